@@ -11,7 +11,7 @@ from benchmarks.figures import Figure
 from sim import load_scenario
 from sim.analysis.headless_run import run_scenario
 from sim.analysis.search.campaign import RunPlan, finished
-from sim.analysis.search.fast_rerun import Bench
+from sim.analysis.search.fast_rerun import FastRerun
 
 RUNS = 60
 STEPS = 100
@@ -25,7 +25,7 @@ def figures(rounds: int) -> list[Figure]:
     for _ in range(max(1, rounds // 3)):
         one.append(_a_minute(RUNS, lambda: _campaign(1)))
         two.append(_a_minute(RUNS, lambda: _campaign(2)))
-        bench = Bench(watch=False)
+        bench = FastRerun(check_invariants=False)
         bench.run(document)
         set_back.append(
             _a_minute(TRIALS, lambda bench=bench: [bench.run(document) for _ in range(TRIALS)])
@@ -34,7 +34,7 @@ def figures(rounds: int) -> list[Figure]:
             _a_minute(
                 TRIALS,
                 lambda: [
-                    run_scenario(load_scenario("price-time-priority"), watch=False)
+                    run_scenario(load_scenario("price-time-priority"), check_invariants=False)
                     for _ in range(TRIALS)
                 ],
             )

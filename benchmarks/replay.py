@@ -14,7 +14,7 @@ from msgspec import json
 from benchmarks.figures import Figure, Goal
 from benchmarks.profiles import ORDER
 from sim import Simulation, load_scenario, simulation
-from sim.analysis.replay import run, simulation_of
+from sim.analysis.replay import simulation_of, verify
 from sim.kernel.journal import Journal, read_journal
 from sim.server.journal_file import spooled_journal
 from sim.testing.client import connect
@@ -32,7 +32,7 @@ def figures(rounds: int) -> list[Figure]:
         header, lines = read_journal(io.BytesIO(journal))
         simulation = simulation_of(header)
         start = time.thread_time()
-        count = run(simulation, lines)
+        count = verify(simulation, lines)
         ours.append(count / (time.thread_time() - start))
     return [
         Figure(

@@ -59,7 +59,7 @@ from sim.world.populate import populate
 from sim.world.world import World, build_world
 
 if TYPE_CHECKING:
-    from sim.analysis.conformance.rules import Report
+    from sim.analysis.conformance import Report
     from sim.scenario.scenario import Scenario
 
 

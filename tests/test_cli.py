@@ -4,6 +4,7 @@ person may type.
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -11,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from sim.cli.main import main
+from sim.analysis.tables import print_table
+from sim.cli.main import BY_NAME, main
+from sim.cli.main import COMMANDS as GROUPS
 
 STEP = """
 name: one-step
@@ -57,23 +60,7 @@ def journal(tmp_path):
     return path
 
 
-COMMANDS = [
-    "serve",
-    "demo",
-    "run",
-    "sweep",
-    "bisect",
-    "shrink",
-    "explore",
-    "check",
-    "replay",
-    "diff",
-    "timeline",
-    "catalogue",
-    "schema",
-    "openapi",
-    "keys",
-]
+COMMANDS = list(BY_NAME)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -81,6 +68,72 @@ def test_every_command_explains_itself(capsys, command):
     code, out, _ = sim(capsys, command, "--help")
     assert code == 0
     assert out.startswith(f"usage: sim {command}")
+
+
+def test_help_lists_the_commands_by_group_on_lines_that_fit(capsys):
+    out = sim(capsys, "--help")[1]
+    for heading, group in GROUPS:
+        assert f"{heading}:\n" in out
+        assert all(len((command.__doc__ or "").splitlines()[0]) <= 70 for command in group)
+    for command in BY_NAME:
+        assert f"\n  {command} " in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (("sevre",), "did you mean 'serve'"),
+        (("run", "quickstart", "--sedes", "1"), "did you mean '--seeds'"),
+        (("sweep", "quickstart", "--save-failure=x"), "did you mean '--save-failures'"),
+    ],
+)
+def test_a_misspelt_command_or_option_names_the_one_that_was_meant(capsys, arguments, meant):
+    code, _, err = sim(capsys, *arguments)
+    assert code == 2 and meant in err
+
+
+def test_the_installed_console_script_runs():
+    script = Path(sys.executable).with_name("sim")
+    done = subprocess.run(
+        [script, "check", "quickstart"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("quickstart: fine")
+
+
+def test_the_demo_walks_the_whole_journey_and_its_journal_replays(capsys, tmp_path):
+    code, out, _ = sim(capsys, "demo", "--journal", tmp_path / "demo.ndjson")
+    assert code == 0, out
+    for words in (
+        "token by",
+        "kyc.approved",
+        "$500.00",
+        "NEW, FILL",
+        "accounts paid",
+        "its ledger",
+    ):
+        assert words in out
+    assert sim(capsys, "replay", tmp_path / "demo.ndjson")[0] == 0
+
+
+class Terminal(io.StringIO):
+    """A standard output that says it is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+def test_a_table_wraps_on_a_terminal_and_loses_nothing(monkeypatch):
+    rows = [{"name": "a" * 30, "says": "one two three " * 20, "tests": ["x[1]", "y"]}]
+    for columns in ("80", "40", "20"):
+        monkeypatch.setenv("COLUMNS", columns)
+        out = Terminal()
+        print_table(rows, out)
+        lines = out.getvalue().splitlines()
+        assert len(lines) > 5 and max(map(len, lines)) <= int(columns)
+        letters = "".join(out.getvalue().split())
+        assert letters.count("three") == 20 or letters.count("a") >= 30
+        assert "…" not in letters and "x[1]" in letters
 
 
 @pytest.mark.parametrize(

@@ -346,7 +346,7 @@ def test_a_ready_file_of_yesterday_is_gone_before_anything_listens(capsys, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("option", "words"), [("--ready-file", "Is a directory"), ("--scenarios", "no folder is there")]
+    ("option", "words"), [("--ready-file", "Is a directory"), ("--scenarios", "no such folder")]
 )
 def test_a_place_of_the_wrong_kind_is_told_before_serving(capsys, tmp_path, option, words):
     (tmp_path / "file").touch()

@@ -28,7 +28,8 @@ PACKAGES = (
     ("simulation", "loader"),
     ("analysis",),
     ("server",),
-    ("testing", "cli"),
+    ("testing",),
+    ("cli",),
     ("__main__", "__init__"),
 )
 INSIDE = {

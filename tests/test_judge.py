@@ -334,12 +334,12 @@ def test_a_rule_is_kept_by_a_good_client_and_broken_by_a_bad_one(name: str) -> N
         (verdict,) = check(world.simulation, rules=(name,)).verdicts
         assert world.simulation.digest == digest
         verdicts.append(verdict)
-        for found in verdict.occasions:
+        for found in verdict.applied:
             assert 1 <= found.seq <= world.simulation.seq
             assert found.because_of <= found.seq
     kept, broken = verdicts
     assert kept.word == "kept", kept.broken
-    assert broken.word == ("advice" if rulebook()[name].advice else "broken"), broken.occasions
+    assert broken.word == ("advice" if rulebook()[name].advice else "broken"), broken.applied
     assert broken.rule.section[0].isdigit()
 
 
@@ -382,7 +382,7 @@ def test_what_another_caller_does_is_not_held_against_this_one(world: Connection
 def test_a_finding_says_who_when_where_and_after_what(world: Connection) -> None:
     too_often("1s")(world)
     (found,) = check(world.simulation, rules=("retry-after",)).verdicts[0].broken
-    shown = found.shown()
+    shown = found.document()
     assert shown["caller"] == firm(world.simulation).users[0].name
     assert shown["seq"] == world.simulation.seq and shown["because_of"] == world.simulation.seq - 2
     assert shown["request_id"] == f"{world.simulation.seq:016x}"

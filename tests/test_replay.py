@@ -15,7 +15,8 @@ import msgspec
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.analysis.replay import diff, replay, replayed
+from sim.analysis.compare import diff
+from sim.analysis.replay import replay, simulation_at
 from sim.api.pipeline.settings import Settings
 from sim.kernel.instants import parse_instant
 from sim.testing.client import connect
@@ -330,8 +331,7 @@ def agrees(sim: Simulation, path: Path) -> None:
         "2026-09-08T23:00:00Z",
     ):
         until = parse_instant(moment)
-        found = replayed(str(path), until, io.StringIO())
-        assert isinstance(found, Simulation)
+        found = simulation_at(path, until)
         assert found.now == min(until, sim.now)
         if until <= sim.now:
             again = sim.fork()

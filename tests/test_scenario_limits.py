@@ -91,10 +91,10 @@ def test_the_control_plane_refuses_the_same(exchange):
         assert refused.value.status == 400
 
 
-def test_many_open_orders_are_looked_through_now_and_then_and_at_the_end(monkeypatch):
+def test_many_open_orders_are_checked_now_and_then_and_at_the_end(monkeypatch):
     looks = []
     monkeypatch.setattr(headless_run, "broken", lambda trading: looks.append(trading) or [])
-    monkeypatch.setattr(headless_run, "ALWAYS_LOOKED_THROUGH", 400)
+    monkeypatch.setattr(headless_run, "CHECK_EVERY_INPUT_BELOW", 400)
     monkeypatch.setattr(headless_run, "ORDERS_PER_INPUT", 10)
     line = "  - {at: +1s, order: {as: maker, symbol: q1, side: buy, price: '0.4', qty: '1'}}\n"
     few = run_scenario(load_scenario(HEAD + LISTED + "steps:\n" + line * 20))

@@ -140,7 +140,7 @@ def test_whatever_is_wrong_in_a_scenario_is_told_and_everything_else_runs(
     except ScenarioError as error:
         assert all(problem.message for problem in error.problems)
         return
-    report = run_scenario(scenario, simulation=Simulation(scenario), watch=False)
+    report = run_scenario(scenario, simulation=Simulation(scenario), check_invariants=False)
     assert not report.broken, report.broken
     assert not [
         failure for result in report.results for failure in result.failures if "mistake" in failure

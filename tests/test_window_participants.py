@@ -175,4 +175,4 @@ def test_invariants_hold_while_windows_are_traded() -> None:
         WORLD
         + f"steps: [{{at: +17m, expect: {{instrument: {{symbol: {FIRST}, state: CLOSED}}}}}}]\n"
     )
-    assert run_scenario(scenario, watch=True).ok
+    assert run_scenario(scenario).ok

@@ -1,36 +1,37 @@
-"""A scenario run headless, and what came of it: for a person, as JSON, as JUnit XML."""
+"""A scenario run headless, in virtual time, and its report: as text, as JSON, as JUnit XML.
+
+The invariants are checked after every input. A check walks all open orders, so while more than
+`CHECK_EVERY_INPUT_BELOW` of them are open it runs after every few inputs only, and after the last.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
-from xml.etree import ElementTree
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sim.actors.script.runner import StepResult
+from sim.analysis.junit import Case, Suite
+from sim.analysis.junit import junit as junit_document
 from sim.api.pipeline.inputs import Outcome, Post
 from sim.core.invariants import broken
 from sim.kernel.instants import Instant, format_instant
+from sim.scenario.scenario import Scenario
+from sim.simulation import Simulation
 
-if TYPE_CHECKING:
-    from sim.scenario.scenario import Scenario
-    from sim.simulation import Simulation
-
-
-ALWAYS_LOOKED_THROUGH = 1_000  # open orders up to which every input is followed by a look
-ORDERS_PER_INPUT = 200
+CHECK_EVERY_INPUT_BELOW = 1_000  # open orders
+ORDERS_PER_INPUT = 200  # above that, one input is left unchecked for so many open orders
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """A finished run: the verdict, what failed, and what proves it. `params` are the values of the
-    matrix it ran with, `changes` what else it was given.
+    """A finished run: the verdict, what failed, and what proves it.
 
-    `broken` are the invariants that did not hold, as they were first found, or the mistake of ours
-    that ended the run.
+    `params` are the values of the matrix it ran with, `changes` says what else was changed in the
+    scenario. `broken` holds the invariants that did not hold, as they were first found, or the
+    internal error that ended the run.
     """
 
     scenario: str
@@ -51,103 +52,75 @@ class Report(Struct, frozen=True, kw_only=True):
 
     @property
     def first_failure(self) -> str:
-        """What failed first, in one line; empty when nothing did."""
+        """The first line of `failures`, or ""."""
         return next(iter(self.failures()), "")
 
     def failures(self) -> Iterator[str]:
         """What failed, a line each: broken invariants, then steps in their order."""
-        yield from (f"broken: {found}" for found in self.broken)
+        yield from (f"broken: {invariant}" for invariant in self.broken)
         for result in self.results:
             for failure in result.failures:
                 yield f"{result.name} at {format_instant(result.at)}: {failure}"
 
     @property
     def title(self) -> str:
-        """Name with the values of the matrix, and what else was changed: `retries[tif=IOC,side=buy]
-        with engine.latency=6s`.
-        """
+        """Name and variation: `retries[tif=IOC,side=buy] with engine.latency=6s`."""
         values = ",".join(f"{name}={value}" for name, value in self.params.items())
-        return (f"{self.scenario}[{values}]" if values else self.scenario) + (
-            f" with {self.changes}" if self.changes else ""
-        )
+        name = f"{self.scenario}[{values}]" if values else self.scenario
+        return f"{name} with {self.changes}" if self.changes else name
 
     def lines(self) -> Iterator[str]:
         """The report for a person: one line, and one more for each failure."""
-        checked = len(self.results)
-        verdict = "passed" if self.ok else "FAILED"
         yield (
-            f"{verdict}  {self.title}  seed {self.seed}  {checked} steps  until"
-            f" {format_instant(self.ended)}  digest {self.digest}"
+            f"{'passed' if self.ok else 'FAILED'}  {self.title}  seed {self.seed} "
+            f" {len(self.results)} steps  until {format_instant(self.ended)}  digest {self.digest}"
         )
-        for failure in self.failures():
-            yield f"  {failure}"
+        yield from (f"  {failure}" for failure in self.failures())
         if self.journal:
             yield f"  sim replay {self.journal}"
 
 
 def junit(reports: Iterable[Report]) -> bytes:
-    """JUnit XML: a suite per run, a case per step. Times are virtual seconds since the step before."""
-    root = ElementTree.Element("testsuites")
-    for report in reports:
-        failed = sum(1 for result in report.results if result.failures) + len(report.broken)
-        suite = ElementTree.SubElement(
-            root,
-            "testsuite",
-            name=f"{report.title} seed {report.seed}",
-            tests=str(len(report.results) + len(report.broken)),
-            failures=str(failed),
-            errors="0",
+    """JUnit XML: a suite per run, a case per step, timed in virtual seconds since the last step."""
+    return junit_document(
+        Suite(
+            f"{report.title} seed {report.seed}",
+            list(_cases(report)),
+            {"seed": str(report.seed), "digest": report.digest, **report.params},
         )
-        properties = ElementTree.SubElement(suite, "properties")
-        for name, value in (
-            ("seed", str(report.seed)),
-            ("digest", report.digest),
-            *report.params.items(),
-        ):
-            ElementTree.SubElement(properties, "property", name=name, value=value)
-        before = report.results[0].at if report.results else 0
-        for result in report.results:
-            case = ElementTree.SubElement(
-                suite,
-                "testcase",
-                classname=report.title,
-                name=result.name,
-                time=f"{max(0, result.at - before) / 1e9:.3f}",
-            )
-            before = max(before, result.at)
-            if result.failures:
-                ElementTree.SubElement(
-                    case, "failure", message=result.failures[0]
-                ).text = "\n".join(result.failures)
-        for found in report.broken:
-            case = ElementTree.SubElement(
-                suite, "testcase", classname=report.title, name=found.partition(":")[0], time="0"
-            )
-            ElementTree.SubElement(case, "failure", message=found).text = found
-    ElementTree.indent(root)
-    return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))
+        for report in reports
+    )
+
+
+def _cases(report: Report) -> Iterator[Case]:
+    before = report.results[0].at if report.results else 0
+    for result in report.results:
+        seconds = max(0, result.at - before) / 1e9
+        before = max(before, result.at)
+        failure = result.failures[0] if result.failures else ""
+        text = "\n".join(result.failures)
+        yield Case(report.title, result.name, seconds, failure, text=text)
+    for invariant in report.broken:
+        yield Case(report.title, invariant.partition(":")[0], failure=invariant)
 
 
 def run_scenario(
     scenario: Scenario,
     seed: int | None = None,
     simulation: Simulation | None = None,
-    keep: Path | None = None,
+    save_failures: Path | None = None,
     changes: str = "",
     *,
-    watch: bool = True,
+    check_invariants: bool = True,
 ) -> Report:
-    """Run a scenario headless to its last step; after every input the invariants are looked at, if
-    somebody is to `watch`.
+    """Run a scenario to its last step. Webhooks go to a receiver that answers 200.
 
-    Webhook receivers are played by one that answers 200. `keep` is the folder for journals of runs
-    that fail, `changes` what the scenario was given besides what it says, for the report.
+    `simulation` runs instead of a fresh one. A run that fails leaves its journal in the folder
+    `save_failures`. `changes` says what was changed in the scenario, for the report.
     """
-    from sim.simulation import Simulation
-
     written = BytesIO()
     sim = simulation or Simulation(scenario, seed=seed, journal=written)
-    found = tuple(_run(sim, watch))
+    invariants = tuple(_run(sim, check_invariants))
     report = Report(
         scenario=scenario.name,
         seed=sim.seed,
@@ -155,69 +128,53 @@ def run_scenario(
         ended=sim.now,
         inputs=sim.seq,
         results=sim.script.results,
-        params=_chosen(scenario),
+        params={
+            name: scenario.params.get(name, values[0]) for name, values in scenario.matrix.items()
+        },
         changes=changes,
-        broken=found,
+        broken=invariants,
     )
-    if keep is None or report.ok:
+    if save_failures is None or report.ok:
         return report
     values = "".join(f"-{value}" for value in (*report.params.values(), *changes.split()))
-    path = keep / file_name(f"{report.scenario}{values}-{report.seed}.ndjson")
-    keep.mkdir(parents=True, exist_ok=True)
+    path = save_failures / file_name(f"{report.scenario}{values}-{report.seed}.ndjson")
+    save_failures.mkdir(parents=True, exist_ok=True)
     path.write_bytes(written.getvalue())
     return replace(report, journal=str(path))
 
 
 def file_name(name: str) -> str:
-    """A scenario's name as one of a file: in this folder, visible, and of printable letters."""
-    return (
-        "".join(
-            letter if letter.isprintable() and letter not in '/\\:*?"<>|' else "_"
-            for letter in name
-        ).lstrip(".")[:200]
-        or "scenario"
+    """A scenario's name as a file name: printable, visible, without separators."""
+    letters = (
+        letter if letter.isprintable() and letter not in '/\\:*?"<>|' else "_" for letter in name
     )
+    return "".join(letters).lstrip(".")[:200] or "scenario"
 
 
-def _run(sim: Simulation, watch: bool) -> Iterator[str]:
-    """Let every step happen; what broke on the way: the first moment at which invariants do not
-    hold, and a mistake of ours, which ends the run.
-
-    A look goes through all open orders, so with more than a thousand of them it is taken after
-    every so many inputs only, and after the last.
-    """
-    sound = watch  # found broken once is enough
-    looked = pause = 0
+def _run(sim: Simulation, check_invariants: bool) -> Iterator[str]:
+    """Run every step; yield the invariants of the first failed check, and an internal error."""
+    checking, checked, pause = check_invariants, 0, 0
     try:
         while not sim.script.done and (due := sim.next_due()) is not None:
-            _answer(sim, sim.advance_to(due))
-            if sound and (sim.seq > looked + pause or sim.script.done):
-                wrong = broken(sim.exchange.trading)
-                between = f" or up to {pause} before it" if pause else ""
-                yield from (
-                    f"{one} (after input {sim.seq}{between}, {format_instant(sim.now)})"
-                    for one in wrong
-                )
-                looked, sound = sim.seq, not wrong
-                pause = (
-                    max(
-                        0,
-                        sum(1 for _ in sim.exchange.trading.orders.open()) - ALWAYS_LOOKED_THROUGH,
-                    )
-                    // ORDERS_PER_INPUT
-                )
-    except Exception as mistake:
-        yield (
-            f"mistake: {type(mistake).__name__}: {mistake} (in input {sim.seq + 1},"
-            f" {format_instant(sim.now)})"
-        )
+            _answer_webhooks(sim, sim.advance_to(due))
+            if not checking or (sim.seq <= checked + pause and not sim.script.done):
+                continue
+            between = f" or up to {pause} before it" if pause else ""
+            for invariant in broken(sim.exchange.trading):
+                checking = False  # the first failed check is enough
+                yield f"{invariant} (after input {sim.seq}{between}, {format_instant(sim.now)})"
+            checked, pause = sim.seq, _inputs_between_checks(sim)
+    except Exception as error:
+        where = f"in input {sim.seq + 1}, {format_instant(sim.now)}"
+        yield f"internal error: {type(error).__name__}: {error} ({where})"
 
 
-def _chosen(scenario: Scenario) -> dict[str, str]:
-    return {name: scenario.params.get(name, values[0]) for name, values in scenario.matrix.items()}
+def _inputs_between_checks(sim: Simulation) -> int:
+    orders = sum(1 for _ in sim.exchange.trading.orders.open())
+    return max(0, orders - CHECK_EVERY_INPUT_BELOW) // ORDERS_PER_INPUT
 
 
-def _answer(sim: Simulation, outcome: Outcome) -> None:
+def _answer_webhooks(sim: Simulation, outcome: Outcome) -> None:
     for effect in outcome.effects:
         if isinstance(effect, Post):
-            _answer(sim, sim.answer(effect.attempt, 200))
+            _answer_webhooks(sim, sim.answer(effect.attempt, 200))

@@ -1,13 +1,46 @@
-"""Rows for people and programs: aligned text cut to the terminal, Markdown, JSON."""
+"""Rows for people and programs: a table on a terminal, aligned text, Markdown, JSON. Nothing is cut.
+
+`rich` is imported only when standard output is a terminal: it wraps cells to the window. Elsewhere
+each row is one line, however long, so that `grep` and `cut` work on it.
+"""
 
 from __future__ import annotations
 
 import json
-import shutil
-import sys
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, TextIO
 
 Rows = list[dict[str, Any]]
+
+COLUMN_MAX = 60  # a longer cell moves the columns after it
+NARROW = 14  # with less room than this for a column, a table is printed row by row
+
+
+def print_table(rows: Rows, out: TextIO) -> None:
+    """Print rows: wrapped to the window on a terminal, else as aligned text."""
+    if not rows or not out.isatty():
+        print(as_text(rows), file=out)
+        return
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(file=out, markup=False, emoji=False, highlight=False)
+    if console.width < NARROW * len(rows[0]):
+        for row in rows:
+            console.print("\n".join(_record(row)) + "\n", soft_wrap=False)
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in rows[0]:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*map(cell, row.values()))
+    console.print(table)
+
+
+def _record(row: dict[str, Any]) -> Iterator[str]:
+    width = max(map(len, row))
+    yield from (f"{name.ljust(width)}  {cell(value)}" for name, value in row.items())
 
 
 def as_json(rows: Rows) -> str:
@@ -15,39 +48,31 @@ def as_json(rows: Rows) -> str:
     return json.dumps(rows, indent=1, ensure_ascii=False)
 
 
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list):
-        return ", ".join(str(item) for item in value)
-    return str(value)
-
-
 def as_markdown(rows: Rows) -> str:
-    """A table, one line a row."""
+    """A Markdown table, one line a row."""
     if not rows:
         return ""
-    names = list(rows[0])
-    lines = ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
-    lines += [
-        "| " + " | ".join(_text(row[name]).replace("|", "\\|") for name in names) + " |"
-        for row in rows
-    ]
-    return "\n".join(lines)
+    cells = [[cell(value).replace("|", "\\|") for value in row.values()] for row in rows]
+    head, *body = (f"| {' | '.join(line)} |" for line in [list(rows[0]), *cells])
+    return "\n".join([head, "|" + "---|" * len(rows[0]), *body])
 
 
 def as_text(rows: Rows) -> str:
-    """Aligned columns; on a terminal the last one is cut to its width, elsewhere nothing is."""
+    """Aligned columns, one line a row."""
     if not rows:
         return "nothing"
-    names = list(rows[0])
-    cells = [names, *([_text(row[name]) for name in names] for row in rows)]
-    widths = [min(60, max(len(row[column]) for row in cells)) for column in range(len(names))]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in cells
-    ]
-    if sys.stdout.isatty():
-        limit = shutil.get_terminal_size().columns
-        lines = [line if len(line) <= limit else line[: limit - 1] + "…" for line in lines]
-    return "\n".join(lines)
+    lines = [list(rows[0]), *([cell(value) for value in row.values()] for row in rows)]
+    widths = [min(COLUMN_MAX, max(map(len, column))) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def cell(value: object) -> str:
+    """A value as people read it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return str(value)

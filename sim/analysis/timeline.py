@@ -1,184 +1,24 @@
-"""A journal as people read it: virtual time, who did what, what came back, and what it set off."""
+"""A journal as people read it: virtual time, who did what, the result, and what it set off.
+
+The timeline reads lines without replaying them, so it is quick and shows a journal that no longer
+replays. What an input set off comes from the events in its outcome.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple, TextIO
 
 from msgspec import DecodeError, json
 
+from sim.analysis.errors import UnreadableJournal
+from sim.analysis.replay import UNREADABLE, journal_lines
 from sim.kernel.instants import EASTERN, Instant, format_span, to_datetime
-from sim.kernel.journal import NotAJournal, read_journal, read_line, unreadable
+from sim.kernel.journal import Line, read_line
 
-MARK = {True: "✓", False: "✗"}
-
-
-class Row(NamedTuple):
-    """One line of a timeline: `good` is None where nothing was asked, `details` are what an action
-    set off.
-    """
-
-    at: Instant
-    who: str
-    what: str
-    result: str
-    good: bool | None
-    details: tuple[str, ...] = ()
-
-
-def rows(lines: Iterator[bytes]) -> Iterator[Row]:
-    """Timeline rows of journal lines."""
-    now = 0
-    for raw in lines:
-        line = read_line(raw)
-        if line.mark:
-            yield Row(
-                now,
-                "tester",
-                line.mark,
-                f"to input {line.argument}" if line.mark == "rewind" else line.argument,
-                None,
-            )
-            continue
-        now = line.at
-        given, out = json.decode(line.input), json.decode(line.out)
-        details = (
-            *_details(out.get("events", ())),
-            *(f"{name} is answered: {status}" for name, status, _ in out.get("resolved", ())),
-        )
-        match given["type"]:
-            case "rest" | "rpc":
-                yield _call(line.at, given, out, details)
-            case "open":
-                result = (
-                    "refused: " + out.get("message", "")
-                    if out.get("code") or out.get("status")
-                    else f"stream {out.get('stream')}"
-                )
-                yield Row(
-                    line.at,
-                    _short(out.get("caller", "")),
-                    f"opens {_method(given['method'])}",
-                    result,
-                    "stream" in out,
-                    details,
-                )
-            case "frame":
-                yield Row(line.at, f"stream {given['stream']}", "sends a frame", "", None, details)
-            case "hangup":
-                yield Row(line.at, f"stream {given['stream']}", "hangs up", "", None, details)
-            case "advance":
-                fired = out.get("fired", ())
-                yield Row(
-                    given["to"],
-                    "clock",
-                    f"+{format_span(given['to'] - line.at)}",
-                    f"{len(fired)} due" if fired else "",
-                    None,
-                    details,
-                )
-            case "control":
-                (what, refused) = (
-                    f"{given['action']} {given.get('subject', '')} {given.get('arguments', '')}".strip(),
-                    out.get("message", ""),
-                )
-                yield Row(
-                    line.at,
-                    "tester",
-                    what,
-                    f"refused: {refused}" if refused else "",
-                    False if refused else None,
-                    details,
-                )
-            case "answer_due":
-                yield Row(
-                    line.at,
-                    "shell",
-                    f"wants {given['awaits']}",
-                    "the clock stood still",
-                    None,
-                    details,
-                )
-            case "answer":
-                status = given.get("status", 0)
-                yield Row(
-                    line.at,
-                    "receiver",
-                    "answers the webhook",
-                    str(status or given.get("error", "")),
-                    200 <= status < 300,
-                    details,
-                )
-
-
-def _call(at: Instant, given: dict[str, Any], out: dict[str, Any], details: tuple[str, ...]) -> Row:
-    who = _short(out.get("caller", "")) or "anyone"
-    if given["type"] == "rpc":
-        code = out.get("code", 0)
-        return Row(
-            at,
-            who,
-            f"gRPC {_method(given['method'])}",
-            f"{code} {out.get('message', '')}".strip() if code else "OK",
-            not code,
-            details,
-        )
-    status = out["status"]
-    message = "" if status < 400 else " " + str((out.get("body") or {}).get("message", ""))
-    return Row(
-        at, who, f"{given['verb']} {given['path']}", f"{status}{message}", status < 400, details
-    )
-
-
-def _details(events: list[dict[str, Any]]) -> Iterator[str]:
-    for event in events:
-        match event.get("event"):
-            case "Executed":
-                execution = event["execution"]
-                order = execution["order"]
-                kind = (
-                    "new",
-                    "partial fill",
-                    "fill",
-                    "canceled",
-                    "replaced",
-                    "rejected",
-                    "expired",
-                    "done for day",
-                )[execution.get("type", 0)]
-                price = execution.get("last_px") or order["price"]
-                qty = execution.get("last_qty") or order["qty"]
-                side = "buy" if order["side"] == 1 else "sell"
-                text = f" ({execution['text']})" if execution.get("text") else ""
-                yield (
-                    f"order {order['id']} {kind}: {side} {_scaled(qty, order['qty_scale'])}"
-                    f" {order['symbol']} @ {_scaled(price, order['price_scale'])}{text}"
-                )
-            case "StateChanged":
-                yield f"{event['symbol']}: {_state(event['was'])} → {_state(event['state'])}"
-            case "InstrumentListed":
-                yield f"{event['symbol']} is listed, {_state(event['state'])}"
-            case "ShelfMoved":
-                yield f"all else that was {_state(event['was'])}: → {_state(event['state'])}"
-            case "Settled":
-                yield f"{event['symbol']} settles: {event['text'] or event['price']}"
-            case "CashMoved":
-                change = event["after"] - event["before"]
-                yield (
-                    f"{_short(event['account'])}:"
-                    f" {'+' if change >= 0 else '−'}${_scaled(abs(change), 10**8)}"
-                    f" {event['description']}".rstrip()
-                )
-            case "KycDecided":
-                yield (
-                    f"verification of {event['external_id']}"
-                    f" {'approved' if event['approved'] else 'rejected'}"
-                )
-            case "MaintenanceChanged":
-                yield "maintenance begins" if event["active"] else "maintenance ends"
-
-
+MARK = {True: "✓", False: "✗", None: " "}
+DOLLAR = 10**8
 _STATES = (
     "CLOSED",
     "OPEN",
@@ -190,18 +30,163 @@ _STATES = (
     "MATCH_AND_CLOSE_AUCTION",
     "PENDING",
 )
+_EXECUTIONS = (
+    "new",
+    "partial fill",
+    "fill",
+    "canceled",
+    "replaced",
+    "rejected",
+    "expired",
+    "done for day",
+)
+Record = dict[str, Any]
 
 
-def _state(number: int) -> str:
-    return _STATES[number]
+class Row(NamedTuple):
+    """One entry of a timeline. `good` is None where success has no meaning; `details` are what the
+    input set off.
+    """
+
+    at: Instant
+    who: str
+    what: str
+    result: str = ""
+    good: bool | None = None
+    details: tuple[str, ...] = ()
+
+
+def rows(lines: Iterable[bytes]) -> Iterator[Row]:
+    """A row for each journal line."""
+    now = 0
+    for raw in lines:
+        line = read_line(raw)
+        if line.mark:
+            to = f"to input {line.argument}" if line.mark == "rewind" else line.argument
+            yield Row(now, "tester", line.mark, to)
+            continue
+        now = line.at
+        yield _row(line)
+
+
+def _row(line: Line) -> Row:
+    given, out = json.decode(line.input), json.decode(line.out)
+    resolved = out.get("resolved", ())
+    details = (
+        *_details(out.get("events", ())),
+        *(f"{name} is answered: {status}" for name, status, _ in resolved),
+    )
+    return _ROWS[given["type"]](line.at, given, out)._replace(details=details)
+
+
+def _rest(at: Instant, given: Record, out: Record) -> Row:
+    status = out["status"]
+    message = "" if status < 400 else " " + str((out.get("body") or {}).get("message", ""))
+    request = f"{given['verb']} {given['path']}"
+    return Row(at, _caller(out), request, f"{status}{message}", status < 400)
+
+
+def _rpc(at: Instant, given: Record, out: Record) -> Row:
+    code = out.get("code", 0)
+    result = f"{code} {out.get('message', '')}".strip() if code else "OK"
+    return Row(at, _caller(out), f"gRPC {_method(given['method'])}", result, not code)
+
+
+def _open(at: Instant, given: Record, out: Record) -> Row:
+    refused = out.get("code") or out.get("status")
+    result = f"refused: {out.get('message', '')}" if refused else f"stream {out.get('stream')}"
+    return Row(at, _caller(out), f"opens {_method(given['method'])}", result, "stream" in out)
+
+
+def _on_stream(what: str, at: Instant, given: Record, out: Record) -> Row:
+    return Row(at, f"stream {given['stream']}", what)
+
+
+def _advance(at: Instant, given: Record, out: Record) -> Row:
+    fired = out.get("fired", ())
+    result = f"{len(fired)} timers fired" if fired else ""
+    return Row(given["to"], "clock", f"+{format_span(given['to'] - at)}", result)
+
+
+def _control(at: Instant, given: Record, out: Record) -> Row:
+    what = f"{given['action']} {given.get('subject', '')} {given.get('arguments', '')}".strip()
+    if refused := out.get("message", ""):
+        return Row(at, "tester", what, f"refused: {refused}", False)
+    return Row(at, "tester", what)
+
+
+def _answer_due(at: Instant, given: Record, out: Record) -> Row:
+    return Row(at, "server", f"needs {given['awaits']}", "the clock stood still")
+
+
+def _webhook_answer(at: Instant, given: Record, out: Record) -> Row:
+    status = given.get("status", 0)
+    result = str(status or given.get("error", ""))
+    return Row(at, "receiver", "answers the webhook", result, 200 <= status < 300)
+
+
+_ROWS: dict[str, Callable[[Instant, Record, Record], Row]] = {
+    "rest": _rest,
+    "rpc": _rpc,
+    "open": _open,
+    "frame": partial(_on_stream, "sends a frame"),
+    "hangup": partial(_on_stream, "hangs up"),
+    "advance": _advance,
+    "control": _control,
+    "answer_due": _answer_due,
+    "answer": _webhook_answer,
+}
+
+
+# ---- events
+
+
+def _details(events: Iterable[Record]) -> Iterator[str]:
+    for event in events:
+        if event.get("event") in _EVENTS:
+            yield _EVENTS[event["event"]](event)
+
+
+def _execution(event: Record) -> str:
+    execution = event["execution"]
+    order = execution["order"]
+    kind = _EXECUTIONS[execution.get("type", 0)]
+    price = _scaled(execution.get("last_px") or order["price"], order["price_scale"])
+    qty = _scaled(execution.get("last_qty") or order["qty"], order["qty_scale"])
+    side = "buy" if order["side"] == 1 else "sell"
+    text = f" ({execution['text']})" if execution.get("text") else ""
+    return f"order {order['id']} {kind}: {side} {qty} {order['symbol']} @ {price}{text}"
+
+
+def _cash(event: Record) -> str:
+    change = event["after"] - event["before"]
+    amount = f"{'+' if change >= 0 else '−'}${_scaled(abs(change), DOLLAR)}"
+    return f"{_short(event['account'])}: {amount} {event['description']}".rstrip()
+
+
+def _decision(event: Record) -> str:
+    decision = "approved" if event["approved"] else "rejected"
+    return f"verification of {event['external_id']} {decision}"
+
+
+_EVENTS: dict[str, Callable[[Record], str]] = {
+    "Executed": _execution,
+    "StateChanged": lambda e: f"{e['symbol']}: {_STATES[e['was']]} → {_STATES[e['state']]}",
+    "InstrumentListed": lambda e: f"{e['symbol']} is listed, {_STATES[e['state']]}",
+    "ShelfMoved": lambda e: (
+        f"all other instruments in {_STATES[e['was']]}: → {_STATES[e['state']]}"
+    ),
+    "Settled": lambda e: f"{e['symbol']} settles: {e['text'] or e['price']}",
+    "CashMoved": _cash,
+    "KycDecided": _decision,
+    "MaintenanceChanged": lambda e: f"maintenance {'begins' if e['active'] else 'ends'}",
+}
 
 
 def _scaled(value: int, scale: int) -> str:
     whole, rest = divmod(value, scale)
     return (
-        str(whole)
-        if not rest
-        else f"{whole}.{str(rest).rjust(len(str(scale)) - 1, '0').rstrip('0')}"
+        f"{whole}.{str(rest).rjust(len(str(scale)) - 1, '0').rstrip('0')}" if rest else f"{whole}"
     )
 
 
@@ -210,52 +195,56 @@ def _short(name: str) -> str:
     return "/".join(parts[-2:]) if len(parts) == 4 else parts[-1]
 
 
+def _caller(out: Record) -> str:
+    return _short(out.get("caller", "")) or "anyone"
+
+
 def _method(path: str) -> str:
     return path.rpartition(".")[2] if "." in path else path
 
 
-def write(found: Iterator[Row], out: TextIO) -> None:
-    """Print rows as aligned columns; a date line wherever the Eastern day changes."""
+# ---- printing
+
+
+def write(found: Iterable[Row], out: TextIO) -> None:
+    """Print rows in columns, and a line with the date wherever the Eastern day changes.
+
+    Long text moves the columns after it to the right; nothing is cut.
+    """
     day = ""
     for row in found:
         moment = to_datetime(row.at, EASTERN)
         if f"{moment:%A %Y-%m-%d}" != day:
             day = f"{moment:%A %Y-%m-%d}"
             print(f"── {day}, Eastern Time", file=out)
-        good = " " if row.good is None else MARK[row.good]
+        time = f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}"
         print(
-            f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d} {good} {row.who:<28.28}"
-            f" {row.what:<52.52} {row.result}".rstrip(),
-            file=out,
+            f"{time} {MARK[row.good]} {row.who:<28} {row.what:<52} {row.result}".rstrip(), file=out
         )
         for detail in row.details:
             print(f"{'':15}└ {detail}", file=out)
 
 
 def timeline(path: str, out: TextIO) -> int:
-    """`sim timeline`: 0, or 2 when the file is no journal."""
+    """Print a journal's timeline; the exit code of `sim timeline`."""
     number = 1
 
-    def counted() -> Iterator[bytes]:
+    def numbered(lines: Iterator[tuple[int, bytes]]) -> Iterator[bytes]:
         nonlocal number
-        for number, raw in lines:  # noqa: B007  (whoever fails in between says which line it was)
+        for number, raw in lines:  # noqa: B007  (an error names the line it was in)
             yield raw
 
     try:
-        with Path(path).open("rb") as file:
-            header, lines = read_journal(file)
+        with journal_lines(path) as (header, lines):
             print(f"{header.name}, seed {header.seed}", file=out)
-            write(rows(counted()), out)
-    except (OSError, NotAJournal) as error:
-        print(f"{path}:1:1: {unreadable(error)}", file=out)
-        return 2
-    except (DecodeError, LookupError, TypeError, ValueError, AttributeError) as error:
-        # Whatever does not have the form of a record: this reads without a replay that would
-        # notice.
-        print(
-            f"{path}:{number}:1: no journal record:"
-            f" {error if isinstance(error, DecodeError) else repr(error)}",
-            file=out,
-        )
-        return 2
+            try:
+                write(rows(numbered(lines)), out)
+            except (DecodeError, LookupError, TypeError, ValueError, AttributeError) as error:
+                # Nothing has checked these lines: anything that has not the form of a record fails.
+                reason = error if isinstance(error, DecodeError) else repr(error)
+                print(f"{path}:{number}:1: no journal record: {reason}", file=out)
+                return UNREADABLE
+    except UnreadableJournal as error:
+        print(error, file=out)
+        return UNREADABLE
     return 0

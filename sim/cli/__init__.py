@@ -1,1 +1,1 @@
-"""Groups of commands of the command line. Like `cli.py` they import what they need when they run."""
+"""Commands of the command line, one module each; `main` lists them."""

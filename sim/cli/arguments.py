@@ -1,82 +1,158 @@
-"""What commands have in common: arguments read, problems told, exit codes."""
+"""What commands share: argument types, options that several commands have, and exit codes.
+
+A command is a module with `add_arguments(parser)` and `run(args) -> exit code`. Its docstring is its
+help text: the first line stands in `sim --help`. Modules of commands import what they need inside
+`run`, so that `sim --help` and a usage error are instant.
+"""
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from sim.scenario.scenario import Scenario
-    from sim.scenario.yaml_tree import ScenarioError
 
-FAILED, USAGE, COULD_NOT_LISTEN, INTERRUPTED, TERMINATED = 1, 2, 4, 130, 143
+FAILED, USAGE, DIVERGED, COULD_NOT_LISTEN, INTERRUPTED, TERMINATED = 1, 2, 3, 4, 130, 143
+PRESETS = ("ideal", "realistic", "hostile")
 SEEDS_MAX = 10_000_000
 
 
-def add_option(command: argparse.ArgumentParser, name: str, *, old: str, **options: Any) -> None:
-    """Add an option that was called `old` before: the old spelling works, --help does not show it."""
-    action = command.add_argument(name, **options)
-    command.add_argument(old, **{**options, "dest": action.dest, "help": argparse.SUPPRESS})
+class Command(Protocol):
+    """A module of this package that is a command; its last name is the command's."""
+
+    __name__: str
+    __doc__: str | None
+
+    def add_arguments(self, parser: argparse.ArgumentParser, /) -> None:
+        """Declare positional arguments and options."""
+
+    def run(self, args: argparse.Namespace, /) -> int:
+        """Carry the command out; the exit code."""
 
 
-def scenario_of(name: str, params: Mapping[str, str] | None = None) -> Scenario | None:
-    """A scenario, or None after saying what is wrong with it."""
-    from sim.loader.load import load_scenario
-    from sim.scenario.yaml_tree import ScenarioError
-
-    try:
-        return load_scenario(name, params)
-    except ScenarioError as error:
-        told(error)
-        return None
-
-
-def params_or_exit(given: list[str]) -> dict[str, str]:
-    """Parameters of `name=value` texts; ends the process with what is wrong."""
-    try:
-        return params_of(given)
-    except ValueError as error:
-        raise SystemExit(usage(str(error))) from None
-
-
-def seeds_of(text: str) -> range | None:
-    """Seeds of "1..20" or "7"; None for "". ValueError otherwise."""
-    if not text:
-        return None
-    first, dots, last = text.partition("..")
-    if not (first.isdecimal() and (not dots or last.isdecimal())) or (
-        last and int(last) < int(first)
-    ):
-        raise ValueError(f"--seeds is a number or a range such as 1..20, not {text!r}")
-    if int(last or first) - int(first) >= SEEDS_MAX:
-        raise ValueError(f"--seeds {text}: at most {SEEDS_MAX} at a time")
-    return range(int(first), int(last or first) + 1)
+# ---- types of arguments: text in, value out, ArgumentTypeError for what cannot be used
 
 
 def count(text: str) -> int:
-    """A number from 0, as an option gives it; for argparse."""
+    """A number from 0."""
     if not (text.isascii() and text.isdecimal()):
         raise argparse.ArgumentTypeError(f"a number from 0, not {text!r}")
     return int(text)
 
 
 def ordinal(text: str) -> int:
-    """A number from 1, as an option gives it; for argparse."""
+    """A number from 1."""
     if count(text) < 1:
         raise argparse.ArgumentTypeError("a number from 1, not 0")
     return int(text)
 
 
-def will_be_written(
+def seeds(text: str) -> range | None:
+    """Seeds of "1..20" or "7"; None for ""."""
+    if not text:
+        return None
+    first, _, last = text.partition("..")
+    if not first.isdecimal() or not (last.isdecimal() or text == first):
+        raise argparse.ArgumentTypeError(f"a number or a range such as 1..20, not {text!r}")
+    found = range(int(first), int(last or first) + 1)
+    if not found:
+        raise argparse.ArgumentTypeError(f"a range that counts up, not {text!r}")
+    if len(found) > SEEDS_MAX:
+        raise argparse.ArgumentTypeError(f"at most {SEEDS_MAX} seeds, not {text!r}")
+    return found
+
+
+def parameter(text: str) -> tuple[str, str]:
+    """A scenario's parameter and its value, of "name=value"."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"name=value, not {text!r}")
+    return name, value
+
+
+def instant(text: str) -> int:
+    """An instant, RFC 3339 with offset."""
+    from sim.kernel.instants import parse_instant
+
+    try:
+        return parse_instant(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+# ---- options that several commands have
+
+
+def add_option(parser: argparse.ArgumentParser, name: str, *, former: str, **options: Any) -> None:
+    """Add an option whose former spelling keeps working; `--help` does not show that one."""
+    action = parser.add_argument(name, **options)
+    parser.add_argument(former, **{**options, "dest": action.dest, "help": argparse.SUPPRESS})
+
+
+def add_scenarios(parser: argparse.ArgumentParser) -> None:
+    """Add the scenarios to run."""
+    parser.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="bundled name or file")
+
+
+def add_seeds(parser: argparse.ArgumentParser, help_text: str) -> None:
+    """Add `--seeds A..B`, also spelled `--seed N`."""
+    parser.add_argument("--seeds", "--seed", type=seeds, metavar="A..B", help=help_text)
+
+
+def add_choices_of_scenario(parser: argparse.ArgumentParser) -> None:
+    """Add what changes the scenario before it runs: its parameters and the preset."""
+    parser.add_argument(
+        "--param",
+        type=parameter,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set a parameter; of a matrix, only the combinations with this value are used",
+    )
+    parser.add_argument(
+        "--preset",
+        choices=PRESETS,
+        default="",
+        help="set all quirks and faults at once, instead of the scenario's preset",
+    )
+
+
+def add_campaign(parser: argparse.ArgumentParser, jobs: int, jobs_text: str) -> None:
+    """Add what many runs have: processes, a results file to resume from, journals of failures."""
+    parser.add_argument(
+        "--jobs",
+        type=ordinal,
+        default=jobs,
+        metavar="N",
+        help=f"number of processes (default: {jobs_text})",
+    )
+    parser.add_argument(
+        "--results", default="", metavar="FILE", help="write one JSON line per run as it finishes"
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="skip the runs that --results already holds"
+    )
+    add_option(
+        parser,
+        "--save-failures",
+        former="--keep",
+        default="",
+        metavar="DIR",
+        help="write the journals of failed runs to this folder",
+    )
+
+
+# ---- checks before hours of work, and messages
+
+
+def check_writable(
     files: Iterable[Path | str | None] = (), folders: Iterable[Path | str | None] = ()
 ) -> None:
-    """Make sure, before hours of work, that what comes out of it can be written: makes folders that
-    are not there. OSError otherwise.
-    """
+    """Check that results can be written, and create missing folders. OSError when they cannot."""
     for folder in folders:
         if folder:
             Path(folder).mkdir(parents=True, exist_ok=True)
@@ -84,58 +160,32 @@ def will_be_written(
         if file:
             path = Path(file)
             path.parent.mkdir(parents=True, exist_ok=True)
-            there = path.exists()
+            existed = path.exists()
             path.open("ab").close()
-            if not there:
+            if not existed:
                 path.unlink()
 
 
-def read_more_than_once(*files: str) -> None:
-    """Refuse (ValueError) a pipe where a journal is read twice."""
+def check_regular_files(files: Sequence[str]) -> None:
+    """Refuse a pipe where a command reads a journal more than once. UsageError."""
+    from sim.analysis.errors import UsageError
+
     for name in files:
         if Path(name).exists() and not Path(name).is_file():
-            raise ValueError(
-                f"{name} is no file: this reads a journal more than once, so write it to a file"
-                " first"
+            raise UsageError(
+                f"{name} is not a regular file: this command reads a journal more than once, so"
+                " write it to a file first"
             )
 
 
-def failed_on(error: OSError) -> str:
-    """What an operating system's error says to a person: the file, and what is the matter with it."""
-    return (
-        f"{os.fsdecode(error.filename)}: {error.strerror}"
-        if error.filename
-        else error.strerror or str(error)
-    )
+def read_scenario(name: str, args: argparse.Namespace) -> Scenario:
+    """The scenario of that name or file, with the parameters of `--param`."""
+    from sim.loader.load import load_scenario
+
+    return load_scenario(name, dict(args.param))
 
 
-def params_of(given: list[str]) -> dict[str, str]:
-    """Parameters of `name=value` texts. ValueError otherwise."""
-    if any("=" not in text for text in given):
-        raise ValueError("--param is name=value")
-    return dict(text.split("=", 1) for text in given)
-
-
-def told(error: ScenarioError) -> int:
-    """Say what is wrong with a scenario; the exit code."""
-    for problem in error.problems:
-        print(problem, file=sys.stderr)
-    return USAGE
-
-
-def instant_of(text: str | None) -> int | None:
-    """An instant, None for none; ends the process when it is no instant."""
-    from sim.kernel.instants import parse_instant
-
-    if text is None:
-        return None
-    try:
-        return parse_instant(text)
-    except ValueError as error:
-        raise SystemExit(usage(str(error))) from None
-
-
-def usage(message: str) -> int:
-    """Say what is wrong with the arguments; the exit code."""
+def usage_error(message: str) -> int:
+    """Print what is wrong with the arguments; the exit code."""
     print(f"sim: {message}", file=sys.stderr)
     return USAGE

@@ -1,115 +1,188 @@
-"""The command line: arguments in, exit codes out. Each command imports what it needs when it runs,
-so that `sim --help` is instant.
+"""The command line `sim`: finds the command, runs it, and turns every outcome into an exit code.
 
-Exit codes: 0 fine, 1 an expectation failed or journals differ, 2 usage or an invalid file, 3 a
-replay diverged, 4 could not listen, 130 interrupted.
+One module of this package is one command, with its options beside its body; `COMMANDS` lists them.
+Modules of commands import what they need when they run, so `sim --help` is instant.
+
+| Exit code | Meaning |
+|---|---|
+| 0 | success |
+| 1 | an expectation failed, a rule was broken, or journals differ |
+| 2 | usage, an invalid scenario, or a file that cannot be read or written |
+| 3 | a replay diverged from its journal |
+| 4 | a listener's address could not be used |
+| 130, 143 | interrupted, terminated |
 """
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import io
 import os
 import signal
 import sys
+import textwrap
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NoReturn
 
-from sim.cli import journals, search, serve
-from sim.cli.arguments import (
-    FAILED,
-    INTERRUPTED,
-    TERMINATED,
-    USAGE,
-    add_option,
-    failed_on,
-    instant_of,
-    ordinal,
-    params_or_exit,
-    scenario_of,
-    seeds_of,
-    told,
-    usage,
-    will_be_written,
+from sim.cli import (
+    bisect,
+    catalogue,
+    check,
+    conformance,
+    demo,
+    diff,
+    explain,
+    explore,
+    keys,
+    openapi,
+    replay,
+    run,
+    schema,
+    serve,
+    shrink,
+    sweep,
+    timeline,
 )
+from sim.cli.arguments import DIVERGED, INTERRUPTED, TERMINATED, USAGE, Command, usage_error
 
-PRESETS = ("ideal", "realistic", "hostile")
+COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
+    ("an exchange to talk to", (serve, demo)),
+    ("scenarios", (run, check, schema)),
+    ("journals of finished runs", (replay, diff, timeline, explain, conformance)),
+    ("search for failures", (sweep, explore, shrink, bisect)),
+    ("reference and credentials", (catalogue, openapi, keys)),
+)
+BY_NAME: dict[str, Command] = {
+    command.__name__.rpartition(".")[2]: command for _, group in COMMANDS for command in group
+}
+FORMER_NAMES = {"judge": "conformance"}
+EXAMPLES = """\
+examples:
+  sim demo
+  sim serve quickstart --clock paced:60
+  sim run scenarios/*.yaml
+  sim replay runs/demo.ndjson
+
+`sim COMMAND --help` shows the options of a command."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; its exit code."""
-    _prepare_process(ours=argv is None)
+    _prepare_process(handle_signals=argv is None)
     try:
-        given = parse(sys.argv[1:] if argv is None else list(argv))
-        code = int(given.run(given))
+        args = parse(sys.argv[1:] if argv is None else list(argv))
+        code = int(args.run(args))
         sys.stdout.flush()
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # Somebody closed the pipe we print into (`sim timeline … | head`): nothing is wrong.
+        # The reader of our output has closed the pipe (`sim timeline … | head`), which is no error.
         sys.stderr.close()
         return 0
     except OSError as error:
-        return _unwritten(error)
+        return _file_error(error)
+    except Exception as error:
+        return _expected_error(error)
     return code
 
 
-def _prepare_process(*, ours: bool) -> None:
-    """Text goes out whatever the terminal can show, or if nobody reads it. SIGTERM ends a process
-    of ours by its `finally` clauses, and with it its workers.
-    """
+def _prepare_process(*, handle_signals: bool) -> None:
+    """Let output survive a closed stream and a terminal without Unicode, and SIGTERM run `finally`."""
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    if ours:
-        signal.signal(signal.SIGTERM, _terminated)
+    if handle_signals:
+        signal.signal(signal.SIGTERM, _terminate)
 
 
-def _terminated(*_: object) -> NoReturn:
-    raise SystemExit(TERMINATED)
+def _terminate(*_: object) -> NoReturn:
+    raise SystemExit(TERMINATED)  # workers end in `finally` clauses
 
 
-def _unwritten(error: OSError) -> int:
-    """A file or the output that could not be read or written; what is left in the output's buffer
-    is given up, or it would fail once more at the end.
-    """
-    code = usage(failed_on(error))
+def _file_error(error: OSError) -> int:
+    """Report a file, or standard output, that cannot be read or written."""
+    name = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+    code = usage_error(name + (error.strerror or str(error)))
     try:
         sys.stdout.flush()
-    except OSError:
+    except OSError:  # what is left in the buffer would fail again when the process ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code
 
 
+def _expected_error(error: Exception) -> int:
+    """Print an error that is about the user's input; re-raise one that is a defect of ours."""
+    from sim.analysis.errors import UnreadableJournal, UsageError
+    from sim.analysis.replay import Divergence
+    from sim.core.model.refusals import NotFound
+    from sim.scenario.yaml_tree import ScenarioError
+
+    match error:
+        case ScenarioError():
+            print(*error.problems, sep="\n", file=sys.stderr)
+        case UnreadableJournal():
+            print(error, file=sys.stderr)
+        case UsageError():
+            return usage_error(str(error))
+        case NotFound():
+            return usage_error(f"{error.message}: {error.remedy}")
+        case Divergence():
+            print(*error.lines(), sep="\n", file=sys.stderr)
+            return DIVERGED
+        case _:
+            raise error
+    return USAGE
+
+
+# ---- parsing
+
+
 def parse(argv: list[str]) -> argparse.Namespace:
-    """The arguments of a command; what stands behind `--` goes on to pytest, as `rest` (only
-    `explore` has a use for it).
-    """
+    """The arguments of a command. What follows `--` goes to pytest, as `rest` (`sim explore`)."""
     rest: list[str] = []
     if argv[:1] == ["explore"] and "--" in argv:
         end = argv.index("--")
         argv, rest = argv[:end], argv[end + 1 :]
-    given = _parser().parse_args(argv)
-    given.rest = rest
-    return given
+    parser, parsers = _parsers()
+    if argv and not argv[0].startswith("-") and argv[0] not in parsers:
+        near = _nearest(argv[0], BY_NAME)
+        parser.error(f"there is no command {argv[0]!r}{near}; `sim --help` lists the commands")
+    args, unknown = parser.parse_known_args(argv)
+    if unknown:
+        command = parsers.get(argv[0], parser)
+        near = _nearest(unknown[0].partition("=")[0], _options(command))
+        command.error(f"unrecognized arguments: {' '.join(unknown)}{near}")
+    args.rest = rest
+    return args
 
 
-class _Command(argparse.ArgumentParser):
-    """A parser whose examples stay as they are written."""
+def _nearest(word: str, known: Sequence[str] | dict[str, Command]) -> str:
+    near = difflib.get_close_matches(word, list(known), n=1)
+    return f", did you mean {near[0]!r}?" if near else ""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(
-            formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **options
+
+def _options(parser: argparse.ArgumentParser) -> list[str]:
+    """The options that a parser's help shows."""
+    return [word for word in parser.format_help().replace(",", " ").split() if word[:2] == "--"]
+
+
+class _HelpFormatter(argparse.HelpFormatter):
+    """Wraps paragraphs; indented lines, such as examples, stay as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n\n".join(
+            paragraph if "\n  " in paragraph else textwrap.fill(paragraph, width)
+            for paragraph in text.strip().split("\n\n")
         )
 
 
 class _Version(argparse.Action):
     """`--version`, looked up only when asked for."""
 
-    def __call__(self, parser: argparse.ArgumentParser, *given: Any, **options: Any) -> None:
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
         from importlib.metadata import PackageNotFoundError, version
 
         try:
@@ -120,226 +193,44 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """The parser of `sim`, and those of its commands by name, former names included.
+
+    Options are never abbreviated: a new option would change what an abbreviation means in a script.
+    """
     parser = argparse.ArgumentParser(
         prog="sim",
-        description="A deterministic sandbox of a prediction-market exchange.",
-        epilog=(
-            "examples:\n  sim demo\n  sim serve quickstart --clock paced:60\n  sim run"
-            " scenarios/*.yaml\n  sim replay runs/demo.ndjson"
+        usage="sim [--version] COMMAND ...",
+        description=(
+            f"A deterministic sandbox of a prediction-market exchange.\n\n{_overview()}\n\n{EXAMPLES}"
         ),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_HelpFormatter,
+        allow_abbrev=False,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(
-        title="commands", metavar="COMMAND", required=True, parser_class=_Command
+        prog="sim", metavar="COMMAND", required=True, help=argparse.SUPPRESS
     )
-    serve.add_serve(commands, PRESETS)
-    command = commands.add_parser(
-        "demo", help="a whole partner journey over real sockets, as a timeline"
-    )
-    command.add_argument(
-        "--journal",
-        type=Path,
-        default=Path("runs/demo.ndjson"),
-        help="where the run's journal goes (default runs/demo.ndjson)",
-    )
-    command.set_defaults(run=_demo)
-    command = commands.add_parser(
-        "run",
-        help="run scenarios headless and report",
-        epilog="example: sim run quickstart scenarios/my.yaml --seeds 1..20",
-    )
-    command.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="bundled name or file")
-    command.add_argument(
-        "--seeds",
-        "--seed",
-        default="",
-        metavar="A..B",
-        help="run each scenario with every seed of the range",
-    )
-    command.add_argument(
-        "--jobs", type=ordinal, default=1, metavar="N", help="processes at once (default 1)"
-    )
-    command.add_argument(
-        "--param",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="value of a parameter; of a matrix only what agrees with it runs",
-    )
-    command.add_argument(
-        "--preset",
-        choices=PRESETS,
-        default="",
-        help="all quirks and faults at once, instead of the scenario's preset",
-    )
-    command.add_argument(
-        "--junit",
-        default="",
-        metavar="FILE",
-        help="write JUnit XML: a suite per run, a case per step",
-    )
-    command.add_argument(
-        "--results", default="", metavar="FILE", help="write one JSON line per run, as it finishes"
-    )
-    command.add_argument(
-        "--resume", action="store_true", help="skip the runs that stand in --results"
-    )
-    add_option(
-        command,
-        "--save-failures",
-        old="--keep",
-        default="",
-        metavar="DIR",
-        help="write the journals of failed runs to this folder",
-    )
-    command.set_defaults(run=_run)
-    search.add(commands, PRESETS)
-    command = commands.add_parser(
-        "check", help="validate scenario files; errors as file:line:column: message"
-    )
-    command.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="bundled name or file")
-    command.set_defaults(run=_check)
-    serve.add_replay(commands)
-    journals.add(commands)
-    command = commands.add_parser(
-        "catalogue",
-        help=(
-            "operations, quirks, faults, presets, assumptions, ledger of statements; printed from"
-            " the code"
-        ),
-    )
-    command.add_argument(
-        "kind",
-        nargs="?",
-        default="operations",
-        choices=("operations", "quirks", "faults", "presets", "assumptions", "ledger"),
-    )
-    form = command.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="as JSON")
-    form.add_argument("--markdown", action="store_true", help="as a Markdown table")
-    command.set_defaults(run=_catalogue)
-    command = commands.add_parser("schema", help="JSON schema of scenario files")
-    command.set_defaults(run=_schema)
-    command = commands.add_parser("openapi", help="OpenAPI document of a plane")
-    command.add_argument(
-        "plane", nargs="?", default="exchange", choices=("gateway", "retail", "exchange", "auth")
-    )
-    command.add_argument(
-        "--at",
-        metavar="INSTANT",
-        help="the interface as of this instant (default: the quickstart's start)",
-    )
-    command.set_defaults(run=_openapi)
-    command = commands.add_parser(
-        "keys", help="new client key pairs: a partner's RSA key and a retail API key"
-    )
-    command.add_argument(
-        "--out", type=Path, metavar="DIR", help="write the RSA pair there as PEM files"
-    )
-    command.set_defaults(run=_keys)
-    return parser
-
-
-def _demo(given: argparse.Namespace) -> int:
-    from sim.cli.demo import demo
-
-    return demo(given.journal, sys.stdout)
-
-
-def _run(given: argparse.Namespace) -> int:
-    from sim.analysis.search.campaign import RunPlan, run_all
-    from sim.analysis.search.workers import NoWorkers
-    from sim.scenario.yaml_tree import ScenarioError
-
-    try:
-        seeds = seeds_of(given.seeds)
-    except ValueError as error:
-        return usage(str(error))
-    if given.resume and not given.results:
-        return usage("--resume needs --results FILE, which holds what is done")
-    params = params_or_exit(given.param)
-    if any(scenario_of(name, params) is None for name in given.scenarios):
-        return USAGE
-    will_be_written(files=(given.junit, given.results), folders=(given.save_failures,))
-    wanted = RunPlan(
-        scenarios=given.scenarios,
-        seeds=seeds,
-        jobs=given.jobs,
-        params=params,
-        preset=given.preset,
-        results=given.results,
-        resume=given.resume,
-        junit=given.junit,
-        save_failures=given.save_failures,
-    )
-    try:
-        return 0 if run_all(wanted, sys.stdout, sys.stderr) else FAILED
-    except ScenarioError as error:  # a value of a matrix that does not fit where it stands
-        return told(error)
-    except NoWorkers as error:
-        return usage(str(error))
-
-
-def _check(given: argparse.Namespace) -> int:
-    from sim.loader.load import load_scenario, scenario_variants
-    from sim.scenario.yaml_tree import ScenarioError
-
-    code = 0
-    for name in given.scenarios:
-        try:
-            found = [load_scenario(name, params) for params in scenario_variants(name)]
-            runs = f", {len(found)} combinations" if len(found) > 1 else ""
-            print(f"{name}: fine, {len(found[0].steps)} steps{runs}")
-        except ScenarioError as error:
-            code = told(error)
-    return code
-
-
-def _catalogue(given: argparse.Namespace) -> int:
-    from sim.analysis.catalogues import rows
-    from sim.analysis.tables import as_json, as_markdown, as_text
-    from sim.core.model.refusals import Refusal
-
-    try:
-        found = rows(given.kind)
-    except Refusal as refusal:
-        return usage(f"{refusal.message}: {refusal.remedy}")
-    print(
-        as_json(found) if given.json else as_markdown(found) if given.markdown else as_text(found)
-    )
-    return 0
-
-
-def _schema(given: argparse.Namespace) -> int:
-    import json
-
-    from sim.scenario.json_schema import scenario_schema
-
-    print(json.dumps(scenario_schema(), indent=2))
-    return 0
-
-
-def _openapi(given: argparse.Namespace) -> int:
-    import json
-
-    from sim.contract.contract import load_contract
-    from sim.contract.openapi import openapi_document
-    from sim.scenario.scenario import DEFAULT_START
-
-    at = instant_of(given.at)
-    print(
-        json.dumps(
-            openapi_document(load_contract(), given.plane, DEFAULT_START if at is None else at),
-            indent=2,
+    for name, command in BY_NAME.items():
+        inner = commands.add_parser(
+            name,
+            description=command.__doc__,
+            formatter_class=_HelpFormatter,
+            allow_abbrev=False,
+            aliases=[former for former, today in FORMER_NAMES.items() if today == name],
         )
-    )
-    return 0
+        command.add_arguments(inner)
+        inner.set_defaults(run=command.run)
+    return parser, dict(commands.choices)
 
 
-def _keys(given: argparse.Namespace) -> int:
-    from sim.server.keys import new_keys
-
-    print(new_keys(given.out))
-    return 0
+def _overview() -> str:
+    """The commands by group, each with the first line of its docstring."""
+    groups = []
+    for heading, commands in COMMANDS:
+        lines = [f"{heading}:"]
+        for command in commands:
+            name = command.__name__.rpartition(".")[2]
+            lines.append(f"  {name:<12} {(command.__doc__ or '').partition('.')[0]}")
+        groups.append("\n".join(lines))
+    return "\n\n".join(groups)

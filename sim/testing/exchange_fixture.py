@@ -28,7 +28,7 @@ from sim.testing.wall_clock import open_grpc_channels, warn_of_patched_time
 from sim.testing.webhook_receiver import Received, WebhookReceiver
 
 if TYPE_CHECKING:
-    from sim.analysis.conformance.rules import Report
+    from sim.analysis.conformance import Report
     from sim.scenario.scenario import Scenario
     from sim.server.background import BackgroundInstance, BackgroundService
 

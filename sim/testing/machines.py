@@ -39,7 +39,7 @@ from hypothesis.control import current_build_context
 from hypothesis.errors import HypothesisException
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from sim.analysis.search.journal_to_scenario import transcript
+from sim.analysis.search.journal_to_scenario import scenario_document
 from sim.analysis.search.yaml_writer import as_yaml
 from sim.core.invariants import broken
 from sim.core.model.refusals import Refusal
@@ -231,7 +231,7 @@ class ExchangeMachine(RuleBasedStateMachine):
             folder / f"{type(self).__name__}.yaml",
         )
         journal.write_bytes(self._recorded())
-        found = transcript(journal)
+        found = scenario_document(journal)
         left = [f"left out: {count} {kind}" for kind, count in found.left_out.items()]
         path.write_text(
             as_yaml(

@@ -79,18 +79,14 @@ def test_a_rewind_may_be_what_turned_it(sim, journal):
 
 def test_what_never_turns_is_said_plainly(sim, journal):
     path = journal("a.ndjson")
-    assert "true wherever it was looked at" in sim("bisect", path)[1]
+    assert "true at every check" in sim("bisect", path)[1]
     code, out, _ = sim("bisect", path, "--expect", FILLED)
     assert code == 0 and "false at the start, true at the end" in out and "--becomes true" in out
     assert (
-        "between two looks was not seen" in sim("bisect", path, "--expect", NEW, "--every", 100)[1]
+        "between two checks was not seen" in sim("bisect", path, "--expect", NEW, "--every", 100)[1]
     )
     code, out, _ = sim("bisect", path, "--expect", "{order: {clord_id: other, state: FILLED}}")
-    assert (
-        code == 1
-        and "false wherever it was looked at" in out
-        and "no order was placed as 'other'" in out
-    )
+    assert code == 1 and "false at every check" in out and "no order was placed as 'other'" in out
     code, out, _ = sim("bisect", path, "--expect", "{instrument: {symbol: nothing, state: OPEN}}")
     assert code == 1 and "nothing" in out
 
@@ -111,11 +107,15 @@ def test_two_runs_part_at_the_first_input_that_differs_and_their_states_are_comp
     )
     code, out, _ = sim("bisect", first, second)
     assert code == 1
-    assert "the first 6 lines are the same; then different things were asked of them" in out
+    assert "the first 6 lines are the same; then the inputs differ" in out
     assert f"{second}, line 8:" in out
     assert ": price 0.6 → 0.5" in out
     code, out, _ = sim("bisect", first, journal("back.ndjson", back=True))
-    assert code == 1 and "the first 15 lines are the same; then one of them jumps in time" in out
+    assert (
+        code == 1
+        and "the first 15 lines are the same; then only one of them rewinds, resets or restores"
+        in out
+    )
 
 
 def test_the_same_questions_answered_differently_part_in_what_came_of_them(sim, tmp_path):
@@ -135,7 +135,7 @@ def test_the_same_questions_answered_differently_part_in_what_came_of_them(sim, 
     code, out, _ = sim("bisect", *paths)
     assert code == 1
     assert "they begin with different scenario_digest" in out
-    assert "the same was asked, and different things came of it" in out
+    assert "the input is the same, and the outcomes differ" in out
     assert "200" in out and "400" in out
 
 
@@ -144,8 +144,8 @@ def test_the_same_questions_answered_differently_part_in_what_came_of_them(sim, 
     [
         (["no-such-journal"], "no-such-journal:1:1"),
         ([__file__], "line 1 is no journal header"),
-        (["a", "b", "c"], "one journal with a question, or two"),
-        (["a", "b", "--expect", "{}"], "one journal with a question, or two"),
+        (["a", "b", "c"], "give one journal, with or without --expect, or two"),
+        (["a", "b", "--expect", "{}"], "give one journal, with or without --expect, or two"),
     ],
 )
 def test_what_cannot_be_searched_is_exit_2_and_says_why(sim, arguments, says):

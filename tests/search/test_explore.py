@@ -114,7 +114,7 @@ def test_every_call_frame_and_order_is_a_point_and_every_fault_is_tried_there_on
         "late",
     }
     assert all(fault_from(row["fault"]).times == 1 for row in found.values())
-    assert "trials at" in out and "next: put it into the scenario" in out
+    assert "trials at" in out and "next: add the fault to the scenario" in out
 
 
 def test_an_answer_that_fails_is_noticed_and_what_it_breaks_later_is_told(explored):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sim import Simulation, load_scenario
 from sim.analysis.headless_run import run_scenario
 from sim.analysis.search.delta import minimal, pruned
-from sim.analysis.search.journal_to_scenario import transcript
+from sim.analysis.search.journal_to_scenario import scenario_document
 from sim.messages import exchange_v1 as wire
 from sim.server.journal_file import open_journal
 from sim.testing.client import connect
@@ -193,7 +193,8 @@ def test_a_clients_session_becomes_a_scenario_whose_calls_keep_the_ids_they_need
     assert code == 0
     assert "left out: 1 token request" in said
     kinds = [
-        next(iter(step.keys() - {"at", "save"})) for step in transcript(journal).document["steps"]
+        next(iter(step.keys() - {"at", "save"}))
+        for step in scenario_document(journal).document["steps"]
     ]
     assert kinds.count("subscribe") == 2 and kinds[-4:] == ["send", "hang_up", "fault", "call"]
     text = out.read_text()
@@ -210,9 +211,9 @@ def test_a_clients_session_becomes_a_scenario_whose_calls_keep_the_ids_they_need
         (["no-such"], "no scenario or file is called that"),
         (
             ["busy.yaml", "--because", "close of business"],
-            "fails without close of business too, or there is no such thing",
+            "fails without close of business too, or there is no such cause",
         ),
-        (["busy.yaml", "--seeds", "x"], "--seeds is a number"),
+        (["busy.yaml", "--seeds", "x"], "argument --seeds/--seed: a number"),
     ],
 )
 def test_what_cannot_be_shrunk_is_exit_2_and_says_why(
@@ -276,7 +277,7 @@ def test_a_session_that_no_scenario_can_tell_is_shrunk_to_the_fewest_inputs(sim,
         "shrink", journal, "--expect", "{webhook: {type: kyc.approved, count: 1}}", "--out", out
     )
     assert code == 0
-    assert "written so it does not fail: its inputs are shrunk instead" in said
+    assert "as a scenario it does not fail, so the journal's inputs are shrunk" in said
     small = tmp_path / "small.ndjson"
     assert "2 deliveries of kyc.approved, not 1" in said
     assert sim("replay", small)[0] == 0

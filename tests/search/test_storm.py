@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from sim import Simulation, load_scenario
 from sim.analysis.headless_run import run_scenario
-from sim.analysis.search.fast_rerun import Bench
+from sim.analysis.search.fast_rerun import FastRerun
 from sim.analysis.search.fuzz import with_random_steps
 from sim.analysis.search.yaml_writer import as_yaml
 from sim.core.model.enums import InstrumentState
@@ -59,7 +59,7 @@ def test_storms_draw_streams_grpc_and_verifications():
             if getattr(step, kind)
         }
         simulation = Simulation(scenario, seed=seed)
-        assert run_scenario(scenario, simulation=simulation, watch=False).ok
+        assert run_scenario(scenario, simulation=simulation, check_invariants=False).ok
         seen |= {
             entry["operation"].rpartition(".")[2]
             for entry in simulation.requests()
@@ -80,7 +80,7 @@ def test_storms_draw_deals_past_the_book_and_every_such_run_repeats_and_replays(
     for seed in (8, 13, 21):
         scenario = with_random_steps(load_scenario("quickstart"), seed, 150)
         simulation = Simulation(scenario, seed=seed)
-        assert run_scenario(scenario, simulation=simulation, watch=False).ok
+        assert run_scenario(scenario, simulation=simulation, check_invariants=False).ok
         done |= {
             entry["operation"].rpartition(".")[2]
             for entry in simulation.requests()
@@ -218,7 +218,7 @@ def test_faults_of_a_storm_do_not_strike_what_the_scenario_expects():
         sum(step.fault is not None for step in one.steps[len(scenario.steps) :][:3])
         for one in drawn
     } >= {0, 1, 2, 3}
-    assert all(run_scenario(one, seed, watch=False).ok for seed, one in enumerate(drawn))
+    assert all(run_scenario(one, seed, check_invariants=False).ok for seed, one in enumerate(drawn))
 
 
 @settings(max_examples=10)
@@ -270,7 +270,7 @@ def test_a_refusal_can_be_expected():
     "name", ["reacting-to-events", "maintenance-window", "kyc-approval-window"]
 )
 def test_a_world_that_is_set_back_runs_as_a_fresh_one_does(name):
-    bench, scenario = Bench(watch=True), load_scenario(name)
+    bench, scenario = FastRerun(check_invariants=True), load_scenario(name)
     whole = scenario.plain()
     fresh = run_scenario(scenario)
     bench.run({**whole, "steps": whole["steps"][:1]})

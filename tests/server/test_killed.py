@@ -23,8 +23,7 @@ from authlib.integrations.requests_client import OAuth2Session
 from authlib.oauth2.rfc7523 import PrivateKeyJWT
 from polymarket_us import PolymarketUS
 
-from sim import Simulation
-from sim.analysis.replay import replay, replayed
+from sim.analysis.replay import replay, simulation_at
 from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
 from sim.messages.exchange_v1 import InsertOrderRequest, InsertOrderResponse
 
@@ -170,9 +169,7 @@ def test_orders_taken_on_a_surface_survive_the_kill(served, surface) -> None:
     os.kill(process.pid, signal.SIGKILL)
     for thread in threads:
         thread.join(30)
-    out = io.StringIO()
-    found = replayed(str(journal), None, out)
-    assert isinstance(found, Simulation), out.getvalue()
+    found = simulation_at(journal)
     assert len(acknowledged) > 60
     assert {order.id for order in found.exchange.trading.orders.open()} >= set(acknowledged)
 

@@ -1,52 +1,64 @@
-"""The judge: what a client did, held against the rules that the service documents for clients (§5
-to §8).
+"""Conformance: what clients did in a run, checked against the documented rules for clients (§5-§8).
 
-It reads the journal of the present branch, so it judges a live exchange, a test's and a recorded
-run alike. Each rule looks at the occasions on which it could have been broken; a rule without an
-occasion says nothing about the client. Time is virtual: a client that sleeps in real time under a
-clock that stands still looks hasty, so judge runs on a paced clock, or ones whose client follows
-the virtual clock.
+A check reads the journal of the current branch, so a live exchange, a test's and a recorded run are
+checked alike. It reads; nothing is journalled and nothing moves.
+
+How a rule is written: a generator with the decorator `@rule(name, section, sentence)` takes the
+`Run` and yields a `Finding` each time the rule *applied*, that is, each time the client could have
+broken it. A finding with a text in `broken` says how it did; one without says that it did not. So
+"kept" always rests on evidence, and a rule that never applied is reported as skipped: a client that
+was never answered 429 has not shown that it respects Retry-After. `because_of` names the input that
+made the rule apply. A rule module stands in `MODULES`, in the order of the report.
+
+| Verdict | Meaning |
+|---|---|
+| kept | the rule applied and no client broke it |
+| broken | a client broke it |
+| advice | a client broke it, and the rule is only advice |
+| skipped | the rule never applied |
+
+Time is virtual. A client that sleeps in real time while the clock stands still looks hasty, so check
+runs on a paced clock, or clients that follow the virtual clock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 from sim.analysis.conformance import onboarding, orders, retries, streams, tokens, usage
+from sim.analysis.conformance.finding import Finding
 from sim.analysis.conformance.recorded_run import Run
-from sim.analysis.conformance.rules import Finding, Report, Rule, Verdict
+from sim.analysis.conformance.report import Report
+from sim.analysis.conformance.rules import Rule, Verdict
 from sim.core.model.refusals import NotFound
+from sim.simulation import Simulation
 
-if TYPE_CHECKING:
-    from sim.simulation import Simulation
+MODULES = (retries, tokens, orders, streams, onboarding, usage)
 
 
 def rulebook() -> dict[str, Rule]:
-    """Every rule by name, in the order in which they are reported."""
+    """Every rule by name, in the order of the report."""
     return {
         rule.name: rule
-        for module in (retries, tokens, orders, streams, onboarding, usage)
+        for module in MODULES
         for rule in vars(module).values()
         if isinstance(rule, Rule)
     }
 
 
 def check(sim: Simulation, *, caller: str = "", rules: tuple[str, ...] = ()) -> Report:
-    """Judge what clients did; only a caller's calls (firm, participant or key as the request log
-    names it) or only some rules, when given.
+    """Check what clients did, or only one caller's calls, or only some rules.
 
-    NotFound for a rule that there is none of.
+    A caller is a participant, firm or address, as the request log names it; a firm includes its
+    participants. NotFound for an unknown rule.
     """
     book = rulebook()
     for name in rules:
         if name not in book:
             raise NotFound(
-                f"there is no rule {name!r}", rule="judge", remedy="one of " + ", ".join(book)
+                f"there is no rule {name!r}", rule="conformance", remedy="one of " + ", ".join(book)
             )
     run = Run(sim)
     verdicts = [
-        Verdict(rule, list(_occasions(rule, run, caller)))
+        Verdict(rule, [one for one in rule.findings(run) if one.is_about(caller)])
         for rule in book.values()
         if not rules or rule.name in rules
     ]
@@ -57,12 +69,6 @@ def check(sim: Simulation, *, caller: str = "", rules: tuple[str, ...] = ()) -> 
         calls=len(run.calls),
         verdicts=verdicts,
     )
-
-
-def _occasions(rule: Rule, run: Run, caller: str) -> Iterator[Finding]:
-    for found in rule.look(run):
-        if not caller or caller == found.caller or found.caller.startswith(f"{caller}/"):
-            yield found
 
 
 __all__ = ["Finding", "Report", "Rule", "Verdict", "check", "rulebook"]

@@ -1,12 +1,13 @@
-"""Streams: sessions, resuming, signs of life (§6.2, §8)."""
+"""Rules about streams: sessions, resuming, keepalives (§6.2, §8)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
 
-from sim.analysis.conformance.recorded_run import Life, Run
-from sim.analysis.conformance.rules import Finding, Rule
+from sim.analysis.conformance.finding import Finding
+from sim.analysis.conformance.recorded_run import RecordedStream, Run
+from sim.analysis.conformance.rules import rule
 from sim.api.streams.stream_faults import REVOKED
 from sim.core.catalogue.assumptions import STREAM_HEARTBEAT
 from sim.kernel.instants import format_span, minutes, seconds
@@ -17,140 +18,100 @@ _RESUMABLE = (
     "CreatePositionChangeSubscription",
     "CreateBalanceLedgerSubscription",
 )
-_STORM, _STORM_SPAN = 3, minutes(1)
-_EASY = seconds(1)
+_INTERNAL, _UNAVAILABLE = 13, 14
+_REVOCATIONS_MAX, _REVOCATION_PERIOD = 3, minutes(1)
+_FIRST_WAIT = seconds(1)
 
 
-def _found(life: Life, broken: str = "") -> Finding:
-    what = f"{life.opened.rpc}, stream {life.number}"
-    return Finding(
-        seq=life.opened.seq, at=life.opened.at, caller=life.opened.caller, what=what, broken=broken
-    )
+def _name(stream: RecordedStream) -> str:
+    return f"{stream.opened.rpc}, stream {stream.number}"
 
 
-def _following(run: Run, life: Life) -> Life | None:
+def _next_stream(run: Run, stream: RecordedStream) -> RecordedStream | None:
     """The same caller's next stream of the same kind after this one ended."""
     for other in run.streams:
         if (
-            other.opened.seq >= life.ended_seq
-            and other is not life
-            and other.opened.caller == life.opened.caller
-            and other.opened.rpc == life.opened.rpc
+            other.opened.seq >= stream.ended_seq
+            and other is not stream
+            and other.opened.caller == stream.opened.caller
+            and other.opened.rpc == stream.opened.rpc
         ):
             return other
     return None
 
 
-def _resume(run: Run) -> Iterator[Finding]:
-    heard_after = run.sim.exchange.ctx.assumptions.number(STREAM_HEARTBEAT)
-    for life in run.streams:
-        if (
-            life.opened.rpc not in _RESUMABLE
-            or life.code not in (13, 14)
-            or life.ended is None
-            or life.ended - life.opened.at < heard_after
-        ):
-            continue
-        again = _following(run, life)
-        if again is None:
-            continue
-        request = again.opened.request
-        resumed = bool(
-            getattr(request, "resume_token", b"") or getattr(request, "resume_time", None)
-        )
-        yield again.opened.found(
-            f"{again.opened.rpc}, stream {again.number}",
-            (
-                ""
-                if resumed
-                else (
-                    f"begun afresh after stream {life.number} was dropped: send its last"
-                    " resume_token, or resume_time"
-                )
-            ),
-            life.ended_seq,
-        )
-
-
-def _storm(run: Run) -> Iterator[Finding]:
-    revoked: dict[tuple[str, str], list[Life]] = {}
-    for life in run.streams:
-        if life.message != REVOKED or life.ended is None:
-            continue
-        mine = revoked.setdefault((life.opened.caller, life.opened.rpc), [])
-        mine.append(life)
-        recent = [
-            other
-            for other in mine
-            if other.ended is not None and life.ended - other.ended <= _STORM_SPAN
-        ]
-        storm = (
-            f"{len(recent)} sessions revoked within {format_span(_STORM_SPAN)}: whoever reconnects"
-            " at once takes the session from himself"
-        )
-        yield _found(life, storm if len(recent) >= _STORM else "")
-
-
-def _keepalive(run: Run) -> Iterator[Finding]:
-    for life in run.streams:
-        if life.opened.rpc == "BiDirectionalStreamMarketData":
-            yield _found(
-                life,
-                (
-                    f"{life.message}: send a keepalive every 30 to 60 minutes"
-                    if life.message.startswith("idle timeout")
-                    else ""
-                ),
-            )
-
-
-def _reconnect(run: Run) -> Iterator[Finding]:
-    for life in run.streams:
-        if life.code != 14:
-            continue
-        mine = run.calls_of[life.opened.caller]
-        refused = [
-            call
-            for call in mine
-            if call.seq > life.ended_seq and call.rpc == life.opened.rpc and call.status == 503
-        ]
-        for first, second in pairwise(refused):
-            waited = second.at - first.at
-            yield second.found(
-                f"{second.rpc} again",
-                (
-                    ""
-                    if waited >= _EASY
-                    else f"reconnected after {format_span(waited)}: back off from 1 s on"
-                ),
-                first,
-            )
-        again = _following(run, life)
-        if again is not None and not refused:
-            yield again.opened.found(f"{again.opened.rpc}, stream {again.number}")
-
-
-RESUME = Rule(
+@rule(
     "streams-are-resumed",
     "6.2",
-    "Take a resumable stream that was dropped up again with its resume token or time.",
-    _resume,
+    "Resume a resumable stream that was dropped with its resume token or time.",
 )
-STORM = Rule(
+def streams_are_resumed(run: Run) -> Iterator[Finding]:
+    first_heartbeat = run.sim.exchange.ctx.assumptions.number(STREAM_HEARTBEAT)
+    for stream in run.streams:
+        dropped = stream.code in (_INTERNAL, _UNAVAILABLE) and stream.opened.rpc in _RESUMABLE
+        if not dropped or stream.ended is None:
+            continue
+        again = _next_stream(run, stream)
+        if again is None or stream.ended - stream.opened.at < first_heartbeat:
+            continue  # before the first heartbeat a client has no token to resume from
+        request = again.opened.request
+        resumed = getattr(request, "resume_token", b"") or getattr(request, "resume_time", None)
+        afresh = (
+            f"begun afresh after stream {stream.number} was dropped: send its last resume_token, or"
+            " resume_time"
+        )
+        yield again.opened.finding(_name(again), "" if resumed else afresh, stream.ended_seq)
+
+
+@rule(
     "no-revocation-storm",
     "6.2",
     "After a revoked session find the other subscriber instead of taking the session back at once.",
-    _storm,
 )
-KEEPALIVE = Rule(
-    "keepalive",
-    "8",
-    "Send a keepalive on the bidirectional stream every 30 to 60 minutes.",
-    _keepalive,
-)
-RECONNECT = Rule(
+def no_revocation_storm(run: Run) -> Iterator[Finding]:
+    revoked: dict[tuple[str, str], list[int]] = {}
+    for stream in run.streams:
+        if stream.message != REVOKED or stream.ended is None:
+            continue
+        ends = revoked.setdefault((stream.opened.caller, stream.opened.rpc), [])
+        ends.append(stream.ended)
+        recent = sum(1 for ended in ends if stream.ended - ended <= _REVOCATION_PERIOD)
+        storm = (
+            f"{recent} sessions revoked within {format_span(_REVOCATION_PERIOD)}: a client that"
+            " reconnects at once takes the session from itself"
+        )
+        broken = storm if recent >= _REVOCATIONS_MAX else ""
+        yield stream.opened.finding(_name(stream), broken)
+
+
+@rule("keepalive", "8", "Send a keepalive on the bidirectional stream every 30 to 60 minutes.")
+def keepalive(run: Run) -> Iterator[Finding]:
+    for stream in run.streams:
+        if stream.opened.rpc == "BiDirectionalStreamMarketData":
+            idle = stream.message.startswith("idle timeout")
+            broken = f"{stream.message}: send a keepalive every 30 to 60 minutes" if idle else ""
+            yield stream.opened.finding(_name(stream), broken)
+
+
+@rule(
     "reconnect-backoff",
     "7.1",
     "Back off between attempts to open a stream while the service is unavailable.",
-    _reconnect,
 )
+def reconnect_backoff(run: Run) -> Iterator[Finding]:
+    for stream in run.streams:
+        if stream.code != _UNAVAILABLE:
+            continue
+        refused = [
+            call
+            for call in run.calls_of[stream.opened.caller]
+            if call.seq > stream.ended_seq and call.rpc == stream.opened.rpc and call.status == 503
+        ]
+        for first, second in pairwise(refused):
+            waited = second.at - first.at
+            hasty = f"reconnected after {format_span(waited)}: back off from 1 s on"
+            broken = hasty if waited < _FIRST_WAIT else ""
+            yield second.finding(f"{second.rpc} again", broken, first)
+        again = _next_stream(run, stream)
+        if again is not None and not refused:
+            yield again.opened.finding(_name(again))

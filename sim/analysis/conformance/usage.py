@@ -1,88 +1,59 @@
-"""Rates, spelling and what is ignored (§0, §4.3, §8, §9)."""
+"""Rules about rates, spelling and ignored fields (§0, §4.3, §8, §9)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from urllib.parse import parse_qsl
 
+from sim.analysis.conformance.finding import Finding
 from sim.analysis.conformance.recorded_run import Call, Run
-from sim.analysis.conformance.retries import REPORTS, narrowed
-from sim.analysis.conformance.rules import Finding, Rule
+from sim.analysis.conformance.retries import REPORTS, is_narrowed
+from sim.analysis.conformance.rules import rule
 from sim.api.pipeline.inputs import RestCall
 from sim.kernel.instants import minutes
 
-_OFTEN, _WINDOW = 3, minutes(1)
+_REFUSALS_MAX, _PERIOD = 3, minutes(1)
 
 
-def _rate(run: Run) -> Iterator[Finding]:
+@rule(
+    "within-limits",
+    "8",
+    "Stay within the rate limits: three 429 of one operation in a minute are too many.",
+)
+def within_limits(run: Run) -> Iterator[Finding]:
     refused: dict[tuple[str, str], list[Call]] = {}
     for call in run.calls:
         if call.status != 429:
             continue
         mine = refused.setdefault((call.caller, call.operation), [])
         mine.append(call)
-        recent = [other for other in mine if call.at - other.at <= _WINDOW]
-        yield call.found(
-            broken=(
-                f"over the limit for the {len(recent)}th time within a minute: slow down"
-                if len(recent) >= _OFTEN
-                else ""
-            ),
-            because_of=mine[0],
-        )
+        recent = sum(1 for other in mine if call.at - other.at <= _PERIOD)
+        often = f"over the limit for the {recent}th time within a minute: slow down"
+        yield call.finding(broken=often if recent >= _REFUSALS_MAX else "", because_of=mine[0])
 
 
-def _casing(run: Run) -> Iterator[Finding]:
+@rule("snake-case-queries", "0", "Write query parameters of the retail API in snake_case.")
+def snake_case_queries(run: Run) -> Iterator[Finding]:
     for call in run.calls:
-        if isinstance(call.given, RestCall) and call.given.plane == "retail" and call.given.query:
-            wrong = [
-                name
-                for name, _ in parse_qsl(call.given.query, keep_blank_values=True)
-                if name != name.lower()
-            ]
-            yield call.found(
-                broken=(
-                    f"{', '.join(wrong)}: camelCase parameters are ignored, write snake_case"
-                    if wrong
-                    else ""
-                )
-            )
+        if isinstance(call.input, RestCall) and call.input.plane == "retail" and call.input.query:
+            names = [name for name, _ in parse_qsl(call.input.query, keep_blank_values=True)]
+            wrong = ", ".join(name for name in names if name != name.lower())
+            ignored = f"{wrong}: camelCase parameters are ignored, write snake_case"
+            yield call.finding(broken=ignored if wrong else "")
 
 
-def _known_fields(run: Run) -> Iterator[Finding]:
+@rule(
+    "known-fields", "9", "Send only fields that the contract has; others are ignored.", advice=True
+)
+def known_fields(run: Run) -> Iterator[Finding]:
     for call in run.calls:
-        if call.operation and call.status < 400 and isinstance(call.given, RestCall):
-            yield call.found(broken=f"ignored: {', '.join(call.ignored)}" if call.ignored else "")
+        if call.operation and call.status < 400 and isinstance(call.input, RestCall):
+            yield call.finding(broken=f"ignored: {', '.join(call.ignored)}" if call.ignored else "")
 
 
-def _filtered(run: Run) -> Iterator[Finding]:
+@rule("filtered-reports", "4.3", "Filter report searches by symbol.", advice=True)
+def filtered_reports(run: Run) -> Iterator[Finding]:
+    unfiltered = "without a filter by symbol most such searches die at the 30 s edge"
     for call in run.calls:
         if call.rpc in REPORTS and call.request is not None:
-            yield call.found(
-                broken=(
-                    ""
-                    if narrowed(call)
-                    else "without a filter by symbol most such searches die at the 30 s edge"
-                )
-            )
-
-
-RATE = Rule(
-    "within-limits",
-    "8",
-    "Stay within the rate limits: three 429 of one operation in a minute are too many.",
-    _rate,
-)
-CASING = Rule(
-    "snake-case-queries", "0", "Write query parameters of the retail API in snake_case.", _casing
-)
-KNOWN_FIELDS = Rule(
-    "known-fields",
-    "9",
-    "Send only fields that the contract has; others are ignored.",
-    _known_fields,
-    advice=True,
-)
-FILTERED = Rule(
-    "filtered-reports", "4.3", "Filter report searches by symbol.", _filtered, advice=True
-)
+            yield call.finding(broken="" if is_narrowed(call) else unfiltered)

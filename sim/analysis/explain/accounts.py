@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sim.analysis.explain.causes import Cause, Reason, Step, link, steps_back
+from sim.analysis.explain.causes import Basis, Cause, JournalStep, cause_of, steps_back
 from sim.core.catalogue.assumptions import BUYING_POWER_NET, CLEARING_DELAY, LEDGER_COMMISSION
 from sim.core.model.enums import LedgerEntryType
 from sim.core.model.quantities import cash_text, decimal_text
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 LINKS_MAX = 100
 _REASONS = {
-    LedgerEntryType.DEPOSIT: Reason("P25", "4.3"),
-    LedgerEntryType.WITHDRAWAL: Reason("P25", "4.3"),
-    LedgerEntryType.ORDER_EXECUTION: Reason("P21", "4.3", (LEDGER_COMMISSION.name,)),
-    LedgerEntryType.COMMISSION: Reason("P21", "4.3", (LEDGER_COMMISSION.name,)),
-    LedgerEntryType.RESOLUTION: Reason("P22", "3.1"),
-    LedgerEntryType.CORRECTION: Reason("L27", "4.3", (CLEARING_DELAY.name,)),
-    LedgerEntryType.MANUAL_ADJUSTMENT: Reason("P16", "2.3"),
+    LedgerEntryType.DEPOSIT: Basis("P25", "4.3"),
+    LedgerEntryType.WITHDRAWAL: Basis("P25", "4.3"),
+    LedgerEntryType.ORDER_EXECUTION: Basis("P21", "4.3", (LEDGER_COMMISSION.name,)),
+    LedgerEntryType.COMMISSION: Basis("P21", "4.3", (LEDGER_COMMISSION.name,)),
+    LedgerEntryType.RESOLUTION: Basis("P22", "3.1"),
+    LedgerEntryType.CORRECTION: Basis("L27", "4.3", (CLEARING_DELAY.name,)),
+    LedgerEntryType.MANUAL_ADJUSTMENT: Basis("P16", "2.3"),
 }
 
 
@@ -85,7 +85,7 @@ def account_chain(
     return chain[:most][::-1]
 
 
-def _cash(sim: Simulation, step: Step, event: dict[str, Any]) -> Cause:
+def _cash(sim: Simulation, step: JournalStep, event: dict[str, Any]) -> Cause:
     kind = LedgerEntryType(event["type"])
     change = event["after"] - event["before"]
     about = "".join(
@@ -97,20 +97,20 @@ def _cash(sim: Simulation, step: Step, event: dict[str, Any]) -> Cause:
         f"{'+' if change >= 0 else ''}{cash_text(change)} USD {kind.name},"
         f" {event['description']}{about}: balance {cash_text(event['after'])}"
     )
-    return link(sim, step, what, _REASONS.get(kind, Reason("P17", "4.3")), event["at"])
+    return cause_of(sim, step, what, _REASONS.get(kind, Basis("P17", "4.3")), event["at"])
 
 
-def _position(sim: Simulation, step: Step, event: dict[str, Any]) -> Cause:
+def _position(sim: Simulation, step: JournalStep, event: dict[str, Any]) -> Cause:
     scale = sim.exchange.instruments.require(event["symbol"]).qty_scale
     change = event["qty_change"]
     what = (
         f"{'+' if change >= 0 else ''}{decimal_text(change, scale)} {event['symbol']},"
         f" {event['description']}: net {decimal_text(event['net'], scale)}"
     )
-    return link(
+    return cause_of(
         sim,
         step,
         what,
-        Reason("P22" if event.get("settlement") is not None else "P23", "4.3"),
+        Basis("P22" if event.get("settlement") is not None else "P23", "4.3"),
         event["at"],
     )

@@ -20,7 +20,7 @@ Cause = dict[str, Any]
 _PIECE = 1_000  # lines held at once
 
 
-class Reason(Struct, frozen=True):
+class Basis(Struct, frozen=True):
     """What decided: a rule and its section, and the names of the assumptions and the quirk that had
     a say.
     """
@@ -31,12 +31,12 @@ class Reason(Struct, frozen=True):
     quirk: str = ""
 
 
-class Step(Struct, frozen=True):
+class JournalStep(Struct, frozen=True):
     """One input and what came of it, as the journal tells it."""
 
     seq: int
     at: Instant
-    given: dict[str, Any]
+    input: dict[str, Any]
     out: dict[str, Any]
 
     @property
@@ -64,11 +64,11 @@ class Step(Struct, frozen=True):
             for event in self.events
         )
 
-    def cause(self, at: Instant) -> str:
+    def actor(self, at: Instant) -> str:
         """Who or what made it happen, in words; `at` is when it happened, which is later than the
         input's instant where time moves.
         """
-        given = self.given
+        given = self.input
         caller = (
             self.out.get("caller") or f"somebody at {given.get('peer') or 'an unknown address'}"
         )
@@ -100,7 +100,7 @@ class Step(Struct, frozen=True):
         return f"time came: {', '.join(dict.fromkeys(timers))}" if timers else "time moved"
 
 
-def steps(sim: Simulation, *needles: str, until: int | None = None) -> Iterator[Step]:
+def steps(sim: Simulation, *needles: str, until: int | None = None) -> Iterator[JournalStep]:
     """Steps of the present branch whose line holds one of the texts, oldest first; up to an input
     when one is given.
     """
@@ -110,7 +110,7 @@ def steps(sim: Simulation, *needles: str, until: int | None = None) -> Iterator[
             yield _step(raw)
 
 
-def steps_back(sim: Simulation, needle: str, until: int | None = None) -> Iterator[Step]:
+def steps_back(sim: Simulation, needle: str, until: int | None = None) -> Iterator[JournalStep]:
     """Steps whose line holds a text, latest first."""
     wanted, end = needle.encode(), sim.seq if until is None else until
     while end > 0:
@@ -121,35 +121,35 @@ def steps_back(sim: Simulation, needle: str, until: int | None = None) -> Iterat
         end = start
 
 
-def step_of(sim: Simulation, seq: int) -> Step:
+def step_of(sim: Simulation, seq: int) -> JournalStep:
     """The step of an input of the present branch."""
     return _step(next(sim.journal.lines(seq - 1, seq)))
 
 
-def _step(raw: bytes) -> Step:
+def _step(raw: bytes) -> JournalStep:
     line = read_line(raw)
-    return Step(line.seq, line.at, json.decode(line.input), json.decode(line.out))
+    return JournalStep(line.seq, line.at, json.decode(line.input), json.decode(line.out))
 
 
-def link(
-    sim: Simulation, step: Step, what: str, reason: Reason, at: Instant | None = None
+def cause_of(
+    sim: Simulation, step: JournalStep, what: str, basis: Basis, at: Instant | None = None
 ) -> Cause:
     """One link of a chain."""
     at = step.at if at is None else at
-    made: Cause = {"seq": step.seq, "at": format_instant(at), "by": step.cause(at), "what": what}
-    if step.given["type"] in ("rest", "rpc", "open"):
+    made: Cause = {"seq": step.seq, "at": format_instant(at), "by": step.actor(at), "what": what}
+    if step.input["type"] in ("rest", "rpc", "open"):
         made["request_id"] = f"{step.seq:016x}"
-    return made | told(sim, reason)
+    return made | basis_document(sim, basis)
 
 
-def told(sim: Simulation, reason: Reason) -> dict[str, Any]:
+def basis_document(sim: Simulation, basis: Basis) -> dict[str, Any]:
     """A reason as it is shown, with the values in force now."""
     made: dict[str, Any] = {}
-    if reason.rule:
-        made["rule"] = reason.rule
-    if reason.section:
-        made["section"] = f"§{reason.section}"
-    if reason.assumptions:
+    if basis.rule:
+        made["rule"] = basis.rule
+    if basis.section:
+        made["section"] = f"§{basis.section}"
+    if basis.assumptions:
         known = assumptions.catalogue()
         made["assumptions"] = [
             {
@@ -157,10 +157,10 @@ def told(sim: Simulation, reason: Reason) -> dict[str, Any]:
                 "value": sim.exchange.ctx.assumptions.shown(name),
                 "source": known[name].source,
             }
-            for name in reason.assumptions
+            for name in basis.assumptions
         ]
-    if reason.quirk:
-        quirk = quirks.catalogue()[reason.quirk]
+    if basis.quirk:
+        quirk = quirks.catalogue()[basis.quirk]
         made["quirk"] = {
             "name": quirk.name,
             "odds": sim.exchange.ctx.quirks.shown(quirk.name),
@@ -181,7 +181,7 @@ def due_of(sim: Simulation, kind: str, subject: str) -> Instant | None:
     )
 
 
-def fault_told(sim: Simulation, name: str) -> dict[str, Any]:
+def fault_document(sim: Simulation, name: str) -> dict[str, Any]:
     """A fault by its id, as it was asked for; nothing without an id."""
     if not name:
         return {}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import json
 
-from sim.analysis.explain.causes import Cause, Reason, Step, link, steps
+from sim.analysis.explain.causes import Basis, Cause, JournalStep, cause_of, steps
 from sim.core.catalogue.assumptions import (
     CANCEL_LEAD,
     GAMES_ARE_PLAYED,
@@ -63,16 +63,16 @@ def instrument_chain(sim: Simulation, symbol: str, until: int | None = None) -> 
         until=until,
     ):
         if (
-            step.given.get("action") == "instrument.create"
-            and json.decode(step.given["arguments"]).get("symbol") == symbol
+            step.input.get("action") == "instrument.create"
+            and json.decode(step.input["arguments"]).get("symbol") == symbol
             and not chain
         ):
-            chain.append(link(sim, step, "listed by hand", Reason(section="3.1")))
+            chain.append(cause_of(sim, step, "listed by hand", Basis(section="3.1")))
         for event in step.events:
             if event["event"] == "StateChanged" and event["symbol"] == symbol:
                 was, now = InstrumentState(event["was"]).name, InstrumentState(event["state"]).name
-                why, reason = _edge(sim, step, event)
-                chain.append(link(sim, step, f"{was} → {now}: {why}", reason, event["at"]))
+                why, basis = _edge(sim, step, event)
+                chain.append(cause_of(sim, step, f"{was} → {now}: {why}", basis, event["at"]))
             elif event["event"] == "Settled" and event["symbol"] == symbol:
                 price = decimal_text(
                     event["price"], sim.exchange.instruments.require(symbol).price_scale
@@ -82,27 +82,27 @@ def instrument_chain(sim: Simulation, symbol: str, until: int | None = None) -> 
                     f": {event['text']}" if event["text"] else ""
                 )
                 chain.append(
-                    link(
+                    cause_of(
                         sim,
                         step,
                         what,
-                        Reason("L25", "2.10", (SETTLEMENT_DELAY.name, SETTLEMENT_PRELIMINARY.name)),
+                        Basis("L25", "2.10", (SETTLEMENT_DELAY.name, SETTLEMENT_PRELIMINARY.name)),
                         event["at"],
                     )
                 )
     return chain
 
 
-def _edge(sim: Simulation, step: Step, event: dict[str, Any]) -> tuple[str, Reason]:
-    action = step.given.get("action", "")
+def _edge(sim: Simulation, step: JournalStep, event: dict[str, Any]) -> tuple[str, Basis]:
+    action = step.input.get("action", "")
     if action == "instrument.state":
-        return "an operator's word", Reason("L5", "3.1")
+        return "an operator's word", Basis("L5", "3.1")
     if action == "instrument.settle":
-        return "settled by hand, which closes first", Reason("L25", "3.1")
+        return "settled by hand, which closes first", Basis("L25", "3.1")
     if action == "event.update":
-        return "the game is over", Reason("L25", "2.10")
+        return "the game is over", Basis("L25", "2.10")
     if step.fired(event["at"], "maintenance.") or action.startswith("maintenance."):
-        return "maintenance", Reason("W2", "8", (CANCEL_LEAD.name,))
+        return "maintenance", Basis("W2", "8", (CANCEL_LEAD.name,))
     by_date = step.fired(event["at"], EDGE_TIMER, event["symbol"]) or step.fired(
         event["at"], SHELF_TIMER
     )
@@ -112,9 +112,9 @@ def _edge(sim: Simulation, step: Step, event: dict[str, Any]) -> tuple[str, Reas
         and sim.exchange.event_end(sim.exchange.instruments.require(event["symbol"]).event)
         == event["at"]
     ):
-        return "the game is over", Reason("L25", "2.10", (GAMES_ARE_PLAYED.name,))
+        return "the game is over", Basis("L25", "2.10", (GAMES_ARE_PLAYED.name,))
     if by_date:
-        return "its dates and schedule", Reason("L4", "3.1")
-    if step.fired(event["at"], "script.") or step.given["type"] in ("rest", "rpc"):
-        return "a step of the scenario", Reason(section="3.1")
-    return "settlement", Reason("L25", "3.1")
+        return "its dates and schedule", Basis("L4", "3.1")
+    if step.fired(event["at"], "script.") or step.input["type"] in ("rest", "rpc"):
+        return "a step of the scenario", Basis(section="3.1")
+    return "settlement", Basis("L25", "3.1")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sim.analysis.explain.causes import Cause, Reason, Step, link, steps
+from sim.analysis.explain.causes import Basis, Cause, JournalStep, cause_of, steps
 from sim.core.catalogue.assumptions import (
     CANCEL_LEAD,
     COLLAPSE_TO_EXPIRED,
@@ -36,22 +36,22 @@ if TYPE_CHECKING:
 _REFUSED = ("a cancel", "a replace")
 _AT_ONCE = (TimeInForce.IMMEDIATE_OR_CANCEL, TimeInForce.FILL_OR_KILL)
 _REJECTS = (
-    (STOPGAP_TEXT, Reason("M37", "7.2", (ENGINE_LATENCY.name,))),
-    (SELF_MATCH_TEXT, Reason("M27", "3.4")),
-    (POST_ONLY_TEXT, Reason("M20", "3.4")),
-    ("No liquidity", Reason("M10", "3.4")),
-    ("Order has attributes", Reason("L18", "3.1")),
-    ("Book is", Reason("M2", "3.1")),
-    ("price limit is", Reason("M5", "8")),
-    ("size limit is", Reason("M5", "8")),
-    ("USD available", Reason("P3", "3.4")),
-    ("ClOrdID", Reason("M6", "7.1")),
+    (STOPGAP_TEXT, Basis("M37", "7.2", (ENGINE_LATENCY.name,))),
+    (SELF_MATCH_TEXT, Basis("M27", "3.4")),
+    (POST_ONLY_TEXT, Basis("M20", "3.4")),
+    ("No liquidity", Basis("M10", "3.4")),
+    ("Order has attributes", Basis("L18", "3.1")),
+    ("Book is", Basis("M2", "3.1")),
+    ("price limit is", Basis("M5", "8")),
+    ("size limit is", Basis("M5", "8")),
+    ("USD available", Basis("P3", "3.4")),
+    ("ClOrdID", Basis("M6", "7.1")),
 )
 _REJECTS_BY_REASON = {
-    RejectReason.UNKNOWN_SYMBOL: Reason("M2", "7.1"),
-    RejectReason.EXCHANGE_CLOSED: Reason("M2", "3.1"),
-    RejectReason.INCORRECT_QUANTITY: Reason("M4", "2.6"),
-    RejectReason.INVALID_PRICE_INCREMENT: Reason("M4", "2.6"),
+    RejectReason.UNKNOWN_SYMBOL: Basis("M2", "7.1"),
+    RejectReason.EXCHANGE_CLOSED: Basis("M2", "3.1"),
+    RejectReason.INCORRECT_QUANTITY: Basis("M4", "2.6"),
+    RejectReason.INVALID_PRICE_INCREMENT: Basis("M4", "2.6"),
 }
 
 
@@ -92,18 +92,20 @@ def order_chain(sim: Simulation, order_id: str, until: int | None = None) -> lis
                     " stayed as it was"
                 )
                 chain.append(
-                    link(
+                    cause_of(
                         sim,
                         step,
                         what,
-                        Reason("M33" if event["is_replace"] else "M34", "7.1"),
+                        Basis("M33" if event["is_replace"] else "M34", "7.1"),
                         event["at"],
                     )
                 )
     return chain
 
 
-def _reported(sim: Simulation, step: Step, execution: dict[str, Any], *, triggered: bool) -> Cause:
+def _reported(
+    sim: Simulation, step: JournalStep, execution: dict[str, Any], *, triggered: bool
+) -> Cause:
     kind = ExecutionType(execution.get("type", 0))
     order, text = execution["order"], execution.get("text", "")
     at: int = execution["at"]
@@ -117,22 +119,22 @@ def _reported(sim: Simulation, step: Step, execution: dict[str, Any], *, trigger
             if execution.get("aggressor")
             else "somebody took it where it rested"
         )
-        auction = step.moved(order["symbol"], InstrumentState.OPEN) and step.given["type"] != "rest"
-        reason = Reason("L16", "3.1") if auction else Reason("M1", "3.4")
-        return link(
+        auction = step.moved(order["symbol"], InstrumentState.OPEN) and step.input["type"] != "rest"
+        basis = Basis("L16", "3.1") if auction else Basis("M1", "3.4")
+        return cause_of(
             sim,
             step,
             f"{qty} traded at {price} in trade {execution['trade_id']}: {role}; {_left(order)}",
-            reason,
+            basis,
             at,
         )
     if kind is ExecutionType.NEW:
         if triggered:
-            return link(
+            return cause_of(
                 sim,
                 step,
                 "its stop was reached: from here on it is what it stood for",
-                Reason("M12", "3.4"),
+                Basis("M12", "3.4"),
                 at,
             )
         side = "buy" if order["side"] == Side.BUY else "sell"
@@ -140,69 +142,69 @@ def _reported(sim: Simulation, step: Step, execution: dict[str, Any], *, trigger
             f"accepted: {side} {_shown(order, order['qty'], 'qty_scale')} at"
             f" {_shown(order, order['price'], 'price_scale')}, {_tif(order)}"
         )
-        return link(sim, step, what, Reason("M7", "3.4"), at)
+        return cause_of(sim, step, what, Basis("M7", "3.4"), at)
     if kind is ExecutionType.REPLACE:
         what = (
             f"replaced: now {_shown(order, order['qty'], 'qty_scale')} at"
             f" {_shown(order, order['price'], 'price_scale')}; {_left(order)}"
         )
-        return link(sim, step, what, Reason("M31", "3.4"), at)
+        return cause_of(sim, step, what, Basis("M31", "3.4"), at)
     if kind is ExecutionType.REJECTED:
-        found = next((reason for part, reason in _REJECTS if part in text), None)
-        reason = found or _REJECTS_BY_REASON.get(
+        found = next((basis for part, basis in _REJECTS if part in text), None)
+        basis = found or _REJECTS_BY_REASON.get(
             RejectReason(execution.get("reject_reason", 0)),
-            Reason("M7", "7.1", (RETAIL_REJECTS.name,)),
+            Basis("M7", "7.1", (RETAIL_REJECTS.name,)),
         )
-        return link(sim, step, f"rejected: {text}", reason, at)
-    what, reason = _ended(step, kind, execution)
-    return link(sim, step, what, reason, at)
+        return cause_of(sim, step, f"rejected: {text}", basis, at)
+    what, basis = _ended(step, kind, execution)
+    return cause_of(sim, step, what, basis, at)
 
 
-def _ended(step: Step, kind: ExecutionType, execution: dict[str, Any]) -> tuple[str, Reason]:
+def _ended(step: JournalStep, kind: ExecutionType, execution: dict[str, Any]) -> tuple[str, Basis]:
     """Why an order was canceled or expired."""
     order, at, text = execution["order"], execution["at"], execution.get("text", "")
     symbol, tif = order["symbol"], order["tif"]
     if kind is ExecutionType.EXPIRED:
         if step.fired(at, "order.expiry", order["id"]):
-            return "expired: its good-till time came, whatever the instrument's state", Reason(
+            return "expired: its good-till time came, whatever the instrument's state", Basis(
                 "L23", "3.4"
             )
         if tif in _AT_ONCE or any(_is_new(event, order["id"]) for event in step.events):
-            return f"expired: what could not trade at once does not rest ({_tif(order)})", Reason(
+            return f"expired: what could not trade at once does not rest ({_tif(order)})", Basis(
                 "M17" if tif == TimeInForce.FILL_OR_KILL else "M16", "3.4"
             )
         if step.moved(symbol, InstrumentState.CLOSED) and tif == TimeInForce.DAY:
-            return "expired: the instrument closed, which ends day orders", Reason("L20", "3.1")
+            return "expired: the instrument closed, which ends day orders", Basis("L20", "3.1")
         if step.moved(symbol, InstrumentState.EXPIRED):
-            return "expired: the instrument expired, which ends every order", Reason(
+            return "expired: the instrument expired, which ends every order", Basis(
                 "L15", "3.1", (COLLAPSE_TO_EXPIRED.name,)
             )
         if step.fired(at, "trade_day.roll"):
-            return "expired: the trade day rolled at 17:00 Eastern, which ends day orders", Reason(
+            return "expired: the trade day rolled at 17:00 Eastern, which ends day orders", Basis(
                 "L12", "3.4", (DAY_ROLL_EXPIRES.name,)
             )
-        return "expired", Reason(section="3.4")
+        return "expired", Basis(section="3.4")
     if execution.get("unsolicited", 0) == UnsolicitedReason.UNDEFINED:
-        return "canceled as asked", Reason("M34", "3.4")
+        return "canceled as asked", Basis("M34", "3.4")
     if text == SELF_MATCH_TEXT:
-        return "canceled: it would have met another order of the same participant", Reason(
+        return "canceled: it would have met another order of the same participant", Basis(
             "M28", "3.4"
         )
     if text == NO_LIQUIDITY_TEXT:
-        return "canceled: when its stop was reached nothing stood on the other side", Reason(
+        return "canceled: when its stop was reached nothing stood on the other side", Basis(
             "M12", "3.4"
         )
     if text == "Insufficient funds":
-        return "canceled: after a fill elsewhere its account could no longer pay for it", Reason(
+        return "canceled: after a fill elsewhere its account could no longer pay for it", Basis(
             "P5", "3.4"
         )
-    if step.fired(at, "maintenance.") or step.given.get("action") == "maintenance.add":
-        return "canceled: a maintenance window was about to begin", Reason(
+    if step.fired(at, "maintenance.") or step.input.get("action") == "maintenance.add":
+        return "canceled: a maintenance window was about to begin", Basis(
             "W2", "8", (CANCEL_LEAD.name,)
         )
     if step.moved(symbol, InstrumentState.TERMINATED):
-        return "canceled: the instrument was terminated", Reason("L6", "3.1")
-    return "canceled by the exchange" + (f": {text}" if text else ""), Reason(section="3.4")
+        return "canceled: the instrument was terminated", Basis("L6", "3.1")
+    return "canceled by the exchange" + (f": {text}" if text else ""), Basis(section="3.4")
 
 
 def _is_new(event: dict[str, Any], order_id: str) -> bool:

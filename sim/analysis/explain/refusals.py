@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 from msgspec import json
 
 from sim.analysis.explain.accounts import account_chain, explain_account
-from sim.analysis.explain.causes import Cause, Reason, Step, fault_told, link, step_of, steps, told
+from sim.analysis.explain.causes import (
+    Basis,
+    Cause,
+    JournalStep,
+    basis_document,
+    cause_of,
+    fault_document,
+    step_of,
+    steps,
+)
 from sim.analysis.explain.instruments import instrument_chain
 from sim.analysis.explain.orders import order_chain
 from sim.core.catalogue.assumptions import (
@@ -30,20 +39,20 @@ if TYPE_CHECKING:
     from sim.simulation import Simulation
 
 # What had a say in refusals of a class, besides the rule they name.
-_REASONS: dict[str, Reason] = {
-    "OrderRefused": Reason(assumptions=(EXCHANGE_REJECTS.name, RETAIL_REJECTS.name)),
-    "InstrumentNotTradable": Reason(assumptions=(EXCHANGE_REJECTS.name, RETAIL_REJECTS.name)),
-    "DuplicateOrder": Reason(assumptions=(EXCHANGE_REJECTS.name,)),
-    "OrderDone": Reason(assumptions=(EXCHANGE_REJECTS.name, ENGINE_LATENCY.name)),
-    "RateLimited": Reason(assumptions=(EXTRA_LIMITS.name,)),
-    "EdgeTimeout": Reason(quirk=UNFILTERED_SEARCH_TIMES_OUT.name),
-    "AnswerTooLate": Reason(assumptions=(ENGINE_LATENCY.name, BLOCK_TIME.name)),
-    "SsnTaken": Reason(assumptions=(KYC_SSN_CONFLICT.name,)),
-    "InvalidSignature": Reason(assumptions=(CLIENT_CLOCK.name,)),
-    "InvalidClientAssertion": Reason(assumptions=(CLIENT_CLOCK.name, ASSERTION_LIFE_MAX.name)),
+_REASONS: dict[str, Basis] = {
+    "OrderRefused": Basis(assumptions=(EXCHANGE_REJECTS.name, RETAIL_REJECTS.name)),
+    "InstrumentNotTradable": Basis(assumptions=(EXCHANGE_REJECTS.name, RETAIL_REJECTS.name)),
+    "DuplicateOrder": Basis(assumptions=(EXCHANGE_REJECTS.name,)),
+    "OrderDone": Basis(assumptions=(EXCHANGE_REJECTS.name, ENGINE_LATENCY.name)),
+    "RateLimited": Basis(assumptions=(EXTRA_LIMITS.name,)),
+    "EdgeTimeout": Basis(quirk=UNFILTERED_SEARCH_TIMES_OUT.name),
+    "AnswerTooLate": Basis(assumptions=(ENGINE_LATENCY.name, BLOCK_TIME.name)),
+    "SsnTaken": Basis(assumptions=(KYC_SSN_CONFLICT.name,)),
+    "InvalidSignature": Basis(assumptions=(CLIENT_CLOCK.name,)),
+    "InvalidClientAssertion": Basis(assumptions=(CLIENT_CLOCK.name, ASSERTION_LIFE_MAX.name)),
 }
-_OTHER_REASONS: dict[tuple[str, str], Reason] = {
-    ("EdgeTimeout", operation): Reason(quirk=UNFILTERED_REPORTS_TIME_OUT.name)
+_OTHER_REASONS: dict[tuple[str, str], Basis] = {
+    ("EdgeTimeout", operation): Basis(quirk=UNFILTERED_REPORTS_TIME_OUT.name)
     for operation in ("ReportAPI.SearchOrders", "ReportAPI.SearchExecutions")
 }
 _ORDER = re.compile(rb"\b[0-9A-Z]{12}\b")
@@ -61,13 +70,13 @@ def explain_refusal(sim: Simulation, request_id: str) -> dict[str, Any] | None:
         return None
     seq = int(request_id, 16)
     step = step_of(sim, seq)
-    reason = (
-        Reason()
+    basis = (
+        Basis()
         if found["stage"] == "edge"
         else _OTHER_REASONS.get((found["refusal"], found["operation"]))
-        or _REASONS.get(found["refusal"], Reason())
+        or _REASONS.get(found["refusal"], Basis())
     )
-    shown = told(sim, reason)
+    shown = basis_document(sim, basis)
     chain = [*_causes(sim, step, found), _itself(sim, step, found)]
     return {
         **{key: value for key, value in found.items() if key != "answered_in"},
@@ -76,7 +85,7 @@ def explain_refusal(sim: Simulation, request_id: str) -> dict[str, Any] | None:
         "seq": seq,
         "caller": step.out.get("caller", ""),
         **{key: value for key, value in shown.items() if key in ("assumptions", "quirk")},
-        **fault_told(sim, next((entry.fault for entry in sim.log.entries(seq, seq)), "")),
+        **fault_document(sim, next((entry.fault for entry in sim.log.entries(seq, seq)), "")),
         "summary": (
             f"{found['status'] or found['code']} {found['message']}: refused in stage"
             f" {found['stage']!r}{_by(found)}"
@@ -93,14 +102,14 @@ def _by(found: dict[str, Any]) -> str:
     )
 
 
-def _itself(sim: Simulation, step: Step, found: dict[str, Any]) -> Cause:
+def _itself(sim: Simulation, step: JournalStep, found: dict[str, Any]) -> Cause:
     """The refusal; of a held answer, where it left."""
     end = step_of(sim, found["answered_in"]) if "answered_in" in found else step
     at = step.at if end is step else parse_instant(found["now"])
     return {
         "seq": end.seq,
         "at": format_instant(at),
-        "by": end.cause(at),
+        "by": end.actor(at),
         "what": f"refused: {found['message']}",
         "request_id": found["request_id"],
         "rule": found["rule"],
@@ -111,14 +120,14 @@ def _itself(sim: Simulation, step: Step, found: dict[str, Any]) -> Cause:
 # ---- what had led to it
 
 
-def _causes(sim: Simulation, step: Step, found: dict[str, Any]) -> list[Cause]:
+def _causes(sim: Simulation, step: JournalStep, found: dict[str, Any]) -> list[Cause]:
     refusal, before = found["refusal"], step.seq - 1
     if found["stage"] == "answer":
-        asked = link(
+        asked = cause_of(
             sim,
             step,
             "asked for the outcome of its orders, and was held for it",
-            Reason("M37", "7.2"),
+            Basis("M37", "7.2"),
         )
         return [
             asked,
@@ -151,7 +160,7 @@ def _causes(sim: Simulation, step: Step, found: dict[str, Any]) -> list[Cause]:
             return _spent(sim, step, found)
         case "Unavailable" if found["stage"] == "maintenance":
             windows = [
-                link(sim, one, "a maintenance window began", Reason("W1", "8"), event["at"])
+                cause_of(sim, one, "a maintenance window began", Basis("W1", "8"), event["at"])
                 for one in steps(sim, '"MaintenanceChanged"', until=before)
                 for event in one.events
                 if event["event"] == "MaintenanceChanged" and event["active"]
@@ -162,20 +171,20 @@ def _causes(sim: Simulation, step: Step, found: dict[str, Any]) -> list[Cause]:
     return []
 
 
-def _said(step: Step) -> bytes:
+def _said(step: JournalStep) -> bytes:
     """Everything a call said that may name something: its path, query and body, or its message."""
-    given = step.given
+    given = step.input
     if given["type"] == "rest":
         return f"{given['path']} {given.get('query', '')} {given.get('body', '')}".encode()
     return json.decode(json.encode(given.get("message", "")), type=bytes)
 
 
-def _symbols(sim: Simulation, step: Step) -> list[str]:
+def _symbols(sim: Simulation, step: JournalStep) -> list[str]:
     words = dict.fromkeys(word.decode() for word in _WORD.findall(_said(step)))
     return [word for word in words if word in sim.exchange.instruments]
 
 
-def _orders(sim: Simulation, step: Step) -> list[str]:
+def _orders(sim: Simulation, step: JournalStep) -> list[str]:
     """Orders that a call named by id, or by the client order id of its participant."""
     orders = sim.exchange.trading.orders
     named = [
@@ -187,7 +196,7 @@ def _orders(sim: Simulation, step: Step) -> list[str]:
         text, caller, quote = (
             _said(step),
             step.out.get("caller", ""),
-            '"' if step.given["type"] == "rest" else "",
+            '"' if step.input["type"] == "rest" else "",
         )
         mine = [
             order
@@ -200,13 +209,13 @@ def _orders(sim: Simulation, step: Step) -> list[str]:
     return list(dict.fromkeys(named))
 
 
-def _accounts(sim: Simulation, step: Step) -> list[str]:
+def _accounts(sim: Simulation, step: JournalStep) -> list[str]:
     names = [step.out.get("caller", ""), *(word.decode() for word in _ACCOUNT.findall(_said(step)))]
     found = (explain_account(sim, name) for name in names if name)
     return list(dict.fromkeys(one["subject"] for one in found if one is not None))
 
 
-def _spent(sim: Simulation, step: Step, found: dict[str, Any]) -> list[Cause]:
+def _spent(sim: Simulation, step: JournalStep, found: dict[str, Any]) -> list[Cause]:
     """The latest calls that took from the limit."""
     caller = step.out.get("caller", "")
     calls = [
@@ -228,18 +237,18 @@ def _spent(sim: Simulation, step: Step, found: dict[str, Any]) -> list[Cause]:
     ]
 
 
-def _token(sim: Simulation, step: Step) -> list[Cause]:
+def _token(sim: Simulation, step: JournalStep) -> list[Cause]:
     """Where the token of a call came from."""
-    key = step.given.get("credential", {}).get("key", "")
+    key = step.input.get("credential", {}).get("key", "")
     if not key:
         return []
     issued = list(steps(sim, f'"access_token":"sha256:{key}"', until=step.seq - 1))
     return [
-        link(
+        cause_of(
             sim,
             one,
             f"its token was issued, for {one.out['body'].get('expires_in', 180)} s of virtual time",
-            Reason("S5.1-6", "5.1"),
+            Basis("S5.1-6", "5.1"),
         )
         for one in issued[-1:]
     ]

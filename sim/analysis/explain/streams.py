@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sim.analysis.explain.causes import Cause, Reason, Step, link, steps
+from sim.analysis.explain.causes import Basis, Cause, JournalStep, cause_of, steps
 from sim.api.streams.stream_faults import REVOKED
 from sim.core.catalogue.assumptions import (
     BIDI_IDLE_TIMEOUT,
@@ -18,7 +18,7 @@ from sim.core.catalogue.quirks import SESSION_REVOCATION
 if TYPE_CHECKING:
     from sim.simulation import Simulation
 
-_REVOCATION = Reason(
+_REVOCATION = Basis(
     "S6", "6.2", (REVOCATION_SCOPE.name, SYMBOLS_SPARE.name), SESSION_REVOCATION.name
 )
 
@@ -30,15 +30,15 @@ def explain_stream(sim: Simulation, number: int) -> dict[str, Any] | None:
     for step in steps(sim, f'"stream":{number},', f'"stream":{number}}}'):
         if step.out.get("stream") == number:
             rpc, caller = step.out["operation"], step.out["caller"]
-            chain.append(link(sim, step, "it was opened", Reason(section="6.2")))
-        if step.given["type"] == "hangup" and step.given["stream"] == number:
+            chain.append(cause_of(sim, step, "it was opened", Basis(section="6.2")))
+        if step.input["type"] == "hangup" and step.input["stream"] == number:
             end, remedy = {"code": 1, "message": "the client hung up"}, "nothing is wrong"
-            chain.append(link(sim, step, "the client's side was gone", Reason(section="6.2")))
+            chain.append(cause_of(sim, step, "the client's side was gone", Basis(section="6.2")))
         for closed in step.out.get("closed", ()):
             if closed["stream"] == number:
                 end = {"code": closed["code"], "message": closed["message"]}
-                what, reason, remedy, retry = _ended(step, closed)
-                chain.append(link(sim, step, what, reason))
+                what, basis, remedy, retry = _ended(step, closed)
+                chain.append(cause_of(sim, step, what, basis))
     if not chain:
         return None
     is_open = any(row["id"] == number for row in sim.streams())
@@ -67,7 +67,7 @@ def explain_stream(sim: Simulation, number: int) -> dict[str, Any] | None:
     }
 
 
-def _ended(step: Step, closed: dict[str, Any]) -> tuple[str, Reason, str, bool]:
+def _ended(step: JournalStep, closed: dict[str, Any]) -> tuple[str, Basis, str, bool]:
     """(what, why, what helps, whether to retry) of a stream that the exchange ended."""
     message = closed["message"]
     if message == REVOKED:
@@ -89,27 +89,27 @@ def _ended(step: Step, closed: dict[str, Any]) -> tuple[str, Reason, str, bool]:
     if message.startswith("idle timeout"):
         return (
             message,
-            Reason("S13", "8", (IDLE_TIMEOUT.name, BIDI_IDLE_TIMEOUT.name)),
+            Basis("S13", "8", (IDLE_TIMEOUT.name, BIDI_IDLE_TIMEOUT.name)),
             "on a bidirectional stream send a keepalive every 30 minutes",
             True,
         )
     if any(event["event"] == "MaintenanceChanged" and event["active"] for event in step.events):
         return (
             "a maintenance window began",
-            Reason("W5", "8", (MAINTENANCE_STREAM_END.name,)),
+            Basis("W5", "8", (MAINTENANCE_STREAM_END.name,)),
             "subscribe again after the window",
             True,
         )
-    if step.given.get("action") == "stream.close":
+    if step.input.get("action") == "stream.close":
         return (
             "the tester ended it",
-            Reason(),
+            Basis(),
             "subscribe again, with the last resume token where the stream has one",
             True,
         )
     return (
         f"it ended with {closed['code']}: {message}",
-        Reason(section="6.2"),
+        Basis(section="6.2"),
         "",
         closed["code"] in (13, 14),
     )

@@ -1,19 +1,17 @@
-"""Explanations as people read them, and `sim explain`."""
+"""Explanations as text, and the output of `sim explain`."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from msgspec import json
 
+from sim.analysis.errors import UsageError
 from sim.analysis.explain import explain
-from sim.analysis.replay import replayed
+from sim.analysis.replay import simulation_at
 from sim.kernel.instants import Instant
-
-if TYPE_CHECKING:
-    from sim.simulation import Simulation
+from sim.simulation import Simulation
 
 _HEAD = (
     "kind",
@@ -29,11 +27,10 @@ _HEAD = (
     "request_id",
     "now",
 )
-UNKNOWN = 2
 
 
 def lines(found: dict[str, Any]) -> Iterator[str]:
-    """An explanation as text: what it is, the sentence, what helps, the chain."""
+    """An explanation as text: the subject, its fields, the remedy, and the chain of causes."""
     yield f"{found['kind']} {found['subject']}: {found['summary']}"
     for key, value in found.items():
         if key not in _HEAD and value not in ("", None, False, []):
@@ -44,11 +41,13 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
         after = f" after {found['retry_after_s']} s" if found.get("retry_after_s") else ""
         yield f"  {'retry':<14} {f'yes{after}' if found['retry'] else 'no'}"
     yield from _switches(found, "  ")
-    for link in found["chain"]:
-        where = " ".join(link[key] for key in ("rule", "section") if link.get(key))
-        yield f"  #{link['seq']} {link['at']}  {link['what']}" + (f"  [{where}]" if where else "")
-        yield f"      because {link['by']}"
-        yield from _switches(link, "      ")
+    for cause in found["chain"]:
+        where = " ".join(cause[key] for key in ("rule", "section") if cause.get(key))
+        yield f"  #{cause['seq']} {cause['at']}  {cause['what']}" + (
+            f"  [{where}]" if where else ""
+        )
+        yield f"      because {cause['by']}"
+        yield from _switches(cause, "      ")
 
 
 def _switches(found: dict[str, Any], indent: str) -> Iterator[str]:
@@ -68,48 +67,33 @@ def _value(value: object) -> str:
 
 
 def explain_journal(
-    path: str,
-    subject: str,
-    until: Instant | None,
-    out: TextIO,
-    problems: TextIO,
-    *,
-    as_json: bool = False,
-) -> int:
-    """`sim explain JOURNAL SUBJECT`: replays the run and asks it. Without a subject, what was
-    refused. The exit code.
+    path: str, subject: str, until: Instant | None, out: TextIO, *, as_json: bool = False
+) -> None:
+    """Replay a run and print the explanation of a subject; without one, the refused calls.
+
+    UnreadableJournal and Divergence as for a replay; UsageError for an unknown subject.
     """
-    said = io.StringIO()
-    sim = replayed(path, until, said)
-    if isinstance(sim, int):
-        problems.write(said.getvalue())
-        return sim
+    sim = simulation_at(path, until)
     if not subject:
-        _refusals(sim, out)
-        return 0
+        _print_refusals(sim, out)
+        return
     found = explain(sim, subject)
     if found is None:
-        print(
-            "sim: no refused call, order, stream, account, instrument, verification or webhook is"
-            f" called {subject!r} at the end of this run",
-            file=problems,
+        raise UsageError(
+            "no refused call, order, stream, account, instrument, verification or webhook is called"
+            f" {subject!r} at the end of this run"
         )
-        return UNKNOWN
-    print(
-        json.format(json.encode(found), indent=2).decode() if as_json else "\n".join(lines(found)),
-        file=out,
+    text = (
+        json.format(json.encode(found), indent=2).decode() if as_json else "\n".join(lines(found))
     )
-    return 0
+    print(text, file=out)
 
 
-def _refusals(sim: Simulation, out: TextIO) -> None:
+def _print_refusals(sim: Simulation, out: TextIO) -> None:
     refused = [entry for entry in sim.log.entries(0, sim.seq) if entry.explanation is not None]
     for entry in refused:
         why = entry.explanation or {}
-        print(
-            f"{why['request_id']}  {entry.status or entry.code:<4} {entry.address} "
-            f" {why['message']}",
-            file=out,
-        )
+        status = entry.status or entry.code
+        print(f"{why['request_id']}  {status:<4} {entry.address}  {why['message']}", file=out)
     if not refused:
         print("nothing was refused", file=out)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import DecodeError, json
 
-from sim.analysis.explain.causes import Cause, Reason, Step, due_of, link, step_of, steps
+from sim.analysis.explain.causes import Basis, Cause, JournalStep, cause_of, due_of, step_of, steps
 from sim.analysis.explain.webhooks import deliveries_about
 from sim.core.catalogue.assumptions import (
     KYC_DOCUMENT_DELAY,
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from sim.simulation import Simulation
 
 _START = "KYCAPI.StartKYCVerification"
-_WAIT = Reason("K3", "3.5", (KYC_PROVISION_DELAY.name,), EMPTY_PARTICIPANT_WINDOW.name)
+_WAIT = Basis("K3", "3.5", (KYC_PROVISION_DELAY.name,), EMPTY_PARTICIPANT_WINDOW.name)
 _TIMERS = {
     "kyc.document": (
         "the document had been looked at",
-        Reason("K4", "3.5", (KYC_DOCUMENT_DELAY.name,)),
+        Basis("K4", "3.5", (KYC_DOCUMENT_DELAY.name,)),
     ),
-    "kyc.review": ("people had looked at it", Reason("K4", "3.5", (KYC_REVIEW_OUTCOME.name,))),
+    "kyc.review": ("people had looked at it", Basis("K4", "3.5", (KYC_REVIEW_OUTCOME.name,))),
 }
 # What a stage means, what helps, whether trying again does.
 _STAGES = {
@@ -118,7 +118,7 @@ def _chain(sim: Simulation, case: KycCase) -> Iterator[Cause]:
     """What happened to a verification, oldest first. Steps of the scenario leave no line of their
     own, so they are looked up where they ran.
     """
-    told = list(_told(sim, case))
+    causes = list(_recorded_causes(sim, case))
     for result, ran in sim.script.ran():
         kyc, refused = ran.kyc, ran.expect.refused if ran.expect is not None else "false"
         if kyc is None or not _means(kyc.external_id, case):
@@ -133,22 +133,22 @@ def _chain(sim: Simulation, case: KycCase) -> Iterator[Cause]:
                 if refused == "true"
                 else ", unless that was refused"
             )
-        made = link(sim, step, what, Reason("K4", "3.5"), result.at)
+        made = cause_of(sim, step, what, Basis("K4", "3.5"), result.at)
         made["by"] = f"{result.name} of the scenario"
         # Before what it set off in the same input, such as the end of the verification.
         place = next(
             (
                 number
-                for number, one in enumerate(told)
+                for number, one in enumerate(causes)
                 if (one["seq"], parse_instant(one["at"])) >= (step.seq, result.at)
             ),
-            len(told),
+            len(causes),
         )
-        told.insert(place, made)
-    yield from told
+        causes.insert(place, made)
+    yield from causes
 
 
-def _input_of(sim: Simulation, result: StepResult, ran: ScenarioStep) -> Step:
+def _input_of(sim: Simulation, result: StepResult, ran: ScenarioStep) -> JournalStep:
     """The input in which a step ran: that of its timer, or the call that woke it; else the first of
     its instant.
     """
@@ -168,11 +168,11 @@ def _input_of(sim: Simulation, result: StepResult, ran: ScenarioStep) -> Step:
     return found[0]
 
 
-def _told(sim: Simulation, case: KycCase) -> Iterator[Cause]:
+def _recorded_causes(sim: Simulation, case: KycCase) -> Iterator[Cause]:
     key = f"{case.firm}|{case.external_id}"
     text = json.encode(case.external_id).decode()[1:-1]
     for step in steps(sim, text, '"action":"kyc.document"', '"timer":"script.step"'):
-        given, out = step.given, step.out
+        given, out = step.input, step.out
         if (
             out.get("operation") == _START
             and out.get("caller") == case.firm
@@ -190,26 +190,26 @@ def _told(sim: Simulation, case: KycCase) -> Iterator[Cause]:
                 if "decision" in said
                 else f"the document was {said.get('result', said.get('document', ''))}"
             )
-            yield link(
+            yield cause_of(
                 sim,
                 step,
                 what + (f", which was refused: {out['message']}" if out.get("message") else ""),
-                Reason("K4", "3.5"),
+                Basis("K4", "3.5"),
             )
         elif given["type"] == "advance" and any(
             one["at"] == case.started and one["timer"] == "script.step" for one in out["fired"]
         ):
-            yield link(
+            yield cause_of(
                 sim,
                 step,
                 "it was started by a step of the scenario",
-                Reason("K5", "3.5", (KYC_OUTCOME_RULES.name,)),
+                Basis("K5", "3.5", (KYC_OUTCOME_RULES.name,)),
                 case.started,
             )
         for fired in out.get("fired", ()):
             if fired["subject"] == key and fired["timer"] in _TIMERS:
-                what, reason = _TIMERS[fired["timer"]]
-                yield link(sim, step, what, reason, fired["at"])
+                what, basis = _TIMERS[fired["timer"]]
+                yield cause_of(sim, step, what, basis, fired["at"])
         for event in step.events:
             if event["event"] == "KycDecided" and (event["firm"], event["external_id"]) == (
                 case.firm,
@@ -236,15 +236,15 @@ def _means(subject: str, case: KycCase) -> bool:
     return subject == case.external_id or subject in case.docv_tokens
 
 
-def _started(sim: Simulation, step: Step) -> Cause:
+def _started(sim: Simulation, step: JournalStep) -> Cause:
     out = step.out
     if out["status"] != 200:
         rule = "K6" if "SSN" in out.get("message", "") else "K1" if out["status"] == 409 else "K2"
-        return link(
+        return cause_of(
             sim,
             step,
             f"a start was refused with {out['status']}: {out.get('message', '')}",
-            Reason(rule, "3.5"),
+            Basis(rule, "3.5"),
         )
     status = (out.get("body") or {}).get("status", {})
     shown = " ".join(
@@ -252,16 +252,16 @@ def _started(sim: Simulation, step: Step) -> Cause:
         for word in (status.get("decision"), status.get("status"), status.get("subStatus"))
         if word
     )
-    return link(
-        sim, step, f"started, and shown as {shown}", Reason("K5", "3.5", (KYC_OUTCOME_RULES.name,))
+    return cause_of(
+        sim, step, f"started, and shown as {shown}", Basis("K5", "3.5", (KYC_OUTCOME_RULES.name,))
     )
 
 
-def _decided(sim: Simulation, step: Step, event: dict[str, Any]) -> Cause:
+def _decided(sim: Simulation, step: JournalStep, event: dict[str, Any]) -> Cause:
     if not event["approved"]:
-        return link(
-            sim, step, "rejected", Reason("K5", "3.5", (KYC_OUTCOME_RULES.name,)), event["at"]
+        return cause_of(
+            sim, step, "rejected", Basis("K5", "3.5", (KYC_OUTCOME_RULES.name,)), event["at"]
         )
-    return link(
+    return cause_of(
         sim, step, f"tradable: {event['participant']} with {event['account']}", _WAIT, event["at"]
     )

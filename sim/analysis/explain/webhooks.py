@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import json
 
-from sim.analysis.explain.causes import Cause, Reason, Step, due_of, fault_told, link, steps
+from sim.analysis.explain.causes import (
+    Basis,
+    Cause,
+    JournalStep,
+    cause_of,
+    due_of,
+    fault_document,
+    steps,
+)
 from sim.core.catalogue.assumptions import (
     WEBHOOK_ATTEMPTS,
     WEBHOOK_BREAKER_BUFFERS,
@@ -27,14 +35,14 @@ from sim.kernel.instants import format_instant
 if TYPE_CHECKING:
     from sim.simulation import Simulation
 
-_RAISED = Reason("K9", "6.1")
-_FIRST = Reason("K10", "6.1")
-_RETRY = Reason(
+_RAISED = Basis("K9", "6.1")
+_FIRST = Basis("K10", "6.1")
+_RETRY = Basis(
     "K11", "6.1", (WEBHOOK_ATTEMPTS.name, WEBHOOK_RETRY_FIRST.name, WEBHOOK_RETRY_LONGEST.name)
 )
-_AGAIN = Reason("K13", "6.1", (), WEBHOOK_DUPLICATES.name)
-_ANSWER = Reason("K11", "6.1", (WEBHOOK_TIMEOUT.name,))
-_BREAKER = Reason(
+_AGAIN = Basis("K13", "6.1", (), WEBHOOK_DUPLICATES.name)
+_ANSWER = Basis("K11", "6.1", (WEBHOOK_TIMEOUT.name,))
+_BREAKER = Basis(
     "K12",
     "6.1",
     (WEBHOOK_BREAKER_THRESHOLD.name, WEBHOOK_BREAKER_COOLDOWN.name, WEBHOOK_BREAKER_BUFFERS.name),
@@ -182,7 +190,7 @@ def _chain(sim: Simulation, event_id: str, records: list[DeliveryRecord]) -> Ite
                 firm,
                 person,
             ):
-                yield link(
+                yield cause_of(
                     sim,
                     step,
                     f"{firm} is to be told: {person} was"
@@ -200,19 +208,19 @@ def _chain(sim: Simulation, event_id: str, records: list[DeliveryRecord]) -> Ite
                 attempts[name] = len(attempts) + 1
                 at = max((one["at"] for one in step.out.get("fired", ())), default=step.at)
                 yield _attempt(sim, step, attempts[name], url, record, at)
-        if step.given["type"] == "answer" and step.given["attempt"] in attempts:
-            given = step.given
+        if step.input["type"] == "answer" and step.input["attempt"] in attempts:
+            given = step.input
             said = (
                 f"answered {given['status']}"
                 if given.get("status")
                 else f"did not answer: {given.get('error', '')}"
             )
-            yield link(
+            yield cause_of(
                 sim, step, f"attempt {attempts[given['attempt']]}: the receiver {said}", _ANSWER
             )
         for fired in step.out.get("fired", ()):
             if fired["timer"] == "webhook.timeout" and fired["subject"] in attempts:
-                yield link(
+                yield cause_of(
                     sim,
                     step,
                     f"attempt {attempts[fired['subject']]}: the receiver did not answer in time",
@@ -221,28 +229,28 @@ def _chain(sim: Simulation, event_id: str, records: list[DeliveryRecord]) -> Ite
                 )
 
 
-def _unsent(sim: Simulation, step: Step, record: DeliveryRecord) -> Cause:
-    reason = _BREAKER if "breaker" in record.error else Reason(section="6.1")
-    made = link(sim, step, f"an attempt was not made: {record.error}", reason, record.at)
-    return made | fault_told(
+def _unsent(sim: Simulation, step: JournalStep, record: DeliveryRecord) -> Cause:
+    basis = _BREAKER if "breaker" in record.error else Basis(section="6.1")
+    made = cause_of(sim, step, f"an attempt was not made: {record.error}", basis, record.at)
+    return made | fault_document(
         sim, record.error.removeprefix("fault ") if record.error.startswith("fault ") else ""
     )
 
 
 def _attempt(
-    sim: Simulation, step: Step, number: int, url: str, record: DeliveryRecord, at: int
+    sim: Simulation, step: JournalStep, number: int, url: str, record: DeliveryRecord, at: int
 ) -> Cause:
     what = f"attempt {number} was sent to {url}"
     if number == 1:
-        return link(sim, step, what, _FIRST, at)
-    if step.given.get("action") == "webhook.redeliver":
-        return link(sim, step, f"{what}, by hand", _AGAIN, at)
+        return cause_of(sim, step, what, _FIRST, at)
+    if step.input.get("action") == "webhook.redeliver":
+        return cause_of(sim, step, f"{what}, by hand", _AGAIN, at)
     if record.attempt == 1:
-        return link(
+        return cause_of(
             sim,
             step,
             f"{what}, though nothing had failed: deliveries are at least once",
             _AGAIN,
             at,
         )
-    return link(sim, step, f"{what}, because the one before was not acknowledged", _RETRY, at)
+    return cause_of(sim, step, f"{what}, because the one before was not acknowledged", _RETRY, at)

@@ -1,10 +1,12 @@
-"""`sim bisect`: the input after which something stopped being true, or the first at which two runs
-part.
+"""`sim bisect`: the first input of a journal after which the answer to a question changes.
 
-A journal is replayed once while the question is asked after every `every`-th input; then the
-stretch in which the answer turned is replayed again, input by input. Journals of up to `LOOKS`
-lines are looked at after each, so nothing is missed; in longer ones a turn that is undone between
-two looks is.
+A question is asked of the exchange's state: do the invariants hold, or does an expectation? The
+journal is replayed once while the question is asked after every n-th line, then the stretch in
+which the answer changed is replayed again and asked line by line. A journal of up to `CHECKS` lines
+is asked after every line; in a longer one, a change that is undone between two checks is missed.
+
+A replay only goes forward, so halving the journal would replay its first half again at every step.
+Two passes cost two replays, and they find the first change even where the answer changes often.
 """
 
 from __future__ import annotations
@@ -15,166 +17,156 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from sim.actors.script.expectations import failures
-from sim.analysis.replay import replaying, simulation_of
+from sim.analysis.replay import journal_lines, replaying, simulation_of
 from sim.analysis.timeline import rows, write
 from sim.core.invariants import broken
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import Instant, format_instant
-from sim.kernel.journal import read_journal
 from sim.scenario.expectations_format import Expect
 from sim.scenario.struct_types import record
 from sim.scenario.yaml_tree import ScenarioError, read_text
 from sim.simulation import Simulation
 
-LOOKS = 5_000
-BEFORE = 3
-
-Question = Callable[[Simulation], list[str]]
+CHECKS = 5_000
+LINES_BEFORE = 3  # shown before the line at which the answer changes
 
 
-def sound(sim: Simulation) -> list[str]:
-    """The question "do all invariants hold?": what does not."""
-    return [str(one) for one in broken(sim.exchange.trading)]
+class Question(NamedTuple):
+    """A question about a state. `ask` answers with what does not hold; `text` names it."""
+
+    ask: Callable[[Simulation], list[str]]
+    text: str
 
 
-def expecting(text: str) -> Question:
-    """The question "does this hold?", written as a step's `expect`. ScenarioError says what is
-    wrong with it.
+def question(expect: str) -> Question:
+    """Whether an expectation holds, written as a step's `expect`; for "", the invariants.
+
+    ScenarioError says what is wrong with the expectation.
     """
+    if not expect:
+        return Question(
+            lambda sim: [str(one) for one in broken(sim.exchange.trading)], "the invariants"
+        )
     problems: list[Any] = []
-    expect = record(Expect).read(read_text(text, "--expect"), problems)
+    parsed = record(Expect).read(read_text(expect, "--expect"), problems)
     if problems:
         raise ScenarioError(problems)
 
     def ask(sim: Simulation) -> list[str]:
         try:
-            return failures(sim, expect, None, "")
-        except Refusal as refusal:  # it names something that is not there yet
+            return failures(sim, parsed, None, "")
+        except Refusal as refusal:  # it names something that does not exist yet
             return [refusal.message]
 
-    return ask
+    return Question(ask, expect)
 
 
-class Look(NamedTuple):
-    """One answer: after which line of the journal (1: at the start), at which input and instant,
-    and what does not hold.
-    """
+class Check(NamedTuple):
+    """One answer: the line of the journal after which it was given, and what does not hold."""
 
     number: int
     seq: int
     at: Instant
     wrong: list[str]
 
-
-class Turn(NamedTuple):
-    """Two looks, one input apart, between which the answer turned."""
-
-    before: Look
-    after: Look
+    @property
+    def holds(self) -> bool:
+        return not self.wrong
 
 
-class Search(NamedTuple):
-    """What came of a search: the turn or None, the first and the last look, how many lines there
-    are, and how many lie between two looks.
-    """
+class Change(NamedTuple):
+    """Two consecutive checks between which the answer changed."""
 
-    turn: Turn | None
-    first: Look
-    last: Look
-    lines: int
+    before: Check
+    after: Check
+
+
+class SearchResult(NamedTuple):
+    """The first change, if any; the first and the last check; and the lines between two checks."""
+
+    change: Change | None
+    first: Check
+    last: Check
     stride: int
 
 
-def search(path: Path, ask: Question, *, to: bool = False, every: int = 0) -> Search:
-    """Look for the first input after which the question is answered `to` (True: it holds) where it
-    was not before.
+def search(path: Path, asked: Question, becomes: bool, stride: int) -> SearchResult:
+    """Find the first line after which the answer becomes `becomes`, where it was the opposite.
 
-    Divergence, NotAJournal and OSError as for a replay.
+    UnreadableJournal and Divergence as for a replay.
     """
-    with path.open("rb") as file:
-        total = sum(1 for _ in read_journal(file)[1])
-    stride = every or max(1, total // LOOKS)
-    found = _walk(path, ask, to, 1, stride)
-    if found.turn is not None and stride > 1:
-        close = _walk(path, ask, to, found.turn.before.number, 1)
-        found = found._replace(turn=close.turn or found.turn)
-    return found._replace(lines=total)
+    found = _walk(path, asked, becomes, 1, stride)
+    if found.change is not None and stride > 1:
+        close = _walk(path, asked, becomes, found.change.before.number, 1)
+        found = found._replace(change=close.change or found.change)
+    return found
 
 
-def _walk(path: Path, ask: Question, to: bool, start: int, stride: int) -> Search:
-    """Replay, and from line `start` on ask after every `stride`-th line and after the last, until
-    the answer turns.
-    """
-    with path.open("rb") as file:
-        header, lines = read_journal(file)
+def _walk(path: Path, asked: Question, becomes: bool, start: int, stride: int) -> SearchResult:
+    """Replay; from line `start` on, ask after every `stride`-th line until the answer changes."""
+    first: Check | None = None
+    last: Check | None = None
+    with journal_lines(path) as (header, lines):
         sim = simulation_of(header)
-        looks = [Look(1, 0, sim.now, ask(sim))] if start == 1 else []
-        number = asked = 1
+        number = 1
+
+        def check() -> Change | None:
+            nonlocal first, last
+            before, last = last, Check(number, sim.seq, sim.now, asked.ask(sim))
+            first = first or last
+            changed = before is not None and before.holds != becomes == last.holds
+            return Change(before, last) if before is not None and changed else None
+
+        change = check() if start == 1 else None
         for number, _ in replaying(sim, lines):
-            if number >= start and (number - start) % stride == 0:
-                asked = number
-                looks = [*looks[:1], *looks[-1:], Look(number, sim.seq, sim.now, ask(sim))]
-                if len(looks) > 1 and _turned(looks[-2], looks[-1], to):
-                    return Search(Turn(*looks[-2:]), looks[0], looks[-1], 0, stride)
-        if asked != number:
-            looks.append(Look(number, sim.seq, sim.now, ask(sim)))
-    turned = len(looks) > 1 and _turned(looks[-2], looks[-1], to)
-    return Search(Turn(*looks[-2:]) if turned else None, looks[0], looks[-1], 0, stride)
+            if number >= start and (number - start) % stride == 0 and (change := check()):
+                break
+        if last is None or last.number != number:
+            change = check()
+    assert first is not None and last is not None
+    return SearchResult(change, first, last, stride)
 
 
-def _turned(before: Look, after: Look, to: bool) -> bool:
-    return bool(before.wrong) is to and bool(after.wrong) is not to
+def bisect(path: Path, asked: Question, out: TextIO, *, becomes: bool, every: int = 0) -> bool:
+    """Search and print what was found. True when the answer ends as it should.
 
-
-def bisect(
-    path: Path, ask: Question, what: str, out: TextIO, *, to: bool = False, every: int = 0
-) -> bool:
-    """Search, and say what was found; whether the question is answered well: it never turned false,
-    or with `to`, it turned true.
+    That is: it never became false, or, with `becomes`, it became true.
     """
-    found = search(path, ask, to=to, every=every)
-    print(f"{path}: {found.lines} lines, looked after every {_nth(found.stride)}", file=out)
-    if found.turn is None:
-        _say_steady(found, what, out)
-        return not found.last.wrong
-    before, after = found.turn
+    with journal_lines(path) as (_, lines):
+        total = sum(1 for _ in lines)
+    found = search(path, asked, becomes, every or max(1, total // CHECKS))
+    steps = "line" if found.stride == 1 else f"{found.stride}. line, then line by line"
+    print(f"{path}: {total} lines, checked after every {steps}", file=out)
+    if found.change is None:
+        _print_unchanged(found, asked, out)
+        return found.last.holds
+    before, after = found.change
+    was, now = ("false", "true") if becomes else ("true", "false")
     print(
-        f"{what}: {'false' if to else 'true'} up to line {before.number},"
-        f" {'true' if to else 'false'} after line {after.number}, input {after.seq}",
+        f"{asked.text}: {was} up to line {before.number}, {now} after line {after.number}, input"
+        f" {after.seq}",
         file=out,
     )
-    with path.open("rb") as file:
-        lines = islice(
-            (raw for _, raw in read_journal(file)[1]),
-            max(0, after.number - 2 - BEFORE),
-            after.number - 1,
-        )
-        write(rows(lines), out)
-    for line in before.wrong if to else after.wrong:
-        print(f"  {'before' if to else 'now'}: {line}", file=out)
+    with journal_lines(path) as (_, lines):
+        end = after.number - 1
+        shown = islice((raw for _, raw in lines), max(0, end - 1 - LINES_BEFORE), end)
+        write(rows(shown), out)
+    for line in before.wrong if becomes else after.wrong:
+        print(f"  {'before' if becomes else 'now'}: {line}", file=out)
     print(f"next: sim replay {path} --until {format_instant(after.at)} --serve", file=out)
-    return to
+    return becomes
 
 
-def _nth(stride: int) -> str:
-    return "line" if stride == 1 else f"{stride}. line, then line by line"
-
-
-def _say_steady(found: Search, what: str, out: TextIO) -> None:
-    first, last = ("false" if look.wrong else "true" for look in (found.first, found.last))
-    print(
-        (
-            f"{what}: {first} at the start, {last} at the end"
-            if first != last
-            else f"{what}: {first} wherever it was looked at"
-        ),
-        file=out,
-    )
-    if first != last:
-        print(f"next: --becomes {last} finds where it turned", file=out)
+def _print_unchanged(found: SearchResult, asked: Question, out: TextIO) -> None:
+    first, last = (str(check.holds).lower() for check in (found.first, found.last))
+    if first == last:
+        print(f"{asked.text}: {first} at every check", file=out)
+    else:
+        print(f"{asked.text}: {first} at the start, {last} at the end", file=out)
+        print(f"next: --becomes {last} finds where it changed", file=out)
     if found.stride > 1:
         print(
-            "what turned and turned back between two looks was not seen: --every 1 looks after each"
+            "a change that was undone between two checks was not seen: --every 1 checks after each"
             " line",
             file=out,
         )

@@ -1,13 +1,14 @@
-"""`sim run`: scenarios times parameters times seeds, each run reported as it finishes, in a stable
-order whatever the number of processes.
+"""`sim run` and the runs of `sim sweep`: a plan of independent runs, carried out in order.
 
-Runs are independent. Results may be kept in a file, one JSON line a run; a campaign that is taken
-up again skips what stands there.
+A plan names scenarios, seeds and changes; `jobs_of` lists its jobs, and a job is all a worker needs
+to make one run. A results file has a line for each finished job, so an interrupted campaign resumes
+where it stopped, whatever the number of processes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import TextIO
@@ -16,8 +17,10 @@ from msgspec import DecodeError, Struct, field, json
 from msgspec.structs import replace
 
 from sim.analysis.headless_run import Report, junit, run_scenario
-from sim.analysis.replay import Divergence, run, simulation_of
+from sim.analysis.replay import Divergence, simulation_of, verify
 from sim.analysis.search.fuzz import with_random_steps
+from sim.analysis.search.progress import Progress
+from sim.analysis.search.workers import map_jobs, map_jobs_on_cluster
 from sim.kernel.journal import read_journal
 from sim.loader.load import load_scenario, scenario_from_source, scenario_variants
 from sim.scenario.scenario import Scenario
@@ -71,145 +74,111 @@ class RunPlan(Struct, frozen=True, kw_only=True):
 _result = json.Decoder(Result).decode
 
 
-def scenario_of(job: Job) -> Scenario:
-    """What a job runs; the seed stays apart, as `run_scenario` takes it."""
-    scenario = load_scenario(job.scenario, dict(job.params))
-    scenario = with_changes(
-        replace(scenario, preset=job.preset) if job.preset else scenario, job.changes
-    )
-    return with_random_steps(scenario, scenario.seed if job.seed is None else job.seed, job.fuzz)
+# ---- the plan
 
 
-def run_one(job: Job) -> Report:
-    """Run one scenario with one seed and one choice of parameters; with `verify`, again, and its
-    journal too.
+def jobs_of(plan: RunPlan) -> list[Job]:
+    """Every run: by scenario, combination of its matrix, variation and seed, in this order."""
+    return [
+        Job(
+            scenario=name,
+            seed=seed,
+            params=tuple({**variant, **plan.params}.items()),
+            preset=plan.preset,
+            save_failures=plan.save_failures,
+            changes=changes,
+            fuzz=plan.fuzz,
+            verify=plan.verify,
+        )
+        for name in plan.scenarios
+        for variant in matching_variants(name, plan.params)
+        for changes in plan.variations
+        for seed in (plan.seeds if plan.seeds is not None else (None,))
+    ]
+
+
+def matching_variants(name: str, params: Mapping[str, str]) -> list[dict[str, str]]:
+    """The combinations of a scenario's matrix that agree with `params`.
+
+    ScenarioError when a value is none of the matrix's.
     """
-    return _report(job, scenario_of(job))
-
-
-def _report(job: Job, scenario: Scenario) -> Report:
-    report = run_scenario(
-        scenario,
-        job.seed,
-        keep=Path(job.save_failures) if job.save_failures else None,
-        changes=label(job.changes),
-    )
-    if not job.verify or not report.ok:
-        return report
-    return replace(report, broken=tuple(_unproven(scenario, job.seed, report)))
-
-
-def _unproven(scenario: Scenario, seed: int | None, report: Report) -> Iterator[str]:
-    """What speaks against a run: a second one that tells another story, or a journal that does not
-    replay.
-    """
-    written = BytesIO()
-    again = Simulation(scenario, seed=seed, journal=written)
-    if run_scenario(scenario, simulation=again, watch=False).digest != report.digest:
-        yield f"repeat: a second run has the digest {again.digest}"
-    written.seek(0)
-    header, lines = read_journal(written)
-    try:
-        run(simulation_of(header), lines)
-    except Divergence as found:
-        yield f"replay: {found.part} differs in line {found.number}"
-
-
-def chosen(name: str, params: Mapping[str, str]) -> list[dict[str, str]]:
-    """The combinations of a scenario's matrix that agree with the given parameters. ScenarioError
-    when a value is none of the matrix's.
-    """
-    found = scenario_variants(name)
-    agreeing = [
+    variants = scenario_variants(name)
+    matching = [
         variant
-        for variant in found
+        for variant in variants
         if all(variant.get(key, value) == value for key, value in params.items())
     ]
-    if agreeing:
-        return agreeing
+    if matching:
+        return matching
     key = next(
         key
         for key, value in params.items()
-        if key in found[0] and all(variant[key] != value for variant in found)
+        if key in variants[0] and all(variant[key] != value for variant in variants)
     )
-    values = ", ".join(dict.fromkeys(variant[key] for variant in found))
+    values = ", ".join(dict.fromkeys(variant[key] for variant in variants))
     raise error_at(
         Position(name, 1, 1),
         f"the matrix gives {key} the values {values}; {params[key]} is none of them",
     )
 
 
-def planned(wanted: RunPlan) -> list[Job]:
-    """Every run, in order: scenario by scenario, each combination of its matrix that agrees with
-    the given parameters, each variation, each seed.
-    """
-    return [
-        Job(
-            scenario=name,
-            seed=seed,
-            params=tuple({**variant, **wanted.params}.items()),
-            preset=wanted.preset,
-            save_failures=wanted.save_failures,
-            changes=changes,
-            fuzz=wanted.fuzz,
-            verify=wanted.verify,
-        )
-        for name in wanted.scenarios
-        for variant in chosen(name, wanted.params)
-        for changes in wanted.variations
-        for seed in (wanted.seeds if wanted.seeds is not None else (None,))
-    ]
+def scenario_of(job: Job) -> Scenario:
+    """What a job runs. Its seed is not in it: `run_scenario` takes that apart."""
+    scenario = load_scenario(job.scenario, dict(job.params))
+    if job.preset:
+        scenario = replace(scenario, preset=job.preset)
+    scenario = with_changes(scenario, job.changes)
+    return with_random_steps(scenario, scenario.seed if job.seed is None else job.seed, job.fuzz)
 
 
-def run_all(wanted: RunPlan, out: TextIO, progress: TextIO) -> bool:
+# ---- runs
+
+
+def run_all(plan: RunPlan, out: TextIO, progress: TextIO) -> bool:
     """Run everything and print the reports; whether all expectations held."""
     reports: list[Report] = []
-    passed = failed = 0
-    total = len(planned(wanted))
-    for report in finished(wanted):
-        passed, failed = passed + report.ok, failed + (not report.ok)
-        _say(progress, "")
-        for line in report.lines():
-            print(line, file=out, flush=True)
-        _say(progress, f"{passed + failed} of {total} runs, {failed} failed")
-        if wanted.junit:
-            reports.append(report)
-    _say(progress, "")
-    if wanted.junit:
-        Path(wanted.junit).write_bytes(junit(reports))
-    print(f"{passed} passed, {failed} failed", file=out)
+    failed = 0
+    with Progress(progress, len(jobs_of(plan)), "runs", log=False) as bar:
+        for report in finished(plan):
+            failed += not report.ok
+            bar.clear()
+            for line in report.lines():
+                print(line, file=out, flush=True)
+            bar.step(f"{failed} failed")
+            if plan.junit:
+                reports.append(report)
+    if plan.junit:
+        Path(plan.junit).write_bytes(junit(reports))
+    print(f"{bar.done - failed} passed, {failed} failed", file=out)
     return not failed
 
 
-def finished(wanted: RunPlan) -> Iterator[Report]:
-    """Reports of all planned runs, in their order; each new one is added to the results file as it
-    comes.
-    """
-    jobs = planned(wanted)
-    done = _done(wanted) if wanted.resume else {}
-    fresh = _run([job for job in jobs if job not in done], wanted.jobs, wanted.cluster)
-    with _Results(wanted) as results:
+def finished(plan: RunPlan) -> Iterator[Report]:
+    """The reports of all runs, in order; each new one is added to the results file at once."""
+    jobs = jobs_of(plan)
+    done = _done(plan.results) if plan.resume else {}
+    fresh = _run([job for job in jobs if job not in done], plan.jobs, plan.cluster)
+    with _results_file(plan) as add:
         for job in jobs:
             if job in done:
                 yield done[job]
                 continue
             report = next(fresh)
-            results.add(job, report)
+            add(Result(job, report))
             yield report
 
 
 def _run(jobs: list[Job], processes: int, cluster: str) -> Iterator[Report]:
-    from sim.analysis.search.workers import each
-
     if cluster:
-        # The workers need not have the files: the scenario travels, as a journal's header has it.
-        yield from each(
-            _run_shipped, [(job, scenario_of(job).source()) for job in jobs], processes, cluster
-        )
-    elif processes <= 1 or len(jobs) <= 1:
-        yield from map(run_one, jobs)
-    else:
-        yield from each(run_one, jobs, processes)
+        # A cluster's workers need not have the files: the scenario's source travels with the job.
+        shipped = [(job, scenario_of(job).source()) for job in jobs]
+        return map_jobs_on_cluster(_run_shipped, shipped, cluster)
+    return map_jobs(run_one, jobs, processes)
+
+
+def run_one(job: Job) -> Report:
+    """Make one run; with `verify`, make it twice and replay its journal."""
+    return _report(job, scenario_of(job))
 
 
 def _run_shipped(shipped: tuple[Job, str]) -> Report:
@@ -217,55 +186,66 @@ def _run_shipped(shipped: tuple[Job, str]) -> Report:
     return _report(job, scenario_from_source(source.encode()))
 
 
+def _report(job: Job, scenario: Scenario) -> Report:
+    folder = Path(job.save_failures) if job.save_failures else None
+    changes = label(job.changes)
+    report = run_scenario(scenario, job.seed, save_failures=folder, changes=changes)
+    if not job.verify or not report.ok:
+        return report
+    return replace(report, broken=tuple(_differences(scenario, job.seed, report)))
+
+
+def _differences(scenario: Scenario, seed: int | None, report: Report) -> Iterator[str]:
+    """How a second run, and a replay of its journal, differ from a report."""
+    written = BytesIO()
+    again = Simulation(scenario, seed=seed, journal=written)
+    digest = run_scenario(scenario, simulation=again, check_invariants=False).digest
+    if digest != report.digest:
+        yield f"repeat: a second run has the digest {digest}"
+    written.seek(0)
+    header, lines = read_journal(written)
+    try:
+        verify(simulation_of(header), lines)
+    except Divergence as difference:
+        yield f"replay: {difference.part} differs in line {difference.number}"
+
+
+# ---- the results file
+
+
 def _whole_lines(path: str) -> list[bytes]:
-    """Lines of a results file; a torn last one does not count."""
+    """Lines of a results file; one that a killed process left unfinished does not count."""
     file = Path(path)
-    return (
-        [line for line in file.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
-        if file.is_file()
-        else []
-    )
+    lines = file.read_bytes().splitlines(keepends=True) if file.is_file() else []
+    return [line for line in lines if line.endswith(b"\n")]
 
 
-def _done(wanted: RunPlan) -> dict[Job, Report]:
-    found: dict[Job, Report] = {}
-    for number, line in enumerate(_whole_lines(wanted.results), start=1):
+def _done(path: str) -> dict[Job, Report]:
+    results: dict[Job, Report] = {}
+    for number, line in enumerate(_whole_lines(path), start=1):
         try:
             result = _result(line)
         except DecodeError as error:
             raise error_at(
-                Position(wanted.results, number, 1),
+                Position(path, number, 1),
                 f"no line of a results file, so nothing is resumed from it: {error}",
             ) from None
-        found[result.job] = result.report
-    return found
+        results[result.job] = result.report
+    return results
 
 
-class _Results:
-    """The results file, if one is wanted."""
+@contextmanager
+def _results_file(plan: RunPlan) -> Iterator[Callable[[Result], None]]:
+    """Open the results file, with the lines to resume from; yields what appends a result."""
+    if not plan.results:
+        yield lambda result: None
+        return
+    done = _whole_lines(plan.results) if plan.resume else []
+    with Path(plan.results).open("wb") as file:
+        file.writelines(done)
 
-    def __init__(self, wanted: RunPlan) -> None:
-        self._wanted = wanted
+        def add(result: Result) -> None:
+            file.write(json.encode(result) + b"\n")
+            file.flush()
 
-    def __enter__(self) -> _Results:
-        path = self._wanted.results
-        done = _whole_lines(path) if self._wanted.resume else []
-        self._file = Path(path).open("wb") if path else None
-        if self._file is not None:
-            self._file.writelines(done)
-        return self
-
-    def add(self, job: Job, report: Report) -> None:
-        """One more finished run."""
-        if self._file is not None:
-            self._file.write(json.encode(Result(job, report)) + b"\n")
-            self._file.flush()
-
-    def __exit__(self, *error: object) -> None:
-        if self._file is not None:
-            self._file.close()
-
-
-def _say(progress: TextIO, text: str) -> None:
-    if progress.isatty():
-        print(f"\r\x1b[K{text}", end="", file=progress, flush=True)
+        yield add

@@ -1,5 +1,10 @@
-"""Delta debugging: the smallest list, or JSON document, of which something is still true.
-Deterministic: what is tried depends on the answers alone.
+"""Delta debugging: the smallest list, or JSON document, for which a predicate still holds.
+
+`minimal` is Zeller and Hildebrandt's ddmin, complements only. It leaves out halves, then quarters,
+and so on: most of what does not matter goes in few trials, and the result is 1-minimal, so leaving
+out any single item makes the predicate false. It is not the global minimum, which would need a
+trial for every subset: two items that only go together stay. Trials depend on earlier answers
+alone, so the result is deterministic.
 """
 
 from __future__ import annotations
@@ -11,11 +16,9 @@ T = TypeVar("T")
 
 
 def minimal(items: Sequence[T], holds: Callable[[list[T]], bool]) -> list[T]:
-    """A part of `items`, in their order, of which `holds` is true and from which no single item can
-    be left out.
+    """A 1-minimal part of `items`, in their order, for which `holds` is true.
 
-    `holds` is true of all items. Halves are tried first, then ever smaller pieces (Zeller and
-    Hildebrandt's ddmin, complements only), so most of what does not matter goes in few trials.
+    `holds` must be true of all items.
     """
     kept = list(items)
     if kept and holds([]):
@@ -42,11 +45,10 @@ def pruned(
     simpler: Callable[[tuple[str, ...], Any], Iterable[Any]],
     path: tuple[str, ...] = (),
 ) -> Any:
-    """A JSON value with every key, item and scalar gone or simpler that is not needed for `holds`,
-    which is true of `value`.
+    """A JSON value without the keys and items that `holds`, true of `value`, does not need.
 
-    `simpler` gives, for a value at a path (of keys; items of lists have that of their list),
-    simpler ones to try, most wanted first.
+    `simpler` gives simpler values to try for the value at a path, the simplest first. A path has
+    the keys; an item of a list has the path of its list.
     """
     for other in simpler(path, value):
         if other != value and holds(other):

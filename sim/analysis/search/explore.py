@@ -1,33 +1,46 @@
-"""`sim explore` of scenarios: every documented fault at every point that a scenario passes, once
-each, and what of the scenario still holds.
+"""`sim explore` of scenarios: each documented fault once at each point that a scenario passes.
+
+A first run records the points. Then the scenario runs once for every pair of point and fault, and
+the verdict says what became of it:
+
+| Verdict | Meaning |
+|---|---|
+| held | every expectation held in spite of the fault |
+| noticed | the only failures are answers of the very call that the fault struck, as they must be |
+| broke | another expectation failed |
+| invariant | an invariant of the exchange broke, or an internal error ended the run |
+| not struck | the fault changed the run so that its point was not passed |
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 from msgspec import Struct, json
 
+from sim.analysis.errors import UsageError
 from sim.analysis.headless_run import Report, run_scenario
+from sim.analysis.search.campaign import matching_variants
 from sim.analysis.search.fault_points import points, refuse_unknown
 from sim.analysis.search.progress import Progress
-from sim.analysis.search.workers import each
-from sim.analysis.tables import as_text
+from sim.analysis.search.workers import map_jobs
+from sim.analysis.tables import print_table
 from sim.core.service.faults import Fault
 from sim.kernel.instants import format_instant
-from sim.loader.load import load_scenario, scenario_variants
+from sim.loader.load import load_scenario
 from sim.scenario.scenario import Scenario
 from sim.scenario.variation import Change, with_changes
 from sim.simulation import Simulation
 
 HELD, NOTICED, BROKE, INVARIANT, UNSTRUCK = "held", "noticed", "broke", "invariant", "not struck"
-SHOWN = 12
+FAILURES_MAX = 12
 
 
 class ExploreRequest(Struct, frozen=True, kw_only=True):
-    """What to explore; the options of `sim explore`."""
+    """What to explore: the options of `sim explore`."""
 
     scenarios: Sequence[str]
     params: dict[str, str] = {}
@@ -39,7 +52,7 @@ class ExploreRequest(Struct, frozen=True, kw_only=True):
 
 
 class Trial(Struct, frozen=True):
-    """One run to make: a scenario by name with its parameters, and the fault."""
+    """One run to make: a scenario by name with its parameters, and the fault as JSON."""
 
     scenario: str
     params: tuple[tuple[str, str], ...]
@@ -49,67 +62,78 @@ class Trial(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """What became of a run. `lines` are its failures."""
+    """The verdict on a trial; `lines` are its failures."""
 
     trial: Trial
     title: str
     verdict: str
     lines: tuple[str, ...]
 
+    @property
+    def survived(self) -> bool:
+        return self.verdict not in (BROKE, INVARIANT)
 
-def explore(wanted: ExploreRequest, out: TextIO, progress: TextIO) -> bool:
-    """Try everything and say what was found; whether nothing broke. ValueError when a scenario
-    fails as it is.
+    def document(self) -> dict[str, Any]:
+        """The outcome as JSON. Its keys are older than the names in this module."""
+        return {
+            "scenario": self.title,
+            "point": self.trial.where,
+            "attack": self.trial.kind,
+            "verdict": self.verdict,
+            "failures": list(self.lines),
+            "fault": json.decode(self.trial.fault),
+        }
+
+
+def explore(request: ExploreRequest, out: TextIO, progress: TextIO) -> bool:
+    """Make every trial and print the results; whether everything survived.
+
+    UsageError when a scenario fails without any fault, or a pattern matches nothing.
     """
-    refuse_unknown(wanted.operations, wanted.faults)
-    trials = list(_trials(wanted))
-    told = Progress(progress, len(trials), "trials")
+    refuse_unknown(request.operations, request.faults)
+    trials = list(_trials(request))
     outcomes: list[Outcome] = []
-    for outcome in (
-        each(run_trial, trials, wanted.jobs)
-        if wanted.jobs > 1 and len(trials) > 1
-        else map(run_trial, trials)
-    ):
-        outcomes.append(outcome)
-        told.step(f"{sum(1 for one in outcomes if one.verdict in (BROKE, INVARIANT))} broke")
-    told.end()
-    if wanted.json:
-        Path(wanted.json).write_bytes(
-            json.format(json.encode([_plain(outcome) for outcome in outcomes])) + b"\n"
-        )
-    _say(outcomes, out)
-    return not any(outcome.verdict in (BROKE, INVARIANT) for outcome in outcomes)
+    broke = 0
+    with Progress(progress, len(trials), "trials") as bar:
+        for outcome in map_jobs(run_trial, trials, request.jobs):
+            outcomes.append(outcome)
+            broke += not outcome.survived
+            bar.step(f"{broke} broke")
+    if request.json:
+        documents = [outcome.document() for outcome in outcomes]
+        Path(request.json).write_bytes(json.format(json.encode(documents)) + b"\n")
+    _print_outcomes(outcomes, out)
+    return not broke
 
 
-def _trials(wanted: ExploreRequest) -> Iterator[Trial]:
-    for name in wanted.scenarios:
-        for variant in scenario_variants(name):
-            if any(variant.get(key, value) != value for key, value in wanted.params.items()):
-                continue
-            params = {**variant, **wanted.params}
-            for point in points(
+def _trials(request: ExploreRequest) -> Iterator[Trial]:
+    for name in request.scenarios:
+        for variant in matching_variants(name, request.params):
+            params = {**variant, **request.params}
+            found = points(
                 _survey(load_scenario(name, params)),
                 wire=False,
-                operations=wanted.operations,
-                faults=wanted.faults,
-                max_occurrences=wanted.max_occurrences,
-            ):
+                operations=request.operations,
+                faults=request.faults,
+                max_occurrences=request.max_occurrences,
+            )
+            for point in found:
                 yield Trial(name, tuple(params.items()), point.where, point.kind, point.as_json())
 
 
 def _survey(scenario: Scenario) -> dict[tuple[str, str], int]:
-    """Points that a scenario passes. ValueError when it does not hold as it is."""
+    """How often a scenario passes each point. UsageError when it fails without any fault."""
     sim = Simulation(scenario)
     survey: dict[tuple[str, str], int] = {}
     sim.exchange.faults.survey = survey
     report = run_scenario(scenario, simulation=sim)
     if not report.ok:
-        raise ValueError(f"{report.title} fails without any fault: {report.first_failure}")
+        raise UsageError(f"{report.title} fails without any fault: {report.first_failure}")
     return survey
 
 
 def run_trial(trial: Trial) -> Outcome:
-    """Run a scenario with one fault more."""
+    """Run a scenario with one more fault."""
     scenario = with_changes(
         load_scenario(trial.scenario, dict(trial.params)),
         (Change("faults", trial.kind, trial.fault),),
@@ -123,75 +147,64 @@ def run_trial(trial: Trial) -> Outcome:
 
 
 def _verdict(sim: Simulation, fault: Fault, report: Report) -> str:
-    """`noticed`: all that fails is the answer of the very call that was struck, as it must."""
     if report.broken:
         return INVARIANT
     if not fault.struck:
         return UNSTRUCK
     if report.ok:
         return HELD
-    struck = {entry["at"] for entry in sim.requests() if entry["fault"] == fault.id}
+    struck_at = {entry["at"] for entry in sim.requests() if entry["fault"] == fault.id}
     for result in report.results:
         if result.failures and (
-            format_instant(result.at) not in struck
+            format_instant(result.at) not in struck_at
             or not result.failures[0].startswith(("status is", "gRPC code is"))
         ):
             return BROKE
     return NOTICED
 
 
-def _say(outcomes: list[Outcome], out: TextIO) -> None:
+def _print_outcomes(outcomes: list[Outcome], out: TextIO) -> None:
     if not outcomes:
         print(
-            "nothing was tried: no call, frame, delivery or order passed by that a fault could"
+            "nothing was tried: the run passed no call, frame, delivery or order that a fault could"
             " strike",
             file=out,
         )
         return
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for outcome in outcomes:
-        fresh = {
-            "scenario": outcome.title,
-            "point": outcome.trial.where,
-            "tried": 0,
-            HELD: 0,
-            NOTICED: 0,
-            UNSTRUCK: 0,
-            BROKE: "",
-        }
-        row = rows.setdefault((outcome.title, outcome.trial.where), fresh)
-        row["tried"] += 1
-        if outcome.verdict in (HELD, NOTICED, UNSTRUCK):
-            row[outcome.verdict] += 1
-        else:
-            row[BROKE] = ", ".join(part for part in (row[BROKE], outcome.trial.kind) if part)
-    print(as_text(list(rows.values())), file=out)
-    broken = [outcome for outcome in outcomes if outcome.verdict in (BROKE, INVARIANT)]
+    rows = list(_rows(outcomes))
+    print_table(rows, out)
+    broken = [outcome for outcome in outcomes if not outcome.survived]
     print(
         f"\n{len(outcomes)} trials at {len(rows)} points: {len(outcomes) - len(broken)} survived,"
         f" {len(broken)} did not",
         file=out,
     )
-    for outcome in broken[:SHOWN]:
+    for outcome in broken[:FAILURES_MAX]:
         print(f"{outcome.trial.kind} at {outcome.trial.where} of {outcome.title}:", file=out)
         for line in outcome.lines[:3]:
             print(f"  {line}", file=out)
+    if len(broken) > FAILURES_MAX:
+        print(f"… and {len(broken) - FAILURES_MAX} more; --json FILE has all of them", file=out)
     if broken:
-        if len(broken) > SHOWN:
-            print(f"… and {len(broken) - SHOWN} more; --json FILE has all of them", file=out)
         print(
-            f"next: put it into the scenario and run it again: faults: [{broken[0].trial.fault}]",
+            f"next: add the fault to the scenario and run it again: faults: [{broken[0].trial.fault}]",
             file=out,
         )
 
 
-def _plain(outcome: Outcome) -> dict[str, Any]:
-    trial = outcome.trial
-    return {
-        "scenario": outcome.title,
-        "point": trial.where,
-        "attack": trial.kind,
-        "verdict": outcome.verdict,
-        "failures": list(outcome.lines),
-        "fault": json.decode(trial.fault),
-    }
+def _rows(outcomes: list[Outcome]) -> Iterator[dict[str, Any]]:
+    """One row a point: how many trials had each verdict, and the faults it did not survive."""
+    by_point: dict[tuple[str, str], list[Outcome]] = {}
+    for outcome in outcomes:
+        by_point.setdefault((outcome.title, outcome.trial.where), []).append(outcome)
+    for (title, where), tried in by_point.items():
+        verdicts = Counter(outcome.verdict for outcome in tried)
+        yield {
+            "scenario": title,
+            "point": where,
+            "tried": len(tried),
+            HELD: verdicts[HELD],
+            NOTICED: verdicts[NOTICED],
+            UNSTRUCK: verdicts[UNSTRUCK],
+            BROKE: ", ".join(outcome.trial.kind for outcome in tried if not outcome.survived),
+        }

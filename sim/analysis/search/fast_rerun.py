@@ -1,7 +1,7 @@
-"""Many short runs of nearly the same scenario: a world is built once and set back for every run
-that differs in its steps only.
+"""Many short runs of nearly the same scenario: worlds are built once and reset for each run.
 
-Building the default world is most of a short run. What comes of a run is the same either way.
+Building the default world takes most of a short run. Runs that differ in their steps alone share a
+world; the outcome of a run is the same either way.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from sim.loader.load import scenario_from_document
 from sim.scenario.yaml_tree import ScenarioError, tree_of
 from sim.simulation import Simulation
 
-KEPT = 4
+WORLDS_MAX = 4
 
 
-class Bench:
-    """Runs scenario documents. `watch`: look at the invariants after every input."""
+class FastRerun:
+    """Runs scenario documents, and keeps the worlds that were used last."""
 
-    def __init__(self, *, watch: bool) -> None:
-        self._watch = watch
+    def __init__(self, *, check_invariants: bool) -> None:
+        self._check_invariants = check_invariants
         self._worlds: dict[bytes, Simulation] = {}
 
     def run(self, document: dict[str, Any]) -> Report:
@@ -33,16 +33,16 @@ class Bench:
         tree = tree_of(document, "document")
         scenario = scenario_from_document(document)
         key = json.encode({name: part for name, part in document.items() if name != "steps"})
-        world = self._worlds.pop(key, None)
-        if world is None:
-            world = Simulation(replace(scenario, steps=()))
+        sim = self._worlds.pop(key, None)
+        if sim is None:
+            sim = Simulation(replace(scenario, steps=()))
         else:
-            world.reset()
-        self._worlds[key] = world
-        if problems := list(step_problems(scenario, tree, world.world)):
+            sim.reset()
+        self._worlds[key] = sim
+        if problems := list(step_problems(scenario, tree, sim.world)):
             raise ScenarioError(problems)
-        if len(self._worlds) > KEPT:
+        if len(self._worlds) > WORLDS_MAX:
             del self._worlds[next(iter(self._worlds))]
-        world.scenario = scenario
-        world.script = Script(world)
-        return run_scenario(scenario, simulation=world, watch=self._watch)
+        sim.scenario = scenario
+        sim.script = Script(sim)
+        return run_scenario(scenario, simulation=sim, check_invariants=self._check_invariants)

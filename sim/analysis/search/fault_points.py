@@ -1,8 +1,10 @@
-"""Fault points: every call, frame, delivery and order at which a fault could strike, and what is
-tried there, once each (design D6).
+"""Fault points: each call, frame, delivery and order at which a fault can strike, and the faults.
 
-A run is watched once to learn which points it passes; then it is run again for every attack on
-every one of them.
+A run is observed once to learn which points it passes; then it is repeated for each fault at each
+point. A point is named by plane, operation and occurrence: the second time that this run sends
+CreateOrder is a point of its own, because a client may survive a fault at the first call and not at
+the second. Trying pairs of faults would square the number of runs; single faults already find the
+client that does not retry, retries too early, or places an order twice.
 """
 
 from __future__ import annotations
@@ -13,13 +15,15 @@ from typing import Any, NamedTuple
 
 from msgspec import json
 
+from sim.analysis.errors import UsageError
 from sim.core.service.fault_spec import CALLS, HTTP
 from sim.scenario.fault_names import operation_names, unknown_operation
 
 
 class FaultKind(NamedTuple):
-    """A fault to try: its name, the planes on which it is tried, its act, and whether it takes a
-    connection to tell it from an error.
+    """A fault to try: its name, the planes it is tried on, and its act.
+
+    `wire`: without a connection it looks like an error, so it is tried over sockets only.
     """
 
     name: str
@@ -51,7 +55,7 @@ FAULT_KINDS = (
 
 
 class Point(NamedTuple):
-    """One attack on the n-th passing of a point."""
+    """One fault at the n-th occurrence of an operation."""
 
     plane: str
     operation: str
@@ -66,9 +70,9 @@ class Point(NamedTuple):
 
     def document(self) -> dict[str, Any]:
         """The fault, as a scenario or the control plane takes it."""
-        match = {"plane": self.plane, "nth": self.nth} | (
-            {"operation": self.operation} if self.operation else {}
-        )
+        match = {"plane": self.plane, "nth": self.nth}
+        if self.operation:
+            match["operation"] = self.operation
         return {"match": match, "act": self.act, "times": 1}
 
     def as_json(self) -> str:
@@ -77,12 +81,12 @@ class Point(NamedTuple):
 
 
 def refuse_unknown(operations: str, faults: str) -> None:
-    """Refuse (ValueError) patterns that match nothing there is: exploring nothing is no praise."""
+    """Refuse patterns that match nothing: exploring nothing must not look like success."""
     names = [kind.name for kind in FAULT_KINDS]
     if not any(fnmatchcase(name, faults) for name in names):
-        raise ValueError(f"no attack is called {faults!r}: there are {', '.join(names)}")
+        raise UsageError(f"no fault is called {faults!r}: there are {', '.join(names)}")
     if not any(fnmatchcase(name, operations) for name in operation_names()):
-        raise ValueError(
+        raise UsageError(
             unknown_operation(operations)
             or f"no operation is called {operations!r}; `sim catalogue operations` lists them"
         )
@@ -96,20 +100,19 @@ def points(
     faults: str = "*",
     max_occurrences: int = 0,
 ) -> Iterator[Point]:
-    """What to try on the points of a survey, point by point. `operations` and `attacks` are
-    patterns, `each` bounds n; `wire`: there is a connection.
+    """What to try at the points of a survey, which counts passings by (plane, operation).
+
+    `operations` and `faults` are patterns; `max_occurrences` of 0 means all of them.
     """
     for (plane, operation), count in survey.items():
-        if not operation or not (
-            fnmatchcase(operation, operations)
-            or fnmatchcase(operation.rpartition(".")[2], operations)
-        ):
+        names = (operation, operation.rpartition(".")[2])
+        if not operation or not any(fnmatchcase(name, operations) for name in names):
             continue
+        kinds = [
+            kind
+            for kind in FAULT_KINDS
+            if plane in kind.planes and fnmatchcase(kind.name, faults) and (wire or not kind.wire)
+        ]
         for nth in range(1, (min(count, max_occurrences) if max_occurrences else count) + 1):
-            for kind in FAULT_KINDS:
-                if (
-                    plane in kind.planes
-                    and fnmatchcase(kind.name, faults)
-                    and (wire or not kind.wire)
-                ):
-                    yield Point(plane, operation, nth, kind.name, kind.act)
+            for kind in kinds:
+                yield Point(plane, operation, nth, kind.name, kind.act)

@@ -1,7 +1,8 @@
-"""A session that no scenario can tell (a receiver that fails, a token that is wrong) is shrunk as
-what it is: inputs of a journal.
+"""Shrinking the inputs of a journal, for sessions that no scenario can express.
 
-The shorter journal replays like any other. Ids of streams are those that the shorter run gives.
+A webhook receiver that fails, or a wrong token, has no step of its own in the scenario language. Of
+such a session the recorded inputs are shrunk; the shorter journal replays like any other. Frames
+and hang-ups name streams by id, and a shorter run gives other ids, so they are translated.
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ from typing import NamedTuple
 from msgspec import json
 from msgspec.structs import replace
 
-from sim.analysis.replay import at_the_start, replaying, simulation_of
+from sim.analysis.replay import at_the_start, journal_lines, simulation_of, verify
 from sim.analysis.search.bisect import Question
 from sim.analysis.search.delta import minimal
-from sim.analysis.search.shrink import words
+from sim.analysis.search.shrink import without_identifiers
 from sim.api.pipeline.inputs import Input, StreamFrame, StreamHungUp, recorded_input
-from sim.kernel.journal import Header, read_journal, read_line
+from sim.kernel.journal import Header, read_line
 from sim.simulation import Simulation
 
 
-class Given(NamedTuple):
+class RecordedInput(NamedTuple):
     """One input of a journal, and the id of the stream it opened there (0: none)."""
 
     input: Input
@@ -30,61 +31,57 @@ class Given(NamedTuple):
 
 
 class Session(NamedTuple):
-    """A journal's start, the seed in force at its end, and the inputs of its present branch."""
+    """A journal's start, the seed in force at its end, and the inputs of its current branch."""
 
     header: Header
     seed: int
-    inputs: list[Given]
+    inputs: list[RecordedInput]
 
 
 def session_of(path: Path) -> Session:
-    """The inputs that led to a journal's end. Divergence and NotAJournal as for a replay."""
-    with path.open("rb") as file:
-        header, lines = read_journal(file)
+    """The inputs that lead to a journal's end. UnreadableJournal or Divergence."""
+    with journal_lines(path) as (header, lines):
         sim = simulation_of(header)
-        for _ in replaying(sim, lines):
-            pass
-    found = [read_line(raw) for raw in sim.journal.lines()]
-    return Session(
-        header,
-        sim.seed,
-        [Given(recorded_input(line), json.decode(line.out).get("stream", 0)) for line in found],
-    )
+        verify(sim, lines)
+    inputs = []
+    for raw in sim.journal.lines():
+        line = read_line(raw)
+        inputs.append(RecordedInput(recorded_input(line), json.decode(line.out).get("stream", 0)))
+    return Session(header, sim.seed, inputs)
 
 
-def feed(sim: Simulation, inputs: list[Given]) -> None:
-    """Hand inputs to a simulation at its start; frames and hang-ups go to the streams that the
-    inputs before them opened here.
-    """
+def feed(sim: Simulation, inputs: list[RecordedInput]) -> None:
+    """Hand inputs to a simulation at its start, each frame to the stream that it belongs to here."""
     streams: dict[int, int] = {}
-    for given in inputs:
-        one = given.input
+    for recorded in inputs:
+        one = recorded.input
         if isinstance(one, StreamFrame | StreamHungUp):
             if one.stream not in streams:
                 continue
             one = replace(one, stream=streams[one.stream])
         outcome = sim.handle(one)
-        if given.stream:
-            streams[given.stream] = outcome.stream
+        if recorded.stream:
+            streams[recorded.stream] = outcome.stream
 
 
 def smallest(
-    session: Session, ask: Question, told: Callable[[int], None] = lambda left: None
-) -> list[Given]:
-    """The fewest inputs after which the same does not hold, in the same words. The question is
-    answered badly after all of them.
+    session: Session, question: Question, on_trial: Callable[[int], None] = lambda left: None
+) -> list[RecordedInput]:
+    """The fewest inputs after which the same does not hold, with the same messages.
+
+    The question is answered with failures after all of them.
     """
     sim = at_the_start(session.header, session.seed)
     feed(sim, session.inputs)
-    wanted = {words(line) for line in ask(sim)}
+    wrong = {without_identifiers(line) for line in question.ask(sim)}
 
-    def fails(inputs: list[Given]) -> bool:
-        told(len(inputs))
+    def fails(inputs: list[RecordedInput]) -> bool:
+        on_trial(len(inputs))
         sim.reset()
         try:
             feed(sim, inputs)
-            return wanted <= {words(line) for line in ask(sim)}
-        except Exception:  # without what is left out it cannot be done at all
+            return wrong <= {without_identifiers(line) for line in question.ask(sim)}
+        except Exception:  # an input that needs one of those left out: this is no smaller form
             return False
 
     return minimal(session.inputs, fails)

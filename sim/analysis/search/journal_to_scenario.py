@@ -50,7 +50,7 @@ _ACTIONS = {
 }
 
 
-class Transcript(NamedTuple):
+class WrittenScenario(NamedTuple):
     """A scenario document, and how many inputs had no word for it, by kind."""
 
     document: dict[str, Any]
@@ -66,7 +66,7 @@ def is_session(path: Path) -> bool:
         )
 
 
-def transcript(path: Path, until: int | None = None) -> Transcript:
+def scenario_document(path: Path, until: int | None = None) -> WrittenScenario:
     """A journal's present branch, up to an input, as a scenario. Divergence and NotAJournal as for
     a replay.
     """
@@ -88,7 +88,7 @@ def transcript(path: Path, until: int | None = None) -> Transcript:
         world["instruments"] = [*world.get("instruments", ()), *writer.instruments]
     for key in ("extends", "params", "matrix"):
         document.pop(key, None)
-    return Transcript(document, writer.left_out)
+    return WrittenScenario(document, writer.left_out)
 
 
 class _Writer:

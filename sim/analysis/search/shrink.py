@@ -1,62 +1,78 @@
-"""`sim shrink`: the smallest scenario that still fails in the same way.
+"""Shrinking: the smallest scenario that still fails in the same way.
 
-A candidate counts only when the same step fails with the same words (ids apart), or the same
-invariant breaks: leaving something out that merely makes the expectation fail for another reason is
-no reduction. The result follows from the scenario alone, so two people get the same file.
+What counts as the same failure decides whether the result is worth anything. A candidate counts
+only if
+
+1. the same step fails with the same message, identifiers apart, or the same invariant breaks:
+   leaving out the order that an expectation is about makes it fail too, for a reason that nobody
+   asked about; and
+2. it does not fail without its cause. A scenario may fail because of a fault; shrunk without this
+   rule it would end as an expectation that nothing could fulfil. The cause is named by `because` or
+   found: settings first, then the latest step without which the run does not fail.
+
+Candidates come from delta debugging (`delta.py`), coarse to fine: an empty world, the steps after
+the failing one, other expectations, subsets of the steps, then each key and value of the document.
+A round repeats until nothing changes. When steps go, the time they took is added to the next step,
+so that the rest happens at the same instants. Answers are remembered by document, and worlds are
+reused between runs (`fast_rerun.py`). The result follows from the scenario alone, so two people get
+the same file.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import json
 
+from sim.analysis.errors import UsageError
 from sim.analysis.headless_run import Report, run_scenario
 from sim.analysis.search.delta import minimal, pruned
-from sim.analysis.search.fast_rerun import Bench
+from sim.analysis.search.fast_rerun import FastRerun
 from sim.kernel.instants import format_span, parse_span
 from sim.loader.load import scenario_from_document
 from sim.scenario.expansion import REFERENCE
 from sim.scenario.scenario import Scenario
 
 TRIALS = 3_000
-# What `unless` can name besides a seed and a step: keys of the scenario and of its steps.
-WITHOUT = {
+# Causes besides a seed and a step: keys of the scenario and of its steps.
+CAUSES = {
     "faults": ("faults", "fault"),
     "quirks": ("quirks", "quirk"),
     "assumptions": ("assumptions", "assumption"),
     "preset": ("preset",),
 }
+NOT_IN_RESULT = ("extends", "params", "matrix", "description", "steps")
 Document: TypeAlias = dict[str, Any]
 Steps: TypeAlias = list[tuple[int, Document]]  # each with its place in the whole scenario
 
 # An order or execution id, a UUID, a token's fingerprint: never the same in two runs.
-_IDS = re.compile(
+_IDENTIFIERS = re.compile(
     r"\b(?:[0-9A-Z]{12,13}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{16,64})\b"
 )
-# The body that stands behind a status in a failure.
+# The body of the answer, which a failure shows after the status.
 _BODY = re.compile(r"^(status is \d+, not \d+): .*", re.DOTALL)
+_INTERNAL = "internal error"
 
 
 class Failure(NamedTuple):
-    """What a reduced run must still show: an invariant's name (`step` -1), or a step, by its place
-    in the whole scenario, and its words.
+    """What a reduced run must still show: a broken invariant's name (`step` -1), or the message of a
+    step, which is named by its place in the whole scenario.
     """
 
     step: int
-    words: str
+    message: str
 
-    def among(self, report: Report, steps: list[int], *, any_failure: bool) -> bool:
-        """Whether a run whose steps were those of `steps` shows it. `loose`: any failure of the
-        step will do.
-        """
+    def is_in(self, report: Report, steps: Steps, *, any_failure: bool) -> bool:
+        """Whether a run of `steps` shows it; with `any_failure`, any failure of the step will do."""
         if self.step < 0:
-            return any(_name(found) == self.words for found in report.broken)
+            return any(_invariant(line) == self.message for line in report.broken)
         return any(
-            steps[result.index] == self.step
-            and any(any_failure or words(line) == self.words for line in result.failures)
+            steps[result.index][0] == self.step
+            and any(
+                any_failure or without_identifiers(line) == self.message for line in result.failures
+            )
             for result in report.results
         )
 
@@ -64,30 +80,26 @@ class Failure(NamedTuple):
 def failure_of(report: Report) -> Failure | None:
     """The failure to keep: the first broken invariant, else the first failing step's first line."""
     if report.broken:
-        return Failure(-1, _name(report.broken[0]))
-    return next(
-        (
-            Failure(result.index, words(line))
-            for result in report.results
-            for line in result.failures
-        ),
-        None,
-    )
+        return Failure(-1, _invariant(report.broken[0]))
+    for result in report.results:
+        if result.failures:
+            return Failure(result.index, without_identifiers(result.failures[0]))
+    return None
 
 
-def words(line: str) -> str:
+def without_identifiers(line: str) -> str:
     """A failure without what differs between any two runs."""
-    return _IDS.sub("…", _BODY.sub(r"\1", line))
+    return _IDENTIFIERS.sub("…", _BODY.sub(r"\1", line))
 
 
-def _name(found: str) -> str:
-    """`money`, or `mistake: ZeroDivisionError`."""
-    parts = found.split(": ")
-    return ": ".join(parts[:2]) if parts[0] == "mistake" else parts[0]
+def _invariant(line: str) -> str:
+    """The name of a broken invariant: `money`, or `internal error: ZeroDivisionError`."""
+    parts = line.split(": ")
+    return ": ".join(parts[:2]) if parts[0] == _INTERNAL else parts[0]
 
 
 class Shrunk(NamedTuple):
-    """The smallest document found, the report of its run, and how many runs it took; `done`:
+    """The smallest document found, the report of its run, and the number of runs; `done` means that
     nothing more can go.
     """
 
@@ -98,14 +110,11 @@ class Shrunk(NamedTuple):
 
 
 class Shrinker:
-    """Reduces one scenario. `told` hears of every trial: how many there were, and how many steps
-    are left.
+    """Reduces one scenario.
 
-    `unless` names what the failure depends on: "faults", "quirks", "assumptions", "preset",
-    "seed=1", or a step. A candidate counts only when it does not fail without that (with that other
-    seed). Left empty, it is found: settings first, then the latest step without which the run does
-    not fail so. "nothing" asks for the failure alone. ValueError when the scenario does not fail,
-    or fails all the same.
+    `because` names the cause: "faults", "quirks", "assumptions", "preset", "seed=1" or a step;
+    "nothing" drops rule 2 above, "" finds the cause. `on_trial` gets the number of steps left.
+    UsageError when the scenario does not fail, or does not depend on that cause.
     """
 
     def __init__(
@@ -115,228 +124,185 @@ class Shrinker:
         any_failure: bool = False,
         because: str = "",
         trials: int = TRIALS,
-        told: Callable[[int, int], None] = lambda trials, steps: None,
+        on_trial: Callable[[int], None] = lambda steps: None,
     ) -> None:
         report = run_scenario(scenario)
         failure = failure_of(report)
+        run = f"{report.title} with seed {report.seed}"
         if failure is None:
-            raise ValueError(
-                f"{report.title} with seed {report.seed} does not fail: there is nothing to shrink"
-            )
+            raise UsageError(f"{run} does not fail: there is nothing to shrink")
         self.failure = failure
-        self._bench = Bench(watch=failure.step < 0)
-        self._loose = any_failure
-        self._most = trials
-        self._told = told
+        self._runner = FastRerun(check_invariants=failure.step < 0)
+        self._any_failure = any_failure
+        self._trials_max = trials
+        self._on_trial = on_trial
         self._known: dict[bytes, bool] = {}
         self.trials = 0
         whole = scenario.plain()
-        self._rest: Document = {
-            key: value
-            for key, value in whole.items()
-            if key not in ("extends", "params", "matrix", "description", "steps")
-        }
+        self._rest = {key: value for key, value in whole.items() if key not in NOT_IN_RESULT}
         self._steps: Steps = list(enumerate(whole.get("steps", ())))
-        self.because = "" if because == "nothing" else because or self._found_out()
-        if self.because and not self._depends(
-            self.because, _document(self._rest, self._steps), self._steps
-        ):
-            raise ValueError(
-                f"{report.title} with seed {report.seed} fails without {because} too, or there is no"
-                " such thing"
-            )
+        self.because = "" if because == "nothing" else because or self._find_cause()
+        if self.because and not self._depends_on(self.because, self._rest, self._steps):
+            raise UsageError(f"{run} fails without {because} too, or there is no such cause")
 
-    def _found_out(self) -> str:
-        """What the failure depends on, as far as one thing alone can tell."""
-        document = _document(self._rest, self._steps)
-        settings = [
-            kind
-            for kind, keys in WITHOUT.items()
-            if any(key in document or any(key in step for _, step in self._steps) for key in keys)
-        ]
-        steps = [
-            f"step {number + 1}"
-            for number, _ in reversed(self._steps)
-            if self.failure.step < 0 or number < self.failure.step
-        ]
-        return next(
-            (what for what in (*settings, *steps) if self._depends(what, document, self._steps)), ""
-        )
+    def _find_cause(self) -> str:
+        """The first thing without which the run passes, as far as one thing alone decides."""
+        causes = (*self._settings(), *self._earlier_steps())
+        return next((it for it in causes if self._depends_on(it, self._rest, self._steps)), "")
+
+    def _settings(self) -> Iterator[str]:
+        for cause, keys in CAUSES.items():
+            if any(key in part for part in (self._rest, *_bodies(self._steps)) for key in keys):
+                yield cause
+
+    def _earlier_steps(self) -> Iterator[str]:
+        for number, _ in reversed(self._steps):
+            if self.failure.step < 0 or number < self.failure.step:
+                yield f"step {number + 1}"
 
     def shrink(self) -> Shrunk:
         """Reduce until nothing more can go, or the trials are used up."""
-        self._empty_the_world()
+        world = {**self._rest.get("world", {}), "base": "empty"}
+        self._accept({**self._rest, "world": world}, self._steps)
         while True:
-            before = _encoded(self._rest, self._steps)
-            self._drop_what_comes_after()
-            self._drop_other_expectations()
-            kept = minimal(
-                self._steps,
-                lambda steps: self._fails(self._rest, _without_gaps(self._steps, steps)),
-            )
-            self._steps = _without_gaps(self._steps, kept)
+            before = json.encode((self._rest, self._steps))
+            if self.failure.step >= 0:
+                until = [step for step in self._steps if step[0] <= self.failure.step]
+                self._accept(self._rest, until)
+            self._accept(self._rest, self._without_other_expectations())
+            self._steps = _close_gaps(self._steps, self._needed_steps())
             self._prune_rest()
             for index in range(len(self._steps)):
                 self._prune_step(index)
-            if self.trials >= self._most or _encoded(self._rest, self._steps) == before:
+            if self.trials >= self._trials_max or json.encode((self._rest, self._steps)) == before:
                 break
         document = _document(self._rest, self._steps)
-        return Shrunk(
-            document,
-            run_scenario(scenario_from_document(document)),
-            self.trials,
-            self.trials < self._most,
-        )
+        report = run_scenario(scenario_from_document(document))
+        return Shrunk(document, report, self.trials, self.trials < self._trials_max)
 
-    def _empty_the_world(self) -> None:
-        """Where the failure does not need the default world, go on without it: that is less to look
-        at, and every further trial is quick.
-        """
-        rest = {**self._rest, "world": {**self._rest.get("world", {}), "base": "empty"}}
-        if self._fails(rest, self._steps):
-            self._rest = rest
+    def _accept(self, rest: Document, steps: Steps) -> None:
+        """Go on with a candidate if it fails as the whole does."""
+        if self._fails(rest, steps):
+            self._rest, self._steps = rest, steps
 
-    def _drop_what_comes_after(self) -> None:
-        if self.failure.step < 0:
-            return
-        until = [(number, step) for number, step in self._steps if number <= self.failure.step]
-        if self._fails(self._rest, until):
-            self._steps = until
-
-    def _drop_other_expectations(self) -> None:
-        bare: Steps = [
-            (
-                number,
-                (
-                    step
-                    if number == self.failure.step
-                    else {key: value for key, value in step.items() if key != "expect"}
-                ),
-            )
+    def _without_other_expectations(self) -> Steps:
+        return [
+            (number, step if number == self.failure.step else _without(step, ("expect",)))
             for number, step in self._steps
         ]
-        if self._fails(self._rest, bare):
-            self._steps = bare
+
+    def _needed_steps(self) -> Steps:
+        return minimal(
+            self._steps, lambda steps: self._fails(self._rest, _close_gaps(self._steps, steps))
+        )
 
     def _prune_rest(self) -> None:
-        named = {"name": self._rest.pop("name")}
+        name = {"name": self._rest.pop("name")}
         base = self._rest.get("world", {}).get("base")
 
         def holds(rest: Document) -> bool:
-            return rest.get("world", {}).get("base") == base and self._fails(
-                {**named, **rest}, self._steps
-            )
+            same_base = rest.get("world", {}).get("base") == base
+            return same_base and self._fails({**name, **rest}, self._steps)
 
-        self._rest = {**named, **pruned(self._rest, holds, _simpler)}
+        self._rest = {**name, **pruned(self._rest, holds, _simpler)}
 
     def _prune_step(self, index: int) -> None:
         steps = self._steps
         number, step = steps[index]
 
-        def others(step: Document) -> Steps:
+        def with_step(step: Document) -> Steps:
             return [*steps[:index], (number, step), *steps[index + 1 :]]
 
-        self._steps = others(
-            pruned(step, lambda other: self._fails(self._rest, others(other)), _simpler, ("steps",))
+        self._steps = with_step(
+            pruned(step, lambda it: self._fails(self._rest, with_step(it)), _simpler, ("steps",))
         )
 
+    # ---- trials
+
     def _fails(self, rest: Document, steps: Steps) -> bool:
-        """Whether a candidate fails as the whole does. One that cannot begin does not."""
+        """Whether a candidate fails as the whole does. One that cannot run does not."""
         document = _document(rest, steps)
         key = json.encode(document)
         if key not in self._known:
-            if self.trials >= self._most:
+            if self.trials >= self._trials_max:
                 return False
             self.trials += 1
-            self._told(self.trials, len(self._steps))
-            self._known[key] = self._shows(document, steps) and (
-                not self.because or self._depends(self.because, document, steps)
+            self._on_trial(len(self._steps))
+            self._known[key] = (
+                not _has_dangling_reference(document)
+                and self._shows_failure(document, steps, any_failure=self._any_failure) is True
+                and (not self.because or self._depends_on(self.because, rest, steps))
             )
         return self._known[key]
 
-    def _shows(self, document: Document, steps: Steps) -> bool:
-        if _dangles(document):
-            return False
-        try:
-            report = self._bench.run(document)
-        # not a scenario, or of a world that cannot be: no smaller form of this one
-        except Exception:
-            return False
-        return self.failure.among(report, [number for number, _ in steps], any_failure=self._loose)
-
-    def _depends(self, what: str, document: Document, steps: Steps) -> bool:
-        """Whether the failure is gone without something, and the run otherwise possible."""
-        kind, _, value = what.partition("=")
+    def _depends_on(self, cause: str, rest: Document, steps: Steps) -> bool:
+        """Whether the run is possible without a cause, and then does not show the failure."""
+        kind, _, value = cause.partition("=")
         if kind == "seed":
-            return value.isdecimal() and self._passes({**document, "seed": int(value)}, steps)
-        rest = {key: part for key, part in document.items() if key != "steps"}
-        if kind in WITHOUT:
-            bare = [
-                (number, {key: part for key, part in step.items() if key not in WITHOUT[kind]})
+            if not value.isdecimal():
+                return False
+            rest = {**rest, "seed": int(value)}
+        elif kind in CAUSES:
+            rest = _without(rest, CAUSES[kind])
+            steps = [(number, _without(step, CAUSES[kind])) for number, step in steps]
+        else:
+            others = [
+                (number, step)
                 for number, step in steps
+                if cause not in (step.get("name"), f"step {number + 1}")
             ]
-            return self._passes(
-                _document(
-                    {key: part for key, part in rest.items() if key not in WITHOUT[kind]}, bare
-                ),
-                bare,
-            )
-        others = [
-            (number, step)
-            for number, step in steps
-            if what not in (step.get("name"), f"step {number + 1}")
-        ]
-        return len(others) < len(steps) and self._passes(_document(rest, others), others)
+            if len(others) == len(steps):
+                return False
+            steps = others
+        return self._shows_failure(_document(rest, steps), steps, any_failure=True) is False
 
-    def _passes(self, document: Document, steps: Steps) -> bool:
-        """Whether the step that fails is there and does not fail, or with a broken invariant,
-        nothing is broken.
-        """
+    def _shows_failure(self, document: Document, steps: Steps, *, any_failure: bool) -> bool | None:
+        """Whether a document's run shows the failure; None when it cannot run."""
         try:
-            report = self._bench.run(document)
-        except Exception:
-            return False
-        return not self.failure.among(report, [number for number, _ in steps], any_failure=True)
+            report = self._runner.run(document)
+        except Exception:  # no scenario, or one of a world that cannot be built
+            return None
+        return self.failure.is_in(report, steps, any_failure=any_failure)
 
 
-def _dangles(document: Document) -> bool:
-    """Whether a step uses a value that no step keeps any more: a file that says so is refused."""
-    kept = {name for step in document.get("steps", ()) for name in step.get("save", ())}
-    return not kept.issuperset(REFERENCE.findall(json.encode(document).decode()))
+# ---- documents
+
+
+def _without(document: Document, keys: Collection[str]) -> Document:
+    return {key: value for key, value in document.items() if key not in keys}
+
+
+def _bodies(steps: Steps) -> Iterator[Document]:
+    return (step for _, step in steps)
 
 
 def _document(rest: Document, steps: Steps) -> Document:
-    return {**rest, "steps": [step for _, step in steps]} if steps else rest
+    return {**rest, "steps": list(_bodies(steps))} if steps else rest
 
 
-def _encoded(rest: Document, steps: Steps) -> bytes:
-    return json.encode((rest, steps))
+def _has_dangling_reference(document: Document) -> bool:
+    """Whether a step uses a value that no step saves any more; such a file would be refused."""
+    saved = {name for step in document.get("steps", ()) for name in step.get("save", ())}
+    return not saved.issuperset(REFERENCE.findall(json.encode(document).decode()))
 
 
-def _without_gaps(whole: Steps, kept: Steps) -> Steps:
-    """The kept steps, each at the instant it had: the time that steps left out took goes to the
-    next one.
-    """
+def _close_gaps(whole: Steps, kept: Steps) -> Steps:
+    """The kept steps at their instants: the time that removed steps took is added to the next one."""
     numbers = {number for number, _ in kept}
-    found: Steps = []
+    result: Steps = []
     gap = 0
     for number, step in whole:
         at = step.get("at", "+0s")
-        gap = gap + parse_span(at[1:]) if at.startswith("+") else 0
+        relative = at.startswith("+")
+        gap = gap + parse_span(at[1:]) if relative else 0
         if number in numbers:
-            found.append(
-                (
-                    number,
-                    (
-                        {**step, "at": f"+{format_span(gap)}"}
-                        if gap and at.startswith("+") and "when" not in step
-                        else step
-                    ),
-                )
-            )
+            if gap and relative and "when" not in step:
+                step = {**step, "at": f"+{format_span(gap)}"}
+            result.append((number, step))
             gap = 0
-        gap += parse_span(step["advance"]) if "advance" in step and number not in numbers else 0
-    return found
+        elif "advance" in step:
+            gap += parse_span(step["advance"])
+    return result
 
 
 def _simpler(path: tuple[str, ...], value: Any) -> Iterable[Any]:

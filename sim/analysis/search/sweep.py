@@ -1,8 +1,9 @@
-"""`sim sweep`: scenarios under many seeds and under other values of assumptions, quirks and
-presets, gathered into one table.
+"""`sim sweep`: scenarios under many seeds and alternatives, gathered into one table.
 
-Runs are those of `sim run`, with the invariants looked at after every input. A row of the table is
-a scenario under one change; its order is that of the plan, whatever the number of processes.
+Alternatives are other values of assumptions and quirks, and presets. A row of the table is a
+scenario under one alternative; the order of rows follows the plan, whatever the number of
+processes. A scenario that passes as it is and fails under an alternative relies on something that
+the specification leaves open.
 """
 
 from __future__ import annotations
@@ -15,47 +16,50 @@ from msgspec import Struct, field, json
 from msgspec.structs import replace
 
 from sim.analysis.headless_run import Report
-from sim.analysis.search.campaign import Job, RunPlan, finished, planned, scenario_of
+from sim.analysis.search.campaign import Job, RunPlan, finished, jobs_of, scenario_of
 from sim.analysis.search.progress import Progress
 from sim.analysis.search.shrink_command import ShrinkRequest, write_smallest
-from sim.analysis.tables import as_text
+from sim.analysis.tables import print_table
 from sim.loader.load import load_scenario
 from sim.scenario.variation import Change, alternatives
 
-SHOWN_FAILURES = 10
+FAILURES_MAX = 10
 
 
 class Row(Struct, kw_only=True):
-    """All runs of a scenario, one choice of its matrix and one change. `outcomes` counts different
-    digests.
-    """
+    """All runs of one scenario, one combination of its matrix and one change."""
 
     scenario: str
     change: str
     runs: int = 0
     failed: int = 0
     first_failure: str = ""
-    seed: int | None = None
     digests: set[str] = field(default_factory=set)
 
-    def plain(self) -> dict[str, Any]:
-        """The row as a table and the JSON show it."""
+    def add(self, report: Report) -> None:
+        """Count one more run."""
+        self.runs += 1
+        self.digests.add(report.digest)
+        if not report.ok:
+            self.failed += 1
+            self.first_failure = self.first_failure or f"seed {report.seed}: {report.first_failure}"
+
+    def document(self) -> dict[str, Any]:
+        """The row as the table and the JSON show it; `outcomes` counts different digests."""
         return {
             "scenario": self.scenario,
             "change": self.change or "as it is",
             "runs": self.runs,
             "failed": self.failed,
             "outcomes": len(self.digests),
-            "first failure": f"seed {self.seed}: {self.first_failure}" if self.failed else "",
+            "first failure": self.first_failure,
         }
 
 
 def variations(
     scenarios: Sequence[str], kinds: Sequence[str], only: str
 ) -> list[tuple[Change, ...]]:
-    """The scenarios as they are, then each alternative of each thing of the kinds, once: those any
-    of the scenarios leaves open.
-    """
+    """No change, then each alternative of the kinds that one of the scenarios leaves open."""
     found: dict[tuple[Change, ...], None] = {(): None}
     for name in scenarios:
         scenario = load_scenario(name)
@@ -65,113 +69,94 @@ def variations(
 
 
 def sweep(
-    wanted: RunPlan,
-    out: TextIO,
-    progress: TextIO,
-    json_file: str = "",
-    smallest: Path | None = None,
+    plan: RunPlan, out: TextIO, progress: TextIO, json_file: str = "", smallest: Path | None = None
 ) -> bool:
-    """Run everything, print the table and what to do next; whether all was well. The first failing
-    run is shrunk into the file `smallest`.
+    """Run the plan, print the table and what to do next; whether no run failed.
+
+    The first failing run is shrunk into the file `smallest`.
     """
-    jobs = planned(wanted)
-    told = Progress(progress, len(jobs), "runs")
+    jobs = jobs_of(plan)
     rows: dict[tuple[str, str], Row] = {}
-    failures: list[Report] = []
-    first: Job | None = None
-    for job, report in zip(jobs, finished(wanted), strict=True):
-        row = rows.setdefault(_key(report), Row(scenario=_key(report)[0], change=report.changes))
-        _count(row, report)
-        if not report.ok:
-            first = first or job
-            failures.append(report)
-        told.step(f"{len(failures)} failed" if failures else "")
-    told.end()
-    print(as_text([row.plain() for row in rows.values() if row.failed or not row.change]), file=out)
-    print("", *_summary(wanted, list(rows.values()), failures), sep="\n", file=out)
+    failures: list[tuple[Job, Report]] = []
+    with Progress(progress, len(jobs), "runs") as bar:
+        for job, report in zip(jobs, finished(plan), strict=True):
+            scenario = replace(report, changes="").title
+            row = rows.setdefault(
+                (scenario, report.changes), Row(scenario=scenario, change=report.changes)
+            )
+            row.add(report)
+            if not report.ok:
+                failures.append((job, report))
+            bar.step(f"{len(failures)} failed" if failures else "")
+    shown = [row.document() for row in rows.values() if row.failed or not row.change]
+    print_table(shown, out)
+    reports = [report for _, report in failures]
+    print("", *_summary(plan, list(rows.values()), reports), sep="\n", file=out)
     if json_file:
-        Path(json_file).write_bytes(_document(list(rows.values()), failures))
-    if first is not None and smallest is not None:
-        scenario = scenario_of(first)
-        seed = scenario.seed if first.seed is None else first.seed
-        write_smallest(
-            replace(scenario, seed=seed),
-            ShrinkRequest(what=failures[0].title, out=smallest),
-            out,
-            progress,
-        )
+        Path(json_file).write_bytes(_document(list(rows.values()), reports))
+    if failures and smallest is not None:
+        job, report = failures[0]
+        scenario_found = scenario_of(job)
+        seed = scenario_found.seed if job.seed is None else job.seed
+        request = ShrinkRequest(source=report.title, out=smallest)
+        write_smallest(replace(scenario_found, seed=seed), request, out, progress)
     return not failures
 
 
-def _key(report: Report) -> tuple[str, str]:
-    return replace(report, changes="").title, report.changes
-
-
-def _count(row: Row, report: Report) -> None:
-    row.runs += 1
-    row.digests.add(report.digest)
-    if not report.ok:
-        row.failed += 1
-        if row.failed == 1:
-            row.first_failure, row.seed = report.first_failure, report.seed
-
-
-def _summary(wanted: RunPlan, rows: list[Row], failures: list[Report]) -> Iterator[str]:
+def _summary(plan: RunPlan, rows: list[Row], failures: list[Report]) -> Iterator[str]:
     runs = sum(row.runs for row in rows)
     broken = sum(1 for report in failures if report.broken)
     yield f"{runs} runs, {runs - len(failures)} passed, {len(failures)} failed" + (
         f", {broken} of them broke an invariant" if broken else ""
     )
     if harmless := sum(1 for row in rows if row.change and not row.failed):
-        yield f"{harmless} alternatives changed nothing that an expectation sees"
+        yield f"{harmless} alternatives made no expectation fail"
     if not failures:
-        yield "invariants held at every look: money, positions, orders, books"
+        yield "every check of the invariants held: money, positions, orders, books"
         return
-    base_fails = {row.scenario for row in rows if not row.change and row.failed}
-    leaning = [row for row in rows if row.change and row.failed and row.scenario not in base_fails]
-    if leaning:
-        changes = ", ".join(dict.fromkeys(row.change for row in leaning))
-        yield f"these pass as they are and fail under: {changes}"
-        yield (
-            "  what the real service does there is not documented; an expectation that leans on it"
-            " says so with `assumptions:` in its scenario"
-        )
-    for report in failures[:SHOWN_FAILURES]:
+    yield from _assumptions_relied_on(rows)
+    for report in failures[:FAILURES_MAX]:
         yield f"{report.title} seed {report.seed}: {report.first_failure}"
         if report.journal:
             yield f"  sim timeline {report.journal}"
-    if len(failures) > SHOWN_FAILURES:
-        yield f"… and {len(failures) - SHOWN_FAILURES} more; --json FILE has all of them"
-    if not wanted.save_failures:
+    if len(failures) > FAILURES_MAX:
+        yield f"… and {len(failures) - FAILURES_MAX} more; --json FILE has all of them"
+    if not plan.save_failures:
         yield (
-            "next: --save-failures DIR leaves the journals of failed runs: `sim timeline` shows one, `sim"
-            " shrink` makes the smallest scenario of it that still fails"
+            "next: --save-failures DIR keeps the journals of failed runs: `sim timeline` shows one,"
+            " `sim shrink` makes the smallest scenario of it that still fails"
+        )
+
+
+def _assumptions_relied_on(rows: list[Row]) -> Iterator[str]:
+    fail_unchanged = {row.scenario for row in rows if not row.change and row.failed}
+    relying = [
+        row for row in rows if row.change and row.failed and row.scenario not in fail_unchanged
+    ]
+    if relying:
+        changes = ", ".join(dict.fromkeys(row.change for row in relying))
+        yield f"these scenarios pass as they are and fail under: {changes}"
+        yield (
+            "  the real service does not document what it does there; a scenario whose expectations"
+            " rely on it should set it under `assumptions:`"
         )
 
 
 def _document(rows: list[Row], failures: list[Report]) -> bytes:
-    """The results as JSON: no clock and no paths of processes in it, so equal sweeps give equal
-    bytes.
-    """
-    return (
-        json.format(
-            json.encode(
-                {
-                    "runs": sum(row.runs for row in rows),
-                    "failed": len(failures),
-                    "rows": [{**row.plain(), "digests": sorted(row.digests)} for row in rows],
-                    "failures": [
-                        {
-                            "title": report.title,
-                            "seed": report.seed,
-                            "digest": report.digest,
-                            "lines": list(report.failures()),
-                            "journal": report.journal,
-                        }
-                        for report in failures
-                    ],
-                }
-            )
-        )
-        + b"\n"
-    )
+    """The results as JSON, without wall-clock times and process ids: equal sweeps, equal bytes."""
+    document = {
+        "runs": sum(row.runs for row in rows),
+        "failed": len(failures),
+        "rows": [{**row.document(), "digests": sorted(row.digests)} for row in rows],
+        "failures": [
+            {
+                "title": report.title,
+                "seed": report.seed,
+                "digest": report.digest,
+                "lines": list(report.failures()),
+                "journal": report.journal,
+            }
+            for report in failures
+        ],
+    }
+    return json.format(json.encode(document)) + b"\n"

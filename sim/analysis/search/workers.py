@@ -1,5 +1,6 @@
-"""Independent runs in several processes: of this machine, or of a cluster that somebody else keeps
-(design D11).
+"""Independent jobs in several processes: of this machine, or of a cluster that exists already.
+
+The sandbox has no scheduler of its own: where one machine is not enough, Dask runs the jobs.
 """
 
 from __future__ import annotations
@@ -14,67 +15,57 @@ from itertools import islice
 from multiprocessing import active_children, get_context, resource_tracker
 from typing import TypeVar
 
+from sim.analysis.errors import UsageError
+
 T = TypeVar("T")
 R = TypeVar("R")
 
-
-_AHEAD = 16  # jobs handed out before their turn, for each process
-
-
-class NoWorkers(RuntimeError):
-    """Nobody is there to do the work."""
+JOBS_AHEAD = 16  # submitted before their turn, for each process
 
 
-class NoCluster(NoWorkers):
-    """There is no cluster to be reached, or nothing to reach one with."""
+def map_jobs(work: Callable[[T], R], jobs: Sequence[T], processes: int) -> Iterator[R]:
+    """`work` of every job, in the order of the jobs.
 
-
-def each(
-    work: Callable[[T], R], jobs: Sequence[T], processes: int, cluster: str = ""
-) -> Iterator[R]:
-    """`work` of every job, in the order of the jobs. Fresh interpreters, so that no run sees
-    another's state.
-
-    `cluster` is the address of a Dask scheduler whose workers have this package, such as
-    tcp://10.0.0.1:8786; without one `processes` of this machine work.
+    With several processes each is a fresh interpreter, so no run sees another's state.
     """
-    if cluster:
-        yield from _on_cluster(work, jobs, cluster)
+    if processes <= 1 or len(jobs) <= 1:
+        yield from map(work, jobs)
         return
     others = set(active_children())
     pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
     try:
         left, futures = iter(jobs), deque[Future[R]]()
         while True:
-            with _deaf_to_interrupts():
+            with _interrupts_blocked():
                 futures.extend(
                     pool.submit(work, job)
-                    for job in islice(left, _AHEAD * processes - len(futures))
+                    for job in islice(left, JOBS_AHEAD * processes - len(futures))
                 )
             if not futures:
                 return
             yield futures.popleft().result()
     except BrokenProcessPool:
-        raise NoWorkers(
-            "a worker process was killed from outside, by too little memory perhaps: fewer --jobs,"
-            " and --resume goes on"
+        raise UsageError(
+            "a worker process was killed from outside, perhaps for lack of memory: use fewer"
+            " --jobs; --resume continues"
         ) from None
     finally:
-        # Whoever stops early wants nothing of what is under way.
+        # A caller that stops early needs no result of what is still running.
         for worker in set(active_children()) - others:
             worker.kill()
         pool.shutdown(cancel_futures=True)
 
 
 @contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Processes begun in here do not hear Ctrl-C, which a terminal sends to them too: whoever began
-    them ends them. We hear it when this is over.
+def _interrupts_blocked() -> Iterator[None]:
+    """Start processes that ignore Ctrl-C, which a terminal sends to them too: their parent ends them.
+
+    The parent receives an interrupt when the block ends.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    resource_tracker.ensure_running()  # which would unblock it once started
+    resource_tracker.ensure_running()  # it would unblock the signal when it starts
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -82,16 +73,20 @@ def _deaf_to_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _on_cluster(work: Callable[[T], R], jobs: Sequence[T], address: str) -> Iterator[R]:
+def map_jobs_on_cluster(work: Callable[[T], R], jobs: Sequence[T], address: str) -> Iterator[R]:
+    """`work` of every job, in order, on the Dask scheduler at an address such as tcp://10.0.0.1:8786.
+
+    The cluster's workers must have this package.
+    """
     try:
         from distributed import Client
     except ImportError:
-        raise NoCluster("--cluster needs Dask: pip install 'sandbox-exchange[cluster]'") from None
+        raise UsageError("--cluster needs Dask: pip install 'sandbox-exchange[cluster]'") from None
     try:
         client = Client(address, timeout="5s", set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
-        raise NoCluster(f"no cluster answers at {address}: {error}") from None
+        raise UsageError(f"no cluster answers at {address}: {error}") from None
     with client:
         futures = deque(client.map(work, jobs, pure=False))
         while futures:
-            yield futures.popleft().result()  # and may be forgotten there
+            yield futures.popleft().result()  # the cluster may then forget it

@@ -275,7 +275,7 @@ async def conformance(host: Host, call: Call) -> object:
         raise InvalidRequest(f"form is json or junit, not {form!r}", rule="control")
     rules = tuple(name for name in call.query.get("rules", "").split(",") if name)
     report = host.simulation.judge(caller=call.query.get("caller", ""), rules=rules)
-    return Lines("application/xml", [report.junit()]) if form == "junit" else report.shown()
+    return Lines("application/xml", [report.junit()]) if form == "junit" else report.document()
 
 
 async def read_streams(host: Host, call: Call) -> object:

@@ -1,0 +1,44 @@
+"""A finding: one time that a rule applied to what a client did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from sim.kernel.instants import Instant, format_instant
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """One time that a rule applied; `broken` says how the client broke it, or is "".
+
+    `seq` is the journal position it is about, `what` names the call there. `because_of` is the
+    input that made the rule apply: the 429, the 5xx, the end of a stream.
+    """
+
+    seq: int
+    at: Instant
+    caller: str
+    what: str
+    broken: str = ""
+    because_of: int = 0
+
+    def is_about(self, caller: str) -> bool:
+        """Whether it is about a caller, or a participant of that firm; "" is everybody."""
+        return not caller or self.caller == caller or self.caller.startswith(f"{caller}/")
+
+    def document(self) -> dict[str, Any]:
+        """The finding as JSON."""
+        return {
+            "seq": self.seq,
+            "request_id": f"{self.seq:016x}",
+            "at": format_instant(self.at),
+            "caller": self.caller,
+            "what": self.what,
+            "broken": self.broken,
+            "because_of": self.because_of or None,
+        }
+
+    def line(self) -> str:
+        """The finding as text."""
+        return f"#{self.seq} {format_instant(self.at)} {self.caller}: {self.what}: {self.broken}"

@@ -1,0 +1,14 @@
+"""Errors of analysis that tell a user what to change; commands print their text without a traceback."""
+
+from __future__ import annotations
+
+
+class UsageError(ValueError):
+    """A request that cannot be carried out. The message says what to change."""
+
+
+class UnreadableJournal(Exception):
+    """A file that is no journal, or cannot be opened. The message begins with `path:1:1:`."""
+
+    def __init__(self, path: object, reason: str) -> None:
+        super().__init__(f"{path}:1:1: {reason}")

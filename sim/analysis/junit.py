@@ -1,0 +1,66 @@
+"""JUnit XML, the form in which continuous integration reads results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+
+class Case(NamedTuple):
+    """One test case. `failure` is a message, with details in `text`; `skipped` is a reason."""
+
+    classname: str
+    name: str
+    seconds: float = 0
+    failure: str = ""
+    skipped: str = ""
+    text: str = ""
+
+
+class Suite(NamedTuple):
+    """The cases of one run."""
+
+    name: str
+    cases: Sequence[Case]
+    properties: Mapping[str, str] = {}
+
+
+def junit(suites: Iterable[Suite]) -> bytes:
+    """The document."""
+    root = ElementTree.Element("testsuites")
+    for suite in suites:
+        element = ElementTree.SubElement(
+            root,
+            "testsuite",
+            name=suite.name,
+            tests=str(len(suite.cases)),
+            failures=str(sum(1 for case in suite.cases if case.failure)),
+            skipped=str(sum(1 for case in suite.cases if case.skipped)),
+            errors="0",
+        )
+        if suite.properties:
+            properties = ElementTree.SubElement(element, "properties")
+            for name, value in suite.properties.items():
+                ElementTree.SubElement(properties, "property", name=name, value=value)
+        for case in suite.cases:
+            _add(element, case)
+    ElementTree.indent(root)
+    return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))
+
+
+def _add(suite: ElementTree.Element, case: Case) -> None:
+    element = ElementTree.SubElement(
+        suite,
+        "testcase",
+        classname=case.classname,
+        name=case.name,
+        time=f"{case.seconds:.3f}" if case.seconds else "0",
+    )
+    if case.failure:
+        failure = ElementTree.SubElement(element, "failure", message=case.failure)
+        failure.text = case.text or case.failure
+    elif case.skipped:
+        ElementTree.SubElement(element, "skipped", message=case.skipped)
+    elif case.text:
+        ElementTree.SubElement(element, "system-out").text = case.text

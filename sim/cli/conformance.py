@@ -1,0 +1,69 @@
+"""Check the clients of a run against the documented rules for clients.
+
+Exit code 1 when a client broke a rule. A rule that never applied is reported as skipped.
+
+examples:
+  sim conformance run.ndjson --junit conformance.xml
+  sim conformance run.ndjson --caller firms/atlas --rule backoff
+  sim conformance --list
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from sim.cli.arguments import FAILED, check_writable, instant
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("journal", metavar="JOURNAL", nargs="?")
+    parser.add_argument("--list", action="store_true", help="list the rules")
+    parser.add_argument(
+        "--caller",
+        default="",
+        metavar="NAME",
+        help="check only this firm, participant or address, as the request log names it",
+    )
+    parser.add_argument(
+        "--rule",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="check only this rule; repeatable",
+    )
+    parser.add_argument(
+        "--until", type=instant, metavar="INSTANT", help="check the run up to this instant"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON, as the control plane answers"
+    )
+    parser.add_argument(
+        "--junit", type=Path, metavar="FILE", help="also write JUnit XML, one case per rule"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    from sim.analysis.conformance import check, rulebook
+    from sim.analysis.conformance.report import as_json, print_rules
+    from sim.analysis.errors import UsageError
+    from sim.analysis.replay import simulation_at
+
+    if args.list:
+        print_rules(rulebook(), sys.stdout)
+        return 0
+    if args.journal is None:
+        raise UsageError(
+            "name a journal: sim conformance JOURNAL; `sim conformance --list` lists the rules"
+        )
+    check_writable(files=(args.junit,))
+    simulation = simulation_at(args.journal, args.until)
+    report = check(simulation, caller=args.caller, rules=tuple(args.rule))
+    if args.junit is not None:
+        args.junit.write_bytes(report.junit())
+    if args.json:
+        print(as_json(report))
+    else:
+        report.write(sys.stdout)
+    return 0 if report.ok else FAILED

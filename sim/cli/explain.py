@@ -1,0 +1,45 @@
+"""Explain why a call was refused, or why something is as it is.
+
+The subject is a refused call, an order, stream, account, instrument, verification or webhook. The
+command replays the journal and asks the exchange. Without a subject it lists the refused
+calls with their request ids.
+
+examples:
+  sim explain run.ndjson
+  sim explain run.ndjson 000000000000002a
+  sim explain run.ndjson stream/7 --until 2026-09-08T18:05:00Z
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from sim.cli.arguments import instant
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("journal", metavar="JOURNAL")
+    parser.add_argument(
+        "subject",
+        metavar="SUBJECT",
+        nargs="?",
+        default="",
+        help=(
+            "a request id, an order id, stream/7, firms/…, a symbol, kyc/EXTERNAL_ID or"
+            " webhook/EVENT_ID"
+        ),
+    )
+    parser.add_argument(
+        "--until", type=instant, metavar="INSTANT", help="explain the state at this instant"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON, as the control plane answers"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    from sim.analysis.explain.text import explain_journal
+
+    explain_journal(args.journal, args.subject, args.until, sys.stdout, as_json=args.json)
+    return 0

@@ -1,0 +1,101 @@
+"""Inject every documented fault at every point that a run passes.
+
+The first run records the fault points: calls, stream frames, webhook deliveries, orders on their
+way into the book. Then each fault is injected once at each point. Tests are those that use the
+`exchange` fixture; what follows `--` goes to pytest. Exit code 1 when something did not survive.
+
+examples:
+  sim explore my.yaml
+  sim explore tests/test_my_client.py --faults 'lost*' -- -k orders -x
+  sim explore tests/ --operations InsertOrder --json explored.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from sim.cli.arguments import FAILED, USAGE, add_option, check_writable, count, ordinal, parameter
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "sources",
+        nargs="+",
+        metavar="SCENARIO|TESTS",
+        help="scenarios; or files, folders and ids of tests, and pytest's own options after --",
+    )
+    parser.add_argument(
+        "--operations",
+        default="*",
+        metavar="NAME",
+        help="only operations that match, such as InsertOrder or 'RetailOrdersAPI.*'",
+    )
+    add_option(
+        parser,
+        "--faults",
+        former="--attacks",
+        default="*",
+        metavar="NAME",
+        help="only faults that match: error, limited, lost, late, reset, hang, drop, ...",
+    )
+    add_option(
+        parser,
+        "--max-occurrences",
+        former="--each",
+        type=count,
+        default=0,
+        metavar="N",
+        help="only the first N times that the run passes each point",
+    )
+    parser.add_argument(
+        "--param",
+        type=parameter,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set a parameter of the scenario",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=ordinal,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="number of processes, for scenarios (default: the machine's processors)",
+    )
+    parser.add_argument("--json", default="", metavar="FILE", help="write every trial as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    if any("::" in name or name.endswith(".py") or Path(name).is_dir() for name in args.sources):
+        return _explore_tests(args)
+    from sim.analysis.search.explore import ExploreRequest, explore
+
+    check_writable(files=(args.json,))
+    request = ExploreRequest(
+        scenarios=args.sources,
+        params=dict(args.param),
+        operations=args.operations,
+        faults=args.faults,
+        max_occurrences=args.max_occurrences,
+        jobs=args.jobs,
+        json=args.json,
+    )
+    return 0 if explore(request, sys.stdout, sys.stderr) else FAILED
+
+
+def _explore_tests(args: argparse.Namespace) -> int:
+    """Run pytest in its own process: it rewrites modules when it imports them, which this one has."""
+    options = [
+        "--explore",
+        f"--explore-operations={args.operations}",
+        f"--explore-faults={args.faults}",
+        f"--explore-max-occurrences={args.max_occurrences}",
+        f"--explore-json={args.json}",
+    ]
+    command = [sys.executable, "-m", "pytest", *args.sources, *args.rest, *options]
+    code = subprocess.run(command, check=False).returncode
+    return code if code in (0, FAILED) else USAGE

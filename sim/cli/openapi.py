@@ -1,0 +1,31 @@
+"""Print the OpenAPI document of one surface."""
+
+from __future__ import annotations
+
+import argparse
+
+from sim.cli.arguments import instant
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "plane", nargs="?", default="exchange", choices=("gateway", "retail", "exchange", "auth")
+    )
+    parser.add_argument(
+        "--at",
+        type=instant,
+        metavar="INSTANT",
+        help="the interface as of this instant (default: the start of the quickstart)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    import json
+
+    from sim.contract.contract import load_contract
+    from sim.contract.openapi import openapi_document
+    from sim.scenario.scenario import DEFAULT_START
+
+    at = DEFAULT_START if args.at is None else args.at
+    print(json.dumps(openapi_document(load_contract(), args.plane, at), indent=2))
+    return 0

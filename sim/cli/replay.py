@@ -1,0 +1,50 @@
+"""Replay a journal and verify every line of it.
+
+Exit code 3 at the first line that differs. With --serve the exchange is then served in the state
+it reached; the options about listening say how.
+
+example:
+  sim replay run.ndjson --until 2026-09-08T18:05:00Z --serve --port-base 0
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from sim.cli.arguments import instant
+from sim.cli.listening import add_listening, listen
+
+if TYPE_CHECKING:
+    from sim.api.pipeline.settings import Settings
+    from sim.simulation import Simulation
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("journal", metavar="JOURNAL")
+    parser.add_argument(
+        "--until",
+        type=instant,
+        metavar="INSTANT",
+        help="stop at this instant, within a recorded move of the clock if necessary",
+    )
+    parser.add_argument(
+        "--seq", type=int, metavar="N", help="then rewind to the state right after this input"
+    )
+    parser.add_argument("--serve", action="store_true", help="then serve the exchange")
+    add_listening(parser, default_clock="manual")
+
+
+def run(args: argparse.Namespace) -> int:
+    from sim.analysis.replay import replay, replay_file
+
+    if not args.serve:
+        return replay(args.journal, args.until, sys.stdout, args.seq)
+
+    def build(settings: Settings) -> Simulation:
+        done = replay_file(args.journal, args.until, settings=settings, seq=args.seq)
+        print(*done.lines(), sep="\n")
+        return done.simulation
+
+    return listen(args, args.clock or "manual", build)

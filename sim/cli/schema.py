@@ -1,0 +1,18 @@
+"""Print the JSON schema of scenario files, for editors."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    del parser
+
+
+def run(args: argparse.Namespace) -> int:
+    import json
+
+    from sim.scenario.json_schema import scenario_schema
+
+    print(json.dumps(scenario_schema(), indent=2))
+    return 0
