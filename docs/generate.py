@@ -416,17 +416,11 @@ def _prose(thing: Any) -> str:
 
 def commands() -> str:
     """The help of every command, as it prints it."""
-    parser = command_line._parser()
+    parser, by_name = command_line.parsers()
     parts = [f"```text\n{_help(parser)}\n```"]
-    for name, command in _subparsers(parser).items():
-        parts.append(f"## sim {name}\n\n```text\n{_help(command)}\n```")
+    for name in command_line.BY_NAME:
+        parts.append(f"## sim {name}\n\n```text\n{_help(by_name[name])}\n```")
     return "\n\n".join(parts)
-
-
-def _subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    (action,) = (one for one in parser._actions if isinstance(one, argparse._SubParsersAction))
-    hidden = {choice.dest for choice in action._choices_actions}
-    return {name: command for name, command in action.choices.items() if name in hidden}
 
 
 def _help(parser: argparse.ArgumentParser) -> str:

@@ -146,13 +146,13 @@ def parse(argv: list[str]) -> argparse.Namespace:
     if argv[:1] == ["explore"] and "--" in argv:
         end = argv.index("--")
         argv, rest = argv[:end], argv[end + 1 :]
-    parser, parsers = _parsers()
-    if argv and not argv[0].startswith("-") and argv[0] not in parsers:
+    parser, by_name = parsers()
+    if argv and not argv[0].startswith("-") and argv[0] not in by_name:
         near = _nearest(argv[0], BY_NAME)
         parser.error(f"there is no command {argv[0]!r}{near}; `sim --help` lists the commands")
     args, unknown = parser.parse_known_args(argv)
     if unknown:
-        command = parsers.get(argv[0], parser)
+        command = by_name.get(argv[0], parser)
         near = _nearest(unknown[0].partition("=")[0], _options(command))
         command.error(f"unrecognized arguments: {' '.join(unknown)}{near}")
     args.rest = rest
@@ -193,7 +193,7 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     """The parser of `sim`, and those of its commands by name, former names included.
 
     Options are never abbreviated: a new option would change what an abbreviation means in a script.
