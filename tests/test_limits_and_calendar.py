@@ -406,7 +406,7 @@ def test_the_feed_is_rss_with_numbered_tagged_releases_of_the_virtual_day() -> N
 def test_what_a_release_announces_is_what_the_interface_does() -> None:
     """The dates of the changelog are the dates on which the simulator changes."""
     effective = {
-        release.number: release.effective or release.date for release in changelog.RELEASES
+        release.number: release.effective or release.date for release in changelog.releases()
     }
     world = at(f"{effective[60]}T00:00:00-04:00")
     assert world.gateway.get("/v1/subjects").status == 404

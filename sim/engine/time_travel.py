@@ -67,7 +67,7 @@ def return_to(sim: Simulation, moment: Snapshot) -> None:
         sim.log.truncate(moment.checkpoint.seq)
     else:
         sim.log.become(moment.log)
-    sim.hub.silence()
+    sim.hub.cancel_timers()
 
 
 def snapshot(sim: Simulation, name: str) -> None:
@@ -155,7 +155,7 @@ def close_streams(sim: Simulation, why: str) -> list[Effect]:
     sim.pipeline.replies.journeys = sim.journeys
     sim.exchange.order_sessions.close_all()
     effects = sim.hub.close_all(Code.UNAVAILABLE, why)
-    sim.hub.silence()
+    sim.hub.cancel_timers()
     return effects
 
 

@@ -56,7 +56,8 @@ class RequestLog:
 
     def __init__(self) -> None:
         self._entries: deque[LoggedCall] = deque(maxlen=CAPACITY)
-        # Entries as they were before a deferred refusal changed them, with the input of that refusal.
+        # Entries as they were before a deferred refusal changed them, with the input of that
+        # refusal.
         self._changed: list[tuple[int, LoggedCall]] = []
 
     def add(self, entry: LoggedCall) -> None:
@@ -85,7 +86,9 @@ class RequestLog:
     def select(
         self, *, operation: str = "", status: int = 0, caller: str = "", since: int = 0
     ) -> list[dict[str, Any]]:
-        """Return matching rows; `operation` may be "Service.Rpc" or the rpc alone, `since` is a seq."""
+        """Return matching rows; `operation` may be "Service.Rpc" or the rpc alone, `since` is a
+        seq.
+        """
         return [
             entry.row()
             for entry in self._entries

@@ -1,4 +1,5 @@
-"""Read request messages from what a call carries: path and query, JSON or form body, protobuf bytes.
+"""Read request messages from what a call carries: path and query, JSON or form body, protobuf
+bytes.
 
 Input that does not fit its message is refused with InvalidRequest.
 """

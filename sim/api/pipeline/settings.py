@@ -1,8 +1,8 @@
 """Settings of the process that runs a simulation, as opposed to what happens in the simulation.
 
 The scenario describes the world. Settings say which clocks the process trusts, what it adds to
-answers, and whom it may call. The few that change what comes out (`RECORDED`) stand in the journal's
-header.
+answers, and whom it may call. The few that change what comes out (`RECORDED`) stand in the
+journal's header.
 """
 
 from __future__ import annotations

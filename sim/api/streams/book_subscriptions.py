@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from sim.api.rendering.exchange import book_message, unmade_book_message
-from sim.api.streams.feed import Feed, OrderService, Stream, Topic, Topics
+from sim.api.streams.feed import Feed, FeedContext, Followers, FollowersByKey, Stream
 from sim.api.streams.limits import MARKET_DATA_DEPTH
 from sim.api.streams.shared_frames import encoded, nesting, part
 from sim.core.lifecycle.states import SETTLED_STATES
@@ -72,20 +72,20 @@ class BookStream(Stream):
 class Books:
     """Followers of books by symbol and shape."""
 
-    def __init__(self, order_service: OrderService) -> None:
-        self._order_service = order_service
-        self._topics: dict[str, Topics[Shape, BookStream]] = {}
-        self._everything: Topics[Shape, BookStream] = Topics()
+    def __init__(self, context: FeedContext) -> None:
+        self._context = context
+        self._followers: dict[str, FollowersByKey[Shape, BookStream]] = {}
+        self._everything: FollowersByKey[Shape, BookStream] = FollowersByKey()
         self._encoded: dict[str, tuple[int, dict[Shape, bytes]]] = {}
 
     def follow(self, stream: BookStream, symbols: Iterable[str]) -> None:
         """Add symbols to a stream."""
         for symbol in symbols:
-            self._order_service.exchange.recurring.materialise(symbol)
+            self._context.exchange.recurring.materialise(symbol)
             stream.symbols[symbol] = None
-            shapes = self._topics.get(symbol)
+            shapes = self._followers.get(symbol)
             if shapes is None:
-                shapes = self._topics[symbol] = Topics()
+                shapes = self._followers[symbol] = FollowersByKey()
             shapes.join(stream.shape, stream)
 
     def follow_everything(self, stream: BookStream) -> None:
@@ -93,22 +93,22 @@ class Books:
         stream.everything = True
         stream.shape = stream.shape._replace(scales=True)
         self._everything.join(stream.shape, stream)
-        self._order_service.exchange.recurring_feed.follow()
+        self._context.exchange.recurring_feed.follow()
 
     def leave(self, stream: BookStream, symbols: Iterable[str]) -> None:
         """Take symbols from a stream."""
         for symbol in symbols:
             del stream.symbols[symbol]
-            shapes = self._topics[symbol]
+            shapes = self._followers[symbol]
             shapes.leave(stream.shape, stream)
             if not shapes:
-                del self._topics[symbol]
+                del self._followers[symbol]
 
     def leave_everything(self, stream: BookStream) -> None:
         """The stream no longer has every book."""
         stream.everything = False
         self._everything.leave(stream.shape, stream)
-        self._order_service.exchange.recurring_feed.leave()
+        self._context.exchange.recurring_feed.leave()
         stream.shape = stream.shape._replace(scales=False)
 
     def forget(self, stream: BookStream) -> None:
@@ -116,25 +116,25 @@ class Books:
         self.leave(stream, list(stream.symbols))
         if stream.everything:
             self.leave_everything(stream)
-        if not self._topics and not self._everything:
+        if not self._followers and not self._everything:
             self._encoded.clear()
 
-    def followed(self, *, shelf: bool = False) -> list[str]:
+    def followed_symbols(self, *, shelf: bool = False) -> list[str]:
         """Symbols somebody follows. Whoever follows everything is counted as following the shelf
         only when that is asked for: nothing happens there.
         """
         if self._everything:
-            exchange = self._order_service.exchange
+            exchange = self._context.exchange
             return list(
                 exchange.instruments.symbols()
                 if shelf
-                else dict.fromkeys((*exchange.trading.lifecycle.symbols(), *self._topics))
+                else dict.fromkeys((*exchange.trading.lifecycle.symbols(), *self._followers))
             )
-        return list(self._topics)
+        return list(self._followers)
 
     def named(self) -> list[str]:
         """Symbols that somebody follows by name."""
-        return list(self._topics)
+        return list(self._followers)
 
     def show(self, stream: BookStream, symbols: Iterable[str]) -> None:
         """Send a stream the present books of symbols; nothing for those not begun or gone (§3.1)."""
@@ -144,7 +144,7 @@ class Books:
             if frame is None and self._begun(symbol):
                 frame = self.frame(symbol, stream.shape)
             if frame:
-                self._order_service.outbox.send(stream, frame)
+                self._context.outbox.send(stream, frame)
 
     def present(self, stream: BookStream, symbols: Iterable[str]) -> list[bytes]:
         """The present books of symbols for somebody outside the run of inputs: nothing is
@@ -167,7 +167,7 @@ class Books:
         return found
 
     def _begun(self, symbol: str) -> bool:
-        return self._order_service.exchange.trading.state(symbol) not in SILENT_STATES
+        return self._context.exchange.trading.state(symbol) not in SILENT_STATES
 
     def _unmade(self, stream: BookStream) -> dict[str, bytes]:
         """Books of what is on the shelf, for a stream that has every book: empty ones, which differ
@@ -175,7 +175,7 @@ class Books:
         """
         if not stream.everything:
             return {}
-        exchange, now = self._order_service.exchange, self._order_service.now
+        exchange, now = self._context.exchange, self._context.now
         lifecycle = exchange.trading.lifecycle
         rests: dict[tuple[InstrumentState, int, int], bytes] = {}
         found: dict[str, bytes] = {}
@@ -198,7 +198,7 @@ class Books:
 
     def publish(self, symbol: str, *, everybody: bool = True) -> None:
         """Send a book to all who follow it; without `everybody` to those who named it."""
-        send_all = self._order_service.outbox.send_all
+        send_all = self._context.outbox.send_all
         for shape, topic in self._groups(symbol, everybody):
             send_all(topic.values(), self.frame(symbol, shape))
 
@@ -217,7 +217,7 @@ class Books:
         """What an encoded book is valid for. An empty book on the shelf differs by its state, and
         by the settlement of one that settles by itself.
         """
-        trading = self._order_service.exchange.trading
+        trading = self._context.exchange.trading
         book = trading.books.touched(symbol)
         if book is not None:
             return book.version
@@ -225,21 +225,23 @@ class Books:
         return ~(state if settled is None else state + (32 if settled.preliminary else 64))
 
     def _encode(self, symbol: str, shape: Shape) -> bytes:
-        exchange = self._order_service.exchange
+        exchange = self._context.exchange
         trading = exchange.trading
         update = book_message(
             trading.books.touched(symbol) or Book(exchange.instruments.require(symbol)),
             trading.state(symbol),
             trading.stats(symbol),
-            self._order_service.now,
+            self._context.now,
             depth=shape.depth,
             unaggregated=shape.unaggregated,
             scales=shape.scales,
         )
         return part(CreateMarketDataSubscriptionResponse, update=update)
 
-    def _groups(self, symbol: str, everybody: bool) -> Iterator[tuple[Shape, Topic[BookStream]]]:
-        shapes = self._topics.get(symbol)
+    def _groups(
+        self, symbol: str, everybody: bool
+    ) -> Iterator[tuple[Shape, Followers[BookStream]]]:
+        shapes = self._followers.get(symbol)
         if shapes is not None:
             yield from shapes.items()
         if everybody:

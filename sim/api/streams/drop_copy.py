@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from sim.api.pipeline.retention import EXECUTIONS_KEPT, purged_before
 from sim.api.rendering.exchange import execution_message, trade_message
 from sim.api.streams.resumable import ReplayFeed
-from sim.api.streams.resume_tokens import Place
+from sim.api.streams.resume_tokens import ResumePoint
 from sim.api.streams.shared_frames import encoded
 from sim.core.market_data.execution_log import ExecutionLog, Record
 from sim.core.model.enums import TradeState
@@ -32,31 +32,31 @@ class DropCopyFeed(ReplayFeed[Execution]):
     def _executed(self, event: Executed) -> None:
         firm = self.firm_of(event.execution.order.account)
         if firm is not None:
-            self.tell(firm, event.execution)
+            self.add_row(firm, event.execution)
 
-    def place(self) -> Place:
-        return Place(len(self._record), self.order_service.now)
+    def point(self) -> ResumePoint:
+        return ResumePoint(len(self._record), self.context.now)
 
-    def place_at(self, at: Instant) -> Place:
-        return Place(_first_at(self._record, at), at)
+    def point_at(self, at: Instant) -> ResumePoint:
+        return ResumePoint(_first_at(self._record, at), at)
 
-    def rows_after(self, firm: str, place: Place) -> Iterator[tuple[Place, Execution]]:
-        boundary = purged_before(self.order_service.exchange, EXECUTIONS_KEPT)
+    def rows_after(self, firm: str, point: ResumePoint) -> Iterator[tuple[ResumePoint, Execution]]:
+        boundary = purged_before(self.context.exchange, EXECUTIONS_KEPT)
         for seq in _seqs(
-            self._record, self.accounts_of(firm), max(place.seq, _first_at(self._record, boundary))
+            self._record, self.accounts_of(firm), max(point.seq, _first_at(self._record, boundary))
         ):
             execution = self._record[seq]
-            yield Place(seq + 1, execution.at), execution
+            yield ResumePoint(seq + 1, execution.at), execution
 
     def symbol_of(self, row: Execution) -> str:
         return row.order.symbol
 
     def encode(self, firm: str, row: Execution) -> bytes:
-        return encoded(execution_message(self.order_service.exchange, row))
+        return encoded(execution_message(self.context.exchange, row))
 
     @property
     def _record(self) -> Record[Execution]:
-        return self.order_service.exchange.trading.executions
+        return self.context.exchange.trading.executions
 
 
 class TradeReport(NamedTuple):
@@ -80,16 +80,16 @@ class TradeCaptureFeed(ReplayFeed[TradeReport]):
         first = self.firm_of(event.trade.aggressor.order.account)
         second = self.firm_of(event.trade.passive.order.account)
         if first is not None:
-            self.tell(first, report)
+            self.add_row(first, report)
         if second is not None and second != first:
-            self.tell(second, report)
+            self.add_row(second, report)
 
-    def place(self) -> Place:
-        return Place(len(self._execution_log.trade_updates), self.order_service.now)
+    def point(self) -> ResumePoint:
+        return ResumePoint(len(self._execution_log.trade_updates), self.context.now)
 
-    def place_at(self, at: Instant) -> Place:
+    def point_at(self, at: Instant) -> ResumePoint:
         execution_log = self._execution_log
-        return Place(
+        return ResumePoint(
             bisect_left(
                 range(len(execution_log.trade_updates)),
                 at,
@@ -98,24 +98,26 @@ class TradeCaptureFeed(ReplayFeed[TradeReport]):
             at,
         )
 
-    def rows_after(self, firm: str, place: Place) -> Iterator[tuple[Place, TradeReport]]:
+    def rows_after(
+        self, firm: str, point: ResumePoint
+    ) -> Iterator[tuple[ResumePoint, TradeReport]]:
         execution_log, accounts = self._execution_log, frozenset(self.accounts_of(firm))
-        for number in range(place.seq, len(execution_log.trade_updates)):
+        for number in range(point.seq, len(execution_log.trade_updates)):
             trade, state, at = execution_log.trade_update(number)
             if trade.aggressor.order.account in accounts or trade.passive.order.account in accounts:
-                yield Place(number + 1, at), TradeReport(trade, state)
+                yield ResumePoint(number + 1, at), TradeReport(trade, state)
 
     def symbol_of(self, row: TradeReport) -> str:
         return row.trade.symbol
 
     def encode(self, firm: str, row: TradeReport) -> bytes:
         return encoded(
-            trade_message(self.order_service.exchange, row.trade, self.accounts_of(firm), row.state)
+            trade_message(self.context.exchange, row.trade, self.accounts_of(firm), row.state)
         )
 
     @property
     def _execution_log(self) -> ExecutionLog:
-        return self.order_service.exchange.trading.execution_log
+        return self.context.exchange.trading.execution_log
 
 
 def _first_at(record: Record[Execution], at: Instant) -> int:

@@ -1,8 +1,8 @@
-"""What all streams have in common: the stream itself, where its frames go, and the kind it is of.
+"""What all streams have in common: the stream, its feed, and the outbox that takes its frames.
 
-A `Feed` is one kind of stream. It checks a request and makes a `Stream` of it (`accept`), sends
-what comes first (`begin`), turns events into frames (`reads`, `flush`), and forgets the stream when
-it ends (`forget`). It never decides who may have how many streams; `streams.py` does.
+A `Feed` is one kind of stream. It checks a request and makes a `Stream` of it (`accept`), sends the
+first frames (`begin`), turns events into frames (`reads`, `flush`), and forgets the stream when it
+ends (`forget`). It never decides who may have how many streams; the hub does.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from sim.api.pipeline.authentication import Caller
     from sim.api.pipeline.pipeline import Admitted
 
-# A WebSocket has no gRPC status; these are the close codes that say the same. 1000 stands for every
-# other.
+# Close codes of WebSockets for gRPC status codes; 1000 for every other one.
 _WEB_SOCKET_CODES = {
     Code.UNAVAILABLE: 1001,
     Code.INTERNAL: 1011,
@@ -35,19 +34,22 @@ _WEB_SOCKET_CODES = {
 
 
 class Stream:
-    """One open stream. Kinds of streams add what they need to remember. `session` is the identity
-    that another stream can take (rule S6), if any.
+    """One open stream. Kinds of streams add what they need to remember.
 
-    `moved` is when a frame was last sent, `beat` when the next heartbeat is due. `skips`: a reader
-    that is too slow loses its backlog instead of the stream.
+    | Field | Meaning |
+    |---|---|
+    | session | the identity that another stream can take (rule S6), or None |
+    | last_sent | when the last frame was sent |
+    | heartbeat_due | when the next heartbeat is due |
+    | skips | a reader that is too slow loses its backlog instead of the stream |
     """
 
     __slots__ = (
-        "beat",
         "caller",
         "feed",
+        "heartbeat_due",
         "id",
-        "moved",
+        "last_sent",
         "operation",
         "rpc",
         "sent",
@@ -65,8 +67,8 @@ class Stream:
         self.id = 0
         self.since: Instant = 0
         self.sent = 0
-        self.moved: Instant = 0
-        self.beat: Instant = 0
+        self.last_sent: Instant = 0
+        self.heartbeat_due: Instant = 0
         self.skips = False
 
 
@@ -75,7 +77,7 @@ K = TypeVar("K")
 
 
 class Outbox:
-    """Effects in the order in which they leave."""
+    """Collects effects in the order in which they leave."""
 
     __slots__ = ("_ctx", "effects")
 
@@ -84,35 +86,33 @@ class Outbox:
         self.effects: list[Effect] = []
 
     def send(self, stream: Stream, frame: bytes) -> None:
-        """A frame for one stream."""
+        """Send a frame on one stream."""
         stream.sent += 1
-        stream.moved = self._ctx.now
+        stream.last_sent = self._ctx.now
         self.effects.append(Send(stream.id, frame))
 
     def send_all(self, streams: Iterable[Stream], frame: bytes) -> None:
-        """One frame for many streams: the same bytes object goes to each."""
+        """Send one frame on many streams; all share the same bytes object."""
         effects = self.effects
         now = self._ctx.now
         for stream in streams:
             stream.sent += 1
-            stream.moved = now
+            stream.last_sent = now
             effects.append(Send(stream.id, frame))
 
     def close(self, stream: Stream, code: int, message: str) -> None:
-        """The end of a stream."""
-        known = _WEB_SOCKET_CODES.get(Code(code), 1000)
-        self.effects.append(Close(stream.id, int(code), message, known))
+        """End a stream."""
+        close_code = _WEB_SOCKET_CODES.get(Code(code), 1000)
+        self.effects.append(Close(stream.id, int(code), message, close_code))
 
     def take(self) -> list[Effect]:
-        """Effects since the last take."""
-        taken, self.effects = self.effects, []
-        return taken
+        """Return the effects since the last call."""
+        effects, self.effects = self.effects, []
+        return effects
 
 
-class OrderService:
-    """What feeds work with: the exchange, the outbox, and `end`, which closes a stream of theirs
-    for good.
-    """
+class FeedContext:
+    """What feeds work with: the exchange, the outbox, and `end`, which ends a stream of theirs."""
 
     __slots__ = ("end", "exchange", "outbox")
 
@@ -129,15 +129,15 @@ class OrderService:
         return self.exchange.ctx.now
 
     def period(self, assumption: Assumption) -> Span:
-        """A period in force."""
+        """Return a period in force."""
         return self.exchange.ctx.assumptions.number(assumption)
 
     def schedule(self, after: Span, kind: str) -> int:
-        """Set a timer; its seq."""
+        """Set a timer; return its seq."""
         return self.exchange.ctx.timers.schedule(self.now + after, kind)
 
     def cancel(self, seq: int) -> int:
-        """Forget a timer, if there is one (0 is none); always 0."""
+        """Cancel a timer (0 is none); return 0, the value for "no timer"."""
         if seq:
             self.exchange.ctx.timers.cancel(seq)
         return 0
@@ -150,34 +150,35 @@ class Feed(ABC):
 
     scoped: ClassVar[bool] = False
 
-    def __init__(self, order_service: OrderService) -> None:
-        self.order_service = order_service
+    def __init__(self, context: FeedContext) -> None:
+        self.context = context
 
     def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
-        """What to call for which event. Called in order of happening."""
+        """Return what to call for which event."""
         return {}
 
     @abstractmethod
     def accept(self, admitted: Admitted) -> Stream:
-        """A stream for a request, or a Refusal. Changes nothing yet."""
+        """Return a stream for a request, or raise a Refusal. Changes nothing yet."""
 
     @abstractmethod
     def begin(self, stream: Stream) -> None:
         """Follow what the stream asked for and send its first frames."""
 
     def frame(self, stream: Stream, message: bytes) -> None:
-        """A frame of the client; server streams get none."""
+        """Handle a frame of the client; server streams get none."""
 
     def flush(self) -> None:
-        """All events of an input were read: send what was gathered from them."""
+        """Send what was gathered; called when all events of an input were read."""
 
     @abstractmethod
     def heartbeat(self, stream: Stream) -> bytes:
-        """The sign of life of a stream."""
+        """Return the heartbeat frame of a stream."""
 
     def catch_up(self, stream: Stream, waiting: Sequence[bytes]) -> list[bytes]:
-        """For a stream that skips: what to send in the place of the frames that wait, so that its
-        client knows how things are now. Changes nothing.
+        """Return what replaces the waiting frames of a stream that skips to the head.
+
+        Changes nothing.
         """
         return list(waiting)
 
@@ -188,22 +189,22 @@ class Feed(ABC):
 
     @abstractmethod
     def forget(self, stream: Stream) -> None:
-        """The stream has ended."""
+        """Forget a stream that has ended."""
 
 
-class Topic(dict[int, S]):
-    """Streams that want the same thing, by id, in order of subscribing."""
+class Followers(dict[int, S]):
+    """Streams that follow the same key, by id, in order of subscribing."""
 
     __slots__ = ()
 
 
-class Topics(Generic[K, S]):
-    """Followers by what they follow. A key nobody follows costs nothing."""
+class FollowersByKey(Generic[K, S]):
+    """Followers by the key they follow; a key without followers takes no space."""
 
     __slots__ = ("_by_key",)
 
     def __init__(self) -> None:
-        self._by_key: dict[K, Topic[S]] = {}
+        self._by_key: dict[K, Followers[S]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._by_key)
@@ -214,24 +215,24 @@ class Topics(Generic[K, S]):
     def __iter__(self) -> Iterator[K]:
         return iter(self._by_key)
 
-    def get(self, key: K) -> Topic[S] | None:
-        """Who follows a key; None when nobody does."""
+    def get(self, key: K) -> Followers[S] | None:
+        """Return who follows a key; None when nobody does."""
         return self._by_key.get(key)
 
-    def items(self) -> Iterable[tuple[K, Topic[S]]]:
-        """Keys with their followers."""
+    def items(self) -> Iterable[tuple[K, Followers[S]]]:
+        """Return keys with their followers."""
         return self._by_key.items()
 
     def join(self, key: K, stream: S) -> None:
-        """A stream follows a key from now on."""
-        topic = self._by_key.get(key)
-        if topic is None:
-            topic = self._by_key[key] = Topic()
-        topic[stream.id] = stream
+        """Make a stream follow a key."""
+        followers = self._by_key.get(key)
+        if followers is None:
+            followers = self._by_key[key] = Followers()
+        followers[stream.id] = stream
 
     def leave(self, key: K, stream: S) -> None:
-        """A stream follows a key no longer."""
-        topic = self._by_key[key]
-        del topic[stream.id]
-        if not topic:
+        """Make a stream follow a key no longer."""
+        followers = self._by_key[key]
+        del followers[stream.id]
+        if not followers:
             del self._by_key[key]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from sim.api.exchange.funding import funding_accounts
 from sim.api.exchange.funding_transactions import transaction_message
-from sim.api.streams.feed import Feed, OrderService, Stream
+from sim.api.streams.feed import Feed, FeedContext, Stream
 from sim.api.streams.limits import BATCH
 from sim.api.streams.shared_frames import encoded
 from sim.core.catalogue.assumptions import FUNDING_POLL
@@ -48,13 +48,13 @@ class FundingFeed(Feed):
 
     scoped = True
 
-    def __init__(self, order_service: OrderService) -> None:
-        super().__init__(order_service)
+    def __init__(self, context: FeedContext) -> None:
+        super().__init__(context)
         self._streams: dict[int, FundingStream] = {}
         self._timer = 0
 
     def accept(self, admitted: Admitted) -> Stream:
-        exchange, request = self.order_service.exchange, admitted.request
+        exchange, request = self.context.exchange, admitted.request
         if not set(request.account_ids) <= set(funding_accounts(exchange, admitted.caller)):
             raise PermissionDenied(
                 rule="P24",
@@ -73,22 +73,20 @@ class FundingFeed(Feed):
         self._streams[mine.id] = mine
         self._look(mine)
         if not self._timer:
-            self._timer = self.order_service.schedule(
-                self.order_service.period(FUNDING_POLL), POLL_TIMER
-            )
+            self._timer = self.context.schedule(self.context.period(FUNDING_POLL), POLL_TIMER)
 
     def forget(self, stream: Stream) -> None:
         del self._streams[stream.id]
         if not self._streams:
-            self._timer = self.order_service.cancel(self._timer)
+            self._timer = self.context.cancel(self._timer)
 
     def heartbeat(self, stream: Stream) -> bytes:
         """No changes, and where to resume: what has happened since the last look is not passed
         over, for `resume_time` includes its instant.
         """
-        changes = self.order_service.exchange.funding.changes
+        changes = self.context.exchange.funding.changes
         seen = cast(FundingStream, stream).seen
-        at = changes[seen].at if seen < len(changes) else self.order_service.now
+        at = changes[seen].at if seen < len(changes) else self.context.now
         return encoded(wire.CreateFundingTransactionSubscriptionResponse(server_time=at))
 
     @property
@@ -100,13 +98,11 @@ class FundingFeed(Feed):
             return
         for stream in self._streams.values():
             self._look(stream)
-        self._timer = self.order_service.schedule(
-            self.order_service.period(FUNDING_POLL), POLL_TIMER
-        )
+        self._timer = self.context.schedule(self.context.period(FUNDING_POLL), POLL_TIMER)
 
     def _look(self, stream: FundingStream) -> None:
         """Send what changed since the last look, if it concerns the stream."""
-        exchange = self.order_service.exchange
+        exchange = self.context.exchange
         changes = exchange.funding.changes
         accounts = stream.asked or frozenset(funding_accounts(exchange, stream.caller))
         found = [
@@ -116,7 +112,7 @@ class FundingFeed(Feed):
         for first in range(0, len(found), BATCH):
             batch = found[first : first + BATCH]
             last = first + BATCH >= len(found)
-            self.order_service.outbox.send(
+            self.context.outbox.send(
                 stream,
                 encoded(
                     wire.CreateFundingTransactionSubscriptionResponse(
@@ -128,7 +124,7 @@ class FundingFeed(Feed):
                             )
                             for change in batch
                         ],
-                        server_time=self.order_service.now if last else batch[-1].at,
+                        server_time=self.context.now if last else batch[-1].at,
                     )
                 ),
             )

@@ -1,12 +1,13 @@
-"""Signs of life for every stream, and the end of those on which nothing moves, from one timer:
-streams wait in slots by the instant of their next check.
+"""Heartbeats for every stream, and the end of streams on which nothing is sent.
 
-While there is no stream there is no timer, and a stream between two checks costs nothing.
+One timer serves all streams. Each stream stands in a slot, by the instant of its next check; when
+the timer fires, it visits the earliest slot only. So ten thousand idle streams cost one timer and a
+few slots, and without a stream there is no timer.
 """
 
 from __future__ import annotations
 
-from sim.api.streams.feed import OrderService, Stream
+from sim.api.streams.feed import FeedContext, Stream
 from sim.core.catalogue.assumptions import IDLE_TIMEOUT, STREAM_HEARTBEAT
 from sim.core.model.refusals import Code
 from sim.kernel.instants import NS_PER_S, Instant, format_span
@@ -16,27 +17,27 @@ HEARTBEAT_TIMER = "stream.heartbeat"
 
 
 class Heartbeats:
-    """Streams by the instant of their next heartbeat, or of the end of the edge's patience where
-    that comes first (rules S5, S13).
+    """Streams by the instant of their next heartbeat, or of the edge's idle timeout if that comes
+    first (rules S5, S13).
     """
 
-    def __init__(self, order_service: OrderService) -> None:
-        self._order_service = order_service
+    def __init__(self, context: FeedContext) -> None:
+        self._context = context
         self._slots: dict[Instant, dict[int, Stream]] = {}
         self._slot_of: dict[int, Instant] = {}
         self._timer = 0
 
     def join(self, stream: Stream) -> None:
-        """A stream begins; its first heartbeat comes after an interval, up to a second early."""
-        stream.moved = self._order_service.now
-        every = self._order_service.period(STREAM_HEARTBEAT)
-        due = self._order_service.now + every
-        self._put(stream, due - due % NS_PER_S if every > NS_PER_S else due)
+        """Begin to watch a stream; its first heartbeat comes after an interval, at a full second."""
+        stream.last_sent = self._context.now
+        interval = self._context.period(STREAM_HEARTBEAT)
+        due = self._context.now + interval
+        self._put(stream, due - due % NS_PER_S if interval > NS_PER_S else due)
         if not self._timer:
             self._wait()
 
     def leave(self, stream: Stream) -> None:
-        """A stream ended."""
+        """Stop watching a stream."""
         due = self._slot_of.pop(stream.id)
         slot = self._slots.get(due)
         if slot is not None:
@@ -44,7 +45,7 @@ class Heartbeats:
             if not slot:
                 del self._slots[due]
         if not self._slots:
-            self._timer = self._order_service.cancel(self._timer)
+            self._timer = self._context.cancel(self._timer)
 
     @property
     def timers(self) -> TimerHandlers:
@@ -55,34 +56,30 @@ class Heartbeats:
         if timer.seq != self._timer:
             return
         self._timer = 0
-        every, patience = (
-            self._order_service.period(STREAM_HEARTBEAT),
-            self._order_service.period(IDLE_TIMEOUT),
-        )
+        interval = self._context.period(STREAM_HEARTBEAT)
+        idle_timeout = self._context.period(IDLE_TIMEOUT)
         for stream in self._slots.pop(timer.due, {}).values():
-            if timer.due >= stream.moved + patience:
-                self._order_service.end(
+            if timer.due >= stream.last_sent + idle_timeout:
+                self._context.end(
                     stream,
                     Code.UNAVAILABLE,
-                    f"idle timeout: nothing was sent for {format_span(patience)}",
+                    f"idle timeout: nothing was sent for {format_span(idle_timeout)}",
                 )
                 continue
-            beat = stream.beat
-            if every and timer.due >= beat:
-                self._order_service.outbox.send(stream, stream.feed.heartbeat(stream))
-                beat = timer.due + every
-            self._put(stream, beat)
+            heartbeat_due = stream.heartbeat_due
+            if interval and timer.due >= heartbeat_due:
+                self._context.outbox.send(stream, stream.feed.heartbeat(stream))
+                heartbeat_due = timer.due + interval
+            self._put(stream, heartbeat_due)
         self._wait()
 
-    def _put(self, stream: Stream, beat: Instant) -> None:
-        """Wait for a stream's next heartbeat, if there are any, or for the edge, whichever comes
-        first.
-        """
-        stream.beat = beat
-        due = stream.moved + self._order_service.period(IDLE_TIMEOUT)
-        due += -due % NS_PER_S  # few slots, however many streams
-        if self._order_service.period(STREAM_HEARTBEAT):
-            due = min(due, beat)
+    def _put(self, stream: Stream, heartbeat_due: Instant) -> None:
+        """Put a stream into the slot of its next check: heartbeat or idle timeout."""
+        stream.heartbeat_due = heartbeat_due
+        due = stream.last_sent + self._context.period(IDLE_TIMEOUT)
+        due += -due % NS_PER_S  # full seconds keep the number of slots small
+        if self._context.period(STREAM_HEARTBEAT):
+            due = min(due, heartbeat_due)
         slot = self._slots.get(due)
         if slot is None:
             slot = self._slots[due] = {}
@@ -91,6 +88,6 @@ class Heartbeats:
 
     def _wait(self) -> None:
         if self._slots:
-            self._timer = self._order_service.schedule(
-                min(self._slots) - self._order_service.now, HEARTBEAT_TIMER
+            self._timer = self._context.schedule(
+                min(self._slots) - self._context.now, HEARTBEAT_TIMER
             )

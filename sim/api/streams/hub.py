@@ -1,8 +1,50 @@
-"""Every open stream: who may have one, whose session is taken, what each event tells whom, signs of
-life, and how streams end (§4.2, §4.4, §6.2, §8).
+"""The hub: every open stream, gRPC and WebSocket (§4.2, §4.4, §6.2, §8).
 
-Nothing here knows a message: the kinds of streams are the `stream_*.py` files beside this one. No
-stream is part of a saved state; whoever travels in time ends them all.
+The hub decides who may open a stream, whose session a new one takes, which feed hears which event,
+when heartbeats leave, and when a stream ends. It knows no message: each kind of stream is a `Feed`
+in a file beside this one, and `FEEDS` says which operation has which feed.
+
+**From event to frame.** An input changes the exchange, and the exchange records events. `publish`
+hands each event to the feeds that read it, in order. A feed does not send at once: it gathers what
+changed, and `flush` sends it when all events of the input were read. So a book that ten fills
+changed is sent once, as it is after the last of them. Frames leave as effects of the input, in the
+order in which they were made, and the shell writes them to the connections.
+
+**What a frame says.** Order, book, position and instrument streams begin with a snapshot. Book
+frames are whole books, and later ones replace earlier ones; all other frames are increments.
+`shared_frames.py` encodes what several subscribers share only once.
+
+**At least once.** Drop copy, trade capture and position changes can be resumed. Every frame of
+theirs carries a resume token: the point in the firm's record up to which the stream has delivered.
+A client that reconnects with its last token gets every later row, and then live ones; rows that
+were under way when the connection broke may come twice. Clients drop duplicates by execution id.
+Tokens are computed, not stored (`resume_tokens.py`), so the exchange keeps nothing for a client
+that is gone. Other streams have no tokens: a client that reconnects begins with a new snapshot.
+
+**Debounce.** A WebSocket subscription may ask for debounced responses. Its feed then sends a
+changed book when the debounce period is over, not at every change; all such books share one timer.
+
+**Buffers.** The hub never waits for a reader. Frames that a connection cannot take yet wait in the
+shell, bounded in number and bytes. A reader that falls behind loses its stream, unless the
+subscription asked to skip to the head: `skip_to_head` then replaces the waiting frames by the
+present state. What a buffer holds does not influence the exchange.
+
+**Who ends a stream.**
+
+| Who | When | How a client sees it |
+|---|---|---|
+| client | hangs up | |
+| hub | a new stream takes its session (S6) | INTERNAL, "Subscription manager revoked session" |
+| hub | nothing was sent for the edge's idle timeout (S13) | UNAVAILABLE |
+| hub | the firm sends too many frames (S15) | RESOURCE_EXHAUSTED |
+| hub | maintenance begins (W3, W5) | UNAVAILABLE, or OK: `MAINTENANCE_STREAM_END` |
+| feed | it has sent the snapshot that was asked for; a frame is refused | OK; the refusal's code |
+| feed | a bidirectional stream asks for nothing for too long | as the market data feed says |
+| fault | an injected fault revokes or resets the stream (`stream_faults.py`) | as the fault says |
+| shell | the reader is too slow | RESOURCE_EXHAUSTED |
+| operator | closes it, resets, rewinds or restores | as asked; UNAVAILABLE for time travel |
+
+No stream is part of a saved state: time travel ends all of them and cancels their timers.
 """
 
 from __future__ import annotations
@@ -12,7 +54,7 @@ from typing import TYPE_CHECKING, Any
 
 from sim.api.pipeline.inputs import Effect, Outcome, OutcomeHandlers
 from sim.api.streams.drop_copy import DropCopyFeed, TradeCaptureFeed
-from sim.api.streams.feed import Feed, OrderService, Outbox, Stream
+from sim.api.streams.feed import Feed, FeedContext, Outbox, Stream
 from sim.api.streams.funding import FundingFeed
 from sim.api.streams.heartbeats import Heartbeats
 from sim.api.streams.instruments import InstrumentFeed
@@ -23,7 +65,7 @@ from sim.api.streams.orders import OrderFeed
 from sim.api.streams.positions import PositionChangeFeed, PositionFeed
 from sim.api.streams.retail_markets import MarketsSocketFeed
 from sim.api.streams.retail_private import PrivateSocketFeed
-from sim.api.streams.stream_faults import LATE_TIMER, REVOKED, Disturbance
+from sim.api.streams.stream_faults import LATE_TIMER, REVOKED, StreamFaults
 from sim.contract.contract import Contract
 from sim.core.catalogue.assumptions import (
     EXTRA_LIMITS,
@@ -45,7 +87,7 @@ if TYPE_CHECKING:
 
 _FRAMES = ("stream_frames",)
 
-# What serves which operation. Operations of one kind of stream share one feed.
+# The feed of each operation. Operations with the same feed share one instance of it.
 FEEDS: dict[str, type[Feed]] = {
     "OrderEntryAPI.CreateOrderSubscription": OrderFeed,
     "MarketDataSubscriptionAPI.CreateMarketDataSubscription": MarketDataFeed,
@@ -63,7 +105,7 @@ FEEDS: dict[str, type[Feed]] = {
 
 
 class Hub:
-    """All streams of an exchange. What they send comes back as effects, in order."""
+    """All streams of an exchange. Methods return what streams send, as effects, in order."""
 
     def __init__(self, exchange: Exchange, contract: Contract) -> None:
         self._exchange = exchange
@@ -71,10 +113,10 @@ class Hub:
         self._streams: dict[int, Stream] = {}
         self._sessions: dict[tuple[str, str, str], Stream] = {}
         self._pools: dict[str, int] = {}
-        order_service = OrderService(exchange, self._outbox, self._end)
-        self._heartbeats = Heartbeats(order_service)
-        self._disturbance = Disturbance(order_service, self._streams, self._end)
-        feeds = {kind: kind(order_service) for kind in dict.fromkeys(FEEDS.values())}
+        context = FeedContext(exchange, self._outbox, self._end)
+        self._heartbeats = Heartbeats(context)
+        self._stream_faults = StreamFaults(context, self._streams, self._end)
+        feeds = {kind: kind(context) for kind in dict.fromkeys(FEEDS.values())}
         self._feeds = tuple(feeds.values())
         # The contract's own name: a misspelt one is found at start.
         self._by_operation = {
@@ -88,8 +130,9 @@ class Hub:
     # ---- streams
 
     def open(self, admitted: Admitted) -> tuple[int, list[Effect]]:
-        """Begin a stream: its id and first frames, and the end of the stream whose session it
-        takes. A refused request changes nothing.
+        """Begin a stream; return its id, and as effects its first frames.
+
+        If it takes the session of another stream, that one ends first. A refusal changes nothing.
         """
         feed = self._by_operation.get(admitted.operation.name)
         if feed is None:
@@ -107,38 +150,39 @@ class Hub:
         return stream.id, self._take()
 
     def frame(self, stream: int, message: bytes) -> list[Effect]:
-        """A frame of the client; one on a stream that has ended is ignored, and one too many of a
-        firm ends the stream it came on (rule S15).
+        """Handle a frame of the client; one on a stream that has ended is ignored.
+
+        A frame beyond the firm's limit ends the stream it came on (rule S15).
         """
-        found = self._streams.get(stream)
-        if found is None:
+        receiver = self._streams.get(stream)
+        if receiver is None:
             return []
         try:
-            if found.caller.firm is not None:
-                self._exchange.rate_limits.check(_FRAMES, found.caller.firm)
+            if receiver.caller.firm is not None:
+                self._exchange.rate_limits.check(_FRAMES, receiver.caller.firm)
         except RateLimited as refusal:
-            self._end(found, Code.RESOURCE_EXHAUSTED, refusal.message)
+            self._end(receiver, Code.RESOURCE_EXHAUSTED, refusal.message)
         else:
-            found.feed.frame(found, message)
+            receiver.feed.frame(receiver, message)
         return self._take()
 
     def hangup(self, stream: int) -> None:
-        """The client's side is gone."""
-        found = self._streams.get(stream)
-        if found is not None:
-            self._disturbance.forget(stream)
-            self._forget(found)
+        """Forget a stream whose client has hung up."""
+        ended = self._streams.get(stream)
+        if ended is not None:
+            self._stream_faults.forget(stream)
+            self._forget(ended)
 
     def close(self, stream: int, code: int, message: str) -> list[Effect]:
-        """End one stream. NotFound when there is none of this id."""
-        found = self._streams.get(stream)
-        if found is None:
+        """End one stream. NotFound when no stream has this id."""
+        ended = self._streams.get(stream)
+        if ended is None:
             raise NotFound(
                 f"no stream has the id {stream}",
                 rule="control",
                 remedy="GET /_sim/v1/streams lists them",
             )
-        self._end(found, code, message)
+        self._end(ended, code, message)
         return self._take()
 
     def close_all(self, code: int, message: str) -> list[Effect]:
@@ -146,20 +190,23 @@ class Hub:
         self._end_all(code, message)
         return self._take()
 
-    def silence(self) -> None:
-        """Forget the timers of streams: after a journey there is nobody whom they could concern."""
+    def cancel_timers(self) -> None:
+        """Cancel the timers of all streams, for a journey in time, which ends every stream."""
         self._exchange.ctx.timers.cancel_kinds("stream.")
 
     def skip_to_head(self, stream: int, waiting: Sequence[bytes]) -> list[bytes] | None:
-        """What a stream that skips sends in the place of the frames that wait; None for one that
-        does not.
+        """Return the frames that replace those a slow reader has waiting.
+
+        None for a stream that did not ask to skip to the head.
         """
-        found = self._streams.get(stream)
-        return found.feed.catch_up(found, waiting) if found is not None and found.skips else None
+        slow = self._streams.get(stream)
+        return slow.feed.catch_up(slow, waiting) if slow is not None and slow.skips else None
 
     def describe(self) -> list[dict[str, Any]]:
-        """Open streams, oldest first. `firm` is the key's id and `participant` the account for
-        callers of the retail API that have none.
+        """Describe the open streams, oldest first.
+
+        For callers of the retail API without a firm or a participant, the key's id and the account
+        stand in their place.
         """
         return [
             {
@@ -176,14 +223,14 @@ class Hub:
     # ---- events and time
 
     def publish(self, events: Sequence[Event]) -> list[Effect]:
-        """Tell streams what has happened, in order. Virtual now is the instant of the events."""
+        """Send what has happened to the streams. Virtual now is the instant of the events."""
         if not self._streams:
             return []
         readers = self._readers
         for event in events:
-            found = readers.get(type(event))
-            if found is not None:
-                for read in found:
+            interested = readers.get(type(event))
+            if interested is not None:
+                for read in interested:
                     read(event)
             elif isinstance(event, MaintenanceChanged) and event.active:
                 # What happened before arrives before the end (rules W3, W5).
@@ -212,24 +259,25 @@ class Hub:
         return fire
 
     def _release_late(self, timer: Timer, outcome: Outcome) -> None:
-        outcome.effects += self._disturbance.release_late(timer)
+        outcome.effects += self._stream_faults.release_late(timer)
 
     def _flush(self) -> None:
         for feed in self._feeds:
             feed.flush()
 
     def _take(self) -> list[Effect]:
-        return self._disturbance.apply(self._outbox.take())
+        return self._stream_faults.apply(self._outbox.take())
 
     # ---- coming and going
 
     def _check_pool(self, caller: Caller, *, freed: bool) -> None:
-        """Refuse a firm's 21st stream (rule S7), or one socket too many of a retail key; `freed`:
-        one of the firm's streams ends first.
+        """Refuse a firm's 21st stream (rule S7), or one socket too many of a retail key.
+
+        `freed` says that one stream of the caller ends first.
         """
-        found = self._pools.get(_pool_of(caller), 0) - freed
+        open_streams = self._pools.get(_pool_of(caller), 0) - freed
         if caller.firm is not None:
-            if found >= STREAMS_PER_FIRM_MAX:
+            if open_streams >= STREAMS_PER_FIRM_MAX:
                 raise StreamLimit(
                     f"rate limit exceeded: at most {STREAMS_PER_FIRM_MAX} concurrent streams per"
                     " firm",
@@ -238,7 +286,7 @@ class Hub:
                 )
             return
         assumptions = self._exchange.ctx.assumptions
-        if assumptions.flag(EXTRA_LIMITS) and found >= assumptions.number(RETAIL_SOCKETS):
+        if assumptions.flag(EXTRA_LIMITS) and open_streams >= assumptions.number(RETAIL_SOCKETS):
             remedy = f"close a socket of this key first, or raise {RETAIL_SOCKETS.name}"
             raise StreamLimit("too many WebSockets", rule="R1", retry_after=NS_PER_S, remedy=remedy)
 
@@ -270,10 +318,10 @@ class Hub:
         stream.feed.forget(stream)
 
     def _session_of(self, feed: Feed, admitted: Admitted) -> tuple[str, str, str] | None:
-        """The identity a stream holds (rule S6): token subject, participant, rpc. None for streams
-        that take no session and lose none.
+        """Return the session a stream holds (rule S6): token subject, participant, rpc.
 
-        A balance ledger that is followed without naming a participant counts as its account's.
+        None for streams that take no session and lose none. A balance ledger that is followed
+        without a participant counts as its account's.
         """
         caller = admitted.caller
         rpc, assumptions = admitted.operation.rpc, self._exchange.ctx.assumptions
@@ -286,5 +334,5 @@ class Hub:
 
 
 def _pool_of(caller: Caller) -> str:
-    """Whose streams are counted together: a firm's, else a retail key's."""
+    """Return whose streams are counted together: a firm's, else a retail key's."""
     return caller.firm or caller.api_key or ""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from sim.api.rendering.exchange import instrument_as_it_is, instrument_message
-from sim.api.streams.feed import Feed, OrderService, Stream, Topics
+from sim.api.streams.feed import Feed, FeedContext, FollowersByKey, Stream
 from sim.api.streams.limits import BATCH
 from sim.api.streams.shared_frames import part
 from sim.core.model.enums import InstrumentState
@@ -41,9 +41,9 @@ class InstrumentStream(Stream):
 class InstrumentFeed(Feed):
     """Instrument state streams by symbol."""
 
-    def __init__(self, order_service: OrderService) -> None:
-        super().__init__(order_service)
-        self._topics: Topics[str, InstrumentStream] = Topics()
+    def __init__(self, context: FeedContext) -> None:
+        super().__init__(context)
+        self._followers: FollowersByKey[str, InstrumentStream] = FollowersByKey()
 
     def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
         return {
@@ -54,26 +54,26 @@ class InstrumentFeed(Feed):
 
     def accept(self, admitted: Admitted) -> Stream:
         for symbol in admitted.request.symbols:
-            self.order_service.exchange.instruments.require(symbol)
+            self.context.exchange.instruments.require(symbol)
         return InstrumentStream(self, admitted)
 
     def begin(self, stream: Stream) -> None:
         mine = cast(InstrumentStream, stream)
-        exchange = self.order_service.exchange
+        exchange = self.context.exchange
         if mine.symbols == (_EVERY,):
             exchange.recurring_feed.follow()
         for symbol in mine.symbols:
             exchange.recurring.materialise(symbol)
-            self._topics.join(symbol, mine)
+            self._followers.join(symbol, mine)
         for page in self._pages(mine):
-            self.order_service.outbox.send(mine, page)
+            self.context.outbox.send(mine, page)
 
     def catch_up(self, stream: Stream, waiting: Sequence[bytes]) -> list[bytes]:
         """The followed instruments as they are now."""
         return list(self._pages(cast(InstrumentStream, stream)))
 
     def _pages(self, stream: InstrumentStream) -> Iterator[bytes]:
-        exchange = self.order_service.exchange
+        exchange = self.context.exchange
         instruments = exchange.instruments
         found = (
             list(instruments)
@@ -90,17 +90,17 @@ class InstrumentFeed(Feed):
     def forget(self, stream: Stream) -> None:
         mine = cast(InstrumentStream, stream)
         for symbol in mine.symbols:
-            self._topics.leave(symbol, mine)
+            self._followers.leave(symbol, mine)
         if mine.symbols == (_EVERY,):
-            self.order_service.exchange.recurring_feed.leave()
+            self.context.exchange.recurring_feed.leave()
 
     def heartbeat(self, stream: Stream) -> bytes:
         return b""  # an empty list of instruments
 
     def _state_changed(self, event: StateChanged | InstrumentListed) -> None:
-        if self._topics:
+        if self._followers:
             self._tell(
-                self.order_service.exchange.instruments.require(event.symbol), event.state, event.at
+                self.context.exchange.instruments.require(event.symbol), event.state, event.at
             )
 
     def _shelf_moved(self, event: DormantInstrumentsMoved) -> None:
@@ -108,17 +108,17 @@ class InstrumentFeed(Feed):
         itself.
         """
         instruments, lifecycle = (
-            self.order_service.exchange.instruments,
-            self.order_service.exchange.trading.lifecycle,
+            self.context.exchange.instruments,
+            self.context.exchange.trading.lifecycle,
         )
-        for symbol in instruments.symbols() if _EVERY in self._topics else list(self._topics):
+        for symbol in instruments.symbols() if _EVERY in self._followers else list(self._followers):
             if not lifecycle.is_materialised(symbol) and lifecycle.state(symbol) is event.state:
                 self._tell(instruments.require(symbol), event.state, event.at)
 
     def _tell(self, instrument: Instrument, state: InstrumentState, at: Instant) -> None:
         topics = [
             topic
-            for topic in (self._topics.get(instrument.symbol), self._topics.get(_EVERY))
+            for topic in (self._followers.get(instrument.symbol), self._followers.get(_EVERY))
             if topic is not None
         ]
         if topics:
@@ -127,4 +127,4 @@ class InstrumentFeed(Feed):
                 instruments=[instrument_message(instrument, state, at)],
             )
             for topic in topics:
-                self.order_service.outbox.send_all(topic.values(), frame)
+                self.context.outbox.send_all(topic.values(), frame)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from sim.api.exchange.ledgers import FLOOR, SUPPRESSED, public_types
 from sim.api.pipeline.account_access import ledger_account
 from sim.api.rendering.exchange import CURRENCY, ledger_entry_message
-from sim.api.streams.feed import Feed, OrderService, Stream, Topics
+from sim.api.streams.feed import Feed, FeedContext, FollowersByKey, Stream
 from sim.api.streams.limits import BATCH
 from sim.api.streams.shared_frames import encoded, nesting
 from sim.core.model.events import CashMoved, Event
@@ -56,9 +56,9 @@ class LedgerFeed(Feed):
 
     scoped = True
 
-    def __init__(self, order_service: OrderService) -> None:
-        super().__init__(order_service)
-        self._topics: Topics[str, LedgerStream] = Topics()
+    def __init__(self, context: FeedContext) -> None:
+        super().__init__(context)
+        self._followers: FollowersByKey[str, LedgerStream] = FollowersByKey()
         self._waiting: dict[int, LedgerStream] = {}
 
     def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
@@ -68,15 +68,15 @@ class LedgerFeed(Feed):
         return LedgerStream(
             self,
             admitted,
-            ledger_account(self.order_service.exchange, admitted.caller, admitted.request.account),
+            ledger_account(self.context.exchange, admitted.caller, admitted.request.account),
         )
 
     def begin(self, stream: Stream) -> None:
         mine = cast(LedgerStream, stream)
-        self._topics.join(mine.account, mine)
+        self._followers.join(mine.account, mine)
         if mine.replay_from is None:
             return
-        rows = self.order_service.exchange.trading.ledger.entries(mine.account)
+        rows = self.context.exchange.trading.ledger.entries(mine.account)
         for index in range(bisect_left(rows, mine.replay_from, key=lambda row: row.at), len(rows)):
             if mine.wants(rows[index]):
                 mine.pending.append(_entry(rows[index]))
@@ -87,14 +87,14 @@ class LedgerFeed(Feed):
 
     def forget(self, stream: Stream) -> None:
         mine = cast(LedgerStream, stream)
-        self._topics.leave(mine.account, mine)
+        self._followers.leave(mine.account, mine)
         self._waiting.pop(mine.id, None)
 
     def heartbeat(self, stream: Stream) -> bytes:
         return b""
 
     def _cash_moved(self, event: CashMoved) -> None:
-        topic = self._topics.get(event.account)
+        topic = self._followers.get(event.account)
         if topic is None:
             return
         entry = b""
@@ -110,7 +110,7 @@ class LedgerFeed(Feed):
             self._send(stream)
 
     def _send(self, stream: LedgerStream) -> None:
-        self.order_service.outbox.send(stream, b"".join(stream.pending))
+        self.context.outbox.send(stream, b"".join(stream.pending))
         stream.pending.clear()
 
 

@@ -1,6 +1,4 @@
-"""Bounds that streams keep to. Periods are assumptions of the exchange (`stream.heartbeat`,
-`edge.idle_timeout`, …).
-"""
+"""Limits of streams. Periods are not here: they are assumptions (`stream.heartbeat`, …)."""
 
 from __future__ import annotations
 

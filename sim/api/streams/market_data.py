@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from sim.api.codecs.codecs import BadInput, protobuf_decoder
 from sim.api.streams import limits as rules
 from sim.api.streams.book_subscriptions import SILENT_STATES, Books, BookStream, heartbeat, shape_of
-from sim.api.streams.feed import Feed, OrderService, Stream
+from sim.api.streams.feed import Feed, FeedContext, Stream
 from sim.api.streams.shared_frames import part
 from sim.core.catalogue.assumptions import (
     BIDI_IDLE_TIMEOUT,
@@ -44,9 +44,9 @@ IDLE_TIMER = "stream.idle"
 class MarketDataFeed(Feed):
     """Both market data streams."""
 
-    def __init__(self, order_service: OrderService) -> None:
-        super().__init__(order_service)
-        self._books = Books(order_service)
+    def __init__(self, context: FeedContext) -> None:
+        super().__init__(context)
+        self._books = Books(context)
         self._streams = 0
         self._refresh = 0
         self._last_words: dict[str, None] = {}
@@ -90,7 +90,7 @@ class MarketDataFeed(Feed):
                 remedy="split the list, or leave it empty for all instruments",
             )
         for symbol in request.symbols:
-            self.order_service.exchange.instruments.require(symbol)
+            self.context.exchange.instruments.require(symbol)
         stream.shape = shape_of(request.depth, request.unaggregated)
         stream.snapshot_only = request.snapshot_only
         stream.skips = request.slow_consumer_skip_to_head
@@ -103,8 +103,8 @@ class MarketDataFeed(Feed):
         mine = cast(BookStream, stream)
         self._streams += 1
         if not self._refresh:
-            self._refresh = self.order_service.schedule(
-                self.order_service.period(MARKET_DATA_REFRESH), REFRESH_TIMER
+            self._refresh = self.context.schedule(
+                self.context.period(MARKET_DATA_REFRESH), REFRESH_TIMER
             )
         if mine.started:
             symbols = list(mine.symbols)
@@ -123,17 +123,17 @@ class MarketDataFeed(Feed):
         self._quiet.pop(mine.id, None)
         self._streams -= 1
         if not self._streams:
-            self._refresh = self.order_service.cancel(self._refresh)
+            self._refresh = self.context.cancel(self._refresh)
         if not self._quiet:
-            self._idle = self.order_service.cancel(self._idle)
+            self._idle = self.context.cancel(self._idle)
 
     def _show_first(self, stream: BookStream, symbols: list[str]) -> None:
         self._books.show(stream, symbols)
         if stream.snapshot_only:
-            self.order_service.end(stream, Code.OK, "")
+            self.context.end(stream, Code.OK, "")
 
     def _every_symbol(self) -> list[str]:
-        return list(self.order_service.exchange.instruments.symbols())
+        return list(self.context.exchange.instruments.symbols())
 
     # ---- events and time
 
@@ -144,8 +144,8 @@ class MarketDataFeed(Feed):
     def _shelf_moved(self, event: DormantInstrumentsMoved) -> None:
         if not self._streams:
             return
-        lifecycle = self.order_service.exchange.trading.lifecycle
-        for symbol in self._books.followed(shelf=True):
+        lifecycle = self.context.exchange.trading.lifecycle
+        for symbol in self._books.followed_symbols(shelf=True):
             if not lifecycle.is_materialised(symbol) and lifecycle.state(symbol) is event.state:
                 self._books.publish(symbol)
 
@@ -154,7 +154,7 @@ class MarketDataFeed(Feed):
             return
         symbol = event.symbol
         if (
-            self.order_service.exchange.trading.state(symbol) not in SILENT_STATES
+            self.context.exchange.trading.state(symbol) not in SILENT_STATES
             or symbol in self._last_words
         ):
             self._last_words.pop(symbol, None)
@@ -170,12 +170,12 @@ class MarketDataFeed(Feed):
     def _refresh_books(self, timer: Timer) -> None:
         if timer.seq != self._refresh:
             return
-        self._refresh = self.order_service.schedule(
-            self.order_service.period(MARKET_DATA_REFRESH), REFRESH_TIMER
+        self._refresh = self.context.schedule(
+            self.context.period(MARKET_DATA_REFRESH), REFRESH_TIMER
         )
-        trading = self.order_service.exchange.trading
-        everybody = self.order_service.exchange.ctx.assumptions.flag(MARKET_DATA_REFRESH_ALL)
-        for symbol in self._books.followed() if everybody else self._books.named():
+        trading = self.context.exchange.trading
+        everybody = self.context.exchange.ctx.assumptions.flag(MARKET_DATA_REFRESH_ALL)
+        for symbol in self._books.followed_symbols() if everybody else self._books.named():
             if trading.state(symbol) not in SILENT_STATES:
                 self._books.publish(symbol, everybody=everybody)
 
@@ -183,26 +183,24 @@ class MarketDataFeed(Feed):
         """End the streams whose client has been quiet too long; the quietest comes first."""
         if timer.seq != self._idle:
             return
-        self._idle, limit = 0, self.order_service.period(BIDI_IDLE_TIMEOUT)
+        self._idle, limit = 0, self.context.period(BIDI_IDLE_TIMEOUT)
         for stream in list(self._quiet.values()):
             due = stream.heard + limit
-            if due > self.order_service.now:
-                self._idle = self.order_service.schedule(due - self.order_service.now, IDLE_TIMER)
+            if due > self.context.now:
+                self._idle = self.context.schedule(due - self.context.now, IDLE_TIMER)
                 return
-            self.order_service.end(
+            self.context.end(
                 stream, Code.UNAVAILABLE, f"idle timeout: no client frame for {format_span(limit)}"
             )
 
     # ---- frames of the client
 
     def _hear(self, stream: BookStream) -> None:
-        stream.heard = self.order_service.now
+        stream.heard = self.context.now
         self._quiet.pop(stream.id, None)
         self._quiet[stream.id] = stream
         if not self._idle:
-            self._idle = self.order_service.schedule(
-                self.order_service.period(BIDI_IDLE_TIMEOUT), IDLE_TIMER
-            )
+            self._idle = self.context.schedule(self.context.period(BIDI_IDLE_TIMEOUT), IDLE_TIMER)
 
     def frame(self, stream: Stream, message: bytes) -> None:
         mine = cast(BookStream, stream)
@@ -211,9 +209,9 @@ class MarketDataFeed(Feed):
             request = protobuf_decoder(wire.BiDirectionalStreamMarketDataRequest)(message)
             self._obey(mine, request)
         except BadInput as wrong:
-            self.order_service.end(stream, Code.INVALID_ARGUMENT, str(wrong))
+            self.context.end(stream, Code.INVALID_ARGUMENT, str(wrong))
         except Refusal as refusal:
-            self.order_service.end(stream, refusal.code, refusal.message)
+            self.context.end(stream, refusal.code, refusal.message)
 
     def _obey(self, stream: BookStream, request: wire.BiDirectionalStreamMarketDataRequest) -> None:
         if not stream.started and (request.subscribe or request.unsubscribe):
@@ -233,7 +231,7 @@ class MarketDataFeed(Feed):
             )
 
     def _subscribe(self, stream: BookStream, asked: list[str]) -> None:
-        instruments = self.order_service.exchange.instruments
+        instruments = self.context.exchange.instruments
         symbols = list(dict.fromkeys(asked))
         unknown = [symbol for symbol in symbols if symbol not in instruments]
         if unknown:
@@ -274,7 +272,7 @@ class MarketDataFeed(Feed):
 
     def _complain(self, stream: BookStream, code: str, text: str, symbols: list[str]) -> None:
         error = wire.SubscriptionError(error_code=code, message=text, symbols=symbols)
-        self.order_service.outbox.send(
+        self.context.outbox.send(
             stream, part(wire.BiDirectionalStreamMarketDataResponse, subscription_error=error)
         )
 
@@ -304,12 +302,12 @@ class MarketDataFeed(Feed):
             symbols_removed_count=len(removed),
             symbols_removed_truncated=many_removed,
         )
-        self.order_service.outbox.send(
+        self.context.outbox.send(
             stream, part(wire.BiDirectionalStreamMarketDataResponse, subscription_ack=ack)
         )
 
     def _scales(self, symbol: str) -> wire.SymbolScales:
-        instrument = self.order_service.exchange.instruments.require(symbol)
+        instrument = self.context.exchange.instruments.require(symbol)
         return wire.SymbolScales(
             symbol=symbol, price_scale=instrument.price_scale, quantity_scale=instrument.qty_scale
         )

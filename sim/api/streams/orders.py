@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sim.api.pipeline.account_access import visible_accounts
 from sim.api.rendering.exchange import cancel_reject_message, execution_message, order_message
-from sim.api.streams.feed import Feed, OrderService, Stream, Topic, Topics
+from sim.api.streams.feed import Feed, FeedContext, Followers, FollowersByKey, Stream
 from sim.api.streams.limits import BATCH
 from sim.api.streams.shared_frames import encoded, nesting, part
 from sim.core.model.events import CancelRejected, Event, Executed
@@ -51,9 +51,9 @@ class OrderFeed(Feed):
 
     scoped = True
 
-    def __init__(self, order_service: OrderService) -> None:
-        super().__init__(order_service)
-        self._topics: Topics[str, OrderStream] = Topics()
+    def __init__(self, context: FeedContext) -> None:
+        super().__init__(context)
+        self._followers: FollowersByKey[str, OrderStream] = FollowersByKey()
         self._waiting: dict[int, OrderStream] = {}
 
     def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
@@ -64,12 +64,12 @@ class OrderFeed(Feed):
 
     def begin(self, stream: Stream) -> None:
         mine = cast(OrderStream, stream)
-        exchange = self.order_service.exchange
+        exchange = self.context.exchange
         mine.session_id = exchange.ctx.ids.uuid("session")
         mine.signature = part(_Response, session_id=mine.session_id)
         exchange.order_sessions.begin(mine.session_id, mine.accounts)
         for account in mine.accounts:
-            self._topics.join(account, mine)
+            self._followers.join(account, mine)
         orders = exchange.trading.orders.open_of(mine.accounts, mine.symbols)
         for first in range(0, len(orders) or 1, BATCH):
             snapshot = wire.CreateOrderSubscriptionResponse_Snapshot(
@@ -77,14 +77,14 @@ class OrderFeed(Feed):
             )
             self._send(mine, part(_Response, snapshot=snapshot), self._stamp())
         if mine.snapshot_only:
-            self.order_service.end(mine, Code.OK, "")
+            self.context.end(mine, Code.OK, "")
 
     def forget(self, stream: Stream) -> None:
         mine = cast(OrderStream, stream)
         for account in mine.accounts:
-            self._topics.leave(account, mine)
+            self._followers.leave(account, mine)
         self._waiting.pop(mine.id, None)
-        self.order_service.exchange.order_sessions.end(mine.session_id)
+        self.context.exchange.order_sessions.end(mine.session_id)
 
     def heartbeat(self, stream: Stream) -> bytes:
         return (
@@ -95,18 +95,16 @@ class OrderFeed(Feed):
 
     def _executed(self, event: Executed) -> None:
         order = event.execution.order
-        topic = self._topics.get(order.account)
+        topic = self._followers.get(order.account)
         if topic is not None:
             self._tell(
                 topic,
                 order.symbol,
-                _in_executions(
-                    encoded(execution_message(self.order_service.exchange, event.execution))
-                ),
+                _in_executions(encoded(execution_message(self.context.exchange, event.execution))),
             )
 
     def _cancel_rejected(self, event: CancelRejected) -> None:
-        topic = self._topics.get(event.account)
+        topic = self._followers.get(event.account)
         if topic is not None:
             self.flush()  # an update holds one refused cancel, after the executions before it
             self._tell(
@@ -114,7 +112,7 @@ class OrderFeed(Feed):
             )
             self.flush()
 
-    def _tell(self, topic: Topic[OrderStream], symbol: str, update: bytes) -> None:
+    def _tell(self, topic: Followers[OrderStream], symbol: str, update: bytes) -> None:
         for stream in topic.values():
             if not stream.symbols or symbol in stream.symbols:
                 stream.pending.append(update)
@@ -131,7 +129,7 @@ class OrderFeed(Feed):
             self._send(stream, _in_update(update), stamp)
 
     def _send(self, stream: OrderStream, event: bytes, stamp: bytes) -> None:
-        self.order_service.outbox.send(stream, event + stream.signature + stamp)
+        self.context.outbox.send(stream, event + stream.signature + stamp)
 
     def _stamp(self) -> bytes:
-        return part(_Response, processed_sent_time=self.order_service.now)
+        return part(_Response, processed_sent_time=self.context.now)

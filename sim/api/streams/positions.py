@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sim.api.pipeline.account_access import visible_accounts
 from sim.api.rendering.exchange import position_message
-from sim.api.streams.feed import Feed, OrderService, Stream, Topics
+from sim.api.streams.feed import Feed, FeedContext, FollowersByKey, Stream
 from sim.api.streams.limits import BATCH
 from sim.api.streams.resumable import ReplayFeed, ReplayStream
-from sim.api.streams.resume_tokens import Place
+from sim.api.streams.resume_tokens import ResumePoint
 from sim.api.streams.shared_frames import encoded, nesting, part
 from sim.core.accounts.positions import Position, standing
 from sim.core.catalogue.assumptions import POSITION_CHANGE_SNAPSHOT
@@ -35,8 +35,8 @@ class PositionChangeFeed(ReplayFeed[PositionChanged]):
     response = wire.CreatePositionChangeSubscriptionResponse
     rows_field = "position_changes"
 
-    def __init__(self, order_service: OrderService) -> None:
-        super().__init__(order_service)
+    def __init__(self, context: FeedContext) -> None:
+        super().__init__(context)
         self._changed: list[PositionChanged] = []
         self._length = 0
 
@@ -44,27 +44,27 @@ class PositionChangeFeed(ReplayFeed[PositionChanged]):
         return {PositionChanged: self._position_changed}
 
     def _position_changed(self, event: PositionChanged) -> None:
-        if self.followed:
+        if self.has_followers:
             self._length += 1
             self._changed.append(event)
 
     def begin(self, stream: Stream) -> None:
-        if not self.followed:
+        if not self.has_followers:
             self._length = len(self._history)
         super().begin(stream)
         mine = cast(ReplayStream, stream)
-        if mine.after is None and self.order_service.exchange.ctx.assumptions.flag(
+        if mine.after is None and self.context.exchange.ctx.assumptions.flag(
             POSITION_CHANGE_SNAPSHOT
         ):
             self.send_rows(mine, self._held(mine.firm))
 
-    def _held(self, firm: str) -> Iterator[tuple[Place, PositionChanged]]:
+    def _held(self, firm: str) -> Iterator[tuple[ResumePoint, PositionChanged]]:
         """Positions of a firm that are not flat, as their last rows say."""
-        positions = self.order_service.exchange.trading.positions
+        positions = self.context.exchange.trading.positions
         for account in sorted(self.accounts_of(firm)):
             for _, row in sorted({row.symbol: row for row in positions.rows(account)}.items()):
                 if row.net:
-                    yield self.place(), row
+                    yield self.point(), row
 
     def flush(self) -> None:
         if self._changed:
@@ -72,31 +72,35 @@ class PositionChangeFeed(ReplayFeed[PositionChanged]):
             for row in changed:
                 firm = self.firm_of(row.account)
                 if firm is not None:
-                    self.tell(firm, row)
+                    self.add_row(firm, row)
         super().flush()
 
-    def place(self) -> Place:
+    def point(self) -> ResumePoint:
         # Counted while anybody listens, so that a token costs nothing that grows with the number of
         # positions.
-        return Place(self._length if self.followed else len(self._history), self.order_service.now)
+        return ResumePoint(
+            self._length if self.has_followers else len(self._history), self.context.now
+        )
 
-    def place_at(self, at: Instant) -> Place:
-        return Place(bisect_left(self._history, at, key=lambda row: row.at), at)
+    def point_at(self, at: Instant) -> ResumePoint:
+        return ResumePoint(bisect_left(self._history, at, key=lambda row: row.at), at)
 
-    def rows_after(self, firm: str, place: Place) -> Iterator[tuple[Place, PositionChanged]]:
+    def rows_after(
+        self, firm: str, point: ResumePoint
+    ) -> Iterator[tuple[ResumePoint, PositionChanged]]:
         accounts = frozenset(self.accounts_of(firm))
         history = self._history
-        for seq in range(place.seq, len(history)):
+        for seq in range(point.seq, len(history)):
             row = history[seq]
             if row.account in accounts:
-                yield Place(seq + 1, row.at), row
+                yield ResumePoint(seq + 1, row.at), row
 
     def symbol_of(self, row: PositionChanged) -> str:
         return row.symbol
 
     def encode(self, firm: str, row: PositionChanged) -> bytes:
         settled = row.settlement is not None
-        stats = self.order_service.exchange.trading.stats(row.symbol) if settled else None
+        stats = self.context.exchange.trading.stats(row.symbol) if settled else None
         return encoded(
             wire.PositionChange(
                 position=position_message(standing(row), row.at, expired=settled),
@@ -113,7 +117,7 @@ class PositionChangeFeed(ReplayFeed[PositionChanged]):
     @property
     def _history(self) -> Sequence[PositionChanged]:
         """Every row of the position ledger, oldest first."""
-        return self.order_service.exchange.trading.positions.save().rows
+        return self.context.exchange.trading.positions.save().rows
 
 
 # ---- snapshot, then changes
@@ -138,9 +142,9 @@ class PositionFeed(Feed):
 
     scoped = True
 
-    def __init__(self, order_service: OrderService) -> None:
-        super().__init__(order_service)
-        self._topics: Topics[str, PositionStream] = Topics()
+    def __init__(self, context: FeedContext) -> None:
+        super().__init__(context)
+        self._followers: FollowersByKey[str, PositionStream] = FollowersByKey()
         self._changed: dict[tuple[str, str], None] = {}
 
     def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
@@ -153,24 +157,24 @@ class PositionFeed(Feed):
         mine = cast(PositionStream, stream)
         positions: list[Position] = []
         for account in mine.accounts:
-            self._topics.join(account, mine)
-            positions += self.order_service.exchange.trading.positions.of(account)
+            self._followers.join(account, mine)
+            positions += self.context.exchange.trading.positions.of(account)
         for first in range(0, len(positions) or 1, BATCH):
             snapshot = wire.CreatePositionSubscriptionResponse_Snapshot(
                 positions=self._messages(positions[first : first + BATCH])
             )
-            self.order_service.outbox.send(mine, part(_Response, snapshot=snapshot))
+            self.context.outbox.send(mine, part(_Response, snapshot=snapshot))
 
     def forget(self, stream: Stream) -> None:
         mine = cast(PositionStream, stream)
         for account in mine.accounts:
-            self._topics.leave(account, mine)
+            self._followers.leave(account, mine)
 
     def heartbeat(self, stream: Stream) -> bytes:
         return part(_Response, heartbeat=wire.Heartbeat())
 
     def _position_changed(self, event: PositionChanged) -> None:
-        if event.account in self._topics:
+        if event.account in self._followers:
             self._changed[event.account, event.symbol] = None
 
     def flush(self) -> None:
@@ -178,19 +182,17 @@ class PositionFeed(Feed):
             return
         changed, self._changed = self._changed, {}
         for account, symbol in changed:
-            position = self.order_service.exchange.trading.positions.get(account, symbol)
-            topic = self._topics.get(account)
+            position = self.context.exchange.trading.positions.get(account, symbol)
+            topic = self._followers.get(account)
             if position is not None and topic is not None:
                 frame = _in_update(_in_positions(encoded(self._messages([position])[0])))
-                self.order_service.outbox.send_all(topic.values(), frame)
+                self.context.outbox.send_all(topic.values(), frame)
 
     def _messages(self, positions: Sequence[Position]) -> list[wire.Position]:
-        trading = self.order_service.exchange.trading
+        trading = self.context.exchange.trading
         return [
             position_message(
-                position,
-                self.order_service.now,
-                expired=trading.state(position.symbol) in GONE_STATES,
+                position, self.context.now, expired=trading.state(position.symbol) in GONE_STATES
             )
             for position in positions
         ]

@@ -1,10 +1,10 @@
-"""Resume tokens: where a client was in a stream, as 576 opaque bytes that only this exchange can
-make and read (§6.2, rules S2-S4).
+"""Resume tokens: a point in a stream as 576 opaque bytes (§6.2, rules S2-S4).
 
-A token is a tag and a body. The tag is a keyed hash of the plain body and of what the token is
-bound to (kind of stream, firm, filters; the key adds the environment); the body is masked with a
-keystream drawn from the tag. Equal positions therefore give equal tokens, a token of another stream
-or one with a flipped bit is known as such, and nothing is drawn at random.
+Only the exchange that issued a token can read it. A token is a tag and a body. The tag is a keyed
+hash of the plain body and of what the token is bound to: kind of stream, firm, filters; the key
+adds the environment. The body is masked with a keystream that follows from the tag. So equal points
+give equal tokens, the exchange stores none, nothing is drawn at random, and a token of another
+stream or with a changed bit is refused.
 """
 
 from __future__ import annotations
@@ -23,17 +23,15 @@ _BODY_BYTES = TOKEN_BYTES - _TAG_BYTES
 _FIELD_BYTES = 8
 
 
-class Place(NamedTuple):
-    """Where a stream stands: every row of its record below `seq` was delivered, everything up to
-    `at` was.
-    """
+class ResumePoint(NamedTuple):
+    """A point in a stream: every row below `seq`, and everything up to `at`, was delivered."""
 
     seq: int
     at: Instant
 
 
 class ResumeTokens:
-    """Makes and reads the tokens of one environment. `key`: 32 secret bytes."""
+    """Issues and reads the tokens of one environment. `key` is 32 secret bytes."""
 
     __slots__ = ("_mask_key", "_tag_key")
 
@@ -41,16 +39,17 @@ class ResumeTokens:
         self._tag_key = blake2b(b"tag", digest_size=32, key=key).digest()
         self._mask_key = blake2b(b"mask", digest_size=32, key=key).digest()
 
-    def issue(self, binding: bytes, place: Place) -> bytes:
-        """The token of a place in the stream that `binding` names."""
-        plain = place.seq.to_bytes(_FIELD_BYTES, "big") + place.at.to_bytes(_FIELD_BYTES, "big")
+    def issue(self, binding: bytes, point: ResumePoint) -> bytes:
+        """Return the token of a point in the stream that `binding` names."""
+        plain = point.seq.to_bytes(_FIELD_BYTES, "big") + point.at.to_bytes(_FIELD_BYTES, "big")
         body = plain.ljust(_BODY_BYTES, b"\0")
         tag = self._tag(binding, body)
         return tag + self._masked(tag, body)
 
-    def read(self, token: bytes, binding: bytes, *, now: Instant, lifetime: Span) -> Place:
-        """The place a token names. InvalidRequest when it was not issued for this stream, was
-        changed, or is older than `lifetime`.
+    def read(self, token: bytes, binding: bytes, *, now: Instant, lifetime: Span) -> ResumePoint:
+        """Return the point of a token.
+
+        InvalidRequest when it was not issued for this stream, was changed, or is too old.
         """
         tag = token[:_TAG_BYTES]
         body = self._masked(tag, token[_TAG_BYTES:]) if len(token) == TOKEN_BYTES else b""
@@ -63,17 +62,17 @@ class ResumeTokens:
                     " start afresh without one"
                 ),
             )
-        place = Place(
+        point = ResumePoint(
             int.from_bytes(body[:_FIELD_BYTES], "big"),
             int.from_bytes(body[_FIELD_BYTES : 2 * _FIELD_BYTES], "big"),
         )
-        if place.at > now or now - place.at > lifetime:
+        if point.at > now or now - point.at > lifetime:
             raise InvalidRequest(
                 "resume_token has expired",
                 rule="S3",
                 remedy="start afresh: without a token, or from a resume_time",
             )
-        return place
+        return point
 
     def _tag(self, binding: bytes, body: bytes) -> bytes:
         digest = blake2b(binding, digest_size=_TAG_BYTES, key=self._tag_key)
@@ -88,9 +87,7 @@ class ResumeTokens:
 
 
 def binding_of(*names: str, symbols: Iterable[str]) -> bytes:
-    """What a token is bound to: names that tell streams apart, and the symbols, in any order and
-    however often named. 32 bytes.
-    """
+    """Return 32 bytes that tell streams apart, by names and by their set of symbols."""
     digest = blake2b(digest_size=32)
     for group in (names, sorted(set(symbols))):
         digest.update(len(group).to_bytes(4, "big"))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from sim.api.codecs.codecs import Dialect, json_encoder
 from sim.api.retail.messages import book_message, lite_message, trade_frame
 from sim.api.streams.book_subscriptions import SILENT_STATES
-from sim.api.streams.feed import OrderService
+from sim.api.streams.feed import FeedContext
 from sim.api.streams.websocket_feed import Refused, Socket, SocketFeed, Subscription
 from sim.core.catalogue.assumptions import RETAIL_DEBOUNCE
 from sim.core.model.enums import InstrumentState, TradeState
@@ -49,8 +49,8 @@ class MarketsSocketFeed(SocketFeed[Key]):
     types = _Type
     payload_keys = {_BOOK: "marketData", _LITE: "marketDataLite", _TRADE: "trade"}
 
-    def __init__(self, order_service: OrderService) -> None:
-        super().__init__(order_service)
+    def __init__(self, context: FeedContext) -> None:
+        super().__init__(context)
         self._payloads: dict[tuple[int, str], _Payload] = {}
         self._last_words: dict[str, None] = {}
         self._late: dict[Key, None] = {}
@@ -76,7 +76,7 @@ class MarketsSocketFeed(SocketFeed[Key]):
         self.follow(socket, subscription, [Key(type, slug, merged) for slug in slugs])
         if type != _TRADE:
             for slug in slugs:
-                if self.order_service.exchange.trading.state(slug) not in SILENT_STATES:
+                if self.context.exchange.trading.state(slug) not in SILENT_STATES:
                     self.send(socket, subscription, self._payload(type, slug))
 
     def unfollow(self, socket: Socket, subscription: Subscription) -> None:
@@ -84,7 +84,7 @@ class MarketsSocketFeed(SocketFeed[Key]):
         if not self._followers:
             self._payloads.clear()
             self._late.clear()
-            self._timer = self.order_service.cancel(self._timer)
+            self._timer = self.context.cancel(self._timer)
 
     def _state_changed(self, event: StateChanged) -> None:
         if event.state is InstrumentState.TERMINATED and self._followers:
@@ -95,7 +95,7 @@ class MarketsSocketFeed(SocketFeed[Key]):
             return
         slug = event.symbol
         if (
-            self.order_service.exchange.trading.state(slug) in SILENT_STATES
+            self.context.exchange.trading.state(slug) in SILENT_STATES
             and slug not in self._last_words
         ):
             return
@@ -106,8 +106,8 @@ class MarketsSocketFeed(SocketFeed[Key]):
             late = Key(type, slug, merged=True)
             if late in self._followers:
                 self._late[late] = None
-                self._timer = self._timer or self.order_service.schedule(
-                    self.order_service.period(RETAIL_DEBOUNCE), DEBOUNCE_TIMER
+                self._timer = self._timer or self.context.schedule(
+                    self.context.period(RETAIL_DEBOUNCE), DEBOUNCE_TIMER
                 )
 
     def _traded(self, event: Traded) -> None:
@@ -135,7 +135,7 @@ class MarketsSocketFeed(SocketFeed[Key]):
         """The encoded data of a market as it is now; made again when the book or the dialect is
         another.
         """
-        exchange = self.order_service.exchange
+        exchange = self.context.exchange
         version = exchange.trading.book(slug).version
         dialect = self.dialect
         known = self._payloads.get((type, slug))

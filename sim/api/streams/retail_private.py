@@ -23,7 +23,7 @@ from sim.api.retail.messages import (
     standing,
 )
 from sim.api.retail.rfq_messages import quote_message, rfq_message, rfq_trade_message
-from sim.api.streams.feed import OrderService
+from sim.api.streams.feed import FeedContext
 from sim.api.streams.limits import ORDERS_PER_FRAME
 from sim.api.streams.websocket_feed import Socket, SocketFeed, Subscription
 from sim.core.catalogue.assumptions import RETAIL_CHANGE_REJECTS
@@ -82,11 +82,11 @@ class PrivateSocketFeed(SocketFeed[Key]):
         _RFQ: "rfqEvent",
     }
 
-    def __init__(self, order_service: OrderService) -> None:
+    def __init__(self, context: FeedContext) -> None:
         """`_stands`: how followed accounts stood when something last happened to them, which is
         what a change of their balance begins from.
         """
-        super().__init__(order_service)
+        super().__init__(context)
         self._stands: dict[str, Standing] = {}
         self._touched: dict[str, None] = {}
 
@@ -112,9 +112,9 @@ class PrivateSocketFeed(SocketFeed[Key]):
             socket, subscription, [Key(type, socket.account, slug) for slug in slugs or [_EVERY]]
         )
         if type == _BALANCE:
-            self._stands[socket.account] = standing(self.order_service.exchange, socket.account)
+            self._stands[socket.account] = standing(self.context.exchange, socket.account)
             snapshot = wire.AccountBalancesSnapshot(
-                balances=[balance_message(self.order_service.exchange, socket.account)]
+                balances=[balance_message(self.context.exchange, socket.account)]
             )
             self.send(
                 socket,
@@ -132,14 +132,14 @@ class PrivateSocketFeed(SocketFeed[Key]):
         """Orders and positions of an input have changed what a later move of cash begins from."""
         for account in self._touched:
             if account in self._stands:
-                self._stands[account] = standing(self.order_service.exchange, account)
+                self._stands[account] = standing(self.context.exchange, account)
         self._touched.clear()
 
     def _send_orders(self, socket: Socket, subscription: Subscription, slugs: list[str]) -> None:
         """The open orders in frames that clients accept; the last one says so, also when there is
         no order at all.
         """
-        exchange = self.order_service.exchange
+        exchange = self.context.exchange
         orders = exchange.trading.orders.open_of((socket.account,), slugs)
         for first in range(0, len(orders) or 1, ORDERS_PER_FRAME):
             page = [
@@ -159,7 +159,7 @@ class PrivateSocketFeed(SocketFeed[Key]):
             self._tell(
                 keys,
                 wire.OrderUpdate(
-                    execution=retail_execution(self.order_service.exchange, event.execution)
+                    execution=retail_execution(self.context.exchange, event.execution)
                 ),
             )
 
@@ -167,7 +167,7 @@ class PrivateSocketFeed(SocketFeed[Key]):
         """A failed change or cancel, as an execution that rejects it. Its order is shown as it is:
         working, if it works.
         """
-        exchange = self.order_service.exchange
+        exchange = self.context.exchange
         keys = self._heard(_ORDER, event.account, event.symbol)
         if not keys or exchange.ctx.assumptions.text(RETAIL_CHANGE_REJECTS) == "silent":
             return
@@ -189,7 +189,7 @@ class PrivateSocketFeed(SocketFeed[Key]):
         keys = self._heard(_POSITION, event.account, event.symbol)
         if not keys:
             return
-        exchange = self.order_service.exchange
+        exchange = self.context.exchange
         before, after = holdings_around(event)
         update = wire.PositionUpdate(
             before_position=(
@@ -208,16 +208,14 @@ class PrivateSocketFeed(SocketFeed[Key]):
     def _cash_moved(self, event: CashMoved) -> None:
         before = self._stands.get(event.account)
         if before is not None:
-            after = self._stands[event.account] = standing(
-                self.order_service.exchange, event.account
-            )
+            after = self._stands[event.account] = standing(self.context.exchange, event.account)
             self._tell(
                 [Key(_BALANCE, event.account)],
                 wire.AccountBalancesUpdate(balance_change=balance_change(event, before, after)),
             )
 
     def _rfq_changed(self, event: RfqChanged) -> None:
-        rfq, quote, exchange = event.rfq, event.quote, self.order_service.exchange
+        rfq, quote, exchange = event.rfq, event.quote, self.context.exchange
         keys = [key for key in self._followers if key.type == _RFQ]
         if quote is None:
             change = wire.RfqChange(rfq=rfq_message(exchange, rfq))
@@ -246,7 +244,7 @@ class PrivateSocketFeed(SocketFeed[Key]):
                     )
 
     def _quote_event(self, kind: str, quote: Quote, *, mine: bool) -> wire.RfqEvent:
-        message = quote_message(self.order_service.exchange, quote)
+        message = quote_message(self.context.exchange, quote)
         match kind:
             case "quote_accepted":
                 return wire.RfqEvent(

@@ -1,9 +1,8 @@
-"""Frames put together from parts that are encoded once: what subscribers share, and the few bytes
-that are one subscriber's own.
+"""Frames composed of parts: what subscribers share is encoded once, and each adds a few own bytes.
 
-In protobuf a message is the concatenation of its fields, and a nested one is its own bytes behind a
-tag and a length; in JSON a frame is an object whose last member can be appended. So an execution is
-encoded once, however many streams it goes to.
+In protobuf a message is the concatenation of its fields, and a nested message is its own bytes
+behind a tag and a length. In JSON a frame is an object to which a last member can be appended. So
+an execution is encoded once, however many streams it goes to.
 """
 
 from __future__ import annotations
@@ -16,13 +15,14 @@ from sim.messages import Message
 
 
 def encoded(message: Message) -> bytes:
-    """A message's protobuf bytes."""
+    """Return the protobuf bytes of a message."""
     return protobuf_encoder(type(message))(message)
 
 
 def nesting(cls: type[Message], name: str) -> Callable[[bytes], bytes]:
-    """A function that turns the encoded value of one field (a message, text or bytes; one element
-    of a repeated one) into a part of an encoded `cls`.
+    """Return a function that makes the encoded value of one field a part of an encoded `cls`.
+
+    The field holds a message, text or bytes; of a repeated field the value is one element.
     """
     for number, field, _, kind, *_ in cls.__wire__:
         if field == name and kind in ("message", "string", "bytes", "timestamp"):
@@ -32,23 +32,23 @@ def nesting(cls: type[Message], name: str) -> Callable[[bytes], bytes]:
 
 
 def part(cls: type[Message], **fields: object) -> bytes:
-    """An encoded `cls` in which only these fields are set."""
+    """Encode a `cls` in which only these fields are set."""
     return encoded(cls(**fields))
 
 
 def _varint(value: int) -> bytes:
     if value < 0x80:
         return bytes((value,))
-    found = bytearray()
+    encoded_value = bytearray()
     while value > 0x7F:
-        found.append(value & 0x7F | 0x80)
+        encoded_value.append(value & 0x7F | 0x80)
         value >>= 7
-    found.append(value)
-    return bytes(found)
+    encoded_value.append(value)
+    return bytes(encoded_value)
 
 
 def frame_head(request_id: str, subscription_type: str, key: str) -> bytes:
-    """What comes before the payload of a WebSocket frame; `FRAME_TAIL` comes after."""
+    """Return what precedes the payload of a WebSocket frame; `FRAME_TAIL` follows it."""
     return f'{{"requestId":{encode_basestring(request_id)},"subscriptionType":"{subscription_type}","{key}":'.encode()
 
 
@@ -57,5 +57,5 @@ HEARTBEAT_FRAME = b'{"heartbeat":{}}'
 
 
 def error_frame(request_id: str, text: str) -> bytes:
-    """A refusal on a WebSocket, which stays open."""
+    """Return the frame of a refusal on a WebSocket, which stays open."""
     return f'{{"requestId":{encode_basestring(request_id)},"error":{encode_basestring(text)}}}'.encode()

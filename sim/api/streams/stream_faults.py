@@ -1,9 +1,8 @@
-"""Injected faults on stream messages (design D6): a frame may be lost, doubled, late, overtaken by
-the next one, or be the stream's last.
+"""Injected faults on the frames of streams: drop, duplicate, delay, reorder, revoke, reset.
 
-Works on the effects on their way out, and only while some fault is armed or some frame waits. A
-fault on the plane "stream" matches by operation and caller. A late frame holds up those behind it,
-as on any connection; how a stream ends is never late.
+Faults work on effects on their way out, and only while a fault is armed or a frame waits. A fault
+on the plane "stream" matches by operation and caller. A delayed frame holds up the frames behind
+it, as on any connection. The end of a stream is never delayed: it first releases what waits.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from msgspec import structs
 
 from sim.api.pipeline.inputs import Close, Effect, Send
-from sim.api.streams.feed import OrderService, Outbox, Stream
+from sim.api.streams.feed import FeedContext, Outbox, Stream
 from sim.core.catalogue.quirks import STREAM_DUPLICATES
 from sim.core.model.refusals import Code
 from sim.core.service.fault_spec import FaultAction
@@ -25,29 +24,29 @@ REVOKED = "Subscription manager revoked session"
 RESET = "connection reset by peer"
 LATE_TIMER = "stream.late"
 
-# Never sent in a close frame (RFC 6455 §7.4.1): says that the connection goes without one.
+# Never sent in a close frame (RFC 6455 §7.4.1): it says that the connection broke without one.
 ABNORMAL_CLOSURE = 1006
 
 
-class Disturbance:
-    """Lets faults befall frames."""
+class StreamFaults:
+    """Applies faults to frames. Keeps delayed frames, and frames that the next one overtakes."""
 
     def __init__(
         self,
-        order_service: OrderService,
+        context: FeedContext,
         streams: Mapping[int, Stream],
         end: Callable[[Stream, int, str], None],
     ) -> None:
-        self._order_service = order_service
-        self._outbox: Outbox = order_service.outbox
+        self._context = context
+        self._outbox: Outbox = context.outbox
         self._streams = streams
         self._end = end
         self._swapped: dict[int, Send] = {}
         self._late: dict[int, deque[tuple[Instant, Send]]] = {}
 
     def apply(self, effects: list[Effect]) -> list[Effect]:
-        """Effects as they leave."""
-        exchange = self._order_service.exchange
+        """Return the effects as they leave."""
+        exchange = self._context.exchange
         if not (
             self._swapped
             or self._late
@@ -66,8 +65,8 @@ class Disturbance:
         return found
 
     def release_late(self, timer: Timer) -> list[Effect]:
-        """Late frames whose time has come."""
-        stream, now = int(timer.subject), self._order_service.now
+        """Return the delayed frames that are due."""
+        stream, now = int(timer.subject), self._context.now
         queue = self._late.get(stream)
         found: list[Effect] = []
         while queue and queue[0][0] <= now:
@@ -79,16 +78,16 @@ class Disturbance:
         return found
 
     def forget(self, stream: int) -> None:
-        """The stream's client is gone; so is what was held back for it."""
+        """Drop what waits for a stream whose client is gone."""
         self._swapped.pop(stream, None)
         self._late.pop(stream, None)
 
     def _sent(self, send: Send) -> Iterable[Effect]:
         stream = self._streams.get(send.stream)
         if stream is None:
-            # Its end is further down the list.
+            # The stream ended in this input; its `Close` is further down the list.
             return (send,)
-        exchange = self._order_service.exchange
+        exchange = self._context.exchange
         sends: tuple[Send, ...] = (send,)
         action = exchange.faults.pick("stream", stream.operation, stream.caller.names)
         if action is None:
@@ -107,11 +106,11 @@ class Disturbance:
         return self._timed(send.stream, (*sends, *self._overtaken(send.stream)), action.delay)
 
     def _timed(self, stream: int, sends: tuple[Send, ...], delay: int) -> Iterable[Effect]:
-        """Frames that leave now: none of these if they are late, or behind one that is."""
+        """Return frames that leave now: none if they are delayed, or behind a delayed one."""
         queue = self._late.get(stream)
         if not delay and queue is None:
             return sends
-        due = self._order_service.now + delay
+        due = self._context.now + delay
         if queue is None:
             queue = self._late[stream] = deque()
             self._wait(stream, due)
@@ -121,36 +120,28 @@ class Disturbance:
         return ()
 
     def _wait(self, stream: int, due: Instant) -> None:
-        self._order_service.exchange.ctx.timers.schedule(due, LATE_TIMER, str(stream))
+        self._context.exchange.ctx.timers.schedule(due, LATE_TIMER, str(stream))
 
     def _ended(self, stream: Stream, action: FaultAction) -> Iterable[Effect]:
         waiting = self._waiting(stream.id)
+        reset = action.effect == "reset"
         if action.status:
             self._end(stream, action.code, action.message)
+        elif reset:
+            self._end(stream, Code.UNAVAILABLE, RESET)
         else:
-            self._end(
-                stream,
-                *(
-                    (Code.UNAVAILABLE, RESET)
-                    if action.effect == "reset"
-                    else (Code.INTERNAL, REVOKED)
-                ),
-            )
-        ends = self._outbox.take()
-        if action.effect == "reset":
-            ends = [
-                (
-                    structs.replace(end, web_socket_code=ABNORMAL_CLOSURE)
-                    if isinstance(end, Close)
-                    else end
-                )
-                for end in ends
-            ]
+            self._end(stream, Code.INTERNAL, REVOKED)
+        ends = [
+            structs.replace(end, web_socket_code=ABNORMAL_CLOSURE)
+            if reset and isinstance(end, Close)
+            else end
+            for end in self._outbox.take()
+        ]
         return (*waiting, *ends)
 
     def _overtaken(self, stream: int) -> tuple[Send, ...]:
-        held = self._swapped.pop(stream, None)
-        return () if held is None else (held,)
+        send = self._swapped.pop(stream, None)
+        return () if send is None else (send,)
 
     def _waiting(self, stream: int) -> tuple[Send, ...]:
         return (*(send for _, send in self._late.pop(stream, ())), *self._overtaken(stream))

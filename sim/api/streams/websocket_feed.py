@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from sim.api.codecs.codecs import BadInput, Dialect, dialect_at, json_decoder, parse_object
 from sim.api.streams import limits as rules
-from sim.api.streams.feed import Feed, OrderService, Stream, Topics
+from sim.api.streams.feed import Feed, FeedContext, FollowersByKey, Stream
 from sim.api.streams.shared_frames import FRAME_TAIL, HEARTBEAT_FRAME, error_frame, frame_head
 from sim.messages import Message
 
@@ -57,7 +57,7 @@ class Socket(Stream):
         self.taken: dict[tuple[int, str], None] = {}
 
 
-class Heads(Topics[bytes, Socket]):
+class Heads(FollowersByKey[bytes, Socket]):
     """Followers of one thing, grouped by the head of their frames."""
 
     __slots__ = ()
@@ -72,8 +72,8 @@ class SocketFeed(Feed, Generic[K]):
     types: type[IntEnum]
     payload_keys: dict[int, str]
 
-    def __init__(self, order_service: OrderService) -> None:
-        super().__init__(order_service)
+    def __init__(self, context: FeedContext) -> None:
+        super().__init__(context)
         self._followers: dict[K, Heads] = {}
         self._dialect: Dialect | None = None
 
@@ -129,7 +129,7 @@ class SocketFeed(Feed, Generic[K]):
             raise LookupError("no socket was opened")
         return dialect_at(
             opened.name,
-            self.order_service.now,
+            self.context.now,
             vendor_prefix=opened.vendor_prefix,
             write_unset=opened.write_unset,
         )
@@ -140,7 +140,7 @@ class SocketFeed(Feed, Generic[K]):
         """Send a payload to all who follow a key."""
         heads = self._followers.get(key)
         if heads is not None:
-            send_all, rest = self.order_service.outbox.send_all, payload + FRAME_TAIL
+            send_all, rest = self.context.outbox.send_all, payload + FRAME_TAIL
             for head, sockets in heads.items():
                 send_all(sockets.values(), head + rest)
 
@@ -148,7 +148,7 @@ class SocketFeed(Feed, Generic[K]):
         self, socket: Socket, subscription: Subscription, payload: bytes, *, head: bytes = b""
     ) -> None:
         """Send a payload under one subscription."""
-        self.order_service.outbox.send(socket, (head or subscription.head) + payload + FRAME_TAIL)
+        self.context.outbox.send(socket, (head or subscription.head) + payload + FRAME_TAIL)
 
     def head(self, request_id: str, type: int, key: str = "") -> bytes:
         """What comes before payloads of a subscription type."""
@@ -164,7 +164,7 @@ class SocketFeed(Feed, Generic[K]):
             request_id = _request_id(given)
             self._obey(socket, json_decoder(self.requests)(given))
         except (BadInput, Refused) as refused:
-            self.order_service.outbox.send(socket, error_frame(request_id, str(refused)))
+            self.context.outbox.send(socket, error_frame(request_id, str(refused)))
 
     def _obey(self, socket: Socket, frame: Any) -> None:
         if (frame.subscribe is None) == (frame.unsubscribe is None):
@@ -215,7 +215,7 @@ class SocketFeed(Feed, Generic[K]):
         """Slugs without repeats; Refused when one is no market."""
         found = list(dict.fromkeys(slugs))
         for slug in found:
-            if slug not in self.order_service.exchange.instruments:
+            if slug not in self.context.exchange.instruments:
                 raise Refused(f"unknown market: {slug[:80]}")
         return found
 
