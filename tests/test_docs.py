@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,17 @@ def test_the_steps_and_keys_that_the_pages_name_exist() -> None:
     page = PAGES["docs/how-to/script-calls-and-waits.md"]
     whens = set(re.findall(r"^\| `(\w+):", page, re.MULTILINE))
     assert whens == set(generate._schema()["$defs"]["When"]["properties"])
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "CHANGELOG.md"])
+def test_files_that_a_page_names_exist(page: str) -> None:
+    prose = re.sub(r"^```.*?^```", "", PAGES[page], flags=re.DOTALL | re.MULTILINE)
+    named = re.findall(r"`((?:sim|tests|docs|scenarios|fixtures|proto)/[\w./*-]*)`", prose)
+    assert [name for name in named if not list(ROOT.glob(name.rstrip("/")))] == []
+
+
+def test_the_snippets_of_contributing_compile() -> None:
+    snippets = re.findall(r"^ {3}```python\n(.*?)^ {3}```", PAGES["CONTRIBUTING.md"], re.S | re.M)
+    assert len(snippets) > 5
+    for snippet in snippets:
+        compile(textwrap.dedent(snippet), "CONTRIBUTING.md", "exec")
