@@ -209,12 +209,13 @@ def control() -> str:
     return as_markdown(
         [
             {
-                "call": f"`{route.verb} {route.template}`",
-                "query": ", ".join(f"`{name}`" for name in route.query),
-                "body": ", ".join(f"`{name}`" for name in route.keys or ()),
-                "does": route.does,
+                "call": f"`{call.route.verb} {call.route.path}`",
+                "query": ", ".join(f"`{name}`" for name in call.query),
+                "body": f"`{call.route.body}`" if call.route.body else "",
+                "answer": f"`{call.route.answer}`" if call.route.answer else "",
+                "does": call.route.summary,
             }
-            for route in ROUTES
+            for call in ROUTES
         ]
     )
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
+from sim.actors.script.runner import CLIENT_KEYS, STEP_ACTIONS
 from sim.contract.contract import Operation, load_contract
 from sim.core.catalogue import assumptions, quirks
 from sim.kernel.instants import (
@@ -25,6 +26,7 @@ from sim.kernel.instants import (
 )
 from sim.scenario.fault_names import unknown_operation
 from sim.scenario.steps import VERBS, Step, When
+from sim.scenario.struct_types import record
 from sim.scenario.value_types import nearest, suggestion
 from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, Sequence, problem
 
@@ -32,13 +34,8 @@ if TYPE_CHECKING:
     from sim.scenario.scenario import Scenario
     from sim.world.world import World
 
-# Everything a step can do: its keys but those that say when, under which name, and what must have
-# come of it.
-DEEDS = tuple(
-    name
-    for name in Step.__struct_fields__
-    if name not in ("at", "when", "within", "name", "save", "expect")
-)
+# A step has at most one of these keys.
+EXCLUSIVE_KEYS = (*STEP_ACTIONS, *CLIENT_KEYS, "advance")
 WAITS = When.__struct_fields__
 _MAKE_PEOPLE = ("/v1/kyc/start", "/v1/users")
 _LEVEL = re.compile(r"\s*[0-9]+(\.[0-9]+)?\s*[x×]\s*[0-9]+(\.[0-9]+)?\s*", re.ASCII)
@@ -156,7 +153,8 @@ class _Checker:
         yield from self._rest(step)
 
     def _one_thing(self, step: Mapping) -> Iterator[Problem]:
-        done = [key for key in step.items if key in DEEDS]
+        present = record(Step).aliases
+        done = [key for key in step.items if present.get(key, key) in EXCLUSIVE_KEYS]
         if len(done) > 1:
             yield problem(
                 step.keys[done[1]],
@@ -240,7 +238,11 @@ class _Checker:
             )
 
     def _streams_named(self, step: Mapping) -> Iterator[Problem]:
-        named = [_text(step, "hang_up"), _text(node_at(step, "send"), "stream")]
+        named = [
+            _text(step, "disconnect"),
+            _text(step, "hang_up"),
+            _text(node_at(step, "send"), "stream"),
+        ]
         named += [_text(one, "name") for one in _each(node_at(step, "expect", "stream"))]
         for name in named:
             if name is not None and name.text not in self._streams:

@@ -14,7 +14,7 @@ from sim.scenario.value_types import COUNT, DECIMAL, ORDINAL, Choice, choice_of
 from sim.scenario.world_entries import STATES
 
 ORDER_STATES = choice_of(OrderState, "ORDER_STATE_")
-REFUSED = Choice({word: word for word in ("false", "true", "maybe")})
+REFUSED = Choice(("false", "true", "maybe"))
 
 
 class StreamExpect(Struct, frozen=True, kw_only=True):

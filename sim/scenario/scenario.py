@@ -98,7 +98,7 @@ class WorldSection(Struct, frozen=True, kw_only=True):
 
     base: Annotated[
         str,
-        Choice({"default": "default", "empty": "empty"}),
+        Choice(("default", "empty")),
         "empty: only the scripted participants and what stands here",
     ] = "default"
     games: Annotated[
@@ -184,8 +184,17 @@ class Scenario(Struct, frozen=True, kw_only=True):
         return written
 
     def source(self) -> str:
-        """`plain` as canonical JSON, which is itself a scenario file: the journal's header."""
-        return json.dumps(self.plain(), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        """`plain` as canonical JSON, which is itself a scenario file: the journal's header.
+
+        Every digest follows from it, so keys that were renamed keep their former names here.
+        """
+        plain = self.plain()
+        for step in plain.get("steps", ()):
+            if "disconnect" in step:
+                step["hang_up"] = step.pop("disconnect")
+            if "script" in step.get("fund", ()):
+                step["fund"]["course"] = step["fund"].pop("script")
+        return json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
     @property
     def digest(self) -> str:

@@ -1,5 +1,9 @@
-"""The steps of a scenario: what is done to the running exchange, and when. What must have come of
-it is in `expects.py`.
+"""The steps of a scenario: when something is done to the running exchange, and what.
+
+Each key of `Step` is one of three: when and how the step runs (`at`, `when`, `save`, ...), what a
+client does (`call`, `subscribe`, ...), or an operator action, whose row in `actors/operator/
+actions.py` names it. The runner refuses to be imported when a key is none of them. What a step
+expects is in `expectations_format.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from sim.core.service.fault_spec import FaultSpec
 from sim.core.service.presets import PRESETS
 from sim.kernel.instants import DAY, Instant, Span
 from sim.scenario.expectations_format import ORDER_STATES, Expect
-from sim.scenario.struct_types import AnyJson, ListOf, MappingOf, ScalarOr, record
+from sim.scenario.struct_types import Alias, AnyJson, ListOf, MappingOf, ScalarOr, record
 from sim.scenario.value_types import (
     BOOLEAN,
     CHANCE,
@@ -38,7 +42,7 @@ from sim.scenario.yaml_tree import Node, Problem
 
 FaultEntry: TypeAlias = FaultSpec  # the same thing in a scenario's words
 
-DECISION_WORDS = Choice({word: word for word in DECISIONS})
+DECISION_WORDS = Choice(DECISIONS.keys())
 FUNDING_DECISIONS = Choice(
     {
         "completed": FundingState.COMPLETED,
@@ -46,11 +50,11 @@ FUNDING_DECISIONS = Choice(
         "refunded": FundingState.REFUNDED,
     }
 )
-COURSES = choice_of(GameClock, "")
-PURPOSES = choice_of(Purpose, "")
-SIDE_OF_GAME = Choice({"home": "home", "away": "away"})
-PRESET = Choice({name: name for name in PRESETS})
-PLANES = Choice({plane: plane for plane in ("gateway", "retail", "exchange", "auth", "grpc")})
+FUNDING_SCRIPTS = choice_of(GameClock)
+PURPOSES = choice_of(Purpose)
+SIDE_OF_GAME = Choice(("home", "away"))
+PRESET = Choice(PRESETS.keys())
+PLANES = Choice(("gateway", "retail", "exchange", "auth", "grpc"))
 
 
 class CancelStep(Struct, frozen=True, kw_only=True):
@@ -67,11 +71,7 @@ class StateStep(Struct, frozen=True, kw_only=True):
 
     symbol: str
     state: Annotated[
-        str,
-        Choice(
-            {state.name: state.name for state in InstrumentState} | {"SCHEDULE": "SCHEDULE"},
-            "INSTRUMENT_STATE_",
-        ),
+        str, Choice((*(state.name for state in InstrumentState), "SCHEDULE"), "INSTRUMENT_STATE_")
     ]
 
 
@@ -121,13 +121,13 @@ class Score(Struct, frozen=True):
 class HomeAndAway(ListOf):
     """Two of a shape: home's and away's."""
 
-    def read(self, node: Node, found: list[Problem]) -> Any:
+    def read(self, node: Node, problems: list[Problem]) -> Any:
         """As a list of any length is read, but two it must be."""
-        value = super().read(node, found)
+        value = super().read(node, problems)
         return (
             value
             if value is INVALID or len(value) == 2
-            else report(node, "expected [home, away]", found)
+            else report(node, "expected [home, away]", problems)
         )
 
 
@@ -169,9 +169,7 @@ class EventStep(Struct, frozen=True, kw_only=True):
     ] = field(default_factory=dict)
     advances: Annotated[str, SIDE_OF_GAME, "who goes on to the next round"] = ""
     result: Annotated[
-        str,
-        Choice({"no_result": "no_result", "abandoned": "abandoned"}),
-        "no_result pays half, abandoned the last price",
+        str, Choice(("no_result", "abandoned")), "no_result pays half, abandoned the last price"
     ] = ""
 
     def __post_init__(self) -> None:
@@ -190,8 +188,11 @@ class FundStep(Struct, frozen=True, kw_only=True):
         "funding source of the account's firm it goes through, state by state; at once when"
         " left out",
     ] = ""
-    course: Annotated[
-        GameClock, COURSES, "with a source: how it ends by itself; hold waits for a decision"
+    script: Annotated[
+        GameClock,
+        FUNDING_SCRIPTS,
+        Alias("course"),
+        "with a source: how it ends by itself; hold waits for a decision",
     ] = GameClock.COMPLETE
     purpose: Annotated[
         Purpose,
@@ -216,7 +217,7 @@ class KycStep(Struct, frozen=True, kw_only=True):
 
     external_id: str
     decision: Annotated[str, DECISION_WORDS] = ""
-    document: Annotated[str, Choice({"uploaded": "uploaded", "failed": "failed"})] = ""
+    document: Annotated[str, Choice(("uploaded", "failed")), Alias("result")] = ""
 
 
 VERBS = ("get", "post", "put", "delete", "patch")
@@ -361,7 +362,9 @@ class Step(Struct, frozen=True, kw_only=True):
     call: CallStep | None = None
     subscribe: SubscribeStep | None = None
     send: SendStep | None = None
-    hang_up: Annotated[str, "end a stream from the client's side: its name in `subscribe`"] = ""
+    disconnect: Annotated[
+        str, Alias("hang_up"), "end a stream from the client's side: its name in `subscribe`"
+    ] = ""
     save: Annotated[
         dict[str, str],
         "keep parts of the call's answer for later steps: name to path, such as {order: id}, used"

@@ -1,15 +1,14 @@
-"""Forms of collections: lists, tables, and the mappings that are the Structs of the format, one key
-a field.
+"""Value types of collections: lists, mappings, and the Structs of the format, one key a field.
 
-A field's shape follows from its annotation: one given in Annotated wins, otherwise the type
-decides.
+The value type of a field follows from its annotation: one given in Annotated wins, otherwise the
+Python type decides.
 """
 
 from __future__ import annotations
 
 from functools import cache, cached_property
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from msgspec import NODEFAULT, Meta, Struct
 from msgspec.structs import fields as struct_fields
@@ -39,12 +38,18 @@ from sim.scenario.yaml_tree import (
 )
 
 
+class Alias(NamedTuple):
+    """Metadata of a field: another key that means it, the one that it had before."""
+
+    key: str
+
+
 class AnyJson(ValueType):
-    """Any JSON; scalars follow the YAML 1.2 core rules."""
+    """Any JSON value; scalars follow the YAML 1.2 core rules."""
 
-    words = "any value"
+    expected = "any value"
 
-    def read(self, node: Node, found: list[Problem]) -> Any:
+    def read(self, node: Node, problems: list[Problem]) -> Any:
         return value_of(node)
 
     def schema(self) -> Schema:
@@ -52,16 +57,16 @@ class AnyJson(ValueType):
 
 
 class ListOf(ValueType):
-    """A list of one shape, read as a tuple."""
+    """A list of values of one type, read as a tuple."""
 
     def __init__(self, item: ValueType) -> None:
         self._item = item
-        self.words = f"a list, each {item.words}"
+        self.expected = f"a list, each {item.expected}"
 
-    def read(self, node: Node, found: list[Problem]) -> Any:
+    def read(self, node: Node, problems: list[Problem]) -> Any:
         if not isinstance(node, Sequence):
-            return report(node, f"expected a list, not {quoted(node)}", found)
-        values = [self._item.read(item, found) for item in node.items]
+            return report(node, f"expected a list, not {quoted(node)}", problems)
+        values = [self._item.read(item, problems) for item in node.items]
         return INVALID if any(value is INVALID for value in values) else tuple(values)
 
     def write(self, value: Any) -> Any:
@@ -72,15 +77,15 @@ class ListOf(ValueType):
 
 
 class OneOrMore(ListOf):
-    """One thing, or a list of such things; read as a tuple either way."""
+    """One value or a list of values of one type; read as a tuple either way."""
 
     def __init__(self, item: ValueType) -> None:
         super().__init__(item)
-        self.words = f"{item.words} or a list of such"
+        self.expected = f"{item.expected} or a list of such"
 
-    def read(self, node: Node, found: list[Problem]) -> Any:
+    def read(self, node: Node, problems: list[Problem]) -> Any:
         return super().read(
-            node if isinstance(node, Sequence) else Sequence(node.at, [node]), found
+            node if isinstance(node, Sequence) else Sequence(node.at, [node]), problems
         )
 
     def schema(self) -> Schema:
@@ -88,17 +93,17 @@ class OneOrMore(ListOf):
 
 
 class MappingOf(ValueType):
-    """A mapping from free names to one shape."""
+    """A mapping from any names to values of one type."""
 
-    words = "a mapping"
+    expected = "a mapping"
 
     def __init__(self, item: ValueType) -> None:
         self._item = item
 
-    def read(self, node: Node, found: list[Problem]) -> Any:
+    def read(self, node: Node, problems: list[Problem]) -> Any:
         if not isinstance(node, Mapping):
-            return report(node, f"expected a mapping, not {quoted(node)}", found)
-        values = {key: self._item.read(item, found) for key, item in node.items.items()}
+            return report(node, f"expected a mapping, not {quoted(node)}", problems)
+        values = {key: self._item.read(item, problems) for key, item in node.items.items()}
         return INVALID if any(value is INVALID for value in values.values()) else values
 
     def write(self, value: Any) -> Any:
@@ -109,15 +114,15 @@ class MappingOf(ValueType):
 
 
 class ScalarOr(ValueType):
-    """A scalar of one shape, or a collection of another."""
+    """A scalar of one type, or a collection of another."""
 
     def __init__(self, scalar: ValueType, collection: ValueType) -> None:
         self._scalar = scalar
         self._collection = collection
-        self.words = f"{scalar.words} or {collection.words}"
+        self.expected = f"{scalar.expected} or {collection.expected}"
 
-    def read(self, node: Node, found: list[Problem]) -> Any:
-        return (self._scalar if isinstance(node, Scalar) else self._collection).read(node, found)
+    def read(self, node: Node, problems: list[Problem]) -> Any:
+        return (self._scalar if isinstance(node, Scalar) else self._collection).read(node, problems)
 
     def write(self, value: Any) -> Any:
         return (
@@ -129,15 +134,16 @@ class ScalarOr(ValueType):
 
 
 class Record(ValueType):
-    """A Struct as a mapping: its fields are the keys, without a trailing underscore. Unknown keys
-    are problems, with the nearest known one.
+    """A Struct as a mapping: its fields are the keys, without a trailing underscore.
+
+    Unknown keys are problems, with the nearest known one. A field with an `Alias` is read under
+    either key; `write` knows only the present one, and the schema calls the other deprecated.
     """
 
-    words = "a mapping"
+    expected = "a mapping"
 
     def __init__(self, kind: type[Struct]) -> None:
-        # Annotations are evaluated when the first mapping is read: of sixty kinds a file uses a
-        # few.
+        # Annotations are evaluated when the first mapping is read: of sixty kinds a file uses few.
         self.kind = kind
 
     @cached_property
@@ -159,41 +165,52 @@ class Record(ValueType):
         }
 
     @cached_property
-    def shapes(self) -> dict[str, ValueType]:
-        """What the values may look like, by key."""
-        return {key: _field_shape(hint) for key, hint in self._hints.items()}
+    def keys(self) -> dict[str, ValueType]:
+        """The type of the value, by key."""
+        return {key: _type_of(hint) for key, hint in self._hints.items()}
 
-    def read(self, node: Node, found: list[Problem]) -> Any:
+    @cached_property
+    def aliases(self) -> dict[str, str]:
+        """The present key, by alias."""
+        return {
+            extra.key: key
+            for key, hint in self._hints.items()
+            for extra in getattr(hint, "__metadata__", ())
+            if isinstance(extra, Alias)
+        }
+
+    def read(self, node: Node, problems: list[Problem]) -> Any:
         if not isinstance(node, Mapping):
-            return report(
-                node, f"expected a mapping with {', '.join(self.shapes)}, not {quoted(node)}", found
-            )
+            keys = ", ".join(self.keys)
+            return report(node, f"expected a mapping with {keys}, not {quoted(node)}", problems)
         values: dict[str, Any] = {}
-        for key, item in node.items.items():
-            shape = self.shapes.get(key)
-            if shape is None:
-                found.append(
-                    problem(
-                        node.keys[key], f"unknown key {key[:80]!r}{suggestion(key, self.shapes)}"
-                    )
-                )
-                # so that a misspelt key is not reported as missing too
-                values[nearest(key, self.shapes)] = INVALID
-            elif isinstance(shape, AnyJson) or not is_null(item):
-                values[key] = shape.read(item, found)
+        for written, item in node.items.items():
+            key = self.aliases.get(written, written)
+            value_type = self.keys.get(key)
+            if value_type is None:
+                near = suggestion(written, self.keys)
+                message = f"unknown key {written[:80]!r}{near}"
+                problems.append(problem(node.keys[written], message))
+                # A misspelt key must not be reported as missing too.
+                values[nearest(written, self.keys)] = INVALID
+            elif key != written and key in node.items:
+                message = f"{written!r} is the former name of {key!r}: write only one of them"
+                problems.append(problem(node.keys[written], message))
+            elif isinstance(value_type, AnyJson) or not is_null(item):
+                values[key] = value_type.read(item, problems)
         for key, default in self._defaults.items():
             if default is NODEFAULT and key not in values:
-                values[key] = report(node, f"the key {key!r} is missing", found)
+                values[key] = report(node, f"the key {key!r} is missing", problems)
         if any(value is INVALID for value in values.values()):
             return INVALID
         return self.kind(**{self._attributes[key]: value for key, value in values.items()})
 
     def write(self, value: Any) -> Any:
         plain = {}
-        for key, shape in self.shapes.items():
+        for key, value_type in self.keys.items():
             content = getattr(value, self._attributes[key])
             if content != self._defaults[key]:
-                plain[key] = shape.write(content)
+                plain[key] = value_type.write(content)
         return plain
 
     def schema(self) -> Schema:
@@ -202,14 +219,16 @@ class Record(ValueType):
     def definition(self) -> Schema:
         """The body behind the reference of `schema`."""
         properties = {}
-        for key, shape in self.shapes.items():
+        for key, value_type in self.keys.items():
             doc = _field_doc(self._hints[key])
-            properties[key] = shape.schema() | ({"description": doc} if doc else {})
+            properties[key] = value_type.schema() | ({"description": doc} if doc else {})
+        for alias, key in self.aliases.items():
+            doc = f"the former name of `{key}`"
+            properties[alias] = properties[key] | {"description": doc, "deprecated": True}
         required = [key for key, default in self._defaults.items() if default is NODEFAULT]
-        first_line = (self.kind.__doc__ or "").strip().split("\n")[0]
         body: Schema = {
             "type": "object",
-            "description": first_line,
+            "description": (self.kind.__doc__ or "").strip().split("\n")[0],
             "properties": properties,
             "additionalProperties": False,
         }
@@ -217,15 +236,13 @@ class Record(ValueType):
 
 
 def key_of(attribute: str) -> str:
-    """Key of a Struct's field: fields named after Python keywords carry a trailing underscore
-    (`as_`).
-    """
+    """The key of a Struct's field: one named after a Python keyword has a trailing underscore."""
     return attribute.removesuffix("_")
 
 
 @cache
 def record(kind: type[Struct]) -> Record:
-    """The one shape of a Struct."""
+    """The value type of a Struct; the same one at every call."""
     return Record(kind)
 
 
@@ -237,10 +254,8 @@ def one_or_more(kind: type[Struct]) -> OneOrMore:
 _PLAIN: dict[Any, ValueType] = {str: STRING, int: INTEGER, bool: BOOLEAN, Any: AnyJson()}
 
 
-def _field_shape(hint: Any) -> ValueType:
-    """Shape of an annotation: one given in Annotated wins, otherwise the type decides. `X | None`
-    is X that may be left out.
-    """
+def _type_of(hint: Any) -> ValueType:
+    """The value type of an annotation. `X | None` is X that may be left out."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         given = [extra for extra in hint.__metadata__ if isinstance(extra, ValueType)]
@@ -248,14 +263,14 @@ def _field_shape(hint: Any) -> ValueType:
             isinstance(extra, Meta) and extra.ge == 1 for extra in hint.__metadata__
         ):
             return ORDINAL
-        return given[0] if given else _field_shape(arguments[0])
+        return given[0] if given else _type_of(arguments[0])
     if origin in (Union, UnionType):
         kinds = [argument for argument in arguments if argument is not type(None)]
-        return STRING if str in kinds else _field_shape(kinds[0])
+        return STRING if str in kinds else _type_of(kinds[0])
     if origin is tuple:
-        return ListOf(_field_shape(arguments[0]))
+        return ListOf(_type_of(arguments[0]))
     if origin is dict:
-        return MappingOf(_field_shape(arguments[1]))
+        return MappingOf(_type_of(arguments[1]))
     if isinstance(hint, type) and issubclass(hint, Struct):
         return record(hint)
     return _PLAIN[hint]

@@ -1,9 +1,10 @@
-"""The forms a scenario's values take: each shape reads a node into a typed value, writes it back as
-plain JSON, and describes itself as JSON schema.
+"""Value types of scalars: each reads a node of a scenario into a typed value, writes the value back
+as plain JSON, and describes itself as JSON schema.
 
-The format itself is the Structs of `model.py`, which `records.py` reads; here are the leaves.
-Reading collects every problem with its position and goes on; a value that could not be read is
-`BAD`.
+The format itself is the Structs of `scenario.py`, `world_entries.py` and `steps.py`;
+`struct_types.py` reads those, and the collections. Reading goes on after a problem, so that one run
+of `sim check` reports all of them: `read` adds each problem with its position to a list and returns
+`INVALID`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import difflib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from collections.abc import Mapping as Values
 from enum import IntEnum
 from typing import Any, TypeAlias
 
@@ -32,13 +34,13 @@ Schema: TypeAlias = dict[str, Any]
 
 
 class ValueType(ABC):
-    """What a value may look like. `words` says it in an error message."""
+    """A type of value. `expected` names it in a message about a value that is not of this type."""
 
-    words = "a value"
+    expected = "a value"
 
     @abstractmethod
-    def read(self, node: Node, found: list[Problem]) -> Any:
-        """Typed value of a node, or BAD after adding what is wrong to `found`."""
+    def read(self, node: Node, problems: list[Problem]) -> Any:
+        """The typed value of a node, or INVALID after adding what is wrong to `problems`."""
 
     def write(self, value: Any) -> Any:
         """Plain JSON that `read` takes back."""
@@ -49,43 +51,41 @@ class ValueType(ABC):
         """JSON schema of what a file may hold here."""
 
 
-def report(node: Node, message: str, found: list[Problem]) -> Any:
-    """Note a problem at a node; BAD."""
-    found.append(problem(node.at, message))
+def report(node: Node, message: str, problems: list[Problem]) -> Any:
+    """Add a problem at a node; return INVALID."""
+    problems.append(problem(node.at, message))
     return INVALID
 
 
 def quoted(node: Node) -> str:
-    """A node in an error message: its text, or what kind of collection it is."""
+    """A node as a message shows it: its text, or what kind of collection it is."""
     if isinstance(node, Scalar):
         return repr(node.text[:80])
     return "a mapping" if isinstance(node, Mapping) else "a list"
 
 
 class Text(ValueType):
-    """Text that `check` accepts; ValueError from it is the problem. The value is what `check`
-    returns, `back` writes it as text again.
-    """
+    """Text that `parse` makes a value of; a ValueError from it is the problem. `back` is its inverse."""
 
     def __init__(
         self,
-        words: str = "text",
-        check: Callable[[str], Any] = str,
+        expected: str = "text",
+        parse: Callable[[str], Any] = str,
         back: Callable[[Any], Any] = lambda value: value,
         schema: Schema | None = None,
     ) -> None:
-        self.words = words
-        self._check = check
+        self.expected = expected
+        self._parse = parse
         self._back = back
         self._schema: Schema = schema or {"type": "string"}
 
-    def read(self, node: Node, found: list[Problem]) -> Any:
+    def read(self, node: Node, problems: list[Problem]) -> Any:
         if not isinstance(node, Scalar):
-            return report(node, f"expected {self.words}, not {quoted(node)}", found)
+            return report(node, f"expected {self.expected}, not {quoted(node)}", problems)
         try:
-            return self._check(node.text)
-        except ValueError as refused:
-            return report(node, f"expected {self.words}: {refused}", found)
+            return self._parse(node.text)
+        except ValueError as error:
+            return report(node, f"expected {self.expected}: {error}", problems)
 
     def write(self, value: Any) -> Any:
         return self._back(value)
@@ -144,14 +144,14 @@ def _span(text: str) -> Span:
     return span
 
 
-def _chance(text: str) -> str:
-    return str(parse_chance(text))
-
-
 def _moment(text: str) -> Instant | str:
     if text.startswith("+"):
         return "+" + format_span(_span(text[1:]))
     return parse_instant(text)
+
+
+def _format_moment(value: Instant | str) -> str:
+    return value if isinstance(value, str) else format_instant(value)
 
 
 _DECIMAL_SCHEMA: Schema = {"type": ["string", "number"], "pattern": r"^[+-]?\d+(\.\d+)?$"}
@@ -176,7 +176,7 @@ INSTANT = Text(
 SPAN = Text('a duration such as "60s"', _span, format_span, _SPAN_SCHEMA)
 CHANCE = Text(
     "a chance",
-    _chance,
+    lambda text: str(parse_chance(text)),
     schema={
         "type": ["string", "boolean", "number"],
         "examples": ["always", "never", "2/3", "0.25"],
@@ -185,74 +185,64 @@ CHANCE = Text(
 _MOMENT_SCHEMA: Schema = {"type": "string", "examples": ["+30s", "2026-09-08T14:00:30-04:00"]}
 
 
-def _written_moment(value: Instant | str) -> str:
-    return value if isinstance(value, str) else format_instant(value)
-
-
 MOMENT = Text(
-    'an instant, or "+30s" after the step before', _moment, _written_moment, _MOMENT_SCHEMA
+    'an instant, or "+30s" after the step before', _moment, _format_moment, _MOMENT_SCHEMA
 )
-SINCE_START = Text(
-    'an instant, or "+30s" after the start', _moment, _written_moment, _MOMENT_SCHEMA
-)
+SINCE_START = Text('an instant, or "+30s" after the start', _moment, _format_moment, _MOMENT_SCHEMA)
 
 
 class Choice(ValueType):
-    """One of a few words. A mapping gives each word its value; case does not matter, nor does the
-    wire's `prefix` before it.
+    """One of a few words; a mapping gives each word its value.
+
+    Case does not matter, nor does the `prefix` that the wire puts before the word.
     """
 
-    def __init__(self, words: dict[str, Any], prefix: str = "") -> None:
+    def __init__(self, words: Values[str, Any] | Iterable[str], prefix: str = "") -> None:
+        values = words if isinstance(words, Values) else {word: word for word in words}
         self._prefix = prefix.lower()
-        self._values = {word.lower(): value for word, value in words.items()}
-        self._spellings = list(words)
+        self._values = {word.lower(): value for word, value in values.items()}
+        self._spellings = list(values)
         self._names: dict[Any, str] = {}
-        for word, value in words.items():
+        for word, value in values.items():
             self._names.setdefault(value, word)
-        self.words = "one of " + ", ".join(self._names.values())
+        self.expected = "one of " + ", ".join(self._names.values())
 
-    def read(self, node: Node, found: list[Problem]) -> Any:
+    def read(self, node: Node, problems: list[Problem]) -> Any:
         if not isinstance(node, Scalar):
-            return report(node, f"expected {self.words}, not {quoted(node)}", found)
+            return report(node, f"expected {self.expected}, not {quoted(node)}", problems)
         word = node.text.lower().removeprefix(self._prefix)
-        value = self._values.get(word, INVALID)
-        if value is INVALID:
-            return report(
-                node,
-                f"expected {self.words}, not {quoted(node)}{suggestion(word, self._spellings)}",
-                found,
-            )
-        return value
+        if word not in self._values:
+            near = suggestion(word, self._spellings)
+            return report(node, f"expected {self.expected}, not {quoted(node)}{near}", problems)
+        return self._values[word]
 
     def write(self, value: Any) -> Any:
         return self._names[value]
 
     def schema(self) -> Schema:
         names = list(self._names.values())
-        # case does not matter, and these are how it is written
+        # Editors compare case, so both usual spellings are listed.
         return {"enum": list(dict.fromkeys((*names, *(name.lower() for name in names))))}
 
 
-def choice_of(enumeration: type[IntEnum], prefix: str) -> Choice:
-    """The member names of an enumeration as words."""
+def choice_of(enumeration: type[IntEnum], prefix: str = "") -> Choice:
+    """The names of an enumeration's members as words."""
     return Choice({member.name: member for member in enumeration}, prefix)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The known name most like this one, or nothing. Case does not count; the only name that begins
-    with this one, or that it begins with, comes first.
+    """The known name most like this one, or "". Case does not count.
+
+    The only name that begins with this one, or that it begins with, wins over similar spellings.
     """
     spellings, low = {word.lower(): word for word in known}, name.lower()
-    related = (
-        [word for word in spellings if word and (word.startswith(low) or low.startswith(word))]
-        if len(low) > 2
-        else []
-    )
-    near = (
-        related
-        if len(related) == 1
-        else difflib.get_close_matches(low, list(spellings), n=1, cutoff=0.6)
-    )
+    if len(low) > 2:
+        related = [
+            word for word in spellings if word and (word.startswith(low) or low.startswith(word))
+        ]
+        if len(related) == 1:
+            return spellings[related[0]]
+    near = difflib.get_close_matches(low, list(spellings), n=1, cutoff=0.6)
     return spellings[near[0]] if near else ""
 
 

@@ -42,9 +42,7 @@ SOURCE_TYPES = Choice(
     }
 )
 STATES = choice_of(InstrumentState, "INSTRUMENT_STATE_")
-ENVIRONMENT = Choice(
-    {name: name for name in (SANDBOX, "development", "pre-production", "production")}
-)
+ENVIRONMENT = Choice((SANDBOX, "development", "pre-production", "production"))
 OUTCOMES = Choice({outcome.name.lower(): outcome for outcome in EventOutcome}, "EVENT_OUTCOME_")
 SIDES = Choice({"buy": Side.BUY, "sell": Side.SELL}, "SIDE_")
 ORDER_TYPES = Choice(
@@ -187,7 +185,7 @@ class InstrumentEntry(Struct, frozen=True, kw_only=True):
     line: Annotated[str | None, DECIMAL, "line of a spread or total"] = None
     long: Annotated[
         str | None,
-        Choice({"home": "home", "away": "away"}),
+        Choice(("home", "away")),
         "which team of the event its long side is; home when left out",
     ] = None
     player: Annotated[str | None, "player of a prop"] = None
@@ -350,9 +348,7 @@ class PeriodEntry(Struct, frozen=True, kw_only=True):
     """A period of an incentive program. Its status follows the clock."""
 
     program_id: str
-    program_type: Annotated[
-        str, Choice({"liquidityProgram": "liquidityProgram", "volumeProgram": "volumeProgram"})
-    ] = "liquidityProgram"
+    program_type: Annotated[str, Choice(("liquidityProgram", "volumeProgram"))] = "liquidityProgram"
     start: Annotated[Instant, INSTANT]
     end: Annotated[Instant | None, INSTANT, "left out: ongoing"] = None
     reward_pool: Annotated[str, DECIMAL, "dollars"]
@@ -377,9 +373,7 @@ class RewardEntry(Struct, frozen=True, kw_only=True):
     program_type: str = "liquidityProgram"
     date: Annotated[str, "Eastern date, YYYY-MM-DD"]
     reward: Annotated[str, DECIMAL, "dollars"]
-    status: Annotated[str, Choice({"PAID": "PAID", "PENDING": "PENDING", "SKIPPED": "SKIPPED"})] = (
-        "PAID"
-    )
+    status: Annotated[str, Choice(("PAID", "PENDING", "SKIPPED"))] = "PAID"
 
 
 class IncentiveEntry(Struct, frozen=True, kw_only=True):

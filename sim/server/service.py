@@ -6,8 +6,8 @@ import asyncio
 import gc
 
 from sim.server.addresses import Addresses, addresses_of
+from sim.server.control.call import InstanceControl
 from sim.server.control.listener import control_server
-from sim.server.control.routes import InstanceControl
 from sim.server.grpc.server import GrpcListener
 from sim.server.host import Host
 from sim.server.http.docs_site import docs_server

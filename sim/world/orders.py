@@ -29,10 +29,8 @@ def in_units(text: str, scale: int, name: str) -> int:
         raise InvalidRequest(f"{name}: {error}", rule="M3") from error
 
 
-def order_command(
-    exchange: Exchange, parties: Parties, entry: OrderEntry, name: str = ""
-) -> PlaceOrder:
-    """The command that places an order entry. `name` is its client order id unless it has one."""
+def order_command(exchange: Exchange, parties: Parties, entry: OrderEntry) -> PlaceOrder:
+    """The command that places an order entry."""
     instrument = exchange.instruments.require(entry.symbol)
     user = parties.user(entry.as_)
     if user is None:
@@ -55,7 +53,7 @@ def order_command(
         price=units(entry.price, price_scale, "price"),
         type=OrderType(entry.type),
         tif=entry.tif,
-        clord_id=entry.clord_id or name,
+        clord_id=entry.clord_id,
         channel=Channel.SCRIPT,
         deferred=True,
         stop_price=units(entry.stop_price, price_scale, "stop_price"),

@@ -196,7 +196,7 @@ def test_a_clients_session_becomes_a_scenario_whose_calls_keep_the_ids_they_need
         next(iter(step.keys() - {"at", "save"}))
         for step in scenario_document(journal).document["steps"]
     ]
-    assert kinds.count("subscribe") == 2 and kinds[-4:] == ["send", "hang_up", "fault", "call"]
+    assert kinds.count("subscribe") == 2 and kinds[-4:] == ["send", "disconnect", "fault", "call"]
     text = out.read_text()
     assert "2 orders are open, not 3" in text and "seed 99:" in text
     assert "save: {id1: orderId}" in text and 'orderId: "${id1}"' in text

@@ -55,7 +55,7 @@ def test_storms_draw_streams_grpc_and_verifications():
         seen |= {
             kind
             for step in scenario.steps
-            for kind in ("subscribe", "send", "hang_up", "kyc")
+            for kind in ("subscribe", "send", "disconnect", "kyc")
             if getattr(step, kind)
         }
         simulation = Simulation(scenario, seed=seed)
@@ -66,7 +66,7 @@ def test_storms_draw_streams_grpc_and_verifications():
             if not entry["code"]
         }
     assert seen >= {
-        "subscribe", "send", "hang_up", "kyc", "InsertOrder", "StartKYCVerification", "SetWebhookURL", "StartKYCPrefill",
+        "subscribe", "send", "disconnect", "kyc", "InsertOrder", "StartKYCVerification", "SetWebhookURL", "StartKYCPrefill",
         "CreateOrderSubscription", "CreateMarketDataSubscription", "BiDirectionalStreamMarketData", "CreateDropCopySubscription",
         "CreatePositionSubscription", "CreateBalanceLedgerSubscription", "MarketsStream", "PrivateStream",
     }  # fmt: skip

@@ -111,7 +111,7 @@ def steps(exchange):
             "PUT /participants/{name}": [
                 ("/participants/fog", {"active": active}) for active in (False, True)
             ],
-            "POST /events/{id}": [
+            "POST /events/{slug}": [
                 (
                     f"/events/{event}",
                     {"home_score": 1, "away_score": 0, "period": "Q1", "live": True},
@@ -120,19 +120,19 @@ def steps(exchange):
             "POST /accounts/{account*}/fund": [
                 (f"/accounts/{exchange.firms[0]['accounts'][0]}/fund", {"amount": "5.00"})
             ],
-            "POST /funding/{id}": [
+            "POST /funding/{transaction}": [
                 (f"/funding/{held}", {"state": "completed"}),
                 (f"/funding/{held}", {"state": "refunded", "amount": "2.50"}),
             ],
-            "POST /kyc/{id}/decision": [("/kyc/c-1/decision", {"decision": "approve"})],
-            "POST /kyc/{id}/document": [("/kyc/c-2/document", {"result": "uploaded"})],
+            "POST /kyc/{external_id}/decision": [("/kyc/c-1/decision", {"decision": "approve"})],
+            "POST /kyc/{external_id}/document": [("/kyc/c-2/document", {"result": "uploaded"})],
             "GET /webhooks/deliveries": [("/webhooks/deliveries", None)],
             "POST /webhooks/{firm*}/redeliver": [
                 ("/webhooks/atlas/redeliver", {}),
                 ("/webhooks/firms/atlas/redeliver", {}),
             ],
             "GET /streams": [("/streams", None)],
-            "GET /state/{what}": [(f"/state/{what}", None) for what in VIEWS],
+            "GET /state/{view}": [(f"/state/{what}", None) for what in VIEWS],
             "GET /catalogue": [("/catalogue", None)],
             "GET /catalogue/{kind}": [
                 (f"/catalogue/{kind}", None)
@@ -175,15 +175,20 @@ def test_every_call_does_what_it_says(exchange, steps):
     # (tests/server/test_tester_tools.py).
     last = ("/rewind", "/snapshots/{name}/restore", "/reset")
     routes = sorted(
-        (route for route in ROUTES if (route.verb, route.template) != ("DELETE", "/streams/{id}")),
-        key=lambda route: _place(route.template, last),
+        (
+            endpoint.route
+            for endpoint in ROUTES
+            if (endpoint.route.verb, endpoint.route.path) != ("DELETE", "/streams/{id}")
+        ),
+        key=lambda route: _place(route.path, last),
     )
     answers: dict[str, Any] = {}
     for route in routes:
-        for path, body in steps(route.verb, route.template):
-            answers[f"{route.verb} {path.partition('?')[0]}"] = exchange.control(
-                route.verb, path, body
-            )
+        for path, body in steps(route.verb, route.path):
+            answer = exchange.control(route.verb, path, body)
+            answers[f"{route.verb} {path.partition('?')[0]}"] = answer
+            if route.answer:
+                assert _shows(json.loads(route.answer), answer), (path, answer)
     assert answers["POST /clock/advance"]["now"] == "2026-09-08T18:00:05Z"
     assert answers["POST /kyc/c-1/decision"]["decision"] == "ACCEPT"
     assert answers["POST /kyc/c-2/document"]["sub_status"] == "pending"
@@ -220,5 +225,18 @@ def test_every_call_does_what_it_says(exchange, steps):
     }
 
 
+def _shows(example: Any, answer: Any) -> bool:
+    """Whether an answer has every key of its example in the reference."""
+    if isinstance(example, dict):
+        return all(
+            key in answer and _shows(value, answer[key])
+            for key, value in example.items()
+            if key != "books" or key in answer  # the example is of one view of many
+        )
+    return not (isinstance(example, list) and example and answer) or _shows(example[0], answer[0])
+
+
 def _place(template: str, last: tuple[str, ...]) -> int:
-    return 1 + last.index(template) if template in last else 0
+    if template in last:
+        return 2 + last.index(template)
+    return 1 if template.startswith("/state") else 0  # reads what the actions have done

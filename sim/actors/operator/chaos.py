@@ -1,46 +1,56 @@
-"""What a tester can switch: faults, maintenance, presets, quirks, assumptions."""
+"""Operator actions on the service: faults, maintenance, presets, quirks, assumptions, webhooks and
+streams.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from sim.actors.operator.bodies import Answer
+from sim.actors.instance import Instance
+from sim.actors.operator.answers import Answer
+from sim.api.pipeline.inputs import Effect
 from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.core.service.presets import PRESETS
 from sim.core.service.presets import apply as apply_preset
 from sim.kernel.instants import format_instant
+from sim.scenario.control_entries import (
+    FaultReference,
+    PresetEntry,
+    RedeliveryEntry,
+    SettingEntry,
+    StreamReference,
+    WindowReference,
+)
 from sim.scenario.fault_names import never_strikes, unknown_operation
 from sim.scenario.steps import FaultEntry
 from sim.scenario.world_entries import MaintenanceEntry
 from sim.world import maintenance_windows
 
-if TYPE_CHECKING:
-    from sim.simulation import Simulation
 
-
-def add_fault(sim: Simulation, entry: FaultEntry) -> Answer:
+def add_fault(instance: Instance, entry: FaultEntry) -> Answer:
     """Put a fault in force."""
-    wrong = unknown_operation(entry.match.operation) or never_strikes(entry.match)
-    if wrong:
-        raise InvalidRequest(wrong, rule="control", remedy="`sim catalogue operations` lists them")
+    problem = unknown_operation(entry.match.operation) or never_strikes(entry.match)
+    if problem:
+        remedy = "`sim catalogue operations` lists them"
+        raise InvalidRequest(problem, rule="control", remedy=remedy)
     try:
-        return {"id": sim.exchange.faults.add(entry)}
+        return {"id": instance.exchange.faults.add(entry)}
     except ValueError as error:
         raise InvalidRequest(str(error), rule="control") from error
 
 
-def remove_fault(sim: Simulation, name: str) -> Answer:
+def remove_fault(instance: Instance, entry: FaultReference) -> Answer:
     """End a fault."""
-    if not sim.exchange.faults.remove(name):
+    if not instance.exchange.faults.remove(entry.id):
         raise NotFound(
-            f"no fault is called {name!r}", rule="control", remedy="GET /_sim/v1/faults lists them"
+            f"no fault is called {entry.id!r}",
+            rule="control",
+            remedy="GET /_sim/v1/faults lists them",
         )
     return {}
 
 
-def add_maintenance(sim: Simulation, entry: MaintenanceEntry) -> Answer:
+def add_maintenance(instance: Instance, entry: MaintenanceEntry) -> Answer:
     """Add a one-off maintenance window; without a beginning it begins at once."""
-    window = maintenance_windows.add_maintenance(sim.exchange, entry)
+    window = maintenance_windows.add_maintenance(instance.exchange, entry)
     return {
         "name": window.name,
         "begins": format_instant(window.begins),
@@ -48,67 +58,76 @@ def add_maintenance(sim: Simulation, entry: MaintenanceEntry) -> Answer:
     }
 
 
-def cancel_maintenance(sim: Simulation, name: str) -> Answer:
+def cancel_maintenance(instance: Instance, entry: WindowReference) -> Answer:
     """Call a one-off window off, or end it now."""
-    if not sim.exchange.maintenance.cancel(name):
+    if not instance.exchange.maintenance.cancel(entry.name):
         raise NotFound(
-            f"no one-off window is called {name!r}",
+            f"no one-off window is called {entry.name!r}",
             rule="control",
             remedy="GET /_sim/v1/state/maintenance lists them",
         )
     return {}
 
 
-def set_preset(sim: Simulation, name: object) -> Answer:
-    """Put the whole exchange into a mood: every quirk, and the preset's faults in the place of
-    another preset's. Faults added by hand stay.
+def set_preset(instance: Instance, entry: PresetEntry) -> Answer:
+    """Set every quirk as a preset does, and replace another preset's faults by its own.
+
+    Faults that were added by hand stay.
     """
-    if not isinstance(name, str) or not name:
-        raise InvalidRequest(
-            "name must be text", rule="control", remedy="one of " + ", ".join(PRESETS)
-        )
-    preset = PRESETS.get(name)
+    preset = PRESETS.get(entry.name)
     if preset is None:
         raise NotFound(
-            f"there is no preset {name!r}", rule="control", remedy="one of " + ", ".join(PRESETS)
+            f"there is no preset {entry.name!r}",
+            rule="control",
+            remedy="one of " + ", ".join(PRESETS),
         )
-    apply_preset(preset, sim.exchange.ctx.quirks, sim.exchange.faults)
+    apply_preset(preset, instance.exchange.ctx.quirks, instance.exchange.faults)
     return {"name": preset.name, "summary": preset.summary, "faults": len(preset.faults)}
 
 
-def set_quirk(sim: Simulation, name: str, value: object) -> Answer:
+def set_quirk(instance: Instance, entry: SettingEntry) -> Answer:
     """Change the odds of a quirk."""
-    quirks = sim.exchange.ctx.quirks
+    quirks = instance.exchange.ctx.quirks
     try:
-        quirk = quirks.change(name, value)
+        quirk = quirks.change(entry.name, entry.value)
     except KeyError as error:
-        raise NotFound(
-            str(error.args[0]), rule="control", remedy="GET /_sim/v1/catalogue/quirks lists them"
-        ) from error
+        raise _unknown_setting(error, "quirks") from error
     except ValueError as error:
         raise InvalidRequest(str(error), rule="control") from error
-    return {"name": name, "value": quirks.shown(name), "default": str(quirk.default)}
+    value, default = quirks.shown(entry.name), str(quirk.default)
+    return {"name": entry.name, "value": value, "default": default}
 
 
-def set_assumption(sim: Simulation, name: str, value: object) -> Answer:
+def set_assumption(instance: Instance, entry: SettingEntry) -> Answer:
     """Change an assumption."""
-    assumptions = sim.exchange.ctx.assumptions
+    exchange, name = instance.exchange, entry.name
+    assumptions = exchange.ctx.assumptions
     try:
-        assumption = assumptions.change(name, value)
+        assumption = assumptions.change(name, entry.value)
     except KeyError as error:
-        raise NotFound(
-            str(error.args[0]),
-            rule="control",
-            remedy="GET /_sim/v1/catalogue/assumptions lists them",
-        ) from error
+        raise _unknown_setting(error, "assumptions") from error
     except ValueError as error:
         raise InvalidRequest(str(error), rule="control") from error
     if name.startswith("maintenance."):
-        sim.exchange.maintenance.reschedule()
+        exchange.maintenance.reschedule()
     if name.startswith("limits."):
-        sim.exchange.rate_limits.reread()
-    return {
-        "name": name,
-        "value": assumptions.shown(name),
-        "default": assumption.show(assumption.default),
-    }
+        exchange.rate_limits.reread()
+    default = assumption.show(assumption.default)
+    return {"name": name, "value": assumptions.shown(name), "default": default}
+
+
+def _unknown_setting(error: KeyError, catalogue: str) -> NotFound:
+    return NotFound(
+        str(error.args[0]), rule="control", remedy=f"GET /_sim/v1/catalogue/{catalogue} lists them"
+    )
+
+
+def redeliver_webhooks(instance: Instance, entry: RedeliveryEntry) -> Answer:
+    """Send a firm's webhook events again."""
+    firm = "firms/" + entry.firm.removeprefix("firms/")
+    return {"redelivered": instance.exchange.webhooks.redeliver(firm)}
+
+
+def close_stream(instance: Instance, entry: StreamReference) -> list[Effect]:
+    """End a stream with UNAVAILABLE."""
+    return instance.hub.close(entry.id, 14, "closed by the tester")

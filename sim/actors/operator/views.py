@@ -1,165 +1,135 @@
-"""Read-only views of a running simulation for testers: complete, sorted, stable, in dollars and
-contracts. Looking changes nothing.
+"""Read-only views of a running exchange for testers: complete, sorted, stable, in dollars and
+contracts. Reading a view changes nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from msgspec import json, to_builtins
 
+from sim.actors.instance import Instance
+from sim.actors.operator.answers import (
+    Answer,
+    case_answer,
+    funding_answer,
+    instrument_answer,
+    order_answer,
+)
+from sim.actors.participants.recurring_fair_price import UNIT
 from sim.core.exchange import Exchange
-from sim.core.model.enums import OrderState, OrderType, Side, TimeInForce
-from sim.core.model.orders import Order
+from sim.core.matching.book import Book
+from sim.core.model.enums import Side
+from sim.core.model.instruments import Instrument
 from sim.core.model.quantities import CASH_SCALE, cash_text, decimal_fixed, decimal_text
 from sim.core.model.refusals import NotFound
 from sim.kernel.instants import format_instant
 
-if TYPE_CHECKING:
-    from sim.simulation import Simulation
-
-Rows = list[dict[str, Any]]
+Rows: TypeAlias = list[Answer]
+_ALL_LEVELS = 1_000
 
 
-def _books(sim: Simulation) -> Rows:
-    trading = sim.exchange.trading
-    found = []
-    for symbol in sorted(sim.exchange.trading.lifecycle.symbols()):
-        instrument = sim.exchange.instruments.require(symbol)
-        book = trading.books.touched(instrument.symbol)
+def _books(instance: Instance) -> Rows:
+    trading = instance.exchange.trading
+    rows = []
+    for symbol in sorted(trading.lifecycle.symbols()):
+        instrument = instance.exchange.instruments.require(symbol)
+        book = trading.books.touched(symbol)
         if book is None:
             continue
-        sides = {}
-        for name, side in (("bids", Side.BUY), ("offers", Side.SELL)):
-            sides[name] = [
-                {
-                    "px": decimal_text(price, instrument.price_scale),
-                    "qty": decimal_text(qty, instrument.qty_scale),
-                    "orders": count,
-                }
-                for price, qty, count in book.levels(side, 1_000)
-            ]
-        if sides["bids"] or sides["offers"]:
-            found.append(
-                {
-                    "symbol": instrument.symbol,
-                    "state": trading.state(instrument.symbol).name,
-                    **sides,
-                }
-            )
-    return found
+        bids, offers = (_levels(book, side, instrument) for side in (Side.BUY, Side.SELL))
+        if bids or offers:
+            state = trading.state(symbol).name
+            rows.append({"symbol": symbol, "state": state, "bids": bids, "offers": offers})
+    return rows
 
 
-def _instruments(sim: Simulation) -> Rows:
-    from sim.actors.operator.markets import shown_instrument
-
+def _levels(book: Book, side: Side, instrument: Instrument) -> Rows:
     return [
-        shown_instrument(sim.exchange, terms)
-        for terms in sorted(sim.exchange.instruments, key=lambda terms: terms.symbol)
+        {
+            "px": decimal_text(price, instrument.price_scale),
+            "qty": decimal_text(qty, instrument.qty_scale),
+            "orders": count,
+        }
+        for price, qty, count in book.levels(side, _ALL_LEVELS)
     ]
 
 
-def shown_order(order: Order) -> dict[str, Any]:
-    """An order for a tester."""
-    return {
-        "id": order.id,
-        "clord_id": order.clord_id,
-        "account": order.account,
-        "participant": order.participant,
-        "symbol": order.symbol,
-        "side": Side(order.side).name,
-        "type": OrderType(order.type).name,
-        "tif": TimeInForce(order.tif).name,
-        "price": decimal_text(order.price, order.price_scale),
-        "qty": decimal_text(order.qty, order.qty_scale),
-        "filled": decimal_text(order.cum_qty, order.qty_scale),
-        "leaves": decimal_text(order.leaves_qty, order.qty_scale),
-        "state": OrderState(order.state).name,
-        "created": format_instant(order.created),
-    }
+def _instruments(instance: Instance) -> Rows:
+    instruments = sorted(instance.exchange.instruments, key=lambda terms: terms.symbol)
+    return [instrument_answer(instance.exchange, terms) for terms in instruments]
 
 
-def _orders(sim: Simulation) -> Rows:
+def _orders(instance: Instance) -> Rows:
+    orders = instance.exchange.trading.orders.all()
     return [
-        shown_order(order)
-        for order in sorted(
-            sim.exchange.trading.orders.all(), key=lambda order: (order.created, order.id)
-        )
+        order_answer(order) for order in sorted(orders, key=lambda order: (order.created, order.id))
     ]
 
 
-def _accounts(sim: Simulation) -> Rows:
-    trading = sim.exchange.trading
-    found = []
-    for account in sorted(trading.ledger, key=lambda account: account.name):
-        positions: Rows = [
-            {
-                "symbol": position.symbol,
-                "net": decimal_text(
-                    position.net, sim.exchange.instruments.require(position.symbol).qty_scale
-                ),
-            }
-            for position in sorted(
-                trading.positions.of(account.name), key=lambda position: position.symbol
-            )
-            if position.net
-        ]
-        found.append(
-            {
-                "account": account.name,
-                "kind": account.kind,
-                "balance": cash_text(trading.ledger.balance(account.name)),
-                "buying_power": cash_text(trading.buying_power(account.name)),
-                "open_orders": cash_text(trading.open_orders_reserve(account.name)),
-                "positions": positions,
-            }
-        )
-    return found
-
-
-def _funding(sim: Simulation) -> Rows:
-    """Transactions through funding sources; what moved at once is in nobody's way."""
-    from sim.actors.operator.people import shown_funding
-
-    exchange = sim.exchange
+def _accounts(instance: Instance) -> Rows:
+    trading = instance.exchange.trading
     return [
-        shown_funding(found)
-        for found in exchange.funding.of([account.name for account in exchange.trading.ledger])
-        if found.source
+        {
+            "account": account.name,
+            "kind": account.kind,
+            "balance": cash_text(trading.ledger.balance(account.name)),
+            "buying_power": cash_text(trading.buying_power(account.name)),
+            "open_orders": cash_text(trading.open_orders_reserve(account.name)),
+            "positions": _positions(instance.exchange, account.name),
+        }
+        for account in sorted(trading.ledger, key=lambda account: account.name)
     ]
 
 
-def _sessions(sim: Simulation) -> Rows:
-    return sim.streams()
+def _positions(exchange: Exchange, account: str) -> Rows:
+    positions = sorted(exchange.trading.positions.of(account), key=lambda held: held.symbol)
+    return [
+        {
+            "symbol": held.symbol,
+            "net": decimal_text(held.net, exchange.instruments.require(held.symbol).qty_scale),
+        }
+        for held in positions
+        if held.net
+    ]
 
 
-def _limits(sim: Simulation) -> Rows:
-    return [usage._asdict() for usage in sim.exchange.rate_limits.usage()]
+def _funding(instance: Instance) -> Rows:
+    """Transactions through funding sources; money that moved at once is in no state to show."""
+    exchange = instance.exchange
+    accounts = [account.name for account in exchange.trading.ledger]
+    return [funding_answer(row) for row in exchange.funding.of(accounts) if row.source]
 
 
-def _breakers(sim: Simulation) -> Rows:
+def _sessions(instance: Instance) -> Rows:
+    return instance.hub.describe()
+
+
+def _limits(instance: Instance) -> Rows:
+    return [usage._asdict() for usage in instance.exchange.rate_limits.usage()]
+
+
+def _breakers(instance: Instance) -> Rows:
     return [
         {"firm": firm, **to_builtins(breaker)}
-        for firm, breaker in sorted(sim.exchange.webhooks.breakers().items())
+        for firm, breaker in sorted(instance.exchange.webhooks.breakers().items())
     ]
 
 
-def _verifications(sim: Simulation) -> Rows:
-    from sim.actors.operator.people import shown_case
-
-    return [shown_case(case) for case in sim.exchange.kyc.cases()]
+def _verifications(instance: Instance) -> Rows:
+    return [case_answer(case) for case in instance.exchange.kyc.cases()]
 
 
-def _timers(sim: Simulation) -> Rows:
+def _timers(instance: Instance) -> Rows:
     return [
         {"at": format_instant(timer.due), "timer": timer.kind, "subject": timer.subject}
-        for timer in sim.exchange.ctx.timers.pending()
+        for timer in instance.exchange.ctx.timers.pending()
     ]
 
 
-def _faults(sim: Simulation) -> Rows:
-    faults = sim.exchange.faults
+def _faults(instance: Instance) -> Rows:
+    faults = instance.exchange.faults
     return [
         {
             "id": fault.id,
@@ -168,63 +138,57 @@ def _faults(sim: Simulation) -> Rows:
             "struck": fault.struck,
             "over": over,
         }
-        for over, found in ((False, faults.all()), (True, faults.over()))
-        for fault in found
+        for over, listed in ((False, faults.all()), (True, faults.over()))
+        for fault in listed
     ]
 
 
-def _maintenance(sim: Simulation) -> Rows:
+def _maintenance(instance: Instance) -> Rows:
     return [
         {
             "name": window.name,
             "begins": format_instant(window.begins),
             "ends": format_instant(window.ends),
-            "open": window.begins <= sim.now,
+            "open": window.begins <= instance.now,
         }
-        for window in sim.exchange.maintenance.upcoming()
+        for window in instance.exchange.maintenance.upcoming()
     ]
 
 
-def _participants(sim: Simulation) -> Rows:
-    from sim.actors.participants.recurring_fair_price import UNIT
-
-    found: Rows = []
-    trading = sim.exchange.trading
-    for seat, fair in sim.participants.rows():
-        scale = seat.instrument.qty_scale
-        found.append(
-            {
-                "name": seat.entry.name,
-                "kind": type(seat.entry).__name__.removesuffix("Entry").lower(),
-                "symbol": seat.symbol,
-                "participant": seat.user.name,
-                "account": seat.user.account,
-                "active": seat.state.active,
-                "acts": seat.open and seat.state.active,
-                "fair_price": decimal_fixed(fair, UNIT, 6),
-                "position": decimal_text(
-                    trading.positions.net(seat.user.account, seat.symbol), scale
-                ),
-                "orders": len(seat.state.orders),
-                "refused": seat.state.refused,
-            }
-        )
-    for flow in sim.participants.flows:
-        due = flow.due
-        next_row = format_instant(due) if due is not None else None
-        found.append(
-            {
-                "name": flow.entry.name,
-                "kind": "flow",
-                "sent": flow.state.sent,
-                "refused": flow.state.refused,
-                "next": next_row,
-            }
-        )
-    return sorted(found, key=lambda row: (row["name"], row.get("symbol", "")))
+def _participants(instance: Instance) -> Rows:
+    positions = instance.exchange.trading.positions
+    rows: Rows = [
+        {
+            "name": trader.entry.name,
+            "kind": type(trader.entry).__name__.removesuffix("Entry").lower(),
+            "symbol": trader.symbol,
+            "participant": trader.user.name,
+            "account": trader.user.account,
+            "active": trader.state.active,
+            "acts": trader.open and trader.state.active,
+            "fair_price": decimal_fixed(fair, UNIT, 6),
+            "position": decimal_text(
+                positions.net(trader.user.account, trader.symbol), trader.instrument.qty_scale
+            ),
+            "orders": len(trader.state.orders),
+            "refused": trader.state.refused,
+        }
+        for trader, fair in instance.participants.rows()
+    ]
+    rows += [
+        {
+            "name": flow.entry.name,
+            "kind": "flow",
+            "sent": flow.state.sent,
+            "refused": flow.state.refused,
+            "next": None if flow.due is None else format_instant(flow.due),
+        }
+        for flow in instance.participants.flows
+    ]
+    return sorted(rows, key=lambda row: (row["name"], row.get("symbol", "")))
 
 
-VIEWS: dict[str, Callable[[Simulation], Rows]] = {
+VIEWS: dict[str, Callable[[Instance], Rows]] = {
     "accounts": _accounts,
     "books": _books,
     "breakers": _breakers,
@@ -241,23 +205,22 @@ VIEWS: dict[str, Callable[[Simulation], Rows]] = {
 }
 
 
-def view(sim: Simulation, what: str) -> dict[str, Rows]:
+def view(instance: Instance, name: str) -> dict[str, Rows]:
     """A view by name, as {name: rows}. NotFound lists the names."""
-    found = VIEWS.get(what)
-    if found is None:
+    if name not in VIEWS:
         raise NotFound(
-            f"there is no view {what!r}", rule="control", remedy="one of " + ", ".join(VIEWS)
+            f"there is no view {name!r}", rule="control", remedy="one of " + ", ".join(VIEWS)
         )
-    return {what: found(sim)}
+    return {name: VIEWS[name](instance)}
 
 
 def deliveries(exchange: Exchange) -> Rows:
     """The webhook delivery log, oldest first."""
-    found = []
+    rows = []
     for record in exchange.webhooks.deliveries():
-        body = json.decode(exchange.webhooks.body_of(record.event_id) or b"{}")
-        data = body.get("data", {})
-        found.append(
+        body: dict[str, Any] = json.decode(exchange.webhooks.body_of(record.event_id) or b"{}")
+        external_id = body.get("external_id") or body.get("data", {}).get("external_id", "")
+        rows.append(
             {
                 "event_id": record.event_id,
                 "type": record.type,
@@ -268,29 +231,29 @@ def deliveries(exchange: Exchange) -> Rows:
                 "status": record.status,
                 "outcome": record.outcome,
                 "error": record.error,
-                "external_id": body.get("external_id") or data.get("external_id", ""),
+                "external_id": external_id,
             }
         )
-    return found
+    return rows
 
 
-def metrics(sim: Simulation) -> dict[str, float]:
+def metrics(instance: Instance) -> dict[str, float]:
     """Counters and gauges by Prometheus name."""
-    trading = sim.exchange.trading
-    found: dict[str, float] = {
-        "sim_inputs_total": sim.seq,
-        "sim_now_seconds": sim.now // 1_000_000_000,
-        "sim_instruments": len(sim.exchange.instruments),
+    exchange = instance.exchange
+    trading, faults = exchange.trading, exchange.faults
+    numbers: dict[str, float] = {
+        "sim_inputs_total": instance.seq,
+        "sim_now_seconds": instance.now // 1_000_000_000,
+        "sim_instruments": len(exchange.instruments),
         "sim_open_orders": len(trading.orders.open()),
         "sim_trades_total": len(trading.trades),
-        "sim_streams": len(sim.streams()),
-        "sim_timers": len(sim.exchange.ctx.timers),
+        "sim_streams": len(instance.hub.describe()),
+        "sim_timers": len(exchange.ctx.timers),
         "sim_cash_total": trading.ledger.total() / CASH_SCALE,
     }
-    for fault in (*sim.exchange.faults.over(), *sim.exchange.faults.all()):
-        found[f'sim_fault_struck_total{{fault="{fault.id}"}}'] = fault.struck
-    for (plane, operation, status), count in sim.log.counts().items():
-        found[
-            f'sim_requests_total{{plane="{plane}",operation="{operation}",status="{status}"}}'
-        ] = count
-    return found
+    for fault in (*faults.over(), *faults.all()):
+        numbers[f'sim_fault_struck_total{{fault="{fault.id}"}}'] = fault.struck
+    for (plane, operation, status), count in instance.log.counts().items():
+        labels = f'plane="{plane}",operation="{operation}",status="{status}"'
+        numbers[f"sim_requests_total{{{labels}}}"] = count
+    return numbers

@@ -146,7 +146,7 @@ class ClientCalls:
         for message in messages:
             outcome.effects += self._sim.hub.frame(stream, message)
 
-    def hang_up(self, name: str) -> None:
+    def disconnect(self, name: str) -> None:
         """End a stream from the client's side."""
         self._sim.hub.hangup(self.streams.leave(name))
 

@@ -13,8 +13,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from sim.actors.operator import chaos, markets, people
+from sim.actors.operator.action import check_steps
+from sim.actors.operator.actions import ACTIONS, perform
 from sim.actors.script.calls import ClientCalls
 from sim.actors.script.expectations import failures
 from sim.actors.script.triggers import describe, matches_call, matches_event
@@ -30,6 +32,12 @@ if TYPE_CHECKING:
     from sim.simulation import Simulation
 
 STEP_TIMER, LATE_TIMER = "script.step", "script.late"
+
+# Keys of a step that say when and how it runs, and those that say what a client does. All others
+# are operator actions.
+TIMING_KEYS = ("at", "when", "within", "name", "advance", "save", "expect")
+CLIENT_KEYS = ("call", "subscribe", "send", "disconnect")
+STEP_ACTIONS = check_steps(Step, ACTIONS.values(), (*TIMING_KEYS, *CLIENT_KEYS))
 
 
 class StepResult(Struct, frozen=True):
@@ -206,7 +214,7 @@ class Script:
         reply: Reply | None = None
         refused = step.expect.refused if step.expect is not None else "false"
         try:
-            reply = self._do(step, outcome)
+            reply = self._perform(_with_order_id(step), outcome)
             if refused == "true":
                 wrong.append("it was not refused")
         except Refusal as refusal:
@@ -262,48 +270,18 @@ class Script:
             StepResult(index, step.name or f"step {index + 1}", at, tuple(wrong))
         )
 
-    def _do(self, step: Step, outcome: Outcome) -> Reply | None:
-        sim = self._sim
-        if step.order is not None:
-            markets.place_order(sim, step.order, step.name)
-        if step.cancel is not None:
-            markets.cancel_orders(sim, step.cancel)
-        if step.state is not None:
-            markets.change_state(sim, step.state)
-        if step.settle is not None:
-            markets.settle(sim, step.settle)
-        if step.bust:
-            markets.bust_trade(sim, step.bust)
-        if step.price is not None:
-            people.tick(sim, step.price)
-        if step.fair_price is not None:
-            people.set_fair_price(sim, step.fair_price)
-        if step.participant is not None:
-            people.switch_participant(sim, step.participant)
-        if step.event is not None:
-            people.update_event(sim, step.event)
-        if step.fund is not None:
-            people.fund(sim, step.fund)
-        if step.kyc is not None:
-            people.decide_verification(sim, step.kyc)
-        if step.fault is not None:
-            chaos.add_fault(sim, step.fault)
-        if step.clear_fault:
-            chaos.remove_fault(sim, step.clear_fault)
-        if step.maintenance is not None:
-            chaos.add_maintenance(sim, step.maintenance)
-        if step.preset:
-            chaos.set_preset(sim, step.preset)
-        for name, odds in step.quirk.items():
-            chaos.set_quirk(sim, name, odds)
-        for name, value in step.assumption.items():
-            chaos.set_assumption(sim, name, value)
+    def _perform(self, step: Step, outcome: Outcome) -> Reply | None:
+        """Do the one thing that a step does; the reply when it is a client's call."""
+        for key, action in STEP_ACTIONS.items():
+            if value := getattr(step, key):
+                for entry in action.entries(value):
+                    perform(self._sim, action, entry, outcome)
         if step.subscribe is not None:
             return self._caller.subscribe(step.subscribe, outcome)
         if step.send is not None:
             self._caller.send(step.send, outcome)
-        if step.hang_up:
-            self._caller.hang_up(step.hang_up)
+        if step.disconnect:
+            self._caller.disconnect(step.disconnect)
         return self._caller.call(step.call) if step.call is not None else None
 
     def save(self) -> ScriptState:
@@ -314,3 +292,10 @@ class Script:
         """Go on from a saved state. Streams of the script have ended by then, like all others."""
         self._state = state
         self._caller = ClientCalls(self._sim)
+
+
+def _with_order_id(step: Step) -> Step:
+    """The step, its order under the step's name unless it has a client order id."""
+    if step.order is None or step.order.clord_id or not step.name:
+        return step
+    return replace(step, order=replace(step.order, clord_id=step.name))

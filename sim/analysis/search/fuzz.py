@@ -146,7 +146,7 @@ class _Storm:
             (12 if partners else 0, self._partners.rpc),
             (8 if partners or self._keys else 0, self._partners.subscription),
             (3 if partners or self._keys else 0, self._partners.frame),
-            (2 if partners or self._keys else 0, self._partners.hang_up),
+            (2 if partners or self._keys else 0, self._partners.disconnect),
             (8 if partners else 0, self._partners.verification),
             (5 if deals.partners else 0, deals.cross),
             (5 if deals.partners else 0, deals.vendor),

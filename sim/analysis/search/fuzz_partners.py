@@ -206,10 +206,10 @@ class Partners:
             "send": {"stream": luck.choice(list(self._opened)), "frames": [luck.choice(frames)]}
         }
 
-    def hang_up(self) -> Document:
+    def disconnect(self) -> Document:
         """A stream left by its client. The first opens one."""
         return (
-            {"hang_up": self._luck.choice(list(self._opened))}
+            {"disconnect": self._luck.choice(list(self._opened))}
             if self._opened
             else self.subscription()
         )

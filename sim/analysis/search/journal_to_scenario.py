@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from msgspec import DecodeError, json
 
+from sim.actors.operator.actions import ACTIONS
 from sim.analysis.replay import at_the_start, replaying, simulation_of
 from sim.api.pipeline.inputs import (
     Advanced,
@@ -28,26 +29,13 @@ from sim.api.pipeline.inputs import (
     VerifiedCredential,
     recorded_input,
 )
+from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import format_instant, format_span
 from sim.kernel.journal import Line, read_journal, read_line
 from sim.simulation import Simulation
 
 Step = dict[str, Any]
 IDENTIFIER = re.compile(r"\b(?:[0-9A-Z]{12,13}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b")
-
-# Actions whose subject is the value of a key of the step of this name.
-_ACTIONS = {
-    "instrument.state": ("state", "symbol"),
-    "instrument.settle": ("settle", "symbol"),
-    "order.place": ("order", ""),
-    "price.tick": ("price", "asset"),
-    "event.update": ("event", "slug"),
-    "account.fund": ("fund", "account"),
-    "kyc.decide": ("kyc", "external_id"),
-    "kyc.document": ("kyc", "external_id"),
-    "fault.add": ("fault", ""),
-    "maintenance.add": ("maintenance", ""),
-}
 
 
 class WrittenScenario(NamedTuple):
@@ -148,7 +136,7 @@ class _Writer:
             case StreamFrame() if given.stream in self._streams:
                 return self._sent(self._streams[given.stream], given.message)
             case StreamHungUp() if given.stream in self._streams:
-                return {"hang_up": self._streams[given.stream]["subscribe"]["name"]}
+                return {"disconnect": self._streams[given.stream]["subscribe"]["name"]}
             case Controlled():
                 return self._action(given)
             case Advanced():
@@ -234,19 +222,14 @@ class _Writer:
         if given.action == "instrument.create":
             self.instruments.append(arguments)
             return None
-        if given.action in ("quirk.set", "assumption.set"):
-            return {given.action.partition(".")[0]: {given.subject: str(arguments["value"])}}
-        if given.action == "preset.set":
-            return {"preset": arguments.get("name", "")}
-        if given.action == "fault.remove":
-            return {"clear_fault": given.subject}
-        if given.action not in _ACTIONS:
-            self._leave(given)
-            return None
-        key, subject = _ACTIONS[given.action]
-        if given.action == "kyc.document":
-            arguments = {"document": arguments.get("result", "uploaded")}
-        return {key: {**({subject: given.subject} if subject else {}), **arguments}}
+        action = ACTIONS.get(given.action)
+        if action is not None and action.step:
+            try:
+                return {action.step: action.step_value(action.read(given.subject, arguments))}
+            except InvalidRequest:
+                pass  # it was refused, and a scenario with such a step would not load
+        self._leave(given)
+        return None
 
     def _with_kept(self, step: Step) -> Step:
         """The step with identifiers of earlier answers as `${name}`, which the steps of those

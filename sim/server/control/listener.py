@@ -1,5 +1,5 @@
-"""The HTTP side of the control plane: routing, strict bodies, errors, access. `routes.py` says what
-the calls do.
+"""The control plane over HTTP: access, routing, bodies, errors. What the calls do stands in
+`*_calls.py` and in `sim/actors/operator`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from urllib.parse import parse_qsl, unquote
 import msgspec
 from aiohttp import web
 
+from sim.actors.operator.action import read_entry
 from sim.api.pipeline.error_mapping import grpc_code, http_status
 from sim.core.catalogue.assumptions import unknown_name
 from sim.core.model.refusals import InvalidRequest, Refusal
-from sim.server.control.routes import ROUTES, Call, InstanceControl, Lines, Route, only_keys
+from sim.server.control.call import Call, Endpoint, InstanceControl, Lines, check_names
+from sim.server.control.routes import ROUTES
 from sim.server.host import Host
 from sim.server.http.response import SERVER, Response, http_date
 from sim.server.http.server import HttpServer, error_response, read_body
@@ -28,16 +30,14 @@ PREFIX = "/_sim/v1"
 
 _VARIABLE = re.compile(r"\{(\w+)(\*?)\}")
 _PIECE = 256 * 1024
-# Scenarios sent to the control plane may be larger than what clients of the service may send.
+# A scenario sent to the control plane may be larger than any body of a client of the service.
 _BODY_LIMIT = 16 << 20
 
 
 def control_server(
     host: Host, token: str = "", instances: InstanceControl | None = None
 ) -> HttpServer:
-    """The server of the control plane. With a token every call but /health has to carry it as a
-    bearer token.
-    """
+    """The server of the control plane. With a token, every call but /health must carry it."""
     return HttpServer(ControlPlane(host, token, instances), lambda: host.now)
 
 
@@ -48,10 +48,10 @@ class ControlPlane:
         self._host = host
         self._token = token
         self._instances = instances
-        self._routes = [(_pattern(route.template), route) for route in ROUTES]
+        self._routes = [(_pattern(each.route.path), each) for each in ROUTES]
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Response one call."""
+        """Answer one call."""
         path = request.raw_path.partition("?")[0]
         now = self._host.now
         if not self._admits(request, path):
@@ -62,15 +62,15 @@ class ControlPlane:
             return error_response(
                 403, 7, "a web page elsewhere may not drive the simulator", now=now
             )
-        found = self._find(request.method, path)
-        if isinstance(found, Response):
-            return found
-        route, values = found
+        addressed = self._find(request.method, path)
+        if isinstance(addressed, Response):
+            return addressed
+        endpoint, variables = addressed
         self._host.catch_up()
         try:
-            body = await _body(request, route)
-            call = Call(values, _query(request, route), body, self._instances)
-            value = await route.answer(self._host, call)
+            query, body = _query(request, endpoint), await _body(request, endpoint)
+            call = Call(variables, query, body, self._instances)
+            value = await endpoint.respond(self._host, call)
         except Refusal as refusal:
             return self._refused(refusal)
         except web.RequestPayloadError:
@@ -84,29 +84,27 @@ class ControlPlane:
     def _admits(self, request: web.BaseRequest, path: str) -> bool:
         if not self._token or path == PREFIX + "/health":
             return True
-        given = request.headers.get("Authorization", "")
-        return hmac.compare_digest(given.encode(), f"Bearer {self._token}".encode())
+        header = request.headers.get("Authorization", "")
+        return hmac.compare_digest(header.encode(), f"Bearer {self._token}".encode())
 
-    def _find(self, verb: str, path: str) -> tuple[Route, dict[str, str]] | Response:
+    def _find(self, verb: str, path: str) -> tuple[Endpoint, dict[str, str]] | Response:
         now = self._host.now
         if not path.startswith(PREFIX + "/"):
             return error_response(404, 5, f"the control plane lives under {PREFIX}", now=now)
         rest = path[len(PREFIX) :]
         matching = [
-            (route, found) for pattern, route in self._routes if (found := pattern.fullmatch(rest))
+            (endpoint, match)
+            for pattern, endpoint in self._routes
+            if (match := pattern.fullmatch(rest))
         ]
-        for route, found in matching:
-            if route.verb == verb:
-                return route, {name: unquote(text) for name, text in found.groupdict().items()}
+        for endpoint, match in matching:
+            if endpoint.route.verb == verb:
+                return endpoint, {name: unquote(text) for name, text in match.groupdict().items()}
         if matching:
-            allowed = ", ".join(sorted({route.verb for route, _ in matching}))
+            allowed = ", ".join(sorted({endpoint.route.verb for endpoint, _ in matching}))
             return error_response(405, 12, f"{rest} takes {allowed}", now=now)
-        return error_response(
-            404,
-            5,
-            unknown_name("call", rest, [route.template for _, route in self._routes]),
-            now=now,
-        )
+        paths = [endpoint.route.path for _, endpoint in self._routes]
+        return error_response(404, 5, unknown_name("call", rest, paths), now=now)
 
     def _refused(self, refusal: Refusal) -> Response:
         why = {
@@ -141,13 +139,22 @@ def _pattern(template: str) -> re.Pattern[str]:
     )
 
 
-def _query(request: web.BaseRequest, route: Route) -> dict[str, str]:
-    given = dict(parse_qsl(request.raw_path.partition("?")[2], keep_blank_values=True))
-    only_keys("parameter", given, route.query)
-    return given
+def _query(request: web.BaseRequest, endpoint: Endpoint) -> dict[str, str]:
+    query = dict(parse_qsl(request.raw_path.partition("?")[2], keep_blank_values=True))
+    check_names("parameter", query, endpoint.query)
+    return query
 
 
-async def _body(request: web.BaseRequest, route: Route) -> dict[str, Any]:
+async def _body(request: web.BaseRequest, endpoint: Endpoint) -> Any:
+    """The body as `Call` describes it. InvalidRequest says what is wrong with it."""
+    body = await _json_object(request)
+    if isinstance(endpoint.body, tuple):
+        check_names("key", body, endpoint.body)
+        return body
+    return read_entry(endpoint.body, body)
+
+
+async def _json_object(request: web.BaseRequest) -> dict[str, Any]:
     raw, oversize = await read_body(request, _BODY_LIMIT)
     if oversize:
         raise InvalidRequest(f"a body of the control plane may have {_BODY_LIMIT} bytes")
@@ -159,8 +166,6 @@ async def _body(request: web.BaseRequest, route: Route) -> dict[str, Any]:
         raise InvalidRequest(f"the body is not JSON: {problem}") from None
     if not isinstance(body, dict):
         raise InvalidRequest("the body must be a JSON object")
-    if route.keys is not None:
-        only_keys("key", body, route.keys)
     return body
 
 

@@ -1,0 +1,132 @@
+"""Operator actions on accounts: money in and out, decisions on funding transactions and on
+verifications.
+"""
+
+from __future__ import annotations
+
+from sim.actors.instance import Instance
+from sim.actors.operator.answers import Answer, case_answer, funding_answer
+from sim.core.exchange import Exchange
+from sim.core.funding.funding import sources_of
+from sim.core.incentives.incentives import LIQUIDITY_REFERENCE, REBATE_REFERENCE, REFERRAL_REFERENCE
+from sim.core.model.enums import LedgerEntryType
+from sim.core.model.funding_records import (
+    FundingSource,
+    FundingState,
+    FundingTransaction,
+    FundingType,
+    Purpose,
+)
+from sim.core.model.quantities import CASH_SCALE, CENT, Cash, cash_text
+from sim.core.model.refusals import Conflict, InvalidRequest, NotFound
+from sim.scenario.steps import FundingStep, FundStep, KycStep
+from sim.world.orders import in_units
+
+# How money of a purpose is booked: type, ledger entry, reference of the activity.
+_BOOKED_AS = {
+    Purpose.TRANSFER: (FundingType.TRANSFER, LedgerEntryType.MANUAL_TRANSFER, ""),
+    **{
+        purpose: (FundingType.INCENTIVE, LedgerEntryType.MANUAL_ADJUSTMENT, reference)
+        for purpose, reference in (
+            (Purpose.REFERRAL_BONUS, REFERRAL_REFERENCE),
+            (Purpose.TAKER_FEE_REBATE, REBATE_REFERENCE),
+            (Purpose.LIQUIDITY_PROGRAM, LIQUIDITY_REFERENCE),
+        )
+    },
+}
+
+
+def find_account(instance: Instance, name: str) -> str:
+    """The account of this resource name, or of this user or scripted participant."""
+    exchange = instance.exchange
+    user = instance.world.parties.user(name) or exchange.firms.user(name)
+    account = user.account if user else name
+    if account not in exchange.trading.ledger:
+        raise NotFound(
+            f"no account is called {name}",
+            rule="control",
+            remedy="GET /_sim/v1/state/accounts lists them",
+        )
+    return account
+
+
+def fund(instance: Instance, entry: FundStep) -> Answer:
+    """Pay dollars into an account, or out of it with a minus sign (§8).
+
+    Through a funding source this begins a transaction that takes time; else the money moves at
+    once.
+    """
+    exchange = instance.exchange
+    account, amount = find_account(instance, entry.account), _cents(entry.amount)
+    if entry.source and entry.purpose:
+        raise InvalidRequest(
+            "money through a source is a deposit or a withdrawal: leave purpose out", rule="control"
+        )
+    if entry.source:
+        source = _source(exchange, account, entry.source)
+        transaction = exchange.funding.begin(account, amount, source, entry.script)
+    else:
+        transaction = _move_at_once(exchange, account, amount, entry.purpose)
+    return _with_balance(exchange, transaction)
+
+
+def _move_at_once(
+    exchange: Exchange, account: str, amount: Cash, purpose: Purpose
+) -> FundingTransaction:
+    available = exchange.trading.buying_power(account)
+    if amount < 0 and available < -amount:
+        raise Conflict(f"{account} has only {cash_text(available)} to pay out", rule="P6")
+    move = exchange.funding.move
+    if purpose:
+        type, entry, reference = _BOOKED_AS[purpose]
+        note = purpose.name.lower().replace("_", " ")
+        return move(account, amount, type, entry, note, reference=reference)
+    if amount >= 0:
+        return move(account, amount, FundingType.DEPOSIT, LedgerEntryType.DEPOSIT, "by hand")
+    return move(account, amount, FundingType.WITHDRAWAL, LedgerEntryType.WITHDRAWAL, "by hand")
+
+
+def _with_balance(exchange: Exchange, transaction: FundingTransaction) -> Answer:
+    balance = exchange.trading.ledger.balance(transaction.account)
+    return {**funding_answer(transaction), "balance": cash_text(balance)}
+
+
+def decide_funding(instance: Instance, entry: FundingStep) -> Answer:
+    """Complete, cancel or refund a transaction through a source."""
+    funding = instance.exchange.funding
+    if entry.state is FundingState.REFUNDED:
+        amount = None if entry.amount is None else _cents(entry.amount)
+        transaction = funding.refund(entry.transaction, amount)
+    elif entry.amount is not None:
+        raise InvalidRequest("amount belongs to a refund", rule="control")
+    else:
+        transaction = funding.decide(entry.transaction, entry.state)
+    return _with_balance(instance.exchange, transaction)
+
+
+def _source(exchange: Exchange, account: str, name: str) -> FundingSource:
+    firm = exchange.firms.owner_of(account)
+    sources = {source.id: source for source in sources_of(firm)} if firm else {}
+    if name not in sources:
+        known = ", ".join(sources) or "none: it belongs to no firm"
+        raise NotFound(
+            f"{account} has no funding source {name!r}",
+            rule="control",
+            remedy=f"its sources: {known}",
+        )
+    return sources[name]
+
+
+def _cents(text: str) -> Cash:
+    amount = in_units(text, CASH_SCALE, "amount")
+    if amount % CENT:
+        raise InvalidRequest("transfers have at most 2 decimal places", rule="S8-6")
+    return amount
+
+
+def decide_verification(instance: Instance, entry: KycStep) -> Answer:
+    """Decide a verification, or upload its document, by hand."""
+    kyc = instance.exchange.kyc
+    if entry.document:
+        return case_answer(kyc.document(entry.external_id, entry.document))
+    return case_answer(kyc.decide(entry.external_id, entry.decision))

@@ -1,0 +1,181 @@
+"""What an operator action is: a name, an entry that it takes, a function, and where it is reached.
+
+An operator action changes a running exchange from outside the market: it moves an instrument,
+injects a fault, decides a verification. Testers reach it by a call of the control plane, scenarios
+by a key of a step. Both write the same entry, so that both are read and refused alike.
+
+`actions.py` holds the table of all actions; everything else derives from it: the dispatch of steps
+(`script/runner.py`), the routes of the control plane, the scenario that a journal is written as,
+and the reference of the control plane. `check_actions` and `check_steps` run when the modules are
+imported, so a row that does not fit is an error before anything starts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from types import NoneType, UnionType
+from typing import Any, NamedTuple, TypeAlias, Union, get_args, get_origin, get_type_hints
+
+from msgspec import Struct
+
+from sim.actors.instance import Instance
+from sim.actors.operator.answers import Answer
+from sim.api.pipeline.inputs import Effect
+from sim.core.model.refusals import InvalidRequest
+from sim.scenario.steps import Step
+from sim.scenario.struct_types import record
+from sim.scenario.yaml_tree import Problem, ScenarioError, tree_of
+
+Perform: TypeAlias = Callable[[Instance, Any], Answer | list[Effect]]
+
+_VARIABLE = re.compile(r"\{(\w+)\*?\}")
+
+
+class Route(NamedTuple):
+    """A call of the control plane.
+
+    `path` stands below /_sim/v1; `{name}` is a variable, `{name*}` one that may hold slashes.
+    `body` and `answer` are examples in JSON, which the reference prints.
+    """
+
+    verb: str
+    path: str
+    summary: str
+    body: str = ""
+    answer: str = "{}"
+
+    @property
+    def variables(self) -> list[str]:
+        """Names of the variables of the path."""
+        return _VARIABLE.findall(self.path)
+
+
+class Action(NamedTuple):
+    """One row of the table of actions.
+
+    `perform` returns an answer, or the effects on streams that the action has. `subject` is the key
+    of the entry that the path of the route fills. `step` is the key of a scenario's step; its value
+    is the entry itself, the entry's only field as text, or a mapping of the entry's two fields.
+    """
+
+    name: str
+    entry: type[Struct]
+    perform: Perform
+    route: Route | None = None
+    subject: str = ""
+    step: str = ""
+
+    @property
+    def body_keys(self) -> tuple[str, ...]:
+        """Keys that the body of the route may hold, aliases included."""
+        keys = (*record(self.entry).keys, *record(self.entry).aliases)
+        return tuple(key for key in keys if key != self.subject)
+
+    def read(self, subject: str, body: Mapping[str, object]) -> Any:
+        """The entry that a control call means. InvalidRequest names every problem by its key."""
+        return read_entry(self.entry, {**body, self.subject: subject} if self.subject else body)
+
+    def entries(self, value: Any) -> Iterator[Any]:
+        """The entries that the value of a step's key means."""
+        if isinstance(value, dict):
+            yield from (self.entry(*pair) for pair in value.items())
+        else:
+            yield value if isinstance(value, self.entry) else self.entry(value)
+
+    def step_value(self, entry: Struct) -> Any:
+        """The JSON value of a step's key that means an entry: the inverse of `entries`."""
+        written = record(self.entry).write(entry)
+        form = _form_of(Step, self.step)
+        if form is str:
+            (text,) = written.values()
+            return text
+        if form is dict:
+            name, value = written.values()
+            return {name: value}
+        return written
+
+
+class ActionTableError(Exception):
+    """A row of the table of actions, or a key of a step, that leads nowhere."""
+
+
+def check_actions(actions: Iterable[Action]) -> dict[str, Action]:
+    """The actions by name. ActionTableError for the first row that does not fit."""
+    by_name: dict[str, Action] = {}
+    by_step: dict[str, Action] = {}
+    for action in actions:
+        if action.name in by_name:
+            raise ActionTableError(f"two actions are called {action.name!r}")
+        by_name[action.name] = action
+        if not callable(action.perform):
+            raise ActionTableError(f"the action {action.name!r} has no function")
+        if action.subject and action.subject not in record(action.entry).keys:
+            raise ActionTableError(f"{action.name}: its entry has no key {action.subject!r}")
+        subjects = [action.subject] if action.subject else []
+        if action.route is not None and action.route.variables != subjects:
+            raise ActionTableError(
+                f"{action.name}: the path {action.route.path} must have the subject"
+                f" {action.subject!r} as its only variable"
+            )
+        if action.step:
+            first = by_step.setdefault(action.step, action)
+            if (first.entry, first.perform) != (action.entry, action.perform):
+                raise ActionTableError(
+                    f"{first.name} and {action.name} do different things for the step key"
+                    f" {action.step!r}"
+                )
+    return by_name
+
+
+def check_steps(
+    step: type[Struct], actions: Iterable[Action], others: Collection[str]
+) -> dict[str, Action]:
+    """The actions by their key of a step, in the order of the step's fields.
+
+    `others` are the keys of a step that are no operator action. ActionTableError for a key that is
+    neither, for an action whose key the step does not have, and for a value that cannot be read as
+    the action's entry.
+    """
+    by_key: dict[str, Action] = {}
+    for action in actions:
+        by_key.setdefault(action.step, action)
+    by_key.pop("", None)
+    keys = record(step).keys
+    for key in keys:
+        if (key in others) is (key in by_key):
+            raise ActionTableError(f"the step key {key!r} must have exactly one meaning")
+    for key, action in by_key.items():
+        if key not in keys:
+            raise ActionTableError(f"{action.name}: a step has no key {key!r}")
+        form, arity = _form_of(step, key), len(action.entry.__struct_fields__)
+        if form is not action.entry and (form, arity) not in ((str, 1), (dict, 2)):
+            raise ActionTableError(f"{action.name}: a step's {key!r} is no {action.entry.__name__}")
+    return {key: by_key[key] for key in keys if key in by_key}
+
+
+def _form_of(step: type[Struct], key: str) -> Any:
+    """The type of a step's value: a Struct, str or dict."""
+    hint = get_type_hints(step)[key]
+    if get_origin(hint) in (Union, UnionType):
+        (hint,) = (kind for kind in get_args(hint) if kind is not NoneType)
+    return get_origin(hint) or hint
+
+
+def read_entry(kind: type[Struct], body: Mapping[str, object]) -> Any:
+    """An entry of a kind from a JSON object. InvalidRequest names every problem by its key."""
+    problems: list[Problem] = []
+    try:
+        entry = record(kind).read(tree_of(body, places=True), problems)
+    except ScenarioError as error:
+        raise InvalidRequest(str(error)) from error
+    if problems:
+        lines = "; ".join(_with_key(problem.file, problem.message) for problem in problems)
+        raise InvalidRequest(lines, rule="control", remedy="`sim schema` describes every entry")
+    return entry
+
+
+def _with_key(path: str, message: str) -> str:
+    """A problem, after the key that it is about unless the message names it."""
+    key = path.removeprefix(".")
+    return message if not key or repr(key) in message else f"{key}: {message}"

@@ -1,0 +1,78 @@
+"""Operator actions on what other people do: index prices, scripted participants, games."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import to_builtins
+
+from sim.actors.instance import Instance
+from sim.actors.operator.answers import Answer
+from sim.actors.participants.recurring_fair_price import UNIT
+from sim.core.model.games import Goal
+from sim.core.model.refusals import InvalidRequest, NotFound
+from sim.scenario.steps import EventStep, FairPriceStep, ParticipantStep, PriceStep
+from sim.world.orders import in_units
+
+_SCALARS = ("home_score", "away_score", "period", "elapsed", "live", "ended", "advances", "result")
+
+
+def tick(instance: Instance, entry: PriceStep) -> Answer:
+    """Publish an index tick of an asset now; an unknown asset is created."""
+    exchange = instance.exchange
+    if entry.at is not None and entry.at < exchange.now:
+        raise InvalidRequest(
+            "a tick lies not in the past", rule="control", remedy="leave `at` out: the tick is now"
+        )
+    exchange.assets.tick(entry.asset, entry.price, entry.at)
+    return {}
+
+
+def set_fair_price(instance: Instance, entry: FairPriceStep) -> Answer:
+    """Change what scripted participants think an instrument is worth, from now on."""
+    price = in_units(entry.price, UNIT, "price")
+    if not 0 < price < UNIT:
+        raise InvalidRequest(
+            f"a fair price lies between 0 and 1 dollar, not {entry.price}", rule="control"
+        )
+    instance.exchange.instruments.require(entry.symbol)
+    instance.participants.news(entry.symbol, price)
+    return {}
+
+
+def switch_participant(instance: Instance, entry: ParticipantStep) -> Answer:
+    """Stop a scripted participant, or let it go on."""
+    instance.participants.switch(entry.name, entry.active)
+    return {"name": entry.name, "active": entry.active}
+
+
+def update_event(instance: Instance, entry: EventStep) -> Answer:
+    """Report how a game stands; when it has ended, its markets close and those it decides settle."""
+    exchange = instance.exchange
+    event = instance.world.reference.event_called(entry.slug)
+    if event is None:
+        raise NotFound(
+            f"no event is called {entry.slug}",
+            rule="control",
+            remedy="the slug or number of an event: GET /v1/events of the gateway lists them",
+        )
+    facts = _facts(entry)
+    game = exchange.report_game(event.slug, **facts)
+    values = ((name, getattr(game, name)) for name in facts)
+    answer: Answer = {"slug": event.slug}
+    answer |= {name: to_builtins(value) for name, value in values if value is not None}
+    return answer | {"settles": exchange.end_game(event.slug)} if game.ended else answer
+
+
+def _facts(entry: EventStep) -> dict[str, Any]:
+    """What an entry says about a game, by the game's fields."""
+    facts: dict[str, Any] = {name: getattr(entry, name) for name in _SCALARS}
+    if entry.periods:
+        facts["periods"] = entry.periods
+    if entry.players:
+        facts["players"] = entry.players
+    if entry.goals is not None:
+        facts["goals"] = tuple(
+            Goal(team=goal.team, minute=goal.minute, stoppage=goal.stoppage) for goal in entry.goals
+        )
+    return facts

@@ -1,0 +1,83 @@
+"""How the control plane renders what actions and views answer: plain JSON values, prices and sizes
+as decimal text.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from sim.core.exchange import Exchange
+from sim.core.identity.kyc import KycCase
+from sim.core.model.enums import OrderState, OrderType, Side, TimeInForce
+from sim.core.model.funding_records import FundingTransaction
+from sim.core.model.instruments import Instrument
+from sim.core.model.orders import Order
+from sim.core.model.quantities import cash_text, decimal_text
+from sim.kernel.instants import format_instant
+
+Answer: TypeAlias = dict[str, Any]
+
+
+def instrument_answer(exchange: Exchange, instrument: Instrument) -> Answer:
+    """Terms and state of an instrument."""
+    scale = instrument.price_scale
+    return {
+        "symbol": instrument.symbol,
+        "state": exchange.trading.state(instrument.symbol).name,
+        "tick_size": decimal_text(instrument.tick, scale),
+        "price_scale": scale,
+        "fractional_qty_scale": instrument.qty_scale,
+        "minimum_trade_qty": instrument.min_qty,
+        "price_limit": {
+            "low": decimal_text(instrument.price_low, scale),
+            "high": decimal_text(instrument.price_high, scale),
+        },
+        "start": format_instant(instrument.start),
+        "expiration": format_instant(instrument.expiration),
+        "termination": format_instant(instrument.termination),
+    }
+
+
+def order_answer(order: Order) -> Answer:
+    """An order."""
+    return {
+        "id": order.id,
+        "clord_id": order.clord_id,
+        "account": order.account,
+        "participant": order.participant,
+        "symbol": order.symbol,
+        "side": Side(order.side).name,
+        "type": OrderType(order.type).name,
+        "tif": TimeInForce(order.tif).name,
+        "price": decimal_text(order.price, order.price_scale),
+        "qty": decimal_text(order.qty, order.qty_scale),
+        "filled": decimal_text(order.cum_qty, order.qty_scale),
+        "leaves": decimal_text(order.leaves_qty, order.qty_scale),
+        "state": OrderState(order.state).name,
+        "created": format_instant(order.created),
+    }
+
+
+def funding_answer(transaction: FundingTransaction) -> Answer:
+    """A funding transaction; the amount of a withdrawal has a minus sign."""
+    amount = transaction.amount if transaction.credit else -transaction.amount
+    return {
+        "transaction": transaction.id,
+        "account": transaction.account,
+        "amount": cash_text(amount),
+        "state": transaction.state.name,
+        "review": transaction.review.name,
+        "source": transaction.source,
+    }
+
+
+def case_answer(case: KycCase) -> Answer:
+    """A verification."""
+    return {
+        "external_id": case.external_id,
+        "decision": case.decision,
+        "status": case.status,
+        "sub_status": case.sub_status,
+        "participant_id": case.participant,
+        "provisioned_account": case.provisioned_account,
+    }

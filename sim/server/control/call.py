@@ -1,0 +1,85 @@
+"""What a call of the control plane is: its route, its body and its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, NamedTuple, Protocol
+
+from msgspec import Struct
+
+from sim.actors.operator.action import Route
+from sim.core.catalogue.assumptions import unknown_name
+from sim.core.model.refusals import InvalidRequest
+from sim.scenario.scenario import Scenario
+from sim.server.clock_driver import ClockMode
+from sim.server.host import Host
+
+
+class InstanceControl(Protocol):
+    """What the control plane asks of the instances of a process; see `sim.server.instances`."""
+
+    def describe_all(self) -> list[dict[str, Any]]: ...
+
+    def describe(self, name: str) -> dict[str, Any]: ...
+
+    def name_of(self, host: Host) -> str: ...
+
+    async def begin(
+        self, origin: Host, scenario: Scenario, seed: int | None, name: str, clock: ClockMode | None
+    ) -> str: ...
+
+    async def fork(self, origin: Host, name: str) -> str: ...
+
+    async def end(self, name: str) -> None: ...
+
+
+class Call(NamedTuple):
+    """One call: the variables of the path, the query parameters, and the body.
+
+    `instances` are those of the process, where it serves several.
+
+    The body of an action is its JSON object, which the simulation reads; any other is an entry of
+    the type that the endpoint names.
+    """
+
+    path: dict[str, str]
+    query: dict[str, str]
+    body: Any
+    instances: InstanceControl | None = None
+
+    def number(self, parameter: str) -> int:
+        """A query parameter that counts from 0, which is also its default."""
+        text = self.query.get(parameter) or "0"
+        if not text.isascii() or not text.isdigit() or len(text) > 18:
+            raise InvalidRequest(f"{parameter} must be an integer from 0")
+        return int(text)
+
+
+class Lines(NamedTuple):
+    """An answer that is text line by line instead of one JSON value."""
+
+    content_type: str
+    lines: Iterable[bytes]  # each without its newline
+
+
+class NoBody(Struct, frozen=True):
+    """A call that takes no body."""
+
+
+class Endpoint(NamedTuple):
+    """A row of the table of calls. `body`: the entry that it takes, or the keys of an action."""
+
+    route: Route
+    respond: Callable[[Host, Call], Awaitable[object]]
+    body: type[Struct] | tuple[str, ...] = NoBody
+    query: tuple[str, ...] = ()
+
+
+def check_names(what: str, names: Iterable[str], known: tuple[str, ...]) -> None:
+    """Refuse a name that means nothing here, with the nearest that does."""
+    for name in names:
+        if name not in known:
+            raise InvalidRequest(
+                unknown_name(what, name, known),
+                remedy=f"known: {', '.join(known)}" if known else f"no {what} is taken here",
+            )

@@ -1,0 +1,99 @@
+"""Calls about the instances of this process: list, start, fork and stop them.
+
+The public name of an instance is "world" in paths and answers; it is a promise and stays.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from msgspec import Struct
+
+from sim.core.model.refusals import Conflict, InvalidRequest
+from sim.scenario.scenario import Scenario
+from sim.scenario.value_types import INTEGER
+from sim.server.control.call import Call, InstanceControl
+from sim.server.control.clock_calls import clock_mode
+from sim.server.host import Host
+
+
+class NameBody(Struct, frozen=True):
+    """A name for a new instance; one is made up when left out."""
+
+    name: str = ""
+
+
+class InstanceBody(Struct, frozen=True):
+    """A new instance. Without a scenario it begins as this one began."""
+
+    name: str = ""
+    scenario: Annotated[Any, "bundled name, document, YAML text, or path below --scenarios"] = None
+    params: Annotated[Any, "texts by name"] = None
+    seed: Annotated[int | None, INTEGER] = None
+    clock: Annotated[str | None, "manual, autojump, paced, paced:60"] = None
+
+
+def _instances(call: Call) -> InstanceControl:
+    if call.instances is None:
+        raise Conflict(
+            "this exchange is served alone",
+            remedy="`sim serve` and the pytest fixture serve many worlds",
+        )
+    return call.instances
+
+
+async def list_instances(host: Host, call: Call) -> object:
+    return {"worlds": _instances(call).describe_all()}
+
+
+async def start_instance(host: Host, call: Call) -> object:
+    instances, body = _instances(call), call.body
+    scenario = host.simulation.scenario
+    if body.scenario is not None:
+        scenario = _scenario(body.scenario, body.params or {}, host.settings.scenarios)
+    elif body.params is not None:
+        raise InvalidRequest("params belong to a scenario", remedy='{"scenario": …, "params": {…}}')
+    mode = None if body.clock is None else clock_mode(body.clock)
+    name = await instances.begin(host, scenario, body.seed, body.name, mode)
+    return instances.describe(name)
+
+
+async def fork_instance(host: Host, call: Call) -> object:
+    instances = _instances(call)
+    return instances.describe(await instances.fork(host, call.body.name))
+
+
+async def stop_instance(host: Host, call: Call) -> object:
+    instances, name = _instances(call), call.path["name"]
+    instances.describe(name)
+    if instances.name_of(host) == name:
+        raise Conflict(
+            "a world cannot end itself",
+            remedy="ask the control plane of another world, main's for example",
+        )
+    await instances.end(name)
+    return {}
+
+
+def _scenario(source: object, params: object, folder: str) -> Scenario:
+    from sim.loader.load import load_given
+    from sim.scenario.yaml_tree import ScenarioError
+
+    if not isinstance(source, str | dict):
+        raise InvalidRequest(
+            "scenario is the name of a bundled one, a document, YAML text, or a path below the"
+            " folder of --scenarios"
+        )
+    if not isinstance(params, dict) or not all(isinstance(value, str) for value in params.values()):
+        raise InvalidRequest("params are texts by name")
+    try:
+        return load_given(source, Path(folder) if folder else None, params)
+    except ScenarioError as error:
+        raise InvalidRequest(
+            str(error),
+            remedy=(
+                "`sim schema` prints what a scenario may hold; docs/how-to/write-a-scenario.md"
+                " explains it"
+            ),
+        ) from None

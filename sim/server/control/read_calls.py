@@ -1,0 +1,98 @@
+"""Calls that read: journal, request log, explanations, views, catalogues. None is an input."""
+
+from __future__ import annotations
+
+from sim.core.model.refusals import InvalidRequest, NotFound
+from sim.kernel.instants import format_instant
+from sim.server.control.call import Call, Lines
+from sim.server.host import Host
+
+
+async def read_journal(host: Host, call: Call) -> object:
+    return Lines("application/x-ndjson", host.simulation.journal_lines(call.number("since")))
+
+
+async def read_digest(host: Host, call: Call) -> object:
+    return {"digest": host.simulation.digest, "seq": host.simulation.seq}
+
+
+async def read_requests(host: Host, call: Call) -> object:
+    query = call.query
+    return {
+        "requests": host.simulation.requests(
+            operation=query.get("operation", ""),
+            status=call.number("status"),
+            caller=query.get("caller", ""),
+            since=call.number("since"),
+        )
+    }
+
+
+async def explain(host: Host, call: Call) -> object:
+    explanation = host.simulation.explain(call.path["subject"])
+    if explanation is None:
+        raise NotFound(
+            "no refused call, order, stream, account, instrument, verification or webhook is called"
+            " that",
+            remedy=(
+                "a request id (GET /_sim/v1/requests shows those of refused calls as `explain`), an"
+                " order id, stream/7, firms/…, a symbol, kyc/EXTERNAL_ID, or webhook/EVENT_ID"
+            ),
+        )
+    return explanation
+
+
+async def conformance(host: Host, call: Call) -> object:
+    form = call.query.get("form", "json")
+    if form not in ("json", "junit"):
+        raise InvalidRequest(f"form is json or junit, not {form!r}", rule="control")
+    rules = tuple(name for name in call.query.get("rules", "").split(",") if name)
+    report = host.simulation.judge(caller=call.query.get("caller", ""), rules=rules)
+    return Lines("application/xml", [report.junit()]) if form == "junit" else report.shown()
+
+
+async def read_streams(host: Host, call: Call) -> object:
+    return {"streams": host.simulation.streams()}
+
+
+async def read_deliveries(host: Host, call: Call) -> object:
+    return {"deliveries": host.simulation.deliveries()}
+
+
+async def read_state(host: Host, call: Call) -> object:
+    return host.simulation.state(call.path["view"])
+
+
+async def read_faults(host: Host, call: Call) -> object:
+    return host.simulation.state("faults")
+
+
+async def read_catalogue(host: Host, call: Call) -> object:
+    from sim.analysis.catalogues import rows
+
+    kinds = ("operations", "quirks", "faults", "presets", "assumptions")
+    return {kind: rows(kind, host.simulation) for kind in kinds}
+
+
+async def read_catalogue_of(host: Host, call: Call) -> object:
+    from sim.analysis.catalogues import rows
+
+    return {call.path["kind"]: rows(call.path["kind"], host.simulation)}
+
+
+async def read_metrics(host: Host, call: Call) -> object:
+    from sim.server.control.metrics import prometheus_text
+
+    lines = prometheus_text(host.simulation.metrics())
+    return Lines("text/plain; version=0.0.4; charset=utf-8", lines)
+
+
+async def health(host: Host, call: Call) -> object:
+    simulation = host.simulation
+    return {
+        "status": "ok",
+        "scenario": simulation.scenario.name,
+        "seed": simulation.seed,
+        "now": format_instant(simulation.now),
+        "seq": simulation.seq,
+    }

@@ -1,0 +1,177 @@
+"""The table of operator actions: what does not fit is an error when the module is imported."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from msgspec import defstruct
+
+from sim import Simulation, load_scenario
+from sim.actors.operator.action import (
+    Action,
+    ActionTableError,
+    Route,
+    check_actions,
+    check_steps,
+    read_entry,
+)
+from sim.actors.operator.actions import ACTIONS
+from sim.actors.script.runner import CLIENT_KEYS, TIMING_KEYS
+from sim.core.model.refusals import InvalidRequest, Refusal
+from sim.scenario.steps import KycStep, SettleStep, StateStep, Step
+from sim.scenario.struct_types import record
+from sim.server.control.routes import ROUTES
+
+OTHERS = (*TIMING_KEYS, *CLIENT_KEYS)
+
+
+def do_nothing(instance: object, entry: object) -> dict[str, Any]:
+    return {}
+
+
+def action(name: str = "thing.do", **changes: Any) -> Action:
+    return Action(name, StateStep, do_nothing)._replace(**changes)
+
+
+def test_two_actions_of_one_name_are_an_error() -> None:
+    with pytest.raises(ActionTableError, match=r"two actions are called 'thing\.do'"):
+        check_actions([action(), action()])
+
+
+def test_an_action_without_a_function_is_an_error() -> None:
+    with pytest.raises(ActionTableError, match="has no function"):
+        check_actions([action(perform=None)])
+
+
+@pytest.mark.parametrize("path", ["/things/{id}", "/things", "/things/{symbol}/{other}"])
+def test_a_route_whose_variable_is_not_the_subject_is_an_error(path: str) -> None:
+    row = action(subject="symbol", route=Route("POST", path, ""))
+    with pytest.raises(ActionTableError, match="must have the subject 'symbol'"):
+        check_actions([row])
+
+
+def test_a_route_with_a_variable_and_no_subject_is_an_error() -> None:
+    with pytest.raises(ActionTableError, match="must have the subject ''"):
+        check_actions([action(route=Route("POST", "/things/{symbol}", ""))])
+
+
+def test_a_subject_that_the_entry_does_not_have_is_an_error() -> None:
+    with pytest.raises(ActionTableError, match="no key 'nothing'"):
+        check_actions([action(subject="nothing")])
+
+
+def test_two_different_actions_for_one_step_key_are_an_error() -> None:
+    rows = [action(step="state"), action("other.do", step="state", entry=SettleStep)]
+    with pytest.raises(ActionTableError, match="different things for the step key 'state'"):
+        check_actions(rows)
+
+
+def test_a_step_key_without_an_action_is_an_error() -> None:
+    grown = defstruct("Step", [("vanish", str, "")], bases=(Step,), frozen=True, kw_only=True)
+    with pytest.raises(ActionTableError, match="step key 'vanish'"):
+        check_steps(grown, ACTIONS.values(), OTHERS)
+
+
+def test_an_action_for_a_step_key_that_is_not_declared_is_an_error() -> None:
+    rows = [*ACTIONS.values(), action(step="vanish")]
+    with pytest.raises(ActionTableError, match="a step has no key 'vanish'"):
+        check_steps(Step, rows, OTHERS)
+
+
+def test_an_action_for_a_key_that_means_something_else_is_an_error() -> None:
+    with pytest.raises(ActionTableError, match="step key 'call'"):
+        check_steps(Step, [*ACTIONS.values(), action(step="call")], OTHERS)
+
+
+def test_a_step_value_that_is_not_the_entry_of_its_action_is_an_error() -> None:
+    rows = [row for row in ACTIONS.values() if row.step != "bust"]
+    with pytest.raises(ActionTableError, match="a step's 'bust' is no StateStep"):
+        check_steps(Step, [*rows, action(step="bust")], OTHERS)
+
+
+def _examples() -> list[Any]:
+    return [
+        pytest.param(row, id=name)
+        for name, row in ACTIONS.items()
+        if row.route is not None and row.route.body
+    ]
+
+
+@pytest.mark.parametrize("row", _examples())
+def test_the_example_of_every_body_is_sound(row: Action) -> None:
+    assert row.route is not None
+    body = json.loads(row.route.body)
+    assert body.keys() <= set(row.body_keys)
+    assert isinstance(row.read("1", body), row.entry)
+
+
+@pytest.mark.parametrize(
+    "endpoint", ROUTES, ids=lambda each: f"{each.route.verb} {each.route.path}"
+)
+def test_the_examples_of_the_reference_are_json(endpoint: Any) -> None:
+    for text in (endpoint.route.body, endpoint.route.answer):
+        assert not text or isinstance(json.loads(text), dict)
+    if isinstance(endpoint.body, type) and endpoint.route.body:
+        read_entry(endpoint.body, json.loads(endpoint.route.body))
+
+
+@pytest.mark.parametrize(
+    "row", [pytest.param(row, id=name) for name, row in ACTIONS.items() if row.step]
+)
+def test_what_a_control_call_means_can_be_written_as_a_step(row: Action) -> None:
+    body = json.loads(row.route.body) if row.route is not None and row.route.body else {}
+    entry = row.read("subject", body)
+    value = record(Step).keys[row.step].read(_tree(row.step_value(entry)), problems := [])
+    assert problems == []
+    assert list(row.entries(value)) == [entry]
+
+
+def _tree(value: object) -> Any:
+    from sim.scenario.yaml_tree import tree_of
+
+    return tree_of(value)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"stat": "OPEN"}, "unknown key 'stat', did you mean 'state'?"),
+        ({"state": "HALTD"}, "state: expected one of"),
+        ({}, "the key 'state' is missing"),
+    ],
+)
+def test_a_body_is_refused_by_the_key_that_is_wrong(
+    body: Mapping[str, object], message: str
+) -> None:
+    with pytest.raises(InvalidRequest) as refusal:
+        ACTIONS["instrument.state"].read("abc", body)
+    assert message in refusal.value.message
+
+
+def test_values_deep_inside_a_body_are_named_by_their_path() -> None:
+    with pytest.raises(InvalidRequest) as refusal:
+        ACTIONS["event.update"].read("abc", {"goals": [{"team": "home", "minute": 0}]})
+    assert refusal.value.message.startswith("goals[0].minute: ")
+
+
+def test_the_former_name_of_a_key_still_means_it() -> None:
+    for name in ("script", "course"):
+        entry = ACTIONS["account.fund"].read("maker", {"amount": "1", name: "hold"})
+        assert entry.script.name == "HOLD"
+    assert ACTIONS["kyc.document"].read("u", {"result": "uploaded"}) == KycStep(
+        external_id="u", document="uploaded"
+    )
+    with pytest.raises(InvalidRequest, match="'course' is the former name of 'script'"):
+        ACTIONS["account.fund"].read("maker", {"amount": "1", "script": "hold", "course": "hold"})
+
+
+def test_a_tick_at_another_instant_than_now_is_refused() -> None:
+    simulation = Simulation(load_scenario("quickstart"))
+    for at in ("2026-09-08T17:59:59Z", "2026-09-08T18:00:01Z"):
+        with pytest.raises(Refusal, match="lies not in the"):
+            simulation.control("price.tick", "crypto:btc", {"price": "1", "at": at})
+    now = {"price": "63000.5", "at": "2026-09-08T18:00:00Z"}
+    assert simulation.control("price.tick", "crypto:btc", now).value == {}
