@@ -56,11 +56,6 @@ INSIDE = {
 }
 # Arrows that still point up while the house is being rebuilt; the list only shrinks.
 STILL_UP: set[tuple[str, str]] = {
-    ("actors.operator.actions", "simulation"),
-    ("actors.operator.chaos", "simulation"),
-    ("actors.operator.markets", "simulation"),
-    ("actors.operator.people", "simulation"),
-    ("actors.operator.views", "simulation"),
     ("actors.participants.order_flow_player", "simulation"),
     ("actors.participants.participants", "simulation"),
     ("actors.script.calls", "simulation"),
