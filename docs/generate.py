@@ -226,7 +226,7 @@ def views() -> str:
     simulation.advance_to(simulation.now + 7200 * NS_PER_S)
     table = []
     for name in VIEWS:
-        shown = view(simulation, name)[name]
+        shown = view(simulation.engine, name)[name]
         table.append(
             {
                 "view": f"`{name}`",

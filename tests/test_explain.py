@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
+from sim.actors.operator.views import deliveries
 from sim.analysis.explain import explain
 from sim.analysis.explain.text import lines
 from sim.cli.main import main
@@ -473,7 +474,7 @@ def notified(world: Connection) -> str:
     """The id of the only event about a person."""
     events = list(
         dict.fromkeys(
-            row["event_id"] for row in world.simulation.deliveries() if row["external_id"]
+            row["event_id"] for row in deliveries(world.simulation.exchange) if row["external_id"]
         )
     )
     assert len(events) == 1
@@ -611,7 +612,9 @@ def test_a_webhook_tells_its_attempts_answers_and_retries(world: Connection) -> 
     ]  # fmt: skip
     assert found["chain"][3]["rule"] == "K11" and "webhook.due" in found["chain"][3]["by"]
     test = next(
-        row["event_id"] for row in world.simulation.deliveries() if row["type"] == "webhook.test"
+        row["event_id"]
+        for row in deliveries(world.simulation.exchange)
+        if row["type"] == "webhook.test"
     )
     assert why(world, test)["state"] == "DELIVERED"
 

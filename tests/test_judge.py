@@ -15,6 +15,7 @@ import pytest
 
 from sim import Simulation, load_scenario
 from sim.analysis.conformance import check, rulebook
+from sim.analysis.explain import explain
 from sim.api.codecs.codecs import protobuf_encoder
 from sim.api.pipeline.inputs import recorded_input
 from sim.cli.main import main
@@ -387,7 +388,7 @@ def test_a_finding_says_who_when_where_and_after_what(world: Connection) -> None
     assert shown["seq"] == world.simulation.seq and shown["because_of"] == world.simulation.seq - 2
     assert shown["request_id"] == f"{world.simulation.seq:016x}"
     assert "after 1s, Retry-After was 5s" in shown["broken"]
-    assert world.simulation.explain(shown["request_id"]) is not None
+    assert explain(world.simulation, shown["request_id"]) is not None
 
 
 def test_an_unknown_rule_is_refused(world: Connection) -> None:

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from sim import Simulation, load_scenario
+from sim.actors.operator.views import view as read_view
 from sim.contract import changelog
 from sim.kernel.instants import format_instant, minutes, parse_instant
 from sim.messages import exchange_v1 as wire
@@ -298,7 +299,7 @@ maintenance: [{begins: 2026-09-08T20:00:00-04:00, length: 30m}]
     ).value
     assert isinstance(later, dict)
     assert later["name"] in [
-        row["name"] for row in world.simulation.state("maintenance")["maintenance"]
+        row["name"] for row in read_view(world.simulation.engine, "maintenance")["maintenance"]
     ]  # type: ignore[index]
     world.simulation.control("maintenance.cancel", later["name"], {})
     world.advance("65m")
@@ -416,7 +417,7 @@ def test_what_a_release_announces_is_what_the_interface_does() -> None:
         .status
         == 200
     )
-    windows = at(f"{effective[67]}T00:00:00-04:00").simulation.state("maintenance")
+    windows = read_view(at(f"{effective[67]}T00:00:00-04:00").simulation.engine, "maintenance")
     assert windows["maintenance"][0]["begins"] == f"{effective[67]}T06:00:00Z"  # type: ignore[index]
     for number, before, after in ((64, 0.05, 0.06), (80, 0.06, 0.0695)):
         start = parse_instant(f"{effective[number]}T00:00:00-04:00")

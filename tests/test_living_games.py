@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
+from sim.analysis.explain import explain
 from sim.core.exchange import Exchange
 from sim.core.model.enums import InstrumentState
 from sim.kernel.instants import HOUR, MINUTE, NS_PER_S, parse_instant
@@ -519,7 +520,7 @@ def test_why_a_market_closed_is_explained(world: Connection) -> None:
     for symbol in ("aec-nba-min-nyk-2026-09-08", "aec-mlb-bos-nyy-2026-09-08"):
         world.advance_to(max(simulation.now, simulation.exchange.results.event_end(symbol[4:])))
         world.advance_to(simulation.now + 7 * HOUR)
-        found = simulation.explain(symbol)
+        found = explain(simulation, symbol)
         assert found is not None
         told = [link["what"] for link in found["chain"]]
         assert told[0] == "OPEN → CLOSED: the game is over"

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
+from sim.actors.participants.participants import participants_of
 from sim.analysis.replay import replay
 from sim.cli.main import main
 from sim.core.model.enums import OrderState
@@ -84,7 +85,7 @@ def test_rows_enter_when_they_are_due_and_show_on_every_surface(tmp_path: Path) 
     assert sim.exchange.trading.orders.by_clord_id("firms/sandbox/users/noise", "n1") is not None, (
         "who is not named is noise"
     )
-    (flow,) = sim.participants.save().flows.values()
+    (flow,) = participants_of(sim.engine).save().flows.values()
     assert (flow.sent, flow.refused) == (7, 1), "the second cancel came too late"
     assert not [timer for timer in sim.exchange.ctx.timers.pending() if timer.kind == "flow.row"]
 

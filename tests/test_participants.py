@@ -17,6 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
+from sim.actors.operator.views import view as read_view
+from sim.actors.participants.participants import participants_of
 from sim.analysis.replay import replay
 from sim.api.pipeline.inputs import Outcome
 from sim.core.invariants import broken
@@ -191,7 +193,9 @@ def test_the_walk_of_a_fair_price_is_the_same_however_often_it_is_looked_at() ->
         for every in ("1s", "1h")
     )
     moved(often, 3 * HOUR), moved(seldom, 3 * HOUR)
-    at = [sim.participants.fair_prices.of("cents").at(sim.now) for sim in (often, seldom)]
+    at = [
+        participants_of(sim.engine).fair_prices.of("cents").at(sim.now) for sim in (often, seldom)
+    ]
     assert at[0] == at[1] != 10**12 // 2
     assert (
         sim_of("participants: {makers: [{name: mm, symbols: cents}]}", seed=8)
@@ -261,7 +265,10 @@ def test_news_moves_quotes_and_a_participant_that_is_stopped_takes_its_orders_ou
     assert depth(sim, "cents") == depth(sim, "fine") == ([], [])
     stopped = moved(sim, MINUTE)
     assert (len(acts(stopped, "mm cents")), len(acts(stopped, "crowd")) > 30) == (1, True)
-    rows = {(row["name"], row["symbol"]): row for row in sim.state("participants")["participants"]}  # type: ignore[index]
+    rows = {
+        (row["name"], row["symbol"]): row
+        for row in read_view(sim.engine, "participants")["participants"]
+    }
     assert (
         rows["mm", "cents"]["active"],
         rows["mm", "cents"]["orders"],

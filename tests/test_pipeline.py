@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from sim.analysis.explain import explain
 from sim.api.registry import handlers
 from sim.testing.client import Connection, Response
 from tests.journeys import firm, key, order, poor_firm, quiet, trader
@@ -46,7 +47,7 @@ STAGES: list[tuple[str, Prepare | None, dict[str, Any], int]] = [
 
 def explained(world: Connection, answer: Response) -> dict[str, Any]:
     """Why a call was refused, by the id in its answer."""
-    found = world.simulation.explain(answer.reply.request_id)
+    found = explain(world.simulation, answer.reply.request_id)
     assert found is not None
     return found
 

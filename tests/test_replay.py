@@ -15,6 +15,7 @@ import msgspec
 import pytest
 
 from sim import Simulation, load_scenario
+from sim.actors.operator.views import view as read_view
 from sim.analysis.compare import diff
 from sim.analysis.replay import replay, simulation_at
 from sim.api.pipeline.settings import Settings
@@ -228,17 +229,17 @@ def test_a_rewind_restores_books_orders_balances_and_digest_exactly(quickstart: 
                 quickstart.seq,
                 quickstart.now,
                 quickstart.digest,
-                quickstart.state("accounts"),
-                quickstart.state("orders"),
-                quickstart.state("books"),
+                read_view(quickstart.engine, "accounts"),
+                read_view(quickstart.engine, "orders"),
+                read_view(quickstart.engine, "books"),
             )
         )
     for seq, now, digest, accounts, orders, books in reversed(seen):
         quickstart.rewind(seq=seq)
         assert (quickstart.seq, quickstart.now, quickstart.digest) == (seq, now, digest)
-        assert quickstart.state("accounts") == accounts
-        assert quickstart.state("orders") == orders
-        assert quickstart.state("books") == books
+        assert read_view(quickstart.engine, "accounts") == accounts
+        assert read_view(quickstart.engine, "orders") == orders
+        assert read_view(quickstart.engine, "books") == books
 
 
 def test_a_rewind_to_an_instant_includes_every_input_at_it(quickstart: Simulation) -> None:

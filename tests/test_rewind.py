@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
+from sim.actors.operator.views import view as read_view
 from sim.cli.main import main
 from sim.core.model.enums import TradeState
 from sim.core.model.refusals import Refusal
@@ -40,7 +41,7 @@ def seen(sim: Simulation) -> tuple[Any, ...]:
         sim.seq,
         sim.now,
         sim.digest,
-        [sim.state(view) for view in VIEWS],
+        [read_view(sim.engine, view) for view in VIEWS],
         rows,
         trades,
         len(trading.executions),
@@ -109,7 +110,7 @@ def test_snapshots_share_what_never_changes() -> None:
     sizes = []
     for _ in range(3):
         sim.snapshot("here")
-        sizes.append(len(sim.snapshots.named["here"].state))
+        sizes.append(len(sim.engine.snapshots.named["here"].state))
         for _ in range(20):
             trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 60, 3))
             world.retail(key(sim)).post(

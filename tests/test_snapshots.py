@@ -29,7 +29,7 @@ def grow(journal: Journal, count: int, what: bytes = b"{}") -> None:
 
 
 def kept(shelf: Snapshots) -> list[Snapshot]:
-    return shelf._shelf
+    return shelf._kept
 
 
 def test_the_shelf_holds_few_moments_and_one_near_every_input() -> None:

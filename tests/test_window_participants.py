@@ -7,6 +7,7 @@ from __future__ import annotations
 import pytest
 
 from sim import Simulation, load_scenario
+from sim.actors.participants.participants import participants_of
 from sim.analysis.headless_run import run_scenario
 from sim.core.model.enums import Side
 from sim.kernel.instants import MINUTE, NS_PER_S, parse_instant
@@ -44,7 +45,7 @@ def quoted(world: Connection, symbol: str) -> tuple[int, int]:
 
 
 def seats(world: Connection) -> list[str]:
-    return [seat.symbol for seat, _ in world.simulation.participants.rows()]
+    return [seat.symbol for seat, _ in participants_of(world.simulation.engine).rows()]
 
 
 def test_windows_are_quoted_from_their_listing_to_their_end(world: Connection) -> None:

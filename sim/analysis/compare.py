@@ -192,5 +192,5 @@ def state_differences(one: Simulation, other: Simulation) -> Iterator[str]:
 
 
 def _rows(simulation: Simulation, view: str, key: str) -> dict[str, dict[str, Any]]:
-    found: Any = views.view(simulation, view)
+    found: Any = views.view(simulation.engine, view)
     return {str(row[key]): row for row in found[view]}

@@ -274,7 +274,7 @@ def _repeat_mark(simulation: Simulation, line: Line) -> None:
         case "restore":
             simulation.restore(line.argument)
         case "fork":
-            close_streams(simulation, "the fork begins without them")
+            close_streams(simulation.engine, "the fork begins without them")
 
 
 # ---- text

@@ -1,38 +1,62 @@
-"""Saved moments of one run, so that a rewind replays little: one at the start, then at growing
-distances, at most `KEPT` of them and `BYTES_MAX` together.
+"""Snapshots: the state of a run right after an input, kept so that going back replays little.
 
-When the shelf is full every second snapshot is dropped and the distance doubles, so memory stays
-bounded and any input is at most one distance of replay away from a snapshot before it. A large
-state is saved seldom: taking it costs as much as handling many inputs.
+Theory.
+
+* A *moment* is the point right after an input. On one branch it is named by `seq`, the number of
+  inputs so far. Between inputs nothing happens, so there are no other points to go to.
+* The state at a moment is a function of scenario, seed and the inputs 1 … seq. Two ways lead to it:
+  handle these inputs again, or load a snapshot of it. A rewind combines them: it loads the latest
+  snapshot at or before the moment and handles the inputs in between, read from the journal.
+* A *snapshot* is a pair of state and checkpoint. The state comes in three parts, by how it changes:
+  what may still change is encoded to bytes, so nothing that happens later reaches it; rows that
+  never change again (executions, done orders, moved cash) are shared, in lists of the snapshot's
+  own; reference data is replaced as a whole and never changed in place, so it is shared too. Streams
+  are connections and no state; the request log is cut to length, or copied where another branch may
+  come back to it.
+* The *checkpoint* is a copy of the running SHA-256 of the journal with the places of its lines. The
+  digest at a moment covers the scenario, the seed and the lines up to there, and nothing else. After
+  a rewind the chain goes on from the copy over lines that are equal byte for byte, because equal
+  state and equal inputs give equal outcomes. Hence the digest after a rewind to a moment equals the
+  digest that the moment had; if it did not, something that changes would be missing from `save`.
+* A *branch* is one sequence of inputs. A rewind cuts the present branch at a moment and begins
+  another there; the lines that were cut off stay in the journal's file and are on no branch that
+  can be gone to, except by a named snapshot.
+
+Memory. The collection holds the start and at most `KEPT` snapshots, of at most `BYTES_MAX` encoded
+bytes together. When it is full every second one is dropped and the distance between new ones
+doubles, so any moment is at most one distance of replay away from a snapshot before it. A large
+state is saved seldom, because saving it costs as much as handling many inputs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cache
+from typing import NamedTuple
 
+from msgspec import Raw, msgpack
+
+from sim.api.pipeline.request_log import RequestLog
+from sim.core.exchange import Exchange, State
+from sim.core.history import History, joined, parted
+from sim.engine.extension import Extension
 from sim.kernel.instants import Instant
 from sim.kernel.journal import Checkpoint, Journal
-
-if TYPE_CHECKING:
-    from sim.api.pipeline.request_log import RequestLog
-    from sim.core.history import History
-    from sim.reference.reference import Reference
+from sim.reference.reference import Reference
 
 KEPT = 32
 BYTES_MAX = 64 << 20
 FIRST_DISTANCE = 1_000
 # Saving costs about 10 ns a byte, an input 50 µs and more: so far apart, snapshots take at most a
 # tenth of the time.
-_BYTES_AN_INPUT = 512
+_BYTES_PER_INPUT = 512
 
 
 class Snapshot(NamedTuple):
-    """State right after an input. `checkpoint` lets the journal continue from here.
+    """State right after an input; the head of this file says what is shared and what is copied.
 
-    `state` is what may still change, encoded; `history` what never does, shared; `reference` what
-    the gateway shows, which is never changed in place. `log` are the calls so far, None where those
-    of whoever goes there from the same branch will do.
+    `log` are the calls so far; None where those of the present branch serve, cut to length.
     """
 
     at: Instant
@@ -43,46 +67,69 @@ class Snapshot(NamedTuple):
     log: RequestLog | None = None
 
 
+def encode_state(exchange: Exchange, extensions: Mapping[str, Extension]) -> tuple[bytes, History]:
+    """The state of an exchange and of its extensions, by name; apart from it, what is shared."""
+    state = exchange.save()
+    state.trading, history = parted(state.trading)
+    states = {name: extension.save() for name, extension in extensions.items()}
+    return msgpack.encode((state, states)), history
+
+
+def load_state(exchange: Exchange, extensions: Mapping[str, Extension], snapshot: Snapshot) -> None:
+    """Make an exchange and its extensions what they were."""
+    state, states = _state_decoder().decode(snapshot.state)
+    state.trading = joined(state.trading, snapshot.history)
+    exchange.reference = snapshot.reference
+    exchange.load(state)
+    for name, extension in extensions.items():
+        extension.load(msgpack.decode(states[name], type=extension.state_type))
+    for extension in extensions.values():
+        extension.follow()
+
+
+@cache
+def _state_decoder() -> msgpack.Decoder[tuple[State, dict[str, Raw]]]:
+    # Made when it is first needed: it looks at every type of the state.
+    return msgpack.Decoder(tuple[State, dict[str, Raw]])
+
+
 class Snapshots:
-    """The shelf of automatic moments, oldest first, and the named ones."""
+    """The automatic snapshots of a run, oldest first, and the named ones."""
 
     def __init__(self, start: Snapshot) -> None:
         self.start = start
-        self._shelf = [start]
+        self._kept = [start]
         self.named: dict[str, Snapshot] = {}
         self._distance = FIRST_DISTANCE
         self._next = FIRST_DISTANCE
 
     def fork(self) -> Snapshots:
-        """The same moments, for somebody who goes another way from here."""
-        made = copy(self)
-        made._shelf, made.named = list(self._shelf), dict(self.named)
-        return made
+        """The same snapshots, for a run that goes its own way from here."""
+        forked = copy(self)
+        forked._kept, forked.named = list(self._kept), dict(self.named)
+        return forked
 
     def due(self, seq: int) -> bool:
-        """Whether a moment should be kept now."""
+        """Whether a snapshot should be kept now."""
         return seq >= self._next
 
-    def keep(self, moment: Snapshot) -> None:
-        """Put a moment on the shelf."""
-        self._shelf.append(moment)
-        while len(self._shelf) > KEPT or (
-            len(self._shelf) > 2 and sum(len(kept.state) for kept in self._shelf) > BYTES_MAX
+    def keep(self, snapshot: Snapshot) -> None:
+        """Add a snapshot, and drop every second one when there is no room."""
+        self._kept.append(snapshot)
+        while len(self._kept) > KEPT or (
+            len(self._kept) > 2 and sum(len(kept.state) for kept in self._kept) > BYTES_MAX
         ):
-            self._shelf[1:] = self._shelf[2::2]
+            self._kept[1:] = self._kept[2::2]
             self._distance *= 2
-        self._next = moment.checkpoint.seq + max(
-            self._distance, len(moment.state) // _BYTES_AN_INPUT
-        )
+        distance = max(self._distance, len(snapshot.state) // _BYTES_PER_INPUT)
+        self._next = snapshot.checkpoint.seq + distance
 
     def nearest(self, seq: int, journal: Journal) -> Snapshot:
-        """The latest moment at or before an input of the journal's present branch; later ones of
-        other branches are dropped.
+        """The latest snapshot at or before an input of the journal's present branch.
+
+        Snapshots of other branches are dropped.
         """
-        self._shelf = [moment for moment in self._shelf if journal.on_branch(moment.checkpoint)]
-        found = self._shelf[0]
-        for moment in self._shelf:
-            if found.checkpoint.seq < moment.checkpoint.seq <= seq:
-                found = moment
+        self._kept = [kept for kept in self._kept if journal.on_branch(kept.checkpoint)]
         self._next = seq + self._distance
-        return found
+        before = (kept for kept in self._kept if kept.checkpoint.seq <= seq)
+        return max(before, key=lambda kept: kept.checkpoint.seq)

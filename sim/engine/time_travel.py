@@ -1,182 +1,155 @@
-"""Time travel: named snapshots, reset, rewind, and forks. What a journey does to streams, journal
-and branch names is decided here.
+"""Time travel: go to a snapshot, back to the start, back to any input, or on in two runs at once.
 
-A journey restores state and digest exactly. Streams are connections to somebody and no state:
-whoever travels ends them with UNAVAILABLE, and a fork begins with none. Nothing here reads a clock
-or a file but the journal.
+| | State comes from | Branch | Digest afterwards |
+|---|---|---|---|
+| restore | a named snapshot of any branch | stays named as it was | that of the snapshot |
+| reset | the start, with the same seed | main | that of a fresh start |
+| rewind | the nearest snapshot, and the inputs after it handled again | a new one | that of the input |
+| fork | a snapshot taken for it | the same, in another run | the same |
+
+`snapshots.py` has the theory. This file adds what a snapshot does not hold. Streams are connections
+to somebody, so whoever travels ends them with UNAVAILABLE, a fork begins with none, and their
+timers are cancelled. The journal keeps every line ever written; a mark (`snapshot`, `restore`,
+`reset`, `rewind`, `fork`) tells a replay to travel at the same place. Nothing here reads a clock or
+a file but the journal, and nothing knows which extensions there are.
 """
 
 from __future__ import annotations
 
 from copy import copy
-from functools import cache
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
-from msgspec import msgpack
-
-from sim.actors.participants.participants import ParticipantsState
-from sim.actors.script.runner import ScriptState
 from sim.api.pipeline.inputs import Advanced, Effect, Input, recorded_input
 from sim.api.pipeline.settings import Settings
-from sim.core.exchange import State
-from sim.core.history import joined, parted
 from sim.core.model.refusals import Code, Conflict, NotFound
-from sim.engine.snapshots import Snapshot, Snapshots
+from sim.engine.engine import Engine
+from sim.engine.snapshots import Snapshot, Snapshots, load_state
 from sim.kernel.instants import Instant, format_instant
 from sim.kernel.journal import read_line
 
-if TYPE_CHECKING:
-    from sim.simulation import Simulation
 
-
-@cache
-def state_decoder() -> msgpack.Decoder[tuple[State, ScriptState, ParticipantsState]]:
-    """Decoder of a moment's state. Made when somebody first travels: it looks at every type of the
-    state.
-    """
-    return msgpack.Decoder(tuple[State, ScriptState, ParticipantsState])
-
-
-def moment_of(sim: Simulation, *, log: bool = False) -> Snapshot:
-    """The simulation as it is now; with its request log where it may be gone to from another
-    branch.
-    """
-    state = sim.exchange.save()
-    state.trading, history = parted(state.trading)
-    encoded = msgpack.encode((state, sim.script.save(), sim.participants.save()))
-    return Snapshot(
-        sim.now,
-        sim.journal.checkpoint(),
-        encoded,
-        history,
-        sim.world.reference,
-        sim.log.fork() if log else None,
-    )
-
-
-def return_to(sim: Simulation, moment: Snapshot) -> None:
-    """Become what was saved; the journal is the caller's."""
-    state, script_state, participants_state = state_decoder().decode(moment.state)
-    state.trading = joined(state.trading, moment.history)
-    sim.world.reference = sim.exchange.reference = moment.reference
-    sim.exchange.load(state)
-    sim.script.load(script_state)
-    sim.script.attend()
-    sim.participants.load(participants_state)
-    if moment.log is None:
-        sim.log.truncate(moment.checkpoint.seq)
+def load(engine: Engine, snapshot: Snapshot) -> None:
+    """Become what was saved; the journal is the caller's affair."""
+    engine.world.reference = snapshot.reference
+    load_state(engine.exchange, engine.extensions, snapshot)
+    if snapshot.log is None:
+        engine.log.truncate(snapshot.checkpoint.seq)
     else:
-        sim.log.become(moment.log)
-    sim.hub.cancel_timers()
+        engine.log.become(snapshot.log)
+    engine.hub.cancel_timers()
 
 
-def snapshot(sim: Simulation, name: str) -> None:
+def take_named(engine: Engine, name: str) -> None:
     """Remember this moment under a name."""
-    sim.snapshots.named[name] = moment_of(sim, log=True)
-    sim.journal.mark("snapshot", name)
+    engine.snapshots.named[name] = engine.snapshot(log=True)
+    engine.journal.mark("snapshot", name)
 
 
-def restore(sim: Simulation, name: str) -> list[Effect]:
-    """Go to a named moment, back or forward."""
-    found = sim.snapshots.named.get(name)
-    if found is None:
+def restore(engine: Engine, name: str) -> list[Effect]:
+    """Go to a named snapshot, back or forward."""
+    snapshot = engine.snapshots.named.get(name)
+    if snapshot is None:
         raise NotFound(
             f"no snapshot is called {name!r}", remedy="POST /_sim/v1/snapshots/{name} takes one"
         )
-    effects = close_streams(sim, "a snapshot was restored")
-    return_to(sim, found)
-    sim.journal.resume(found.checkpoint)
-    sim.journal.mark("restore", name)
+    effects = close_streams(engine, "a snapshot was restored")
+    load(engine, snapshot)
+    engine.journal.resume(snapshot.checkpoint)
+    engine.journal.mark("restore", name)
     return effects
 
 
-def reset(sim: Simulation, seed: int | None) -> list[Effect]:
-    """Back to the scenario's start, with the same seed unless one is given."""
-    effects = close_streams(sim, "the simulation was reset")
-    again = seed is None or seed == sim.seed
-    sim.seed = sim.seed if seed is None else seed
-    sim.journal.mark("reset", str(sim.seed))
-    sim.journal.restart(sim.seed)
-    if again:
-        return_to(sim, sim.snapshots.start)
-        sim.branch, sim.branches = "main", 0
-        sim.snapshots = Snapshots(sim.snapshots.start)
-    else:
-        sim.begin()
+def leave(engine: Engine, seed: int) -> list[Effect]:
+    """End the run for one that begins again, with a seed, in the same journal."""
+    effects = close_streams(engine, "the simulation was reset")
+    engine.journal.mark("reset", str(seed))
+    engine.journal.restart(seed)
     return effects
 
 
-def rewind(sim: Simulation, to: Instant | None, seq: int | None) -> list[Effect]:
-    """Back to right after an input, or to an instant with every input at it, on a new branch."""
-    target = _target(sim, to, seq)
-    effects = close_streams(sim, "the simulation was rewound")
-    moment = sim.snapshots.nearest(target, sim.journal)
-    inputs = [
-        recorded_input(read_line(line)) for line in sim.journal.lines(moment.checkpoint.seq, target)
-    ]
-    places = sim.journal.past()
-    return_to(sim, moment)
-    sim.journal.resume(moment.checkpoint)
-    _rerun(sim, inputs)
-    sim.journal.resume(sim.journal.checkpoint()._replace(places=places))
-    sim.branches += 1
-    sim.branch = f"branch-{sim.branches}"
-    sim.journal.mark("rewind", str(target))
-    effects += close_streams(sim, "the simulation was rewound")
-    if to is not None and sim.now < to:
-        sim.handle(Advanced(to))
+def return_to_start(engine: Engine) -> None:
+    """Become what the scenario was at its start, with the same seed."""
+    start = engine.snapshots.start
+    load(engine, start)
+    engine.branch, engine.branches = "main", 0
+    engine.snapshots = Snapshots(start)
+
+
+def rewind(engine: Engine, to: Instant | None, seq: int | None) -> list[Effect]:
+    """Go back to right after an input, or to an instant with every input at it, on a new branch."""
+    journal = engine.journal
+    target = _target(engine, to, seq)
+    effects = close_streams(engine, "the simulation was rewound")
+    snapshot = engine.snapshots.nearest(target, journal)
+    lines = journal.lines(snapshot.checkpoint.seq, target)
+    inputs = [recorded_input(read_line(line)) for line in lines]
+    places = journal.places
+    load(engine, snapshot)
+    journal.resume(snapshot.checkpoint)
+    _handle_again(engine, inputs)
+    # The lines are in the file already: the branch goes on from where they stand.
+    journal.resume(journal.checkpoint()._replace(places=places))
+    engine.branches += 1
+    engine.branch = f"branch-{engine.branches}"
+    journal.mark("rewind", str(target))
+    effects += close_streams(engine, "the simulation was rewound")
+    if to is not None and engine.now < to:
+        engine.handle(Advanced(to))
     return effects
 
 
-def fork(sim: Simulation, journal: BinaryIO | None, settings: Settings | None) -> Simulation:
-    """An independent simulation in the same state; see `Simulation.fork`."""
-    made = copy(sim)
-    made.settings = settings or sim.settings
-    if made.settings.recorded() != sim.settings.recorded():
+def fork(engine: Engine, journal: BinaryIO | None, settings: Settings | None) -> Engine:
+    """An independent engine in the same state; see `Simulation.fork`."""
+    run = engine.run
+    settings = settings or run.settings
+    if settings.recorded() != run.settings.recorded():
         raise ValueError("a fork keeps the settings that stand in the journal's header")
-    made.signing_secrets = dict(sim.signing_secrets)
-    made.journal = sim.journal.fork(journal)
-    made.world = copy(sim.world)
-    made.assemble()
-    made.exchange.begin_as(sim.exchange)
-    made.participants = sim.participants.fork(made)
-    made.own_timers()
-    made.snapshots = sim.snapshots.fork()
-    return_to(made, moment_of(sim, log=True))
-    made.journal.mark("fork", sim.branch)
-    return made
+    forked = Engine(
+        run._replace(settings=settings, signing_secrets=dict(run.signing_secrets)),
+        copy(engine.world),
+        engine.journal.fork(journal),
+        engine.behaviour,
+        epoch=engine.epoch,
+    )
+    forked.exchange.begin_as(engine.exchange)
+    for name, extension in forked.extensions.items():
+        extension.begin_as(engine.extensions[name])
+    forked.close_timers()
+    forked.branch, forked.branches = engine.branch, engine.branches
+    forked.snapshots = engine.snapshots.fork()
+    load(forked, engine.snapshot(log=True))
+    forked.journal.mark("fork", engine.branch)
+    return forked
 
 
-def close_streams(sim: Simulation, why: str) -> list[Effect]:
-    """End every stream, and every download with its next part; nothing that was set for a stream is
-    left.
-    """
-    sim.journeys += 1
-    sim.pipeline.replies.journeys = sim.journeys
-    sim.exchange.order_sessions.close_all()
-    effects = sim.hub.close_all(Code.UNAVAILABLE, why)
-    sim.hub.cancel_timers()
+def close_streams(engine: Engine, why: str) -> list[Effect]:
+    """End every stream, and every download with its next part; cancel the timers of streams."""
+    engine.pipeline.replies.epoch += 1
+    engine.exchange.order_sessions.close_all()
+    effects = engine.hub.close_all(Code.UNAVAILABLE, why)
+    engine.hub.cancel_timers()
     return effects
 
 
-def _rerun(sim: Simulation, inputs: list[Input]) -> None:
-    sim.journal.shadow = True
+def _handle_again(engine: Engine, inputs: list[Input]) -> None:
+    engine.journal.shadow = True
     try:
         for given in inputs:
-            sim.handle(given)
+            engine.handle(given)
     finally:
-        sim.journal.shadow = False
+        engine.journal.shadow = False
 
 
-def _target(sim: Simulation, to: Instant | None, seq: int | None) -> int:
+def _target(engine: Engine, to: Instant | None, seq: int | None) -> int:
+    last, start = engine.journal.seq, engine.run.start
     if seq is not None:
-        if not 0 <= seq <= sim.seq:
-            raise Conflict(f"this branch has inputs 0..{sim.seq}")
+        if not 0 <= seq <= last:
+            raise Conflict(f"this branch has inputs 0..{last}")
         return seq
     if to is None:
         raise Conflict('say where to: {"to": instant} or {"seq": n}')
-    if not sim.start <= to <= sim.now:
+    if not start <= to <= engine.now:
         raise Conflict(
-            f"this branch runs from {format_instant(sim.start)} to {format_instant(sim.now)}"
+            f"this branch runs from {format_instant(start)} to {format_instant(engine.now)}"
         )
-    return sim.journal.seq_at(to)
+    return engine.journal.seq_at(to)

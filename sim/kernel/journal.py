@@ -165,7 +165,8 @@ class Journal:
         """What `resume` needs to continue from here."""
         return Checkpoint(self.seq, self._chain.copy(), self._places)
 
-    def past(self) -> array[int]:
+    @property
+    def places(self) -> array[int]:
         """Where the lines of the present branch are, for the checkpoint a rewind arrives at."""
         return self._places
 

@@ -107,7 +107,7 @@ class Connection:
         self.resolved: dict[str, Reply] = {}
         self.receive: Callable[[Post], int] = lambda post: 200
         self._tokens: dict[str, tuple[str, int]] = {}
-        self._journeys = simulation.journeys
+        self._epoch = simulation.epoch
         self._assertions = 0
 
     # ---- surfaces
@@ -222,8 +222,8 @@ class Connection:
         """Headers of an exchange call; a token is fetched when there is none that lives another 30
         seconds, and after every journey in time.
         """
-        if self._journeys != self.simulation.journeys:
-            self._journeys = self.simulation.journeys
+        if self._epoch != self.simulation.epoch:
+            self._epoch = self.simulation.epoch
             self.forget_tokens()
         token, expires = self._tokens.get(firm.client_id, ("", 0))
         if expires - 30 * NS_PER_S <= self.simulation.now:

@@ -308,7 +308,10 @@ class ServedExchange:
         """Why a call was refused (by its x-request-id), or why an order, stream ("stream/7"),
         account or instrument is as it is.
         """
-        return self.running.call(lambda: self.running.simulation.explain(subject))
+        from sim.analysis.explain import explain
+
+        running = self.running
+        return running.call(lambda: explain(running.simulation, subject))
 
     def conformance(self, *, caller: str = "", rules: tuple[str, ...] = ()) -> Report:
         """Check what clients did so far against the documented rules for clients.

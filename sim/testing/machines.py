@@ -39,6 +39,7 @@ from hypothesis.control import current_build_context
 from hypothesis.errors import HypothesisException
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from sim.actors.operator.views import view
 from sim.analysis.search.journal_to_scenario import scenario_document
 from sim.analysis.search.yaml_writer import as_yaml
 from sim.core.invariants import broken
@@ -127,7 +128,7 @@ class ExchangeMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self._connect()
-        self.truth = Truth(lambda name: self.simulation.state(name)[name])  # type: ignore[index]
+        self.truth = Truth(lambda name: view(self.simulation.engine, name)[name])
         self.begin()
 
     def _connect(self) -> None:
@@ -265,7 +266,7 @@ class FaultyExchangeMachine(ExchangeMachine):
     @rule()
     def trouble_ends(self) -> None:
         """Every fault is gone."""
-        for row in self.simulation.state("faults")["faults"]:  # type: ignore[index]
+        for row in view(self.simulation.engine, "faults")["faults"]:
             if not row["over"]:
                 self.tester("fault.remove", row["id"], {})
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sim import Simulation, load_scenario
+from sim.actors.operator.views import view as read_view
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, Response, RpcError, Stream, connect
 from tests.journeys import order, quiet, rpc_trader, trader
@@ -129,8 +130,8 @@ def test_a_rewind_leads_to_where_sessions_had_ended_their_orders(world: Connecti
         if step % 3:
             stream.close()
         world.advance("1s")
-        seen.append((sim.seq, sim.digest, sim.state("orders")))
+        seen.append((sim.seq, sim.digest, read_view(sim.engine, "orders")))
     assert sim.seq > 1200
     for seq, digest, orders in seen[::-7]:
         sim.rewind(seq=seq)
-        assert (sim.digest, sim.state("orders")) == (digest, orders)
+        assert (sim.digest, read_view(sim.engine, "orders")) == (digest, orders)

@@ -143,7 +143,7 @@ class Lists(RuleBasedStateMachine):
 
     @rule()
     def go_back(self) -> None:
-        if "here" in self.simulation.snapshots.named:
+        if "here" in self.simulation.engine.snapshots.named:
             self.simulation.restore("here")
 
     @rule()

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
+from sim.actors.operator.views import view as read_view
 from sim.analysis.headless_run import run_scenario
 from sim.core.model.refusals import InvalidRequest
 from sim.core.service.fault_spec import fault_from
@@ -57,7 +58,10 @@ def retail(world: Connection) -> Any:
 
 
 def state(world: Connection) -> Any:
-    return [world.simulation.state(view) for view in ("orders", "accounts", "books", "instruments")]
+    return [
+        read_view(world.simulation.engine, view)
+        for view in ("orders", "accounts", "books", "instruments")
+    ]
 
 
 @FEW
@@ -67,7 +71,7 @@ def test_an_instrument_that_is_drawn_is_listed_with_the_terms_that_are_said(data
     world = fresh(entry)
     (row,) = [
         row
-        for row in world.simulation.state("instruments")["instruments"]
+        for row in read_view(world.simulation.engine, "instruments")["instruments"]
         if row["symbol"] == "drawn"
     ]  # type: ignore[index]
     assert Terms.of(row) == terms_of(entry)

@@ -4,7 +4,6 @@ verifications.
 
 from __future__ import annotations
 
-from sim.actors.instance import Instance
 from sim.actors.operator.answers import Answer, case_answer, funding_answer
 from sim.core.exchange import Exchange
 from sim.core.funding.funding import sources_of
@@ -19,6 +18,7 @@ from sim.core.model.funding_records import (
 )
 from sim.core.model.quantities import CASH_SCALE, CENT, Cash, cash_text
 from sim.core.model.refusals import Conflict, InvalidRequest, NotFound
+from sim.engine.engine import Engine
 from sim.scenario.steps import FundingStep, FundStep, KycStep
 from sim.world.orders import in_units
 
@@ -36,7 +36,7 @@ _BOOKED_AS = {
 }
 
 
-def find_account(instance: Instance, name: str) -> str:
+def find_account(instance: Engine, name: str) -> str:
     """The account of this resource name, or of this user or scripted participant."""
     exchange = instance.exchange
     user = instance.world.parties.user(name) or exchange.firms.user(name)
@@ -50,7 +50,7 @@ def find_account(instance: Instance, name: str) -> str:
     return account
 
 
-def fund(instance: Instance, entry: FundStep) -> Answer:
+def fund(instance: Engine, entry: FundStep) -> Answer:
     """Pay dollars into an account, or out of it with a minus sign (§8).
 
     Through a funding source this begins a transaction that takes time; else the money moves at
@@ -91,7 +91,7 @@ def _with_balance(exchange: Exchange, transaction: FundingTransaction) -> Answer
     return {**funding_answer(transaction), "balance": cash_text(balance)}
 
 
-def decide_funding(instance: Instance, entry: FundingStep) -> Answer:
+def decide_funding(instance: Engine, entry: FundingStep) -> Answer:
     """Complete, cancel or refund a transaction through a source."""
     funding = instance.exchange.funding
     if entry.state is FundingState.REFUNDED:
@@ -124,7 +124,7 @@ def _cents(text: str) -> Cash:
     return amount
 
 
-def decide_verification(instance: Instance, entry: KycStep) -> Answer:
+def decide_verification(instance: Engine, entry: KycStep) -> Answer:
     """Decide a verification, or upload its document, by hand."""
     kyc = instance.exchange.kyc
     if entry.document:

@@ -19,15 +19,15 @@ from typing import Any, NamedTuple, TypeAlias, Union, get_args, get_origin, get_
 
 from msgspec import Struct
 
-from sim.actors.instance import Instance
 from sim.actors.operator.answers import Answer
 from sim.api.pipeline.inputs import Effect
 from sim.core.model.refusals import InvalidRequest
+from sim.engine.engine import Engine
 from sim.scenario.steps import Step
 from sim.scenario.struct_types import record
 from sim.scenario.yaml_tree import Problem, ScenarioError, tree_of
 
-Perform: TypeAlias = Callable[[Instance, Any], Answer | list[Effect]]
+Perform: TypeAlias = Callable[[Engine, Any], Answer | list[Effect]]
 
 _VARIABLE = re.compile(r"\{(\w+)\*?\}")
 

@@ -7,12 +7,12 @@ Actions draw no randomness of their own, and are neither faulted nor limited.
 
 from __future__ import annotations
 
-from sim.actors.instance import Instance
 from sim.actors.operator import accounts, activity, chaos, markets
 from sim.actors.operator.action import Action, Route, check_actions
 from sim.actors.operator.answers import Answer
 from sim.api.pipeline.inputs import Outcome
 from sim.core.model.refusals import NotFound
+from sim.engine.engine import Engine
 from sim.scenario.control_entries import (
     FaultReference,
     PresetEntry,
@@ -334,7 +334,7 @@ _TABLE = (
 ACTIONS = check_actions(_TABLE)
 
 
-def perform(instance: Instance, action: Action, entry: object, outcome: Outcome) -> Answer:
+def perform(instance: Engine, action: Action, entry: object, outcome: Outcome) -> Answer:
     """Perform an action as part of an input; refusals say what is wrong."""
     answer = action.perform(instance, entry)
     if isinstance(answer, dict):
@@ -344,7 +344,7 @@ def perform(instance: Instance, action: Action, entry: object, outcome: Outcome)
 
 
 def act(
-    instance: Instance, name: str, subject: str, body: dict[str, object], outcome: Outcome
+    instance: Engine, name: str, subject: str, body: dict[str, object], outcome: Outcome
 ) -> Answer:
     """Perform the action of a name on a subject, with the body of a control call."""
     action = ACTIONS.get(name)

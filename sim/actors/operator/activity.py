@@ -6,18 +6,19 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from sim.actors.instance import Instance
 from sim.actors.operator.answers import Answer
+from sim.actors.participants.participants import participants_of
 from sim.actors.participants.recurring_fair_price import UNIT
 from sim.core.model.games import Goal
 from sim.core.model.refusals import InvalidRequest, NotFound
+from sim.engine.engine import Engine
 from sim.scenario.steps import EventStep, FairPriceStep, ParticipantStep, PriceStep
 from sim.world.orders import in_units
 
 _SCALARS = ("home_score", "away_score", "period", "elapsed", "live", "ended", "advances", "result")
 
 
-def tick(instance: Instance, entry: PriceStep) -> Answer:
+def tick(instance: Engine, entry: PriceStep) -> Answer:
     """Publish an index tick of an asset now; an unknown asset is created."""
     exchange = instance.exchange
     if entry.at is not None and entry.at < exchange.now:
@@ -28,7 +29,7 @@ def tick(instance: Instance, entry: PriceStep) -> Answer:
     return {}
 
 
-def set_fair_price(instance: Instance, entry: FairPriceStep) -> Answer:
+def set_fair_price(instance: Engine, entry: FairPriceStep) -> Answer:
     """Change what scripted participants think an instrument is worth, from now on."""
     price = in_units(entry.price, UNIT, "price")
     if not 0 < price < UNIT:
@@ -36,17 +37,17 @@ def set_fair_price(instance: Instance, entry: FairPriceStep) -> Answer:
             f"a fair price lies between 0 and 1 dollar, not {entry.price}", rule="control"
         )
     instance.exchange.instruments.require(entry.symbol)
-    instance.participants.news(entry.symbol, price)
+    participants_of(instance).news(entry.symbol, price)
     return {}
 
 
-def switch_participant(instance: Instance, entry: ParticipantStep) -> Answer:
+def switch_participant(instance: Engine, entry: ParticipantStep) -> Answer:
     """Stop a scripted participant, or let it go on."""
-    instance.participants.switch(entry.name, entry.active)
+    participants_of(instance).switch(entry.name, entry.active)
     return {"name": entry.name, "active": entry.active}
 
 
-def update_event(instance: Instance, entry: EventStep) -> Answer:
+def update_event(instance: Engine, entry: EventStep) -> Answer:
     """Report how a game stands; when it has ended, its markets close and those it decides settle."""
     exchange = instance.exchange
     event = instance.world.reference.event_called(entry.slug)

@@ -10,7 +10,7 @@ from sim.core.exchange import Exchange
 from sim.core.identity.kyc import KycCase
 from sim.core.model.enums import OrderState, OrderType, Side, TimeInForce
 from sim.core.model.funding_records import FundingTransaction
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.orders import Order
 from sim.core.model.quantities import cash_text, decimal_text
 from sim.kernel.instants import format_instant

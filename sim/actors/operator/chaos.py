@@ -4,12 +4,12 @@ streams.
 
 from __future__ import annotations
 
-from sim.actors.instance import Instance
 from sim.actors.operator.answers import Answer
 from sim.api.pipeline.inputs import Effect
 from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.core.service.presets import PRESETS
 from sim.core.service.presets import apply as apply_preset
+from sim.engine.engine import Engine
 from sim.kernel.instants import format_instant
 from sim.scenario.control_entries import (
     FaultReference,
@@ -25,7 +25,7 @@ from sim.scenario.world_entries import MaintenanceEntry
 from sim.world import maintenance_windows
 
 
-def add_fault(instance: Instance, entry: FaultEntry) -> Answer:
+def add_fault(instance: Engine, entry: FaultEntry) -> Answer:
     """Put a fault in force."""
     problem = unknown_operation(entry.match.operation) or never_strikes(entry.match)
     if problem:
@@ -37,7 +37,7 @@ def add_fault(instance: Instance, entry: FaultEntry) -> Answer:
         raise InvalidRequest(str(error), rule="control") from error
 
 
-def remove_fault(instance: Instance, entry: FaultReference) -> Answer:
+def remove_fault(instance: Engine, entry: FaultReference) -> Answer:
     """End a fault."""
     if not instance.exchange.faults.remove(entry.id):
         raise NotFound(
@@ -48,7 +48,7 @@ def remove_fault(instance: Instance, entry: FaultReference) -> Answer:
     return {}
 
 
-def add_maintenance(instance: Instance, entry: MaintenanceEntry) -> Answer:
+def add_maintenance(instance: Engine, entry: MaintenanceEntry) -> Answer:
     """Add a one-off maintenance window; without a beginning it begins at once."""
     window = maintenance_windows.add_maintenance(instance.exchange, entry)
     return {
@@ -58,7 +58,7 @@ def add_maintenance(instance: Instance, entry: MaintenanceEntry) -> Answer:
     }
 
 
-def cancel_maintenance(instance: Instance, entry: WindowReference) -> Answer:
+def cancel_maintenance(instance: Engine, entry: WindowReference) -> Answer:
     """Call a one-off window off, or end it now."""
     if not instance.exchange.maintenance.cancel(entry.name):
         raise NotFound(
@@ -69,7 +69,7 @@ def cancel_maintenance(instance: Instance, entry: WindowReference) -> Answer:
     return {}
 
 
-def set_preset(instance: Instance, entry: PresetEntry) -> Answer:
+def set_preset(instance: Engine, entry: PresetEntry) -> Answer:
     """Set every quirk as a preset does, and replace another preset's faults by its own.
 
     Faults that were added by hand stay.
@@ -85,7 +85,7 @@ def set_preset(instance: Instance, entry: PresetEntry) -> Answer:
     return {"name": preset.name, "summary": preset.summary, "faults": len(preset.faults)}
 
 
-def set_quirk(instance: Instance, entry: SettingEntry) -> Answer:
+def set_quirk(instance: Engine, entry: SettingEntry) -> Answer:
     """Change the odds of a quirk."""
     quirks = instance.exchange.ctx.quirks
     try:
@@ -98,7 +98,7 @@ def set_quirk(instance: Instance, entry: SettingEntry) -> Answer:
     return {"name": entry.name, "value": value, "default": default}
 
 
-def set_assumption(instance: Instance, entry: SettingEntry) -> Answer:
+def set_assumption(instance: Engine, entry: SettingEntry) -> Answer:
     """Change an assumption."""
     exchange, name = instance.exchange, entry.name
     assumptions = exchange.ctx.assumptions
@@ -122,12 +122,12 @@ def _unknown_setting(error: KeyError, catalogue: str) -> NotFound:
     )
 
 
-def redeliver_webhooks(instance: Instance, entry: RedeliveryEntry) -> Answer:
+def redeliver_webhooks(instance: Engine, entry: RedeliveryEntry) -> Answer:
     """Send a firm's webhook events again."""
     firm = "firms/" + entry.firm.removeprefix("firms/")
     return {"redelivered": instance.exchange.webhooks.redeliver(firm)}
 
 
-def close_stream(instance: Instance, entry: StreamReference) -> list[Effect]:
+def close_stream(instance: Engine, entry: StreamReference) -> list[Effect]:
     """End a stream with UNAVAILABLE."""
     return instance.hub.close(entry.id, 14, "closed by the tester")

@@ -4,12 +4,12 @@ orders of any user.
 
 from __future__ import annotations
 
-from sim.actors.instance import Instance
 from sim.actors.operator.answers import Answer, instrument_answer
 from sim.core.model.commands import CancelOrder
 from sim.core.model.enums import InstrumentState
 from sim.core.model.quantities import decimal_text
 from sim.core.model.refusals import AlreadyExists, InvalidRequest, NotFound
+from sim.engine.engine import Engine
 from sim.scenario.control_entries import TradeEntry
 from sim.scenario.instrument_terms import ListingError, list_instrument
 from sim.scenario.steps import CancelStep, SettleStep, StateStep
@@ -17,7 +17,7 @@ from sim.scenario.world_entries import InstrumentEntry, OrderEntry
 from sim.world.orders import in_units, order_command
 
 
-def create_instrument(instance: Instance, entry: InstrumentEntry) -> Answer:
+def create_instrument(instance: Engine, entry: InstrumentEntry) -> Answer:
     """List an instrument; it appears on every surface at once."""
     exchange = instance.exchange
     if entry.symbol in exchange.instruments:
@@ -32,7 +32,7 @@ def create_instrument(instance: Instance, entry: InstrumentEntry) -> Answer:
     return instrument_answer(exchange, instrument)
 
 
-def change_state(instance: Instance, entry: StateStep) -> Answer:
+def change_state(instance: Engine, entry: StateStep) -> Answer:
     """Move an instrument to a state by hand, or let it follow its schedule again.
 
     IllegalTransition for an edge that does not exist.
@@ -44,7 +44,7 @@ def change_state(instance: Instance, entry: StateStep) -> Answer:
     return {"symbol": entry.symbol, "state": trading.state(entry.symbol).name, "was": was.name}
 
 
-def settle(instance: Instance, entry: SettleStep) -> Answer:
+def settle(instance: Engine, entry: SettleStep) -> Answer:
     """Set the settlement price and pay at once; an open instrument is closed first."""
     instrument = instance.exchange.instruments.require(entry.symbol)
     price = in_units(entry.price, instrument.price_scale, "price")
@@ -57,7 +57,7 @@ def settle(instance: Instance, entry: SettleStep) -> Answer:
     return {"symbol": entry.symbol, "price": text, "paid": paid}
 
 
-def bust_trade(instance: Instance, entry: TradeEntry) -> Answer:
+def bust_trade(instance: Engine, entry: TradeEntry) -> Answer:
     """Undo a trade (rule M42).
 
     NotFound for an unknown one; Conflict when it is undone already or its instrument has paid.
@@ -66,7 +66,7 @@ def bust_trade(instance: Instance, entry: TradeEntry) -> Answer:
     return {"id": trade.id, "symbol": trade.symbol, "state": "BUSTED"}
 
 
-def place_order(instance: Instance, entry: OrderEntry) -> Answer:
+def place_order(instance: Engine, entry: OrderEntry) -> Answer:
     """Place an order of a scripted participant or of any user."""
     command = order_command(instance.exchange, instance.world.parties, entry)
     order = instance.exchange.trading.order_service.place(command)
@@ -77,7 +77,7 @@ def place_order(instance: Instance, entry: OrderEntry) -> Answer:
     }
 
 
-def cancel_orders(instance: Instance, entry: CancelStep) -> Answer:
+def cancel_orders(instance: Engine, entry: CancelStep) -> Answer:
     """Cancel one order by its client order id, or all orders of a participant."""
     user = instance.world.parties.user(entry.as_)
     if user is None:

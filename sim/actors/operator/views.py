@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 from msgspec import json, to_builtins
 
-from sim.actors.instance import Instance
 from sim.actors.operator.answers import (
     Answer,
     case_answer,
@@ -17,20 +16,22 @@ from sim.actors.operator.answers import (
     instrument_answer,
     order_answer,
 )
+from sim.actors.participants.participants import participants_of
 from sim.actors.participants.recurring_fair_price import UNIT
 from sim.core.exchange import Exchange
 from sim.core.matching.book import Book
 from sim.core.model.enums import Side
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CASH_SCALE, cash_text, decimal_fixed, decimal_text
 from sim.core.model.refusals import NotFound
+from sim.engine.engine import Engine
 from sim.kernel.instants import format_instant
 
 Rows: TypeAlias = list[Answer]
 _ALL_LEVELS = 1_000
 
 
-def _books(instance: Instance) -> Rows:
+def _books(instance: Engine) -> Rows:
     trading = instance.exchange.trading
     rows = []
     for symbol in sorted(trading.lifecycle.symbols()):
@@ -56,19 +57,19 @@ def _levels(book: Book, side: Side, instrument: Instrument) -> Rows:
     ]
 
 
-def _instruments(instance: Instance) -> Rows:
+def _instruments(instance: Engine) -> Rows:
     instruments = sorted(instance.exchange.instruments, key=lambda terms: terms.symbol)
     return [instrument_answer(instance.exchange, terms) for terms in instruments]
 
 
-def _orders(instance: Instance) -> Rows:
+def _orders(instance: Engine) -> Rows:
     orders = instance.exchange.trading.orders.all()
     return [
         order_answer(order) for order in sorted(orders, key=lambda order: (order.created, order.id))
     ]
 
 
-def _accounts(instance: Instance) -> Rows:
+def _accounts(instance: Engine) -> Rows:
     trading = instance.exchange.trading
     return [
         {
@@ -95,40 +96,40 @@ def _positions(exchange: Exchange, account: str) -> Rows:
     ]
 
 
-def _funding(instance: Instance) -> Rows:
+def _funding(instance: Engine) -> Rows:
     """Transactions through funding sources; money that moved at once is in no state to show."""
     exchange = instance.exchange
     accounts = [account.name for account in exchange.trading.ledger]
     return [funding_answer(row) for row in exchange.funding.of(accounts) if row.source]
 
 
-def _sessions(instance: Instance) -> Rows:
+def _sessions(instance: Engine) -> Rows:
     return instance.hub.describe()
 
 
-def _limits(instance: Instance) -> Rows:
+def _limits(instance: Engine) -> Rows:
     return [usage._asdict() for usage in instance.exchange.rate_limits.usage()]
 
 
-def _breakers(instance: Instance) -> Rows:
+def _breakers(instance: Engine) -> Rows:
     return [
         {"firm": firm, **to_builtins(breaker)}
         for firm, breaker in sorted(instance.exchange.webhooks.breakers().items())
     ]
 
 
-def _verifications(instance: Instance) -> Rows:
+def _verifications(instance: Engine) -> Rows:
     return [case_answer(case) for case in instance.exchange.kyc.cases()]
 
 
-def _timers(instance: Instance) -> Rows:
+def _timers(instance: Engine) -> Rows:
     return [
         {"at": format_instant(timer.due), "timer": timer.kind, "subject": timer.subject}
         for timer in instance.exchange.ctx.timers.pending()
     ]
 
 
-def _faults(instance: Instance) -> Rows:
+def _faults(instance: Engine) -> Rows:
     faults = instance.exchange.faults
     return [
         {
@@ -143,7 +144,7 @@ def _faults(instance: Instance) -> Rows:
     ]
 
 
-def _maintenance(instance: Instance) -> Rows:
+def _maintenance(instance: Engine) -> Rows:
     return [
         {
             "name": window.name,
@@ -155,7 +156,7 @@ def _maintenance(instance: Instance) -> Rows:
     ]
 
 
-def _participants(instance: Instance) -> Rows:
+def _participants(instance: Engine) -> Rows:
     positions = instance.exchange.trading.positions
     rows: Rows = [
         {
@@ -173,7 +174,7 @@ def _participants(instance: Instance) -> Rows:
             "orders": len(trader.state.orders),
             "refused": trader.state.refused,
         }
-        for trader, fair in instance.participants.rows()
+        for trader, fair in participants_of(instance).rows()
     ]
     rows += [
         {
@@ -183,12 +184,12 @@ def _participants(instance: Instance) -> Rows:
             "refused": flow.state.refused,
             "next": None if flow.due is None else format_instant(flow.due),
         }
-        for flow in instance.participants.flows
+        for flow in participants_of(instance).flows
     ]
     return sorted(rows, key=lambda row: (row["name"], row.get("symbol", "")))
 
 
-VIEWS: dict[str, Callable[[Instance], Rows]] = {
+VIEWS: dict[str, Callable[[Engine], Rows]] = {
     "accounts": _accounts,
     "books": _books,
     "breakers": _breakers,
@@ -205,7 +206,7 @@ VIEWS: dict[str, Callable[[Instance], Rows]] = {
 }
 
 
-def view(instance: Instance, name: str) -> dict[str, Rows]:
+def view(instance: Engine, name: str) -> dict[str, Rows]:
     """A view by name, as {name: rows}. NotFound lists the names."""
     if name not in VIEWS:
         raise NotFound(
@@ -237,12 +238,12 @@ def deliveries(exchange: Exchange) -> Rows:
     return rows
 
 
-def metrics(instance: Instance) -> dict[str, float]:
+def metrics(instance: Engine) -> dict[str, float]:
     """Counters and gauges by Prometheus name."""
     exchange = instance.exchange
     trading, faults = exchange.trading, exchange.faults
     numbers: dict[str, float] = {
-        "sim_inputs_total": instance.seq,
+        "sim_inputs_total": instance.journal.seq,
         "sim_now_seconds": instance.now // 1_000_000_000,
         "sim_instruments": len(exchange.instruments),
         "sim_open_orders": len(trading.orders.open()),

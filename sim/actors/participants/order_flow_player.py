@@ -4,21 +4,17 @@ do, so what is refused is reported as rejected.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
 from sim.actors.operator.markets import place_order
 from sim.core.model.commands import CancelOrder, ReplaceOrder
 from sim.core.model.quantities import scaled
 from sim.core.model.refusals import Refusal
+from sim.engine.engine import Engine
 from sim.kernel.instants import Instant
 from sim.scenario.order_flow import CANCEL, NEW, Reader, Row, packed_of
 from sim.scenario.participant_entries import FlowEntry
 from sim.scenario.world_entries import OrderEntry
-
-if TYPE_CHECKING:
-    from sim.simulation import Simulation
 
 ROW_TIMER = "flow.row"
 _NO_LINE = 1 << 62  # behind the last
@@ -37,10 +33,10 @@ class FlowState(Struct):
 class FlowPlayer:
     """Sends the rows of one file when they are due."""
 
-    def __init__(self, sim: Simulation, entry: FlowEntry) -> None:
-        self._sim = sim
+    def __init__(self, engine: Engine, entry: FlowEntry) -> None:
+        self._engine = engine
         self.entry = entry
-        self._reader = Reader(packed_of(entry), sim.start, entry.as_)
+        self._reader = Reader(packed_of(entry), engine.run.start, entry.as_)
         self.load(FlowState())
 
     @property
@@ -61,7 +57,7 @@ class FlowPlayer:
 
     def begin(self) -> None:
         """Send what is due at the start or before it, and wait for the rest."""
-        while self._next is not None and self._next.due <= self._sim.now:
+        while self._next is not None and self._next.due <= self._engine.now:
             self._send(self._next)
         self._wait()
 
@@ -73,7 +69,7 @@ class FlowPlayer:
 
     def _wait(self) -> None:
         if self._next is not None:
-            self._sim.exchange.ctx.timers.schedule(self._next.due, ROW_TIMER, self.entry.name)
+            self._engine.exchange.ctx.timers.schedule(self._next.due, ROW_TIMER, self.entry.name)
 
     def _send(self, row: Row) -> None:
         self.state.sent += 1
@@ -95,16 +91,16 @@ class FlowPlayer:
                 tif=row.tif,
                 clord_id=row.order,
             )
-            place_order(self._sim, entry)
+            place_order(self._engine, entry)
             return
-        user = self._sim.world.parties.require_user(row.who)
-        trading = self._sim.exchange.trading
+        user = self._engine.world.parties.require_user(row.who)
+        trading = self._engine.exchange.trading
         if row.action == CANCEL:
             trading.order_service.cancel(
                 CancelOrder(accounts=(user.account,), participant=user.name, clord_id=row.order)
             )
             return
-        terms = self._sim.exchange.instruments.require(row.symbol)
+        terms = self._engine.exchange.instruments.require(row.symbol)
         trading.order_service.replace(
             ReplaceOrder(
                 accounts=(user.account,),

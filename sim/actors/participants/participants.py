@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import cast
 
 from msgspec import Struct, field
 
@@ -24,12 +24,11 @@ from sim.api.pipeline.inputs import Outcome, OutcomeHandlers
 from sim.core.model.enums import InstrumentState
 from sim.core.model.events import Event, StateChanged
 from sim.core.model.refusals import Conflict, NotFound
+from sim.engine.engine import Engine
+from sim.engine.extension import Extension
 from sim.kernel.instants import Instant
 from sim.kernel.timers import Timer
 from sim.scenario.participant_entries import Trader
-
-if TYPE_CHECKING:
-    from sim.simulation import Simulation
 
 ACT_TIMER = "participant.act"
 
@@ -45,59 +44,61 @@ class ParticipantsState(Struct):
     stopped: dict[str, bool] = field(default_factory=dict)
 
 
-class Participants:
-    """Everybody who trades by himself."""
+class Participants(Extension):
+    """The scripted participants of one engine."""
 
-    def __init__(self, sim: Simulation, first_prices: Mapping[str, int] | None = None) -> None:
-        """`first_prices` are what instruments were worth at the start; they are looked up now when
-        left out, at the start then.
-        """
-        self._ctx = sim.exchange.ctx
-        section = sim.scenario.participants
-        self.fair_prices = FairPrices(sim.exchange, section.fair_prices, sim.start, first_prices)
-        self._flows = {entry.name: FlowPlayer(sim, entry) for entry in section.flows}
+    name = "participants"
+    state_type = ParticipantsState
+
+    fair_prices: FairPrices
+    _window_seats: RecurringTraders
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._ctx = engine.exchange.ctx
+        section = engine.scenario.participants
+        self._flows = {entry.name: FlowPlayer(engine, entry) for entry in section.flows}
+        self._traders = {entry.name: entry for entry in section.traders}
         self._seats: dict[str, TraderOnInstrument] = {}
         self._by_symbol: dict[str, list[TraderOnInstrument]] = {}
         self._stopped: dict[str, bool] = {}
-        windows = sim.exchange.recurring
-        symbols = (
-            [
-                symbol
-                for symbol in sim.exchange.instruments.symbols()
-                if windows.slot_of_symbol(symbol) is None
-            ]
-            if section.traders
-            else []
-        )
-        self._sim = sim
-        self._traders = {entry.name: entry for entry in section.traders}
-        for entry in section.traders:
+
+    def _take_places(self, first_prices: Mapping[str, int]) -> None:
+        """Put every trader on its instruments, which are listed by now.
+
+        `first_prices` are what instruments were worth at the start; others are looked up now.
+        """
+        engine, exchange = self._engine, self._engine.exchange
+        entries = engine.scenario.participants.fair_prices
+        self.fair_prices = FairPrices(exchange, entries, engine.run.start, first_prices)
+        recurring = exchange.recurring
+        traders = tuple(self._traders.values())
+        symbols = [
+            symbol
+            for symbol in (exchange.instruments.symbols() if traders else ())
+            if recurring.slot_of_symbol(symbol) is None
+        ]
+        for entry in traders:
             for symbol in matching(symbols, entry.symbols):
                 self._sit(entry, symbol)
-        self._window_seats = RecurringTraders(sim.exchange, section.traders)
+        self._window_seats = RecurringTraders(exchange, traders)
 
     def _sit(self, entry: Trader, symbol: str) -> TraderOnInstrument:
-        user = self._sim.world.parties.require_user(entry.as_ or entry.name)
+        user = self._engine.world.parties.require_user(entry.as_ or entry.name)
         seat = TraderOnInstrument(
-            self._sim.exchange, entry, user, symbol, self.fair_prices.of(symbol)
+            self._engine.exchange, entry, user, symbol, self.fair_prices.of(symbol)
         )
         self._seats[seat.name] = seat
         self._by_symbol.setdefault(symbol, []).append(seat)
         return seat
 
-    @property
-    def wants_events(self) -> bool:
-        """Whether anybody wants to know what happens."""
-        return bool(self._seats)
-
-    def fork(self, made: Simulation) -> Participants:
-        """The same participants for a fork of their simulation, which has loaded nothing yet."""
-        return Participants(made, self.fair_prices.first)
+    def begin_as(self, original: Participants) -> None:
+        """Take the places that the participants of another engine had at the start."""
+        self._take_places(original.fair_prices.first)
 
     def begin(self) -> None:
-        """What is recorded for the start is sent and makers quote in the instant in which the
-        scenario begins; the others wait for their turn.
-        """
+        """Send the recorded rows that are due, let makers quote, and let the others wait."""
+        self._take_places({})
         for flow in self._flows.values():
             flow.begin()
         for seat in list(self._seats.values()):
@@ -127,7 +128,7 @@ class Participants:
             self._leave(seat)
         for entry, symbol in list(wanted):
             if f"{entry.name} {symbol}" not in self._seats and entry.name not in self._stopped:
-                self._sim.exchange.recurring.materialise(symbol)
+                self._engine.exchange.recurring.materialise(symbol)
                 self._start(self._sit(entry, symbol))
 
     def _leave(self, seat: TraderOnInstrument) -> None:
@@ -160,8 +161,10 @@ class Participants:
         else:
             seat.state.asleep = True
 
-    def hear(self, events: Sequence[Event]) -> None:
-        """Events of the input under way: a market that opens wakes its participants."""
+    def on_events(self, events: Sequence[Event], outcome: Outcome) -> None:
+        """A market that opens wakes its participants."""
+        if not self._seats:
+            return
         for event in events:
             if type(event) is StateChanged and event.state is InstrumentState.OPEN:
                 for seat in self._by_symbol.get(event.symbol, ()):
@@ -246,6 +249,11 @@ class Participants:
             seat.state = state.seats[name]
         for name, flow in self._flows.items():
             flow.load(state.flows[name])
+
+
+def participants_of(engine: Engine) -> Participants:
+    """The scripted participants of an engine."""
+    return cast(Participants, engine.extensions[Participants.name])
 
 
 def matching(symbols: Sequence[str], patterns: Sequence[str]) -> Iterator[str]:

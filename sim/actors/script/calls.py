@@ -5,7 +5,7 @@ caller, without signatures.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote_plus
 
 from msgspec import UNSET, Struct, json
@@ -23,12 +23,10 @@ from sim.api.pipeline.inputs import (
 )
 from sim.contract.contract import Plane
 from sim.core.model.refusals import InvalidRequest, NotFound
+from sim.engine.engine import Engine
 from sim.messages import Message
 from sim.scenario.expansion import REFERENCE
 from sim.scenario.steps import CallStep, SendStep, Step, SubscribeStep
-
-if TYPE_CHECKING:
-    from sim.simulation import Simulation
 
 _PLANES: dict[str, Plane] = {
     "gateway": "gateway",
@@ -41,8 +39,8 @@ _PLANES: dict[str, Plane] = {
 class ClientCalls:
     """Calls as whomever a step names. `streams` are the subscriptions of the script."""
 
-    def __init__(self, sim: Simulation) -> None:
-        self._sim = sim
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
         self.streams = ScriptStreams()
 
     # ---- kept values
@@ -69,8 +67,8 @@ class ClientCalls:
         """One REST call, or one unary rpc."""
         credential, participant = self._identity(step.as_)
         if step.plane == "grpc":
-            operation = self._sim.contract.by_name(step.rpc)
-            reply = self._sim.pipeline.rpc(
+            operation = self._engine.contract.by_name(step.rpc)
+            reply = self._engine.pipeline.rpc(
                 RpcCall(
                     operation.full_methods[0],
                     _message(operation.request, step.json),
@@ -100,14 +98,14 @@ class ClientCalls:
             credential=credential,
             peer="script",
         )
-        return self._sim.pipeline.rest(call)
+        return self._engine.pipeline.rest(call)
 
     def subscribe(self, step: SubscribeStep, outcome: Outcome) -> Reply | None:
         """Open a stream; the reply that refuses it, or None."""
         if bool(step.rpc) is bool(step.web_socket):
             raise InvalidRequest("subscribe takes an rpc or a web_socket", rule="script")
         credential, participant = self._identity(step.as_)
-        operation = None if step.web_socket else self._sim.contract.by_name(step.rpc)
+        operation = None if step.web_socket else self._engine.contract.by_name(step.rpc)
         opened = StreamOpened(
             method=step.web_socket or (operation.full_methods[0] if operation else ""),
             message=(
@@ -121,7 +119,7 @@ class ClientCalls:
             web_socket=bool(step.web_socket),
         )
         began = Outcome(seq=outcome.seq)
-        self._sim.open_stream(opened, began)
+        self._engine.open_stream(opened, began)
         if began.reply is not None:
             return began.reply
         if operation is None:
@@ -144,11 +142,11 @@ class ClientCalls:
             return
         stream, messages = self.streams.encoded(step.stream, step.frames)
         for message in messages:
-            outcome.effects += self._sim.hub.frame(stream, message)
+            outcome.effects += self._engine.hub.frame(stream, message)
 
     def disconnect(self, name: str) -> None:
         """End a stream from the client's side."""
-        self._sim.hub.hangup(self.streams.leave(name))
+        self._engine.hub.hangup(self.streams.leave(name))
 
     def _identity(self, name: str) -> tuple[VerifiedCredential, str | None]:
         """Credentials of a caller named in the scenario: a participant, a firm, a retail key or an
@@ -156,8 +154,8 @@ class ClientCalls:
         """
         if not name:
             return NOBODY, None
-        firms = self._sim.exchange.firms
-        user = self._sim.world.parties.user(name) or firms.user(name)
+        firms = self._engine.exchange.firms
+        user = self._engine.world.parties.user(name) or firms.user(name)
         if user is not None:
             return VerifiedCredential("script", user.name.partition("/users/")[0]), user.name
         if any(firm.name == name for firm in firms.all()):

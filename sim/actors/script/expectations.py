@@ -6,14 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET, json
 
+from sim.actors.operator.views import deliveries
 from sim.api.pipeline.inputs import Reply
 from sim.core.model.enums import ExecutionType, OrderState, Side
 from sim.core.model.orders import Order
 from sim.core.model.quantities import cash_text, decimal_text
+from sim.engine.engine import Engine
 from sim.scenario.expectations_format import (
     BookExpect,
     Expect,
@@ -23,24 +25,25 @@ from sim.scenario.expectations_format import (
     TradesExpect,
 )
 
-if TYPE_CHECKING:
-    from sim.simulation import Simulation
 
-
-def failures(sim: Simulation, expect: Expect, reply: Reply | None, own: str) -> list[str]:
+def failures(engine: Engine, expect: Expect, reply: Reply | None, own: str) -> list[str]:
     """What does not hold. `own` is the client order id of the step's own order."""
     return [
         *_reply(expect, reply),
-        *_instruments(sim, expect),
-        *_open_orders(sim, expect),
-        *_accounts(sim, expect),
-        *(line for wanted in expect.order for line in _order(sim, wanted, wanted.clord_id or own)),
-        *(line for wanted in expect.book for line in _book(sim, wanted)),
-        *(line for wanted in expect.trades for line in _trades(sim, wanted)),
-        *_webhooks(sim, expect),
+        *_instruments(engine, expect),
+        *_open_orders(engine, expect),
+        *_accounts(engine, expect),
         *(
-            [f"digest is {sim.digest}, not {expect.digest}"]
-            if expect.digest is not None and expect.digest != sim.digest
+            line
+            for wanted in expect.order
+            for line in _order(engine, wanted, wanted.clord_id or own)
+        ),
+        *(line for wanted in expect.book for line in _book(engine, wanted)),
+        *(line for wanted in expect.trades for line in _trades(engine, wanted)),
+        *_webhooks(engine, expect),
+        *(
+            [f"digest is {engine.journal.digest}, not {expect.digest}"]
+            if expect.digest is not None and expect.digest != engine.journal.digest
             else ()
         ),
     ]
@@ -118,10 +121,10 @@ def _short(value: Any) -> str:
     return text if len(text) <= 200 else text[:200] + "…"
 
 
-def _instruments(sim: Simulation, expect: Expect) -> Iterator[str]:
-    trading = sim.exchange.trading
+def _instruments(engine: Engine, expect: Expect) -> Iterator[str]:
+    trading = engine.exchange.trading
     for wanted in expect.instrument:
-        instrument = sim.exchange.instruments.require(wanted.symbol)
+        instrument = engine.exchange.instruments.require(wanted.symbol)
         state = trading.state(wanted.symbol)
         if wanted.state is not None and state != wanted.state:
             yield f"{wanted.symbol} is {state.name}, not {wanted.state.name}"
@@ -132,7 +135,7 @@ def _instruments(sim: Simulation, expect: Expect) -> Iterator[str]:
                 yield f"settlement of {wanted.symbol} is {found}, not {wanted.settlement}"
 
 
-def _open_orders(sim: Simulation, expect: Expect) -> Iterator[str]:
+def _open_orders(engine: Engine, expect: Expect) -> Iterator[str]:
     if expect.open_orders is None:
         return
     wanted = (
@@ -140,20 +143,20 @@ def _open_orders(sim: Simulation, expect: Expect) -> Iterator[str]:
         if isinstance(expect.open_orders, OpenOrdersExpect)
         else OpenOrdersExpect(count=expect.open_orders)
     )
-    orders = sim.exchange.trading.orders
+    orders = engine.exchange.trading.orders
     symbols = (wanted.symbol,) if wanted.symbol else ()
     if wanted.as_:
-        found = orders.open_of((sim.account_named(wanted.as_),), symbols)
+        found = orders.open_of((engine.account_named(wanted.as_),), symbols)
     else:
         found = [order for order in orders.open() if not symbols or order.symbol == wanted.symbol]
     if len(found) != wanted.count:
         yield f"{len(found)} orders are open, not {wanted.count}"
 
 
-def _accounts(sim: Simulation, expect: Expect) -> Iterator[str]:
-    trading = sim.exchange.trading
+def _accounts(engine: Engine, expect: Expect) -> Iterator[str]:
+    trading = engine.exchange.trading
     for wanted in expect.balance:
-        account = sim.account_named(wanted.account)
+        account = engine.account_named(wanted.account)
         for name, text, found in (
             ("cash", wanted.cash, trading.ledger.balance(account)),
             ("buying power", wanted.buying_power, trading.buying_power(account)),
@@ -161,12 +164,14 @@ def _accounts(sim: Simulation, expect: Expect) -> Iterator[str]:
             if text is not None and not _equal(text, cash_text(found)):
                 yield f"{name} of {wanted.account} is {cash_text(found)}, not {text}"
     for position in expect.position:
-        yield from _position(sim, position)
+        yield from _position(engine, position)
 
 
-def _position(sim: Simulation, wanted: PositionExpect) -> Iterator[str]:
-    instrument = sim.exchange.instruments.require(wanted.symbol)
-    found = sim.exchange.trading.positions.get(sim.account_named(wanted.account), wanted.symbol)
+def _position(engine: Engine, wanted: PositionExpect) -> Iterator[str]:
+    instrument = engine.exchange.instruments.require(wanted.symbol)
+    found = engine.exchange.trading.positions.get(
+        engine.account_named(wanted.account), wanted.symbol
+    )
     net, cost, realized = (found.net, found.cost, found.realized) if found else (0, 0, 0)
     for name, text, value, scale in (
         ("net", wanted.net, net, instrument.qty_scale),
@@ -180,15 +185,15 @@ def _position(sim: Simulation, wanted: PositionExpect) -> Iterator[str]:
             )
 
 
-def _order(sim: Simulation, wanted: OrderExpect, clord_id: str) -> Iterator[str]:
-    order = _latest(sim, clord_id)
+def _order(engine: Engine, wanted: OrderExpect, clord_id: str) -> Iterator[str]:
+    order = _latest(engine, clord_id)
     if order is None:
         yield f"no order was placed as {clord_id!r}"
         return
     if wanted.state is not None and order.state != wanted.state:
         yield (
             f"order {clord_id} is {OrderState(order.state).name}, not"
-            f" {OrderState(wanted.state).name}{_why(sim, order)}"
+            f" {OrderState(wanted.state).name}{_why(engine, order)}"
         )
     for name, text, value, scale in (
         ("filled", wanted.filled, order.cum_qty, order.qty_scale),
@@ -197,23 +202,23 @@ def _order(sim: Simulation, wanted: OrderExpect, clord_id: str) -> Iterator[str]
     ):
         if text is not None and not _equal(text, decimal_text(value, scale)):
             yield f"{name} of order {clord_id} is {decimal_text(value, scale)}, not {text}"
-    if wanted.reason is not None and wanted.reason not in _why(sim, order):
+    if wanted.reason is not None and wanted.reason not in _why(engine, order):
         yield (
-            f"order {clord_id} ended{_why(sim, order) or ' without a reason'}, not with"
+            f"order {clord_id} ended{_why(engine, order) or ' without a reason'}, not with"
             f" {wanted.reason!r}"
         )
 
 
-def _latest(sim: Simulation, clord_id: str) -> Order | None:
+def _latest(engine: Engine, clord_id: str) -> Order | None:
     found = None
-    for order in sim.exchange.trading.orders.all():
+    for order in engine.exchange.trading.orders.all():
         if order.clord_id == clord_id:
             found = order
     return found
 
 
-def _why(sim: Simulation, order: Order) -> str:
-    for execution in reversed(list(sim.exchange.trading.executions)):
+def _why(engine: Engine, order: Order) -> str:
+    for execution in reversed(list(engine.exchange.trading.executions)):
         if execution.order.id == order.id and execution.type in (
             ExecutionType.REJECTED,
             ExecutionType.CANCELED,
@@ -224,9 +229,9 @@ def _why(sim: Simulation, order: Order) -> str:
     return ""
 
 
-def _book(sim: Simulation, wanted: BookExpect) -> Iterator[str]:
-    instrument = sim.exchange.instruments.require(wanted.symbol)
-    book = sim.exchange.trading.book(wanted.symbol)
+def _book(engine: Engine, wanted: BookExpect) -> Iterator[str]:
+    instrument = engine.exchange.instruments.require(wanted.symbol)
+    book = engine.exchange.trading.book(wanted.symbol)
     for name, side, levels in (
         ("bids", Side.BUY, wanted.bids),
         ("offers", Side.SELL, wanted.offers),
@@ -247,9 +252,9 @@ def _level(text: str) -> tuple[Decimal, ...]:
     return tuple(Decimal(part.strip()) for part in text.replace("×", "x").split("x"))
 
 
-def _trades(sim: Simulation, wanted: TradesExpect) -> Iterator[str]:
-    instrument = sim.exchange.instruments.require(wanted.symbol)
-    execution_log = sim.exchange.trading.trades
+def _trades(engine: Engine, wanted: TradesExpect) -> Iterator[str]:
+    instrument = engine.exchange.instruments.require(wanted.symbol)
+    execution_log = engine.exchange.trading.trades
     trades = [execution_log[seq] for seq in execution_log.of_symbol(wanted.symbol)]
     if wanted.count is not None and len(trades) != wanted.count:
         yield f"{wanted.symbol} traded {len(trades)} times, not {wanted.count}"
@@ -263,11 +268,11 @@ def _trades(sim: Simulation, wanted: TradesExpect) -> Iterator[str]:
             yield f"{wanted.symbol} traded {total} contracts, not {wanted.qty}"
 
 
-def _webhooks(sim: Simulation, expect: Expect) -> Iterator[str]:
+def _webhooks(engine: Engine, expect: Expect) -> Iterator[str]:
     for wanted in expect.webhook:
         found = [
             row
-            for row in sim.deliveries()
+            for row in deliveries(engine.exchange)
             if (not wanted.type or row["type"] == wanted.type)
             and (not wanted.external_id or row["external_id"] == wanted.external_id)
         ]

@@ -10,7 +10,6 @@ the scenario.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -21,15 +20,13 @@ from sim.actors.script.calls import ClientCalls
 from sim.actors.script.expectations import failures
 from sim.actors.script.triggers import describe, matches_call, matches_event
 from sim.api.pipeline.inputs import Outcome, OutcomeHandlers, Reply
-from sim.api.pipeline.request_log import LoggedCall
 from sim.core.model.events import Event
 from sim.core.model.refusals import Refusal
+from sim.engine.engine import Engine
+from sim.engine.extension import Extension
 from sim.kernel.instants import Instant, format_span, parse_span
 from sim.kernel.timers import Timer
 from sim.scenario.steps import Step
-
-if TYPE_CHECKING:
-    from sim.simulation import Simulation
 
 STEP_TIMER, LATE_TIMER = "script.step", "script.late"
 
@@ -63,31 +60,46 @@ class ScriptState(Struct):
     held: dict[str, tuple[int, Instant]] = field(default_factory=dict)
 
 
-class Script:
-    """Runs the steps of one simulation."""
+class Script(Extension):
+    """Runs the steps of the scenario of one engine."""
 
-    def __init__(self, sim: Simulation) -> None:
-        self._sim = sim
-        self._steps = sim.scenario.steps
-        self._caller = ClientCalls(sim)
+    name = "script"
+    state_type = ScriptState
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._steps = engine.scenario.steps
+        self._caller = ClientCalls(engine)
         self._state = ScriptState()
+
+    def plan(self) -> None:
+        """Set timers for the steps up to the first that waits for something."""
         if self._steps and self._steps[0].when is not None:
             self._arm(0)
         else:
-            self._plan(0, sim.start, sim.start)
+            start = self._engine.run.start
+            self._plan(0, start, start)
 
-    def attend(self) -> None:
+    def restart(self, steps: tuple[Step, ...]) -> None:
+        """Run these steps instead, from now on."""
+        self._steps = steps
+        self._caller = ClientCalls(self._engine)
+        self._state = ScriptState()
+        self.plan()
+        self.follow()
+
+    def follow(self) -> None:
         """Follow automated windows where a step waits for one to move: nobody hears of those that
         nobody follows.
         """
-        windows = self._sim.exchange.recurring
+        windows = self._engine.exchange.recurring
         awaited = (
             step.when.instrument.symbol
             for step in self._steps
             if step.when is not None and step.when.instrument is not None
         )
         if any(windows.slot_of_symbol(symbol) is not None for symbol in awaited):
-            self._sim.exchange.recurring_feed.follow()
+            self._engine.exchange.recurring_feed.follow()
 
     @property
     def results(self) -> list[StepResult]:
@@ -104,11 +116,6 @@ class Script:
         )
 
     @property
-    def waits(self) -> bool:
-        """Whether a step waits for something to happen."""
-        return self._state.waiting >= 0
-
-    @property
     def done(self) -> bool:
         """Whether every step has run, or failed to."""
         return len(self._state.results) == len(self._steps)
@@ -123,20 +130,26 @@ class Script:
     def _step_due(self, timer: Timer, outcome: Outcome) -> None:
         self._run(int(timer.subject), timer.due, outcome)
 
-    def hear(self, events: Sequence[Event], outcome: Outcome) -> None:
-        """Events of the input under way: the step that waits may be the one they wake."""
+    def on_events(self, events: Sequence[Event], outcome: Outcome) -> None:
+        """Run the step that waits, if these events are what it waits for."""
         waiting = self._state.waiting
-        if waiting >= 0 and any(matches_event(self._steps[waiting], event) for event in events):
+        if waiting < 0:
+            return
+        if any(matches_event(self._steps[waiting], event) for event in events):
+            self._wake(waiting, outcome)
+        self._engine.exchange.flush()
+
+    def on_call(self, outcome: Outcome) -> None:
+        """Run the step that waits, if this client's call is what it waits for."""
+        waiting = self._state.waiting
+        if waiting < 0:
+            return
+        call = self._engine.log.last(outcome.seq)
+        if call is not None and matches_call(self._steps[waiting], call):
             self._wake(waiting, outcome)
 
-    def heard_call(self, entry: LoggedCall | None, outcome: Outcome) -> None:
-        """A client's call was answered."""
-        waiting = self._state.waiting
-        if waiting >= 0 and entry is not None and matches_call(self._steps[waiting], entry):
-            self._wake(waiting, outcome)
-
-    def absorb(self, outcome: Outcome) -> None:
-        """An input is done: frames of the script's own streams are kept for its expectations."""
+    def on_effects(self, outcome: Outcome) -> None:
+        """Keep the frames of the script's own streams for its expectations."""
         self._caller.streams.absorb(outcome)
 
     # ---- order of steps
@@ -147,7 +160,7 @@ class Script:
         """Set timers for the steps from `index` up to the next that waits. With an outcome, those
         that are due at once run at once.
         """
-        timers = self._sim.exchange.ctx.timers
+        timers = self._engine.exchange.ctx.timers
         prompt: list[tuple[int, Instant]] = []
         at_once = outcome is not None
         for number in range(index, len(self._steps)):
@@ -173,24 +186,24 @@ class Script:
                 self._run(number, at, outcome)
 
     def _arm(self, index: int) -> None:
-        ctx = self._sim.exchange.ctx
+        ctx = self._engine.exchange.ctx
         self._state.waiting = index
         self._state.late = ctx.timers.schedule(
             ctx.now + self._steps[index].within, LATE_TIMER, str(index)
         )
 
     def _disarm(self) -> None:
-        self._sim.exchange.ctx.timers.cancel(self._state.late)
+        self._engine.exchange.ctx.timers.cancel(self._state.late)
         self._state.waiting, self._state.late = -1, 0
 
     def _wake(self, index: int, outcome: Outcome) -> None:
         self._disarm()
-        now = self._sim.now
+        now = self._engine.now
         self._plan(index, now, now, outcome)
 
     def _give_up(self, timer: Timer, outcome: Outcome) -> None:
         index = int(timer.subject)
-        step, now = self._steps[index], self._sim.now
+        step, now = self._steps[index], self._engine.now
         self._disarm()
         waited = f"waited {format_span(step.within)} for {describe(step)}, which did not happen"
         self._state.results.append(
@@ -227,12 +240,12 @@ class Script:
             self._state.held[reply.pending_on] = (index, at)
             return
         if step.expect is not None and step.expect.stream:
-            self._sim.exchange.flush()
-            self._sim.publish(outcome)
+            self._engine.exchange.flush()
+            self._engine.publish(outcome)
             self._caller.streams.absorb(outcome)
         self._judge(index, step, at, reply, wrong)
 
-    def answered(self, name: str, reply: Reply, outcome: Outcome) -> None:
+    def on_answer(self, name: str, reply: Reply, outcome: Outcome) -> None:
         """The answer that a step's call was held for: the step ends now."""
         found = self._state.held.pop(name, None)
         if found is not None:
@@ -254,12 +267,12 @@ class Script:
             missing = list(self._caller.keep(step.save, reply, self._state.values))
             wrong += missing if step.expect is None or step.expect.refused != "maybe" else ()
         if step.expect is not None:
-            self._sim.exchange.flush()
+            self._engine.exchange.flush()
             if step.expect.stream:
                 wrong += self._caller.streams.failures(step.expect.stream)
             try:
                 wrong += failures(
-                    self._sim,
+                    self._engine,
                     step.expect,
                     reply,
                     (step.order.clord_id if step.order else "") or step.name,
@@ -275,7 +288,7 @@ class Script:
         for key, action in STEP_ACTIONS.items():
             if value := getattr(step, key):
                 for entry in action.entries(value):
-                    perform(self._sim, action, entry, outcome)
+                    perform(self._engine, action, entry, outcome)
         if step.subscribe is not None:
             return self._caller.subscribe(step.subscribe, outcome)
         if step.send is not None:
@@ -291,7 +304,7 @@ class Script:
     def load(self, state: ScriptState) -> None:
         """Go on from a saved state. Streams of the script have ended by then, like all others."""
         self._state = state
-        self._caller = ClientCalls(self._sim)
+        self._caller = ClientCalls(self._engine)
 
 
 def _with_order_id(step: Step) -> Step:

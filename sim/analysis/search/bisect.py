@@ -54,7 +54,7 @@ def question(expect: str) -> Question:
 
     def ask(sim: Simulation) -> list[str]:
         try:
-            return failures(sim, parsed, None, "")
+            return failures(sim.engine, parsed, None, "")
         except Refusal as refusal:  # it names something that does not exist yet
             return [refusal.message]
 

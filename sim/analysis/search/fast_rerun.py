@@ -11,7 +11,6 @@ from typing import Any
 from msgspec import json
 from msgspec.structs import replace
 
-from sim.actors.script.runner import Script
 from sim.analysis.headless_run import Report, run_scenario
 from sim.loader.check_steps import step_problems
 from sim.loader.load import scenario_from_document
@@ -43,6 +42,5 @@ class FastRerun:
             raise ScenarioError(problems)
         if len(self._worlds) > WORLDS_MAX:
             del self._worlds[next(iter(self._worlds))]
-        sim.scenario = scenario
-        sim.script = Script(sim)
+        sim.script.restart(scenario.steps)
         return run_scenario(scenario, simulation=sim, check_invariants=self._check_invariants)

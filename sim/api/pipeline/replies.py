@@ -27,7 +27,7 @@ class Replies:
     def __init__(self, ctx: Context, *, vendor_prefix: bool) -> None:
         self._ctx = ctx
         self._vendor_prefix = vendor_prefix
-        self.journeys = 0  # in time, so far
+        self.epoch = 0  # how often somebody has travelled in time
 
     def dialect(self, plane: Plane) -> Dialect:
         """Return the JSON rules of a plane that are in force now."""
@@ -92,9 +92,9 @@ class Replies:
         """Yield the messages of a download. Unavailable once the exchange has travelled in time,
         because the rows that the download reads are gone.
         """
-        journeys = self.journeys
+        epoch = self.epoch
         while True:
-            if self.journeys != journeys:
+            if self.epoch != epoch:
                 raise refusals.Unavailable(
                     rule="control", remedy="ask again: the exchange was moved to another moment"
                 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sim.actors.operator import views
 from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.kernel.instants import format_instant
 from sim.server.control.call import Call, Lines
@@ -29,7 +30,9 @@ async def read_requests(host: Host, call: Call) -> object:
 
 
 async def explain(host: Host, call: Call) -> object:
-    explanation = host.simulation.explain(call.path["subject"])
+    from sim.analysis.explain import explain as explain_subject
+
+    explanation = explain_subject(host.simulation, call.path["subject"])
     if explanation is None:
         raise NotFound(
             "no refused call, order, stream, account, instrument, verification or webhook is called"
@@ -43,12 +46,14 @@ async def explain(host: Host, call: Call) -> object:
 
 
 async def conformance(host: Host, call: Call) -> object:
+    from sim.analysis.conformance import check
+
     form = call.query.get("form", "json")
     if form not in ("json", "junit"):
         raise InvalidRequest(f"form is json or junit, not {form!r}", rule="control")
     rules = tuple(name for name in call.query.get("rules", "").split(",") if name)
-    report = host.simulation.judge(caller=call.query.get("caller", ""), rules=rules)
-    return Lines("application/xml", [report.junit()]) if form == "junit" else report.shown()
+    report = check(host.simulation, caller=call.query.get("caller", ""), rules=rules)
+    return Lines("application/xml", [report.junit()]) if form == "junit" else report.document()
 
 
 async def read_streams(host: Host, call: Call) -> object:
@@ -56,15 +61,15 @@ async def read_streams(host: Host, call: Call) -> object:
 
 
 async def read_deliveries(host: Host, call: Call) -> object:
-    return {"deliveries": host.simulation.deliveries()}
+    return {"deliveries": views.deliveries(host.simulation.exchange)}
 
 
 async def read_state(host: Host, call: Call) -> object:
-    return host.simulation.state(call.path["view"])
+    return views.view(host.simulation.engine, call.path["view"])
 
 
 async def read_faults(host: Host, call: Call) -> object:
-    return host.simulation.state("faults")
+    return views.view(host.simulation.engine, "faults")
 
 
 async def read_catalogue(host: Host, call: Call) -> object:
@@ -83,7 +88,7 @@ async def read_catalogue_of(host: Host, call: Call) -> object:
 async def read_metrics(host: Host, call: Call) -> object:
     from sim.server.control.metrics import prometheus_text
 
-    lines = prometheus_text(host.simulation.metrics())
+    lines = prometheus_text(views.metrics(host.simulation.engine))
     return Lines("text/plain; version=0.0.4; charset=utf-8", lines)
 
 

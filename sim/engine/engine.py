@@ -1,0 +1,376 @@
+"""One input in, one outcome out.
+
+`Engine.handle` is the only way into a running exchange. It takes one input (a call, a frame, an
+advance of time, an operator's action), lets everything happen that follows from it, and appends one
+line to the journal before the outcome leaves:
+
+    dispatch  the part that the input concerns acts on it: pipeline, hub, clock, operator, webhooks
+    publish   events that happened reach streams and extensions, each at its own instant; what
+              these do about them may cause further events, until nothing is left
+    finish    webhook attempts and answers that were waiting join the effects
+    record    input and outcome go to the journal; the digest covers both
+
+Nothing below `handle` waits, and nothing happens between two calls of it. State is therefore a
+function of the inputs, and a journal that is handled again gives the same journal, byte for byte.
+
+An advance of time is one input in which many timers may fire. Each is published at its own instant,
+so streams and extensions see the exchange as it is then (`kernel/timers.py` has the order).
+
+The engine knows no component of the exchange by its timers, no handler, no operator action and no
+extension by name: `Behaviour` hands them in as data. Where runs begin (worlds, seeds, files) is
+`Simulation`'s affair; how a run returns to an earlier input is `time_travel.py`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from msgspec import json
+
+from sim.api.pipeline.deferred import Finisher
+from sim.api.pipeline.handler import AnyHandler
+from sim.api.pipeline.inputs import (
+    Advanced,
+    AnswerDue,
+    Controlled,
+    Fired,
+    Input,
+    Outcome,
+    OutcomeHandlers,
+    Post,
+    Reply,
+    Resolve,
+    RestCall,
+    RpcCall,
+    StreamFrame,
+    StreamHungUp,
+    StreamOpened,
+    WebhookAnswered,
+    without_nonce,
+)
+from sim.api.pipeline.pipeline import Pipeline
+from sim.api.pipeline.request_log import RequestLog
+from sim.api.pipeline.settings import Settings
+from sim.api.streams.hub import Hub
+from sim.contract.contract import Contract, load_contract
+from sim.core.exchange import Exchange
+from sim.core.identity.credentials import Environment
+from sim.core.model.refusals import NotFound, Refusal
+from sim.core.trading.synchronous import PendingAnswer
+from sim.engine.extension import Extension
+from sim.engine.journal_record import event_record, record_of
+from sim.engine.snapshots import Snapshot, Snapshots, encode_state
+from sim.kernel.instants import Instant
+from sim.kernel.journal import Journal
+from sim.kernel.timers import Timer, merge_owners
+from sim.scenario.scenario import Scenario
+from sim.world.populate import populate
+from sim.world.world import World
+
+Act: TypeAlias = Callable[["Engine", str, str, dict[str, object], Outcome], object]
+_encode = json.Encoder().encode
+
+
+class Run(NamedTuple):
+    """What a run starts from. `signing_secrets` are clear keys of clients by their fingerprints:
+    the process keeps them, outside journal and state.
+    """
+
+    scenario: Scenario
+    seed: int
+    start: Instant
+    settings: Settings
+    signing_secrets: dict[str, bytes]
+
+
+class Behaviour(NamedTuple):
+    """What a run is made of besides the exchange.
+
+    Handlers by operation, builders of deferred answers by kind, the function that performs an
+    operator's action by name, and constructors of extensions in the order in which they hear.
+    """
+
+    handlers: Mapping[str, AnyHandler]
+    finishers: Mapping[str, Finisher]
+    act: Act
+    extensions: tuple[Callable[[Engine], Extension], ...] = ()
+
+
+class Engine:
+    """An exchange with its surfaces, its extensions and its journal."""
+
+    def __init__(
+        self, run: Run, world: World, journal: Journal, behaviour: Behaviour, *, epoch: int = 0
+    ) -> None:
+        """Compose a bare exchange; `begin` or `time_travel.fork` gives it a state."""
+        self.run = run
+        self.world = world
+        self.journal = journal
+        self.behaviour = behaviour
+        self.contract: Contract = load_contract()
+        settings = run.settings
+        self.exchange = Exchange(
+            seed=run.seed,
+            now=run.start,
+            environment=Environment.called(run.scenario.environment),
+            webhook_hosts=settings.webhook_hosts,
+        )
+        self.exchange.credentials.addresses = settings.api_addresses
+        self.log = RequestLog()
+        self.hub = Hub(self.exchange, self.contract)
+        self.pipeline = Pipeline(
+            self.exchange, self.contract, behaviour.handlers, self.log, settings
+        )
+        self.pipeline.replies.epoch = epoch
+        extensions = [create(self) for create in behaviour.extensions]
+        self.extensions = {extension.name: extension for extension in extensions}
+        self._on_events = [hook.on_events for hook in extensions if _hears(hook, "on_events")]
+        self._on_call = [hook.on_call for hook in extensions if _hears(hook, "on_call")]
+        self._on_answer = [hook.on_answer for hook in extensions if _hears(hook, "on_answer")]
+        self._on_effects = [hook.on_effects for hook in extensions if _hears(hook, "on_effects")]
+        self._timers = self._timer_handlers()
+        self.branch, self.branches = "main", 0
+        self.snapshots: Snapshots
+
+    def _timer_handlers(self) -> OutcomeHandlers:
+        """Who acts on each kind of timer; a kind with two owners is an error."""
+        core = {kind: _alone(handler) for kind, handler in self.exchange.timers.items()}
+        extensions = (extension.timers for extension in self.extensions.values())
+        return merge_owners((core, self.hub.timers, *extensions))
+
+    def begin(self) -> None:
+        """Become the world as the scenario has it at its start."""
+        extensions = self.extensions.values()
+        for extension in extensions:
+            extension.plan()
+        populate(self.exchange, self.world, self.run.scenario)
+        for extension in extensions:
+            extension.follow()
+        for extension in extensions:
+            extension.begin()
+        self.exchange.flush()
+        self.exchange.take_events()
+        self.close_timers()
+        self.snapshots = Snapshots(self.snapshot())
+
+    def close_timers(self) -> None:
+        """Refuse timers of kinds that nobody owns from here on; one that is pending is an error."""
+        self.exchange.ctx.timers.close(self._timers)
+
+    # ---- what others ask of it
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario that it runs."""
+        return self.run.scenario
+
+    @property
+    def settings(self) -> Settings:
+        """How the process around it behaves."""
+        return self.run.settings
+
+    @property
+    def signing_secrets(self) -> dict[str, bytes]:
+        """Clear signing keys of clients by their fingerprints."""
+        return self.run.signing_secrets
+
+    @property
+    def epoch(self) -> int:
+        """How often it has travelled in time."""
+        return self.pipeline.replies.epoch
+
+    @property
+    def now(self) -> Instant:
+        """Virtual now."""
+        return self.exchange.ctx.now
+
+    def snapshot(self, *, log: bool = False) -> Snapshot:
+        """The state right now, with the calls so far where another branch may come back to it."""
+        state, history = encode_state(self.exchange, self.extensions)
+        return Snapshot(
+            self.now,
+            self.journal.checkpoint(),
+            state,
+            history,
+            self.world.reference,
+            self.log.fork() if log else None,
+        )
+
+    def account_named(self, name: str) -> str:
+        """An account by its resource name, or by that of a user or scripted participant.
+
+        NotFound when there is none.
+        """
+        user = self.world.parties.user(name) or self.exchange.firms.user(name)
+        account = user.account if user else name
+        if account not in self.exchange.trading.ledger:
+            raise NotFound(
+                f"no account is called {name}",
+                rule="control",
+                remedy="GET /_sim/v1/state/accounts lists them",
+            )
+        return account
+
+    # ---- one input
+
+    def handle(self, given: Input) -> Outcome:
+        """Handle one redacted input to completion and journal it with everything that followed."""
+        exchange, journal = self.exchange, self.journal
+        ctx = exchange.ctx
+        outcome = Outcome(seq=journal.seq + 1)
+        ctx.trace_id = f"{outcome.seq:016x}"
+        ctx.service_time = 0
+        at = ctx.now
+        self._dispatch(given, outcome)
+        events = self._finish_input(outcome)
+        digested, aside = without_nonce(given)
+        record = record_of(outcome, events, self.log.last(outcome.seq), ctx.now)
+        journal.append(at, _encode(digested), _encode(record), aside, ctx.now)
+        if (
+            self.snapshots.due(journal.seq)
+            and not journal.shadow
+            and not exchange.order_sessions.blocks_snapshots
+        ):
+            self.snapshots.keep(self.snapshot())
+        return outcome
+
+    def _dispatch(self, given: Input, outcome: Outcome) -> None:
+        match given:
+            case RestCall():
+                outcome.reply = self.pipeline.rest(given)
+                for on_call in self._on_call:
+                    on_call(outcome)
+            case RpcCall():
+                outcome.reply = self.pipeline.rpc(given)
+                for on_call in self._on_call:
+                    on_call(outcome)
+            case Advanced():
+                self._advance(given.to, outcome)
+            case StreamOpened():
+                self.open_stream(given, outcome)
+            case StreamFrame():
+                outcome.effects += self.hub.frame(given.stream, given.message)
+            case StreamHungUp():
+                self.hub.hangup(given.stream)
+            case Controlled():
+                outcome.value = self._perform(given, outcome)
+            case WebhookAnswered():
+                self.exchange.webhooks.answer(
+                    given.attempt, given.status, given.error, given.retry_after
+                )
+            case AnswerDue():
+                self.exchange.awaited.give_up(given.pending_on)
+
+    def _advance(self, to: Instant, outcome: Outcome) -> None:
+        """Fire every timer that is due, each at its own instant, then stand at `to`."""
+        ctx = self.exchange.ctx
+        while (timer := self._next_timer(to)) is not None:
+            ctx.now = max(ctx.now, timer.due)
+            if self.exchange.postpones(timer):
+                ctx.timers.suspend(timer)
+                continue
+            outcome.fired.append(Fired(ctx.now, timer.kind, timer.subject))
+            self._timers[timer.kind](timer, outcome)
+            self.publish(outcome)
+        ctx.now = max(ctx.now, to)
+
+    def _next_timer(self, to: Instant) -> Timer | None:
+        """The next timer that is due.
+
+        Quotes score by how long they stand, so before time moves the exchange learns how far.
+        """
+        exchange = self.exchange
+        timers = exchange.ctx.timers
+        if exchange.scoring.stale:
+            due = timers.next_due()
+            exchange.scoring.time_moves(to if due is None else min(due, to))
+        return timers.pop_due(to)
+
+    def open_stream(self, given: StreamOpened, outcome: Outcome) -> None:
+        """Begin a stream as part of the input under way.
+
+        The outcome gets its id and first frames, or the reply that refuses it or is a download.
+        """
+        admitted = self.pipeline.open(given)
+        if isinstance(admitted, Reply):
+            outcome.reply = admitted
+            return
+        try:
+            outcome.stream, effects = self.hub.open(admitted)
+            outcome.effects += effects
+            self.pipeline.log_subscription(given, admitted)
+        except Refusal as refusal:
+            outcome.reply = self.pipeline.refuse_subscription(given, admitted, refusal)
+
+    def _perform(self, given: Controlled, outcome: Outcome) -> object:
+        """Perform an operator's action; the answer, or the refusal as a value."""
+        body = json.decode(given.arguments)
+        try:
+            return self.behaviour.act(self, given.action, given.subject, body, outcome)
+        except Refusal as refusal:
+            return refusal
+
+    # ---- what follows from it
+
+    def publish(self, outcome: Outcome) -> None:
+        """Report the events since the last time, at virtual now, to streams and extensions."""
+        exchange = self.exchange
+        exchange.flush()
+        while unsent := exchange.ctx.events[exchange.published :]:
+            exchange.published = len(exchange.ctx.events)
+            outcome.effects += self.hub.publish(unsent)
+            for on_events in self._on_events:
+                on_events(unsent, outcome)
+        for pending in exchange.awaited.take_ended():
+            self._answer_order(pending, outcome)
+
+    def _answer_order(self, pending: PendingAnswer, outcome: Outcome) -> None:
+        """Answer a synchronous order with the state that it is in now."""
+        answer, reply = self._finish("synchronous order", pending, pending.request_id)
+        if isinstance(answer, Refusal):
+            self.pipeline.log_late_refusal(answer, reply, pending.orders)
+        if pending.clock_stalled:
+            reply.headers = (*reply.headers, ("x-sim-clock", "stood still"))
+        outcome.effects.append(Resolve(pending.name, reply))
+        for on_answer in self._on_answer:
+            on_answer(pending.name, reply, outcome)
+
+    def _finish(self, kind: str, pending: object, request_id: str) -> tuple[Any, Reply]:
+        """Build the answer of a deferred call, and the reply that carries it."""
+        finisher = self.behaviour.finishers[kind]
+        answer = finisher.build(self.exchange, pending)
+        return answer, self.pipeline.replies.complete(finisher.plane, answer, request_id)
+
+    def _finish_input(self, outcome: Outcome) -> list[Any]:
+        """Publish what is left and collect effects; the events of the input as recorded."""
+        exchange = self.exchange
+        if exchange.ctx.events or exchange.trading.books.unannounced or exchange.awaited.ended:
+            self.publish(outcome)
+        webhooks = exchange.webhooks
+        if webhooks.outbox or webhooks.settled:
+            for post in webhooks.take_attempts():
+                outcome.effects.append(
+                    Post(post.id, post.url, post.event_id, post.body, post.secret, post.timeout)
+                )
+            for registration in webhooks.take_settled():
+                _, reply = self._finish(
+                    "webhook registration", registration, registration.request_id
+                )
+                outcome.effects.append(Resolve(registration.id, reply))
+        if outcome.effects:
+            for on_effects in self._on_effects:
+                on_effects(outcome)
+        return (
+            [event_record(event) for event in exchange.take_events()] if exchange.ctx.events else []
+        )
+
+
+def _alone(handler: Callable[[Timer], None]) -> Callable[[Timer, Outcome], None]:
+    """Handle a timer without the outcome of the input under way, which the core does not know."""
+    return lambda timer, _outcome: handler(timer)
+
+
+def _hears(extension: Extension, hook: str) -> bool:
+    """Whether an extension overrides a hook."""
+    return getattr(type(extension), hook) is not getattr(Extension, hook)
