@@ -1,5 +1,4 @@
-"""Who takes part: partner firms, their participants, accounts with opening balances, and retail API
-keys.
+"""Who takes part: partner firms, their participants, accounts and opening balances, retail API keys.
 
 Names follow the service: a participant is `firms/<firm>/users/<user>`, an account `firms/<clearing
 firm>/accounts/<id>`, and neither firm part can be derived from the other. The scripted participants
@@ -168,13 +167,13 @@ def _uuid(digits: str) -> str:
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
 
-def gather(
+def build(
     firms: Iterable[FirmEntry],
     accounts: Iterable[AccountEntry],
     api_keys: Iterable[ApiKeyEntry],
     environment: str = SANDBOX,
 ) -> Parties:
-    """Everybody the entries name. An account that only a user or a key names comes into being too."""
+    """Build everybody whom the entries name, with accounts that only a user or a key names."""
     entries = {entry.name: entry for entry in accounts}
     opened: dict[str, Account] = {}
 
@@ -189,10 +188,10 @@ def gather(
                 prior_volume=scaled(entry.prior_volume or "0", CASH_SCALE),
             )
 
-    made, key_files = [], {}
+    built, key_files = [], {}
     for entry in firms:
         firm = _firm(entry, environment)
-        made.append(firm)
+        built.append(firm)
         if entry.key:
             key_files[firm.client_id] = resources.path("fixtures", f"keys/{entry.key}.pem")
         if firm.client_id:
@@ -218,7 +217,7 @@ def gather(
     for name in (*entries, *(key.account for key in keys)):
         open_account(name, OPENING_BALANCE)
     return Parties(
-        firms=tuple(made),
+        firms=tuple(built),
         accounts=tuple(opened.values()),
         api_keys=tuple(keys),
         key_files=key_files,

@@ -1,5 +1,6 @@
-"""Events that a scenario makes or changes: what the gateway shows of them (§2.11). How their games
-stand is told once the exchange is there.
+"""Events that a scenario adds or changes: what the gateway shows of them (§2.11).
+
+How their games stand is reported once there is an exchange (`populate.py`).
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from sim.reference.market_pair import eastern_day
 from sim.reference.reference import Reference
 from sim.scenario.world_entries import EventEntry
 
-# of a game; only a game can have them
+# facts that only a game can have
 FACTS = ("home_score", "away_score", "period", "live", "ended")
 
 
-def tell_events(reference: Reference, entries: Iterable[EventEntry], now: Instant) -> None:
-    """Make and change events, before the instruments that belong to them are listed. ValueError for
-    a league that does not exist.
+def change_events(reference: Reference, entries: Iterable[EventEntry], now: Instant) -> None:
+    """Add and change events, before the instruments that belong to them are listed.
+
+    ValueError for a league that does not exist.
     """
     for entry in entries:
         known = reference.event_named(entry.slug)
@@ -40,16 +42,16 @@ def tell_events(reference: Reference, entries: Iterable[EventEntry], now: Instan
             event = reference.own(known)
         else:
             continue
-        _put(reference, event, entry)
+        _apply(reference, event, entry)
 
 
 def _changes(entry: EventEntry) -> bool:
-    """Whether an entry says more than how a game stands and what partners call it."""
-    told = (entry.title, entry.description, entry.category, entry.league, entry.start, entry.end)
-    return any(value is not None for value in told)
+    """Return whether an entry says more than how a game stands and what partners call it."""
+    shown = (entry.title, entry.description, entry.category, entry.league, entry.start, entry.end)
+    return any(value is not None for value in shown)
 
 
-def _put(reference: Reference, event: Event, entry: EventEntry) -> None:
+def _apply(reference: Reference, event: Event, entry: EventEntry) -> None:
     if entry.league is not None:
         league = reference.league_by_slug.get(entry.league)
         if league is None:

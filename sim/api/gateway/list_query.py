@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from sim.core.catalogue.assumptions import GATEWAY_ORDER_BY
 from sim.core.exchange import Exchange
 from sim.core.model.refusals import InvalidRequest
 from sim.messages import Message
+from sim.messages.gateway_v1 import Market
 
 PAGE_DEFAULT = 100
 T = TypeVar("T")
@@ -23,13 +24,13 @@ def page(
     default: int = PAGE_DEFAULT,
     most: int | None = None,
 ) -> list[T]:
-    """The rows of a page. A limit of 0 means the default, one above `most` is cut to it."""
+    """Return the rows of a page. A limit of 0 means the default, one above `most` is cut to it."""
     size = check_page(limit, offset) or default
     return list(rows[offset : offset + (size if most is None else min(size, most))])
 
 
 def check_page(limit: int, offset: int) -> int:
-    """The limit; InvalidRequest for a negative one, or a negative offset."""
+    """Return the limit, or raise InvalidRequest if it or the offset is negative."""
     if limit < 0 or offset < 0:
         raise InvalidRequest("limit and offset must not be negative")
     return limit
@@ -42,8 +43,9 @@ def check_order(
     order_by: Iterable[str],
     direction: str,
 ) -> None:
-    """InvalidRequest for a direction that is none, and for a name to sort by that neither is a key
-    nor a field of the rows (assumption `gateway.order_by`).
+    """Raise InvalidRequest for an unknown direction or an unknown name to sort by.
+
+    A name is known if it is a key or a field of the rows (assumption `gateway.order_by`).
     """
     if direction not in ("", "asc", "desc"):
         raise InvalidRequest("orderDirection must be asc or desc")
@@ -59,7 +61,7 @@ def check_order(
 
 
 def folded(name: str) -> str:
-    """A name to sort by as keys spell it: names are taken in either casing."""
+    """Return a name to sort by as keys spell it; clients may use either casing."""
     return name.replace("_", "").lower()
 
 
@@ -69,8 +71,7 @@ def arranged(
     order_by: Sequence[str],
     direction: str,
 ) -> Iterable[T]:
-    """Rows by the named keys, the first one deciding, descending unless `direction` is "asc"; names
-    are taken in either casing.
+    """Sort rows by the named keys, the first one deciding, descending unless told "asc".
 
     None sorts as the smallest. Rows that are equal keep their order of listing; a name without a
     key sorts nothing (see `check_order` for what may be named).
@@ -87,36 +88,26 @@ def _with_none(key: Callable[[T], Any]) -> Callable[[T], Any]:
 
 
 def cut(found: Iterable[T], limit: int, offset: int, default: int = PAGE_DEFAULT) -> list[T]:
-    """The rows of a page; nothing after it is looked at."""
+    """Return the rows of a page; nothing after it is looked at."""
     size = check_page(limit, offset) or default
     return list(islice(found, offset, offset + size))
 
 
 def within(value: float | None, low: float | None, high: float | None) -> bool:
-    """Whether a value lies within bounds that are given, both inclusive; an unknown value lies
-    within none.
-    """
+    """Return whether a value lies within inclusive bounds; None lies only within no bounds."""
     if low is None and high is None:
         return True
     return value is not None and (low is None or value >= low) and (high is None or value <= high)
 
 
-class OfSport(Protocol):
-    """What has a sports market type under its present name and the one that it replaced (§9)."""
+def of_sport(market: Market, wanted: Container[str]) -> bool:
+    """Return whether a market is of a wanted sports market type, by its present or former name.
 
-    @property
-    def sports_market_type(self) -> str: ...
-    @property
-    def sports_market_type_v2(self) -> str: ...
-
-
-def of_sport(market: OfSport, wanted: Container[str]) -> bool:
-    """Whether a market is of a sports market type that is asked for, by either name: the older one
-    has left the answers, not the parameters.
+    The former name has left the answers, not the parameters (§9).
     """
     return market.sports_market_type in wanted or market.sports_market_type_v2 in wanted
 
 
 def agrees(value: bool, wanted: bool | None) -> bool:
-    """Whether a flag is as asked; None asks for nothing."""
+    """Return whether a flag is as wanted; None wants nothing."""
     return wanted is None or value is wanted

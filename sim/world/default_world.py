@@ -1,0 +1,107 @@
+"""The default world of `fixtures/world` at a starting instant.
+
+It is built once for each starting instant and then shared, because instruments, teams and texts never
+change. A scenario that begins in another week finds the same games and markets that many weeks away,
+so the world is alive whenever it begins; symbols stay as they are.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from msgspec import json, structs
+
+from sim.core.model.instrument import Instrument
+from sim.kernel import resources
+from sim.kernel.instants import DAY, Instant, parse_instant
+from sim.reference.default_games import add_game
+from sim.reference.futures import add_future, add_topic
+from sim.reference.games import mid_of
+from sim.reference.generated_games import GeneratedGames
+from sim.reference.incentive_programs import programs
+from sim.reference.leagues import fixture
+from sim.reference.reference import Reference
+from sim.scenario.recurring_entries import WindowsEntry
+from sim.scenario.struct_types import record
+from sim.scenario.world_entries import AccountEntry, ApiKeyEntry, AssetEntry, BookEntry, FirmEntry
+from sim.scenario.yaml_tree import tree_of
+
+# the instant that the rows of fixtures/world are written for
+DEFAULT_START: Instant = parse_instant("2026-09-08T14:00:00-04:00")
+_WEEK = 7 * DAY
+
+
+class DefaultWorld:
+    """The reference data, instruments, standing orders, assets and programs of the default world."""
+
+    def __init__(self, now: Instant) -> None:
+        rows = fixture("slate.json")
+        weeks = abs(now - DEFAULT_START) // _WEEK
+        self.shift = shift = weeks * _WEEK if now >= DEFAULT_START else -weeks * _WEEK
+        self.reference = Reference()
+        self.books: list[BookEntry] = []
+        instruments: list[Instrument] = []
+        for kind, add in (("games", add_game), ("futures", add_future), ("topics", add_topic)):
+            for row in rows[kind]:
+                listed = add(row, self.reference, now, shift)
+                instruments += listed
+                if row.get("quoted"):
+                    self.books += map(_book, listed[:3])
+        self.reference.begin()
+        self.instruments = tuple(instruments)
+        self.assets = [
+            structs.replace(
+                asset,
+                since=asset.since + min(0, shift),
+                price_at=None if asset.price_at is None else asset.price_at + shift,
+            )
+            for asset in _read(AssetEntry, rows["assets"])
+        ]
+        self.periods, self.rewards = programs(self.instruments, self.reference, now)
+
+
+@lru_cache(maxsize=8)
+def default_world(now: Instant) -> DefaultWorld:
+    """Return the default world at a starting instant."""
+    return DefaultWorld(now)
+
+
+@lru_cache(maxsize=8)
+def generated_games(games: int, now: Instant) -> GeneratedGames:
+    """Return so many generated games beside the default world's own."""
+    default = default_world(now)
+    taken = default.reference.event_by_slug
+    return GeneratedGames(default.reference, games, now, default.shift, taken)
+
+
+@lru_cache(maxsize=1)
+def default_parties() -> tuple[list[FirmEntry], list[AccountEntry], list[ApiKeyEntry]]:
+    """Return the firms, accounts and retail keys of the default world."""
+    rows = fixture("parties.json")
+    keys = json.decode(resources.path("fixtures", "keys/retail.json").read_bytes())
+    return (
+        _read(FirmEntry, rows["firms"]),
+        _read(AccountEntry, rows["accounts"]),
+        _read(ApiKeyEntry, keys),
+    )
+
+
+@lru_cache(maxsize=1)
+def default_windows() -> list[WindowsEntry]:
+    """Return the recurring markets of the default world."""
+    return _read(WindowsEntry, fixture("slate.json")["windows"])
+
+
+def _read(kind: Any, rows: list[dict[str, Any]]) -> list[Any]:
+    """Read fixture rows as entries; ValueError for a row that is none."""
+    problems: list[Any] = []
+    entries = [record(kind).read(tree_of(row, "fixtures"), problems) for row in rows]
+    if problems:
+        raise ValueError("; ".join(map(str, problems)))
+    return entries
+
+
+def _book(terms: Instrument) -> BookEntry:
+    sizes = ("100", "250", "500", "1000")
+    return BookEntry(symbol=terms.symbol, mid=mid_of(terms.symbol), spread="0.02", sizes=sizes)
