@@ -90,7 +90,7 @@ def _of_trader(
     yield from _of_name(entry.name, at, section)
     if not entry.symbols and not entry.windows:
         yield problem(at.at, f"{entry.name!r} trades nothing: give it symbols or windows")
-    products = [product.name for product in world.reference.recurring.products]
+    products = [series.name for series in world.reference.recurring.series]
     for pattern in entry.windows:
         if not any(named(product, (pattern,)) for product in products):
             yield problem(

@@ -4,7 +4,6 @@ its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -37,51 +36,59 @@ from sim.reference.reference import Reference
 
 
 class Outcome(NamedTuple):
-    """One outcome: how the symbol ends, its side, its price in dollars."""
+    """One outcome: how the symbol ends, its side, its price in dollars or ""."""
 
     tail: str
     long: Side
     mid: str
 
 
+class Kind(NamedTuple):
+    """What the markets of an event have in common."""
+
+    market_type: str
+    sports_type: str = ""
+    tournament: str = ""
+
+
 def add_future(
     row: dict[str, Any], reference: Reference, now: Instant, shift: Span
 ) -> list[Instrument]:
-    """Who wins a competition: one market for each contender. Futures have no home and away (§2.6)."""
+    """Add an event about who wins a competition, with a market for each contender.
+
+    Futures have no home and away team (§2.6).
+    """
     league = reference.league_by_slug[row["league"]]
     sport = reference.sport_of(league)
     event = _event(row, reference, shift, "sports", ("sports", "futures", sport.slug, league.slug))
     event.subcategory = league.slug
-
-    def outcomes() -> Iterator[Outcome]:
-        for abbreviation in row["teams"]:
-            team = reference.team(row["league"], abbreviation)
-            tail = abbreviation.lower()
-            yield Outcome(
-                tail, Side(team.name, team), f"0.{4 + len(tail) * 3 + len(team.name) % 9:02d}"
-            )
-
-    return _add(row, event, reference, now, shift, outcomes(), "futures", "futures", league.name)
+    teams = (reference.team(league.slug, name) for name in row["teams"])
+    outcomes = [
+        Outcome(
+            name.lower(), Side(team.name, team), f"0.{4 + len(name) * 3 + len(team.name) % 9:02d}"
+        )
+        for name, team in zip(row["teams"], teams, strict=True)
+    ]
+    kind = Kind("futures", "futures", league.name)
+    return _add_markets(row, event, reference, now, kind, outcomes)
 
 
 def add_topic(
     row: dict[str, Any], reference: Reference, now: Instant, shift: Span
 ) -> list[Instrument]:
-    """An event contract: economics, politics, crypto, weather."""
+    """Add an event contract: economics, politics, crypto, weather."""
     event = _event(row, reference, shift, row["category"], tuple(row["tags"]))
     event.series_slug = row["series"]
-    outcomes = (Outcome(tail, Side(name), mid) for tail, name, mid in row["outcomes"])
-    return _add(row, event, reference, now, shift, outcomes, row["market_type"], "", "")
+    outcomes = [Outcome(tail, Side(name), mid) for tail, name, mid in row["outcomes"]]
+    return _add_markets(row, event, reference, now, Kind(row["market_type"]), outcomes)
 
 
 def _event(
     row: dict[str, Any], reference: Reference, shift: Span, category: str, tags: tuple[str, ...]
 ) -> Event:
-    created, end = (
-        parse_instant(row["created"]) + 12 * HOUR + shift,
-        parse_instant(row["end"]) + shift,
-    )
-    found = reference.tags_of(*tags)
+    created = parse_instant(row["created"]) + 12 * HOUR + shift
+    end = parse_instant(row["end"]) + shift
+    known = reference.tags_of(*tags)
     event = Event(
         id=reference.next_event_id(),
         slug=row["slug"],
@@ -96,30 +103,25 @@ def _event(
         updated_at=created,
         event_date=eastern_day(end),
         featured=row.get("quoted", False),
-        tags=found,
-        primary_tag=found[0] if found else None,
+        tags=known,
+        primary_tag=known[0] if known else None,
     )
     reference.add_event(event)
     return event
 
 
-def _add(
+def _add_markets(
     row: dict[str, Any],
     event: Event,
     reference: Reference,
     now: Instant,
-    shift: Span,
-    outcomes: Iterator[Outcome],
-    market_type: str,
-    sports_type: str,
-    tournament: str,
+    kind: Kind,
+    outcomes: list[Outcome],
 ) -> list[Instrument]:
-    created, end = (
-        parse_instant(row["created"]) + 12 * HOUR + shift,
-        parse_instant(row["end"]) + shift,
-    )
-    kind = EventOutcome.DIRECTIONAL if row.get("ladder") else EventOutcome.MUTUALLY_EXCLUSIVE
-    found = []
+    """Add a market for each outcome of an event."""
+    created, end = event.created_at or 0, event.end_date or 0
+    ladder = EventOutcome.DIRECTIONAL if row.get("ladder") else EventOutcome.MUTUALLY_EXCLUSIVE
+    instruments = []
     for rank, outcome in enumerate(outcomes):
         symbol = f"{row['product']}-{row['slug']}-{outcome.tail}"
         question = f"{row['title']}: {outcome.long.name}?"
@@ -127,9 +129,9 @@ def _add(
             question=question,
             long=outcome.long,
             short=Side("No"),
-            sports_market_type=sports_type,
-            mid=outcome.mid if outcome.mid else mid_of(symbol),
-            tournament=tournament,
+            sports_market_type=kind.sports_type,
+            mid=outcome.mid or mid_of(symbol),
+            tournament=kind.tournament,
             tags=tuple(event.tags),
         )
         instrument = Instrument(
@@ -141,26 +143,24 @@ def _add(
             expiration=end,
             termination=end + 7 * DAY,
             event=event.slug,
-            market_type=market_type,
+            market_type=kind.market_type,
             category=event.category,
             subcategory=event.subcategory,
             series=event.series_slug,
-            related=Related(f"{event.slug}/{market_type}", kind, rank),
+            related=Related(f"{event.slug}/{kind.market_type}", ladder, rank),
         )
         if "asset" in row:
             instrument, facts = _on_index(instrument, facts, row["asset"], row["above"][rank])
         instrument = with_metadata(on_terms(instrument), facts, event)
         reference.add_market(market_of(reference.next_market_id(), instrument, facts, now), event)
-        found.append(instrument)
-    return found
+        instruments.append(instrument)
+    return instruments
 
 
 def _on_index(
     instrument: Instrument, facts: Facts, asset: str, above: str
 ) -> tuple[Instrument, Facts]:
-    """A market on an asset's price: it pays by the index at its expiration, and says so in its
-    metadata and terms.
-    """
+    """Return a market as one on an asset's price, which pays by the index at its expiration."""
     price = scaled(above, PRICE_SCALE)
     terms = AssetPriceTerms(
         asset=AssetId(asset_class=AssetClass.ASSET_CLASS_CRYPTO, symbol=asset.partition(":")[2]),
@@ -168,14 +168,12 @@ def _on_index(
         range_kind=AssetPriceRangeKind.ASSET_PRICE_RANGE_KIND_ABOVE,
         lower_price=price_text(price),
     )
-    ends = metadata_time(instrument.expiration)
     metadata = {
         "crypto_market_type": "strike",
-        "interval_end": ends,
+        "interval_end": metadata_time(instrument.expiration),
         "price_to_beat": price_text(price),
         "outcome_strike": above,
     }
-    measure = IndexCondition(asset=asset, ends=instrument.expiration, above=price)
-    return replace(instrument, index_condition=measure, metadata=metadata), replace(
-        facts, asset=terms
-    )
+    condition = IndexCondition(asset=asset, ends=instrument.expiration, above=price)
+    on_index = replace(instrument, index_condition=condition, metadata=metadata)
+    return on_index, replace(facts, asset=terms)

@@ -1,8 +1,8 @@
-"""Automated crypto windows as the world shows them: instruments, events and markets of products
-that recur on the clock (`core/windows.py` says which exist).
+"""Recurring crypto markets as the world shows them: their instruments, events and markets.
 
-Everything about a window follows from its product and the instant at which it begins, numbers too;
-what its index says is the caller's. So nothing is kept of windows but what was asked for last.
+`core/recurring/markets.py` says which of them exist. Everything about one follows from its slot: the
+series and the instant at which it begins, its number too; what its index says is passed in. So
+nothing is kept but the events that were asked for last.
 """
 
 from __future__ import annotations
@@ -16,16 +16,7 @@ from sim.core.model.index_conditions import IndexCondition, IndexObservation
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CASH_SCALE
 from sim.core.recurring.markets import EPOCH, Series, Slot, SlotNames, start_text
-from sim.kernel.instants import (
-    EASTERN,
-    HOUR,
-    MINUTE,
-    NS_PER_S,
-    Instant,
-    Span,
-    format_span,
-    to_datetime,
-)
+from sim.kernel.instants import EASTERN, HOUR, MINUTE, NS_PER_S, Instant, format_span, to_datetime
 from sim.messages.gateway_v1 import (
     AssetClass,
     AssetId,
@@ -36,7 +27,7 @@ from sim.messages.gateway_v1 import (
     Market,
 )
 from sim.messages.gateway_v1 import Series as SeriesMessage
-from sim.reference.leagues import LISTED, Leagues
+from sim.reference.leagues import ASSETS, LISTED, Leagues
 from sim.reference.market_pair import (
     Facts,
     Side,
@@ -49,18 +40,19 @@ from sim.reference.market_pair import (
 from sim.scenario.instrument_terms import scales_of
 from sim.scenario.recurring_entries import WindowsEntry
 
-FIRST_NUMBER = 100_000_000  # of events and of markets; each product has NUMBERS of them
+FIRST_NUMBER = 100_000_000  # of events and of markets; each series has NUMBERS of them
 NUMBERS = 40_000_000  # minutes of 76 years
-PRODUCTS_MAX = 50  # so that numbers fit 32 bits
+SERIES_MAX = 50  # so that numbers fit 32 bits
 _FIRST_SERIES = 10_101
 _LEAD, _EXPIRES, _TERMINATES = 90 * NS_PER_S, 30 * MINUTE, 2 * HOUR
 _TICK, _QTY_SCALE = "0.01", 100
 _UP, _DOWN = Side("Up"), Side("Down")
 _UNREAD = IndexObservation()
+_KEPT = 512  # events
 
 
 class Terms(Struct, frozen=True, kw_only=True):
-    """What the windows of a product trade on, and what people call its asset."""
+    """What the markets of a series trade on, and what people call its asset."""
 
     title: str
     price_scale: int
@@ -69,92 +61,87 @@ class Terms(Struct, frozen=True, kw_only=True):
 
 
 class RecurringEvents:
-    """The products of a world, by number; the gateway's reference data of their windows."""
+    """The series of a world, by number, and the reference data of their markets."""
 
     def __init__(self, entries: list[WindowsEntry], leagues: Leagues) -> None:
-        """Adds the series of the products to the reference data. ValueError says which product
-        cannot be.
-        """
-        if len(entries) > PRODUCTS_MAX:
-            raise ValueError(f"at most {PRODUCTS_MAX} products of windows, not {len(entries)}")
-        self.products = tuple(map(product_of, entries))
+        """Add the series to the reference data; ValueError says which of them cannot be."""
+        if len(entries) > SERIES_MAX:
+            raise ValueError(f"at most {SERIES_MAX} products of windows, not {len(entries)}")
+        self.series = tuple(map(series_of, entries))
         self._terms = tuple(map(_terms_of, entries))
-        self._names = SlotNames(self.products)
-        self._tags = tuple(
-            tuple(leagues.tags_of("crypto", terms.title.lower())) for terms in self._terms
-        )
-        self._series = tuple(map(self._series_of, range(len(entries))))
-        for series in self._series:
-            leagues.add_series(series)
-        self.event = lru_cache(maxsize=512)(self._event)
+        self._names = SlotNames(self.series)
+        self._tags = [leagues.tags_of("crypto", terms.title.lower()) for terms in self._terms]
+        for number in range(len(entries)):
+            leagues.add_series(self._series_message(number))
+        self.event = lru_cache(maxsize=_KEPT)(self._event)
 
-    # ---- which
+    # ---- look-ups, whether a market is listed or not
 
     def slot_of_symbol(self, symbol: str) -> Slot | None:
-        """The window a symbol spells, listed or not."""
+        """Return the slot that a symbol spells, or None."""
         return self._names.of_symbol(symbol)
 
     def event_named(self, slug: str) -> Event | None:
-        """The event with a slug."""
+        """Return the event with a slug, or None."""
         slot = self._names.of_event(slug)
         return None if slot is None else self.event(slot)
 
     def numbered(self, number: int) -> Event | None:
-        """The event with a number, which is its market's too."""
-        product, index = divmod(number - FIRST_NUMBER, NUMBERS)
-        if not 0 <= product < len(self.products):
+        """Return the event with a number, which is its market's too, or None."""
+        series, index = divmod(number - FIRST_NUMBER, NUMBERS)
+        if not 0 <= series < len(self.series):
             return None
-        slot = self._names.slot(product, EPOCH + index * self.products[product].every)
+        slot = self._names.slot(series, EPOCH + index * self.series[series].every)
+        return None if slot is None else self.event(slot)
+
+    def event_of(self, symbol: str) -> Event | None:
+        """Return the event of a market, or None."""
+        slot = self.slot_of_symbol(symbol)
         return None if slot is None else self.event(slot)
 
     def market(self, symbol: str) -> Market | None:
-        """The market of a symbol."""
-        slot = self.slot_of_symbol(symbol)
-        return None if slot is None else self.event(slot).markets[0]
-
-    def event_of(self, symbol: str) -> Event | None:
-        """The event of a symbol."""
-        slot = self.slot_of_symbol(symbol)
-        return None if slot is None else self.event(slot)
+        """Return the market of a symbol, or None."""
+        event = self.event_of(symbol)
+        return None if event is None else event.markets[0]
 
     # ---- what they are
 
     def instrument(
         self, slot: Slot, reading: IndexObservation = _UNREAD, settled: bool = False
     ) -> Instrument:
-        """The instrument of a window, its metadata with what the index says by now."""
-        product, terms = self.products[slot.series], self._terms[slot.series]
-        ends = slot.begins + product.every
-        facts = self._facts(slot)
+        """Return the instrument of a slot; its metadata say what the index says by now."""
+        series, terms = self.series[slot.series], self._terms[slot.series]
+        begins, start = slot.begins, start_text(slot.begins)
+        ends, listed = begins + series.every, begins - series.lead
         instrument = Instrument(
-            symbol=f"{product.prefix}-{start_text(slot.begins)}",
+            symbol=f"{series.prefix}-{start}",
             description=(
-                f"Up if the {product.asset} index at {_clock(ends)} is not below its price at"
-                f" {_clock(slot.begins)}, else Down."
+                f"Up if the {series.asset} index at {_clock(ends)} is not below its price at"
+                f" {_clock(begins)}, else Down."
             ),
-            product_id=product.product_id,
+            product_id=series.product_id,
             price_scale=terms.price_scale,
             qty_scale=terms.qty_scale,
             tick=terms.tick,
             price_low=terms.tick,
             price_high=terms.price_scale - terms.tick,
-            created=slot.begins - product.lead,
-            start=slot.begins - product.lead,
+            created=listed,
+            start=listed,
             closes=ends,
-            expiration=ends + product.expires,
-            termination=ends + product.expires + product.terminates,
-            event=f"{product.name}-{start_text(slot.begins)}",
+            expiration=ends + series.expires,
+            termination=ends + series.expires + series.terminates,
+            event=f"{series.name}-{start}",
             category="crypto",
-            subcategory=product.asset.partition(":")[2],
-            series=product.name,
-            index_condition=IndexCondition(asset=product.asset, begins=slot.begins, ends=ends),
+            subcategory=_asset_symbol(series),
+            series=series.name,
+            index_condition=IndexCondition(asset=series.asset, begins=begins, ends=ends),
         )
-        metadata = metadata_of(instrument, facts, self.number(slot)) | {
-            "event_series": product.name,
+        metadata = metadata_of(instrument, self._facts(slot), self.number(slot)) | {
+            "event_series": series.name,
             "instrument_rules": instrument.description,
             "crypto_market_type": "updown",
-            "crypto_horizon": horizon(product.every),
-            "interval_start": metadata_time(slot.begins),
+            "crypto_horizon": format_span(series.every),
+            "interval_start": metadata_time(begins),
             "interval_end": metadata_time(ends),
         }
         if reading.to_beat is not None:
@@ -164,22 +151,18 @@ class RecurringEvents:
         return replace(instrument, metadata=metadata)
 
     def number(self, slot: Slot) -> int:
-        """The number of a window's event and market."""
-        return (
-            FIRST_NUMBER
-            + slot.series * NUMBERS
-            + (slot.begins - EPOCH) // self.products[slot.series].every
-        )
+        """Return the number of a slot's event and market."""
+        index = (slot.begins - EPOCH) // self.series[slot.series].every
+        return FIRST_NUMBER + slot.series * NUMBERS + index
 
     def _facts(self, slot: Slot) -> Facts:
-        title = self._title(slot)
-        asset = self.products[slot.series].asset.partition(":")[2]
+        asset = _asset_symbol(self.series[slot.series])
         return Facts(
-            question=title,
+            question=self._title(slot),
             long=_UP,
             short=_DOWN,
             game_start=slot.begins,
-            tags=self._tags[slot.series],
+            tags=tuple(self._tags[slot.series]),
             asset=AssetPriceTerms(
                 asset=AssetId(asset_class=AssetClass.ASSET_CLASS_CRYPTO, symbol=asset),
                 market_type=AssetPriceMarketType.ASSET_PRICE_MARKET_TYPE_UP_DOWN,
@@ -188,17 +171,9 @@ class RecurringEvents:
         )
 
     def _event(self, slot: Slot) -> Event:
-        product, instrument = self.products[slot.series], self.instrument(slot)
-        number, tags, series = (
-            self.number(slot),
-            self._tags[slot.series],
-            self._series[slot.series],
-        )
-        market = replace(
-            market_of(number, instrument, self._facts(slot), slot.begins),
-            end_date=instrument.closes,
-            game_start_time=None,
-        )
+        instrument, number, tags = self.instrument(slot), self.number(slot), self._tags[slot.series]
+        market = market_of(number, instrument, self._facts(slot), slot.begins)
+        market.end_date, market.game_start_time = instrument.closes, None
         return Event(
             id=number,
             slug=instrument.event,
@@ -206,7 +181,7 @@ class RecurringEvents:
             description=instrument.description,
             category="crypto",
             subcategory=instrument.subcategory,
-            series_slug=product.name,
+            series_slug=instrument.series,
             series=None,
             active=True,
             markets=[market],
@@ -217,41 +192,37 @@ class RecurringEvents:
             created_at=instrument.created,
             updated_at=instrument.created,
             event_date=eastern_day(slot.begins),
-            image=series.image,
+            image=_image(instrument.series),
             tags=list(tags),
             primary_tag=tags[-1] if tags else None,
         )
 
     def _title(self, slot: Slot) -> str:
-        ends = slot.begins + self.products[slot.series].every
-        day = to_datetime(slot.begins, EASTERN)
-        return (
-            f"{self._terms[slot.series].title} Up or Down - {day:%B} {day.day},"
-            f" {_hour(slot.begins)}-{_hour(ends)} ET"
-        )
+        begins, ends = slot.begins, slot.begins + self.series[slot.series].every
+        day, title = to_datetime(begins, EASTERN), self._terms[slot.series].title
+        return f"{title} Up or Down - {day:%B} {day.day}, {_hour(begins)}-{_hour(ends)} ET"
 
-    def _series_of(self, number: int) -> SeriesMessage:
-        product, title = self.products[number], self._terms[number].title
+    def _series_message(self, number: int) -> SeriesMessage:
+        series, title = self.series[number], self._terms[number].title
+        every = format_span(series.every)
         return SeriesMessage(
             id=str(_FIRST_SERIES + number),
-            slug=product.name,
-            title=f"{title} Up or Down, every {horizon(product.every)}",
-            recurrence=horizon(product.every),
+            slug=series.name,
+            title=f"{title} Up or Down, every {every}",
+            recurrence=every,
             active=True,
-            image=f"https://static.sandbox.test/series/{product.name}.png",
+            image=_image(series.name),
             created_at=LISTED,
             updated_at=LISTED,
         )
 
 
 def incomplete(entry: WindowsEntry) -> str:
-    """What an entry lacks, or how its terms clash; empty when it is a product."""
+    """Return what an entry lacks or how its terms clash; "" when it describes a series."""
     if entry.asset is None or entry.every is None:
         return f"{entry.name}: say asset and every, no windows of the world are called so"
-    scale, qty_scale = (
-        scales_of(entry.tick_size or _TICK)[0],
-        entry.fractional_qty_scale or _QTY_SCALE,
-    )
+    scale = scales_of(entry.tick_size or _TICK)[0]
+    qty_scale = entry.fractional_qty_scale or _QTY_SCALE
     if CASH_SCALE % (scale * qty_scale):
         return (
             f"{entry.name}: price scale {scale} times fractional_qty_scale {qty_scale} must divide"
@@ -260,8 +231,8 @@ def incomplete(entry: WindowsEntry) -> str:
     return ""
 
 
-def product_of(entry: WindowsEntry) -> Series:
-    """What recurs, from an entry. ValueError says what cannot be."""
+def series_of(entry: WindowsEntry) -> Series:
+    """Return the series that an entry describes, or raise ValueError."""
     if (lacking := incomplete(entry)) or entry.asset is None or entry.every is None:
         raise ValueError(lacking)
     return Series(
@@ -285,9 +256,12 @@ def _terms_of(entry: WindowsEntry) -> Terms:
     )
 
 
-def horizon(every: Span) -> str:
-    """5m, 1h."""
-    return format_span(every)
+def _asset_symbol(series: Series) -> str:
+    return series.asset.partition(":")[2]
+
+
+def _image(series: str) -> str:
+    return f"{ASSETS}/series/{series}.png"
 
 
 def _clock(at: Instant) -> str:

@@ -48,9 +48,9 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
     for instrument in world.instruments:
         exchange.trading.listings.list_instrument(instrument)
     exchange.trading.listings.stock(world.shelf)
-    windows = world.reference.recurring
-    if windows.products:
-        exchange.recurring.begin(windows.products, windows.instrument)
+    recurring = world.reference.recurring
+    if recurring.series:
+        exchange.recurring.begin(recurring.series, recurring.instrument)
     for event in world.reference.events[: world.reference.base]:
         if event.score is not None:
             score = event.score
