@@ -119,18 +119,14 @@ def _game_market(
     game: Game, template: MarketTemplate, event: Event, leagues: Leagues, now: Instant
 ) -> tuple[Instrument, Facts]:
     first, second = game.teams
-    names = {"first": first.name, "second": second.name}
     sides = {"first": Side(first.name, first), "second": Side(second.name, second)}
-    short = first.abbreviation.lower(), second.abbreviation.lower()
-    symbol, question = template.symbol(game.stem, short), filled(template.question, names)
-    long, other = (sides.get(name) or Side(name) for name in template.sides)
-    home_or_away = ordered(game.league, "home", "away")
-    picks = dict(zip(("first", "second"), home_or_away, strict=True))
-    pick = picks.get(template.pick, template.pick)
+    long, short = (sides.get(name) or Side(name) for name in template.sides)
+    abbreviations = first.abbreviation.lower(), second.abbreviation.lower()
+    symbol = template.symbol(game.stem, abbreviations)
     facts = Facts(
-        question=question,
+        question=filled(template.question, {name: side.name for name, side in sides.items()}),
         long=long,
-        short=other,
+        short=short,
         sports_market_type=template.sports_type,
         line=template.line,
         mid=mid_of(symbol),
@@ -141,14 +137,22 @@ def _game_market(
         tags=tuple(event.tags),
         subject=leagues.subject_by_name.get(template.player),
     )
+    instrument = _instrument(game, template, event, now)
+    named = structs.replace(instrument, symbol=symbol, description=facts.question)
+    return on_terms(named, cents=template.cents), facts
+
+
+def _instrument(game: Game, template: MarketTemplate, event: Event, now: Instant) -> Instrument:
+    """Return an instrument's dates and what it pays by, without symbol and terms."""
+    kind = template.sports_type
+    sides = dict(zip(("first", "second"), ordered(game.league, "home", "away"), strict=True))
+    outcome = _OUTCOMES.get(kind, EventOutcome.INDEPENDENT)
     expiration = game.start + EXPIRES_AFTER
     if game.state in _GONE:
         expiration = min(now, expiration)
-    outcome = _OUTCOMES.get(template.sports_type, EventOutcome.INDEPENDENT)
     terminated = game.state is InstrumentState.TERMINATED
-    instrument = Instrument(
-        symbol=symbol,
-        description=question,
+    return Instrument(
+        symbol="",
         product_id=template.product,
         created=game.created,
         start=game.opens,
@@ -162,15 +166,14 @@ def _game_market(
         subcategory=game.league,
         series=event.series_slug,
         game_condition=GameCondition(
-            kind=template.sports_type,
-            long=picks.get(template.pick, home_or_away[0]),
+            kind=kind,
+            long=sides.get(template.pick, sides["first"]),
             line=template.line or "",
             player=template.player,
-            pick=pick,
+            pick=sides.get(template.pick, template.pick),
         ),
-        related=related_to(event.slug, template.sports_type, outcome, template.line),
+        related=related_to(event.slug, kind, outcome, template.line),
     )
-    return on_terms(instrument, cents=template.cents), facts
 
 
 def game_event(game: Game, leagues: Leagues, number: int) -> Event:

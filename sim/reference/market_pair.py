@@ -1,14 +1,10 @@
-"""One market, twice: the exchange's instrument and the gateway's message of it, from the same
-facts.
+"""One market, twice: the exchange's instrument and the gateway's message of it, from the same facts.
 
-A market's slug is its instrument's symbol. The metadata an instrument carries depends on when it
-was listed: sports instruments name home, away and tournament only when created after 2026-07-20
-(§2.6).
+A market's slug is its instrument's symbol. The metadata of an instrument depend on its listing date:
+sports instruments name home, away and tournament only when created after 2026-07-20 (§2.6).
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import msgspec
 from msgspec import Struct, json
@@ -41,6 +37,9 @@ _V2 = {
     "futures": "SPORTS_MARKET_TYPE_FUTURE",
     "drawable_outcome": "SPORTS_MARKET_TYPE_DRAWABLE_OUTCOME",
 }
+_COMBINABLE = ("moneyline", "spreads", "totals")  # types whose markets may be legs of a combo
+_M = MarketStatus
+_PRICE_UNITS = 10_000  # in one dollar
 EVENT_CATEGORIES = {
     "sports": "SPR",
     "politics": "POL",
@@ -59,31 +58,23 @@ class Side(Struct, frozen=True):
 
     @property
     def participant_id(self) -> str:
-        """Identifier of the side on the exchange."""
+        """The identifier of the side on the exchange."""
         if self.team is not None:
             return f"{self.team.league}-{self.team.abbreviation.lower()}"
         return self.name.lower().replace(" ", "-")
 
-    @property
-    def participant_type(self) -> str:
-        """What kind of thing the identifier names."""
-        return "team" if self.team is not None else "outcome"
-
 
 class Facts(Struct, frozen=True, kw_only=True):
-    """What the gateway says about a market beyond its instrument's terms. `mid` is a price in
-    dollars, as decimal text.
+    """What the gateway says about a market beyond its instrument's terms.
+
+    `mid` is a price in dollars, as decimal text.
     """
 
     question: str
     long: Side
     short: Side
-    title: str = ""
-    subtitle: str = ""
-    title_short: str = ""
     sports_market_type: str = ""
     line: str | None = None
-    suffix: str = ""
     mid: str = "0.5"
     home: Team | None = None
     away: Team | None = None
@@ -95,18 +86,16 @@ class Facts(Struct, frozen=True, kw_only=True):
 
 
 def metadata_of(instrument: Instrument, facts: Facts, event_id: int) -> dict[str, str]:
-    """The instrument's metadata map, empty values left out."""
+    """Return the metadata of an instrument, without empty values."""
+    series = instrument.series or instrument.subcategory or instrument.category
+    starts = instrument.expiration if facts.game_start is None else facts.game_start
     pairs = {
         "clearing_sym": instrument.product_id.upper(),
         "event_category": EVENT_CATEGORIES.get(instrument.category, "OTH"),
         "event_id": str(event_id),
-        "event_product_id": (
-            f"{instrument.product_id}-{instrument.series or instrument.subcategory or instrument.category}"
-        ),
+        "event_product_id": f"{instrument.product_id}-{series}",
         "event_series": instrument.subcategory or instrument.series,
-        "event_start_time": metadata_time(
-            facts.game_start if facts.game_start is not None else instrument.expiration
-        ),
+        "event_start_time": metadata_time(starts),
         "event_subcategory": instrument.subcategory,
         "instrument_product": instrument.market_type,
         "instrument_rules": f"Pays one dollar per contract if: {facts.question}",
@@ -117,7 +106,7 @@ def metadata_of(instrument: Instrument, facts: Facts, event_id: int) -> dict[str
         "market_sport_type": facts.sports_market_type,
         "outcome_strike": facts.line or "",
         "outcome_type": instrument.market_type,
-        "participant_type": facts.long.participant_type,
+        "participant_type": "outcome" if facts.long.team is None else "team",
         "product_id": instrument.product_id,
     }
     if instrument.category == "sports" and instrument.created >= NAMED_SIDES_FROM:
@@ -128,81 +117,75 @@ def metadata_of(instrument: Instrument, facts: Facts, event_id: int) -> dict[str
 
 
 def metadata_time(at: Instant) -> str:
-    """An instant as metadata spell it."""
+    """Return an instant as metadata spell it."""
     return to_datetime(at).strftime("%Y-%m-%d %H:%M:%S+00")
 
 
 def price_text(price: int) -> str:
-    """An index price in dollars."""
+    """Return an index price in dollars."""
     return decimal_text(price, PRICE_SCALE, 2)
 
 
-def sports_type_v2(market_type: str) -> str:
-    """The newer name of a sports market's type; "" for one that has none."""
-    return _V2.get(market_type, "")
-
-
-def combinable(market_type: str) -> bool:
-    """Whether sports markets of a type may be legs of a combo."""
-    return market_type in ("moneyline", "spreads", "totals")
-
-
 def market_of(number: int, instrument: Instrument, facts: Facts, now: Instant) -> Market:
-    """The gateway's message of an instrument. What trading changes (quotes, exchange status,
-    volumes, fee) is the exchange's to fill in.
+    """Return the gateway's message of an instrument.
+
+    Views fill in what trading changes: quotes, exchange status, volumes, fee (`live_views.py`).
     """
-    scale = instrument.price_scale
-    long_price = _price(facts.mid, 1)
-    short_price = _price(facts.mid, -1)
-    sports = instrument.category == "sports"
-    closed = bool(instrument.expiration) and now >= instrument.expiration
-    return Market(
+    sports, kind = instrument.category == "sports", instrument.market_type
+    long, short, subject = facts.long, facts.short, facts.subject
+    mid = scaled(facts.mid, _PRICE_UNITS)
+    prices = [decimal_text(price, _PRICE_UNITS) for price in (mid, _PRICE_UNITS - mid)]
+    market = Market(
         id=str(number),
         question=facts.question,
         slug=instrument.symbol,
         start_date=instrument.start,
         end_date=instrument.expiration,
         category=instrument.category,
-        image=_image(facts),
         description=instrument.description,
-        market_type=instrument.market_type,
+        market_type=kind,
         created_at=instrument.created,
         updated_at=instrument.created,
         game_start_time=facts.game_start,
         sports_market_type=facts.sports_market_type,
-        sports_market_type_v2=sports_type_v2(instrument.market_type) if sports else "",
-        outcomes=json.encode([facts.long.name, facts.short.name]).decode(),
-        outcome_prices=json.encode([long_price, short_price]).decode(),
-        title=facts.title or facts.question,
-        subtitle=facts.subtitle,
-        title_short=facts.title_short or facts.long.name,
-        color=facts.long.team.color_primary if facts.long.team else "#111827",
-        dark_color=facts.long.team.color_primary if facts.long.team else "#F9FAFB",
-        spread_total_suffix=facts.suffix,
+        sports_market_type_v2=_V2.get(kind, "") if sports else "",
+        outcomes=json.encode([long.name, short.name]).decode(),
+        outcome_prices=json.encode(prices).decode(),
+        title=facts.question,
+        title_short=long.name,
         rules_disclaimer="A sandbox market: it pays nothing outside this simulation.",
-        active=not closed,
-        closed=closed,
-        combo_enabled=sports and combinable(instrument.market_type),
-        order_price_min_tick_size=instrument.tick / scale,
+        combo_enabled=sports and kind in _COMBINABLE,
+        order_price_min_tick_size=instrument.tick / instrument.price_scale,
         minimum_trade_qty=instrument.min_qty / instrument.qty_scale,
-        line=float(facts.line) if facts.line is not None else None,
-        subject_id=facts.subject.id if facts.subject else 0,
+        line=None if facts.line is None else float(facts.line),
+        subject_id=subject.id if subject else 0,
         sort_order=number % SORT_ORDERS,
         market_sides=[
-            _side(number, 1, instrument, facts.long, long_price),
-            _side(number, 0, instrument, facts.short, short_price),
+            _side(number, 1, instrument, long, prices[0]),
+            _side(number, 0, instrument, short, prices[1]),
         ],
         tags=list(facts.tags),
-        subject=facts.subject,
-        metadata=_shown_metadata(instrument, facts),
-        status=MarketStatus.MARKET_STATUS_RESOLVED if closed else MarketStatus.MARKET_STATUS_OPEN,
-        image_display_type=(
-            facts.long.team.image_display_type
-            if facts.long.team
-            else ImageDisplayType.IMAGE_DISPLAY_TYPE_ARTWORK
-        ),
+        subject=subject,
+        metadata={"outcomeType": kind}
+        | ({"tournament": facts.tournament} if facts.tournament else {}),
         asset_price_terms=facts.asset,
     )
+    closed = bool(instrument.expiration) and now >= instrument.expiration
+    market.active, market.closed = not closed, closed
+    market.status = _M.MARKET_STATUS_RESOLVED if closed else _M.MARKET_STATUS_OPEN
+    _set_appearance(market, facts.long.team, subject)
+    return market
+
+
+def _set_appearance(market: Market, team: Team | None, subject: Subject | None) -> None:
+    """Set image and colours: those of the player, else of the long side's team, else neutral ones."""
+    market.image_display_type = ImageDisplayType.IMAGE_DISPLAY_TYPE_ARTWORK
+    market.color, market.dark_color = "#111827", "#F9FAFB"
+    if team is not None:
+        market.image, market.image_display_type = team.logo, team.image_display_type
+        market.color = market.dark_color = team.color_primary
+    if subject is not None:
+        market.image = subject.image
 
 
 def _side(number: int, long: int, instrument: Instrument, side: Side, price: str) -> MarketSide:
@@ -223,30 +206,11 @@ def _side(number: int, long: int, instrument: Instrument, side: Side, price: str
     )
 
 
-def _price(mid: str, sign: int) -> str:
-    units = scaled(mid, 10_000)
-    return decimal_text(units if sign > 0 else 10_000 - units, 10_000)
-
-
-def _image(facts: Facts) -> str:
-    if facts.subject is not None:
-        return facts.subject.image
-    return facts.long.team.logo if facts.long.team else ""
-
-
-def _shown_metadata(instrument: Instrument, facts: Facts) -> dict[str, Any]:
-    return (
-        {"outcomeType": instrument.market_type, "tournament": facts.tournament}
-        if facts.tournament
-        else {"outcomeType": instrument.market_type}
-    )
-
-
 def with_metadata(instrument: Instrument, facts: Facts, event: Event) -> Instrument:
-    """The instrument with the metadata its facts and its listing date call for."""
+    """Return the instrument with the metadata that its facts and its listing date call for."""
     return msgspec.structs.replace(instrument, metadata=metadata_of(instrument, facts, event.id))
 
 
 def eastern_day(at: Instant) -> str:
-    """YYYY-MM-DD of an instant in Eastern Time."""
+    """Return the date of an instant in Eastern Time, as YYYY-MM-DD."""
     return to_datetime(at, EASTERN).strftime("%Y-%m-%d")

@@ -198,22 +198,8 @@ def build(
             open_account(firm.clearing_account, CLEARING_BALANCE, clearing=True)
         for user, user_entry in zip(firm.users, entry.users, strict=True):
             open_account(user.account, user_entry.balance)
-    keys, secrets = [], {}
-    for key_entry in api_keys:
-        secret, public = key_pair(key_entry)
-        participant = key_entry.participant or key_entry.account.replace("/accounts/", "/users/")
-        keys.append(
-            ApiKey(
-                key_id=key_entry.key_id,
-                public_key=b64decode(public),
-                account=key_entry.account,
-                participant=participant,
-                environment=key_entry.environment or environment,
-                limits=dict(key_entry.limits),
-            )
-        )
-        if secret:
-            secrets[key_entry.key_id] = secret
+    pairs = [(entry, key_pair(entry)) for entry in api_keys]
+    keys = [_api_key(entry, public, environment) for entry, (_, public) in pairs]
     for name in (*entries, *(key.account for key in keys)):
         open_account(name, OPENING_BALANCE)
     return Parties(
@@ -221,7 +207,18 @@ def build(
         accounts=tuple(opened.values()),
         api_keys=tuple(keys),
         key_files=key_files,
-        secrets=secrets,
+        secrets={entry.key_id: secret for entry, (secret, _) in pairs if secret},
+    )
+
+
+def _api_key(entry: ApiKeyEntry, public_key: str, environment: str) -> ApiKey:
+    return ApiKey(
+        key_id=entry.key_id,
+        public_key=b64decode(public_key),
+        account=entry.account,
+        participant=entry.participant or entry.account.replace("/accounts/", "/users/"),
+        environment=entry.environment or environment,
+        limits=dict(entry.limits),
     )
 
 

@@ -1,6 +1,4 @@
-"""The world as it is when a scenario begins: firms enrolled, accounts opened and funded,
-instruments listed, standing orders placed, switches set.
-"""
+"""Put a world into a bare exchange: switches, listings, firms and accounts, games, standing orders."""
 
 from __future__ import annotations
 
@@ -31,52 +29,14 @@ if TYPE_CHECKING:
 
 def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
     """Make a bare exchange the world of a scenario. Draws no randomness but identifiers."""
-    for name, value in scenario.assumptions.items():
-        exchange.ctx.assumptions.change(name, value)
-    exchange.trading.fees.schedule = FeeSchedule(fee_rows(scenario.fees))
-    exchange.rebates.change_steps(rebate_steps(scenario.fees))
-    if scenario.preset:
-        presets.apply(presets.PRESETS[scenario.preset], exchange.ctx.quirks, exchange.faults)
-    for name, odds in scenario.quirks.items():
-        exchange.ctx.quirks.change(name, odds)
-    for name, limit in scenario.limits.items():
-        exchange.rate_limits.replace(name, limit)
-    exchange.reference = world.reference
-    exchange.results = world.results
-    for asset in world.assets:
-        exchange.assets.add(asset)
-    for instrument in world.instruments:
-        exchange.trading.listings.list_instrument(instrument)
-    exchange.trading.listings.stock(world.shelf)
-    recurring = world.reference.recurring
-    if recurring.series:
-        exchange.recurring.begin(recurring.series, recurring.instrument)
-    for event in world.reference.events[: world.reference.base]:
-        if event.score is not None:
-            score = event.score
-            exchange.games.begin(
-                event.slug,
-                Game(
-                    home_score=score["home"],
-                    away_score=score["away"],
-                    period=event.period,
-                    live=event.live,
-                    ended=event.ended,
-                ),
-            )
+    _set_switches(exchange, scenario)
+    _list_everything(exchange, world)
     enrol(exchange, world.parties)
     for period in world.periods:
         exchange.incentives.add(period)
     for reward in world.rewards:
         exchange.incentives.grant(structs.replace(reward))
-    for game in scenario.world.events:
-        facts = {name: value for name in FACTS if (value := getattr(game, name)) is not None}
-        if not facts and world.reference.is_reported_game(game.slug):
-            # a game of the scenario's own stands as it is told, and is not played by itself
-            facts = {"live": False}
-        if facts:
-            exchange.report_game(game.slug, **facts)
-        world.reference.partner_events.update(dict.fromkeys(game.partners.items(), game.slug))
+    _report_games(exchange, world, scenario)
     for book in world.books:
         quote(exchange, world, book)
     for order in world.orders:
@@ -88,10 +48,57 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
         add_maintenance(exchange, window)
 
 
+def _set_switches(exchange: Exchange, scenario: Scenario) -> None:
+    """Set assumptions, fees, quirks and limits."""
+    for assumption, value in scenario.assumptions.items():
+        exchange.ctx.assumptions.change(assumption, value)
+    exchange.trading.fees.schedule = FeeSchedule(fee_rows(scenario.fees))
+    exchange.rebates.change_steps(rebate_steps(scenario.fees))
+    if scenario.preset:
+        presets.apply(presets.PRESETS[scenario.preset], exchange.ctx.quirks, exchange.faults)
+    for quirk, odds in scenario.quirks.items():
+        exchange.ctx.quirks.change(quirk, odds)
+    for name, limit in scenario.limits.items():
+        exchange.rate_limits.replace(name, limit)
+
+
+def _list_everything(exchange: Exchange, world: World) -> None:
+    """List assets and instruments, and let games stand as the default world has them."""
+    exchange.reference, exchange.results = world.reference, world.results
+    for asset in world.assets:
+        exchange.assets.add(asset)
+    for instrument in world.instruments:
+        exchange.trading.listings.list_instrument(instrument)
+    exchange.trading.listings.stock(world.shelf)
+    recurring = world.reference.recurring
+    if recurring.series:
+        exchange.recurring.begin(recurring.series, recurring.instrument)
+    for event in world.reference.events[: world.reference.base]:
+        if (score := event.score) is not None:
+            game = Game(
+                home_score=score["home"],
+                away_score=score["away"],
+                period=event.period,
+                live=event.live,
+                ended=event.ended,
+            )
+            exchange.games.begin(event.slug, game)
+
+
+def _report_games(exchange: Exchange, world: World, scenario: Scenario) -> None:
+    """Report how games stand of which the scenario says something, and what partners call them."""
+    for game in scenario.world.events:
+        facts = {name: value for name in FACTS if (value := getattr(game, name)) is not None}
+        if not facts and world.reference.is_reported_game(game.slug):
+            # A game that the scenario adds stands as it is reported; it is not simulated.
+            facts = {"live": False}
+        if facts:
+            exchange.report_game(game.slug, **facts)
+        world.reference.partner_events.update(dict.fromkeys(game.partners.items(), game.slug))
+
+
 def enrol(exchange: Exchange, parties: Parties) -> None:
-    """Register firms with their users and retail keys, and open every account with its opening
-    balance.
-    """
+    """Register firms with users and retail keys, and open every account with its balance."""
     for firm in parties.firms:
         exchange.firms.add_firm(
             structs.replace(firm, users=[structs.replace(user) for user in firm.users])
@@ -120,7 +127,7 @@ def enrol(exchange: Exchange, parties: Parties) -> None:
 
 
 def quote(exchange: Exchange, world: World, book: BookEntry) -> None:
-    """Standing orders around a price: one per size and side, each a tick further out."""
+    """Place standing orders around a price: one per size and side, each a tick further out."""
     instrument = exchange.instruments.require(book.symbol)
     user = world.parties.user(book.as_)
     if user is None:

@@ -9,7 +9,8 @@ from itertools import chain, compress
 from typing import NamedTuple, TypeAlias
 
 from sim.api.gateway.event_filters import events_like
-from sim.api.gateway.market_index import MarketIndex, States, market_index
+from sim.api.gateway.market_columns import States
+from sim.api.gateway.market_index import MarketIndex, market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.pipeline.paging import page_length, page_of

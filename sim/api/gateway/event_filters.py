@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from sim.api.gateway.list_query import PAGE_DEFAULT, check_page, folded
 from sim.api.gateway.live_views import event_view
-from sim.api.gateway.market_index import MarketIndex, Resting, Trades, Updates
+from sim.api.gateway.market_columns import Resting, Trades, Updates
+from sim.api.gateway.market_index import MarketIndex
 from sim.core.model.reference_data import Flags
 from sim.indexes.ordered_index import OrderedIndex, both, flags_of, pick
 from sim.messages.gateway_v1 import Event, Tag

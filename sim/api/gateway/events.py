@@ -20,7 +20,8 @@ from sim.api.gateway.event_filters import (
 )
 from sim.api.gateway.list_query import check_order, folded, of_sport
 from sim.api.gateway.live_views import event_view, exists
-from sim.api.gateway.market_index import MarketIndex, Plays, Resting, States, Trades, market_index
+from sim.api.gateway.market_columns import Plays, Resting, States, Trades
+from sim.api.gateway.market_index import MarketIndex, market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.core.exchange import Exchange

@@ -12,7 +12,8 @@ from sim.api.gateway.event_filters import (
     events_flagged,
 )
 from sim.api.gateway.list_query import page
-from sim.api.gateway.market_index import States, market_index
+from sim.api.gateway.market_columns import States
+from sim.api.gateway.market_index import market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.core.exchange import Exchange

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from sim.api.gateway.event_filters import TRADED, event_places, events_like, tag_ids
 from sim.api.gateway.list_query import PAGE_DEFAULT, check_order, check_page, folded, of_sport
 from sim.api.gateway.live_views import listed, market_view
-from sim.api.gateway.market_index import MarketIndex, Resting, States, Trades, Updates, market_index
+from sim.api.gateway.market_columns import Resting, States, Trades, Updates
+from sim.api.gateway.market_index import MarketIndex, market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.core.exchange import Exchange

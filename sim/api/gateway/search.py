@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from sim.api.gateway.event_filters import EventFilters, Test, event_views, events_between
 from sim.api.gateway.list_query import check_page, within
-from sim.api.gateway.market_index import MarketIndex, States, market_index
+from sim.api.gateway.market_columns import States
+from sim.api.gateway.market_index import MarketIndex, market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.core.exchange import Exchange

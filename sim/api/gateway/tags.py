@@ -6,7 +6,8 @@ from typing import Any
 
 from sim.api.gateway.event_filters import EventFilters, event_keys, event_page
 from sim.api.gateway.list_query import agrees, arranged, check_order, cut, page
-from sim.api.gateway.market_index import States, market_index
+from sim.api.gateway.market_columns import States
+from sim.api.gateway.market_index import market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.core.exchange import Exchange
