@@ -247,7 +247,7 @@ class Exchange:
                     facts.get(name) not in (None, "")
                     for name in ("home_score", "away_score", "periods", "goals", "result")
                 )
-                self.games.begin(slug, simulated.bare() if anew else simulated)
+                self.games.begin(slug, simulated.summary() if anew else simulated)
         game = self.games.update(slug, **facts)
         trading.books.game_reported(slug)
         if simulated is not None and simulated.ended and not game.ended:

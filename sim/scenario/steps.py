@@ -15,7 +15,7 @@ from msgspec.structs import force_setattr
 
 from sim.core.identity.kyc_outcomes import DECISIONS
 from sim.core.model.enums import InstrumentState, OrderState
-from sim.core.model.funding_records import FundingState, GameClock, Purpose
+from sim.core.model.funding_records import FundingScript, FundingState, Purpose
 from sim.core.service.fault_spec import FaultSpec
 from sim.core.service.presets import PRESETS
 from sim.kernel.instants import DAY, Instant, Span
@@ -50,7 +50,7 @@ FUNDING_DECISIONS = Choice(
         "refunded": FundingState.REFUNDED,
     }
 )
-FUNDING_SCRIPTS = choice_of(GameClock)
+FUNDING_SCRIPTS = choice_of(FundingScript)
 PURPOSES = choice_of(Purpose)
 SIDE_OF_GAME = Choice(("home", "away"))
 PRESET = Choice(PRESETS.keys())
@@ -189,11 +189,11 @@ class FundStep(Struct, frozen=True, kw_only=True):
         " left out",
     ] = ""
     script: Annotated[
-        GameClock,
+        FundingScript,
         FUNDING_SCRIPTS,
         Alias("course"),
         "with a source: how it ends by itself; hold waits for a decision",
-    ] = GameClock.COMPLETE
+    ] = FundingScript.COMPLETE
     purpose: Annotated[
         Purpose,
         PURPOSES,

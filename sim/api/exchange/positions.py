@@ -9,7 +9,7 @@ from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.pipeline.paging import page_length, page_of
 from sim.api.rendering.exchange import CURRENCY, position_message
-from sim.core.accounts.positions import Position, standing
+from sim.core.accounts.positions import Position, position_after
 from sim.core.catalogue.assumptions import BUYING_POWER_NET
 from sim.core.exchange import Exchange
 from sim.core.model.enums import InstrumentState, Side
@@ -142,7 +142,7 @@ def _positions_at(exchange: Exchange, account: str, at: Instant) -> list[Positio
     for row in exchange.trading.positions.rows(account):
         if row.at > at:
             break
-        found[row.symbol] = standing(row)
+        found[row.symbol] = position_after(row)
     return list(found.values())
 
 

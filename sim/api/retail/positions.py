@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from sim.api.rendering.amounts import CURRENCY, fixed, nearest, notional_amount
 from sim.api.retail.legs import leg_details
 from sim.api.retail.metadata import market_metadata
-from sim.core.accounts.positions import FILL, Position, standing
+from sim.core.accounts.positions import FILL, Position, position_after
 from sim.core.exchange import Exchange
 from sim.core.model.enums import Side
 from sim.core.model.events import PositionChanged
@@ -26,7 +26,7 @@ def holdings_around(row: PositionChanged) -> tuple[Position | None, Position]:
     """The position before and after a row of its ledger; None before the first. When the one before
     last changed is not known: it has the row's instant.
     """
-    after = standing(row)
+    after = position_after(row)
     traded = row.qty_change if row.description == FILL else 0
     before = replace(
         after,

@@ -13,7 +13,7 @@ from itertools import takewhile
 
 from msgspec.structs import replace
 
-from sim.core.accounts.positions import Position, standing
+from sim.core.accounts.positions import Position, position_after
 from sim.core.catalogue.assumptions import READ_LAG
 from sim.core.exchange import Exchange
 from sim.core.model.enums import OrderState
@@ -85,7 +85,7 @@ def _position_at(exchange: Exchange, account: str, symbol: str, moment: Instant)
         if row.symbol == symbol and row.at <= moment
     )
     last = next(rows, None)
-    return None if last is None else standing(last)
+    return None if last is None else position_after(last)
 
 
 def _order_at(exchange: Exchange, order: Order, moment: Instant) -> Order | None:

@@ -18,7 +18,7 @@ from sim.api.streams.limits import BATCH
 from sim.api.streams.resumable import ReplayFeed, ReplayStream
 from sim.api.streams.resume_tokens import ResumePoint
 from sim.api.streams.shared_frames import encoded, nesting, part
-from sim.core.accounts.positions import Position, standing
+from sim.core.accounts.positions import Position, position_after
 from sim.core.catalogue.assumptions import POSITION_CHANGE_SNAPSHOT
 from sim.core.lifecycle.states import GONE_STATES
 from sim.core.model.events import Event, PositionChanged
@@ -103,7 +103,7 @@ class PositionChangeFeed(ReplayFeed[PositionChanged]):
         stats = self.context.exchange.trading.stats(row.symbol) if settled else None
         return encoded(
             wire.PositionChange(
-                position=position_message(standing(row), row.at, expired=settled),
+                position=position_message(position_after(row), row.at, expired=settled),
                 change_time=row.at,
                 settlement_px=row.settlement,
                 settlement_preliminary=False if settled else None,

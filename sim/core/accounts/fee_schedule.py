@@ -1,10 +1,9 @@
-"""Which fee coefficients are in force for an instrument at an instant: the published dates, and
-rows of one's own on top (rule P13).
+"""Which fee coefficients are in force for an instrument at an instant (rule P13).
 
-A row of one's own names what it is for and gives what it changes; each coefficient comes from the
-row that is narrowest about the instrument, among those the one that began last, else from the
-published schedule. No endpoint of the exchange tells any of this; a market shows its taker
-coefficient alone.
+The published schedule changes by date and class of instrument. A scenario's `fees` add rows that
+override some coefficients for some instruments. For each coefficient the most specific matching row
+wins; ties go to the row that began last, then to the last in the file. No endpoint of the exchange
+shows the schedule; a market shows only its taker coefficient.
 """
 
 from __future__ import annotations
@@ -23,12 +22,15 @@ THETA_SCALE = 10_000
 
 
 class Theta(Struct, frozen=True):
-    """Fee coefficients in ten-thousandths. `maker` is what a maker is paid back; below zero, what
-    it pays.
+    """Fee coefficients in ten-thousandths.
 
-    `tail` is what combos add for takers: tail x contracts x p x (1 - p)^4. `cap` is the most that
-    one order pays as a taker; without `cumulative` its fills are rounded each for itself (rule
-    P12).
+    | Field | Meaning |
+    |---|---|
+    | `taker` | what a taker pays |
+    | `maker` | what a maker receives; below zero, what it pays |
+    | `tail` | what combos add for takers: tail x contracts x p x (1 - p)^4 |
+    | `cap` | the most that one order pays as a taker |
+    | `cumulative` | round over the fills of an order (rule P12), not each fill by itself |
     """
 
     taker: int
@@ -59,8 +61,9 @@ SCHEDULE: dict[str, Dated[Theta]] = {
 
 
 class FeeRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One row of one's own: from an instant on, for instruments of a product, market type and class
-    (any where empty), what is not None changes.
+    """One row of a scenario: overrides what is not None, from an instant on.
+
+    It applies to instruments of a product, market type and fee class; empty means any.
     """
 
     start: Instant = 0
@@ -74,7 +77,7 @@ class FeeRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cumulative: bool | None = None
 
     def matches(self, instrument: Instrument) -> bool:
-        """Whether it is about an instrument."""
+        """Whether the row applies to an instrument."""
         return (
             self.product in ("", instrument.product_id)
             and self.market_type in ("", instrument.market_type)
@@ -82,19 +85,19 @@ class FeeRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
     @property
-    def narrowness(self) -> int:
-        """How many things it asks of an instrument."""
+    def specificity(self) -> int:
+        """How many properties of an instrument the row names."""
         return bool(self.product) + bool(self.market_type) + bool(self.fee_class)
 
 
 class FeeSchedule:
     """Coefficients by instrument and instant."""
 
-    __slots__ = ("_changes", "_known", "rows")
+    __slots__ = ("_changes", "_compiled", "rows")
 
     def __init__(self, rows: Iterable[FeeRow] = ()) -> None:
         self.rows = list(rows)
-        self._known: dict[tuple[str, str, str], Dated[Theta]] = {}
+        self._compiled: dict[tuple[str, str, str], Dated[Theta]] = {}
         starts = {start for table in SCHEDULE.values() for start in table.starts} | {
             row.start for row in self.rows if row.start
         }
@@ -103,37 +106,33 @@ class FeeSchedule:
         )
 
     def of(self, instrument: Instrument) -> Dated[Theta]:
-        """Every coefficient an instrument ever has; a class without published dates of its own is
-        standard.
-        """
+        """The coefficients of an instrument by date; an unknown class is "standard"."""
         key = instrument.product_id, instrument.market_type, instrument.fee_class
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._compiled(instrument)
-        return found
+        table = self._compiled.get(key)
+        if table is None:
+            table = self._compiled[key] = self._compile(instrument)
+        return table
 
     def era(self, now: Instant) -> int:
-        """A number that is another one whenever any coefficient may be."""
+        """A number that changes whenever any coefficient may have changed."""
         return self._changes.at(now)
 
-    def _compiled(self, instrument: Instrument) -> Dated[Theta]:
+    def _compile(self, instrument: Instrument) -> Dated[Theta]:
         published = SCHEDULE.get(instrument.fee_class) or SCHEDULE["standard"]
         rows = [row for row in self.rows if row.matches(instrument)]
         if not rows:
             return published
-        # stable: of two rows alike the later one counts
-        rows.sort(key=lambda row: (row.narrowness, row.start))
+        # stable, so of two rows alike the later one wins
+        rows.sort(key=lambda row: (row.specificity, row.start))
         starts = sorted({*published.starts, *(row.start for row in rows if row.start)})
         return Dated(
-            _over(published.at(0), rows, 0),
-            *((start, _over(published.at(start), rows, start)) for start in starts),
+            _override(published.at(0), rows, 0),
+            *((start, _override(published.at(start), rows, start)) for start in starts),
         )
 
 
-def _over(theta: Theta, rows: list[FeeRow], now: Instant) -> Theta:
-    """Published coefficients with what rows change of them at an instant, the last word being the
-    last row's.
-    """
+def _override(theta: Theta, rows: list[FeeRow], now: Instant) -> Theta:
+    """Published coefficients with the overrides of rows at an instant; the last row wins."""
     changes = {
         name: value
         for row in rows

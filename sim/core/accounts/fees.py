@@ -1,8 +1,22 @@
-"""Commissions and rebates: theta x contracts x p x (1 - p), exact until it is rounded to the cent,
-half to even (rules P11-P15).
+"""Fees of takers and rebates of makers (rules P11-P15).
 
-Theta is counted in ten-thousandths, so a fee is an exact integer of 1/(10^4 x qty_scale x
-price_scale^2) dollars whatever the date, and sums over the fills of an order stay exact.
+    fee = theta x contracts x p x (1 - p), rounded to the cent, half to even
+
+It is largest at a price of one half and vanishes at 0 and 1, where a contract is almost decided.
+`theta` is a coefficient in ten-thousandths; `fee_schedule.py` says which is in force.
+
+## Exactness
+
+All factors are scaled integers, so an unrounded fee is an exact integer in units of
+1/(10^4 x qty_scale x price_scale^2) dollars (`exact`). Sums over the fills of an order stay exact,
+whatever the date, and rounding happens once, at the end (`rounded`).
+
+## One order, many fills
+
+Rounding each fill by itself would let an order of a hundred fills pay up to fifty cents more than
+one of a single fill. Therefore a taker pays, for each fill, the smaller of the fill's own rounding
+and the difference between the rounded sum so far and what was charged so far (P12). The order
+carries both sums. Makers are paid fill by fill.
 """
 
 from __future__ import annotations
@@ -21,8 +35,9 @@ from sim.kernel.instants import Instant
 
 
 class Fees:
-    """What a fill costs or earns, at the instant it happens, by the published schedule or,
-    `schedule`, one with rows of a scenario's own.
+    """What a fill costs or earns at the instant when it happens.
+
+    `schedule` is the published one, or one with rows that a scenario adds.
     """
 
     __slots__ = ("_ctx", "schedule")
@@ -32,37 +47,36 @@ class Fees:
         self.schedule = FeeSchedule()
 
     def theta(self, instrument: Instrument, at: Instant) -> Theta:
-        """Coefficients in force for an instrument (rule P13), those of the assumptions at most one."""
+        """Coefficients in force for an instrument (rule P13); assumptions replace them, up to 1."""
         theta = self.schedule.of(instrument).at(at)
         assumptions = self._ctx.assumptions
         taker, maker = assumptions.number(FEES_TAKER), assumptions.number(FEES_MAKER)
         if taker < 0 and maker < 0:
             return theta
-        taker = min(taker, THETA_SCALE) if taker >= 0 else theta.taker
         return replace(
-            theta, taker=taker, maker=min(maker, THETA_SCALE) if maker >= 0 else theta.maker
+            theta,
+            taker=min(taker, THETA_SCALE) if taker >= 0 else theta.taker,
+            maker=min(maker, THETA_SCALE) if maker >= 0 else theta.maker,
         )
 
     def basis_points(self, instrument: Instrument, at: Instant) -> tuple[str, str]:
-        """Coefficients of taker and maker as orders show them: ten-thousandths as text, a rebate
-        below zero.
-        """
+        """Coefficients of taker and maker as orders show them: a rebate is negative."""
         theta = self.theta(instrument, at)
         return str(theta.taker), str(-theta.maker)
 
     def era(self) -> tuple[int, int, int]:
-        """What anything that shows coefficients now depends on."""
+        """A value that changes whenever the coefficients of any instrument may have changed."""
         number = self._ctx.assumptions.number
         return self.schedule.era(self._ctx.now), number(FEES_TAKER), number(FEES_MAKER)
 
     def quote(self, instrument: Instrument, qty: Qty, price: Price) -> Cash:
-        """Taker fee of one fill, as a pre-trade check needs it (rule P4)."""
+        """Taker fee of a single fill, for the check before the trade (rule P4)."""
         theta = self.theta(instrument, self._ctx.now)
-        fee = rounded(instrument, taken(instrument, theta, qty, price))
+        fee = rounded(instrument, exact_taker_fee(instrument, theta, qty, price))
         return fee if theta.cap is None else min(fee, theta.cap)
 
     def quote_maker(self, instrument: Instrument, qty: Qty, price: Price) -> Cash:
-        """Maker fee of one fill, for the same check; a rebate to come counts as nothing."""
+        """Maker fee of a single fill, for the same check; a rebate counts as nothing."""
         return max(
             0, -self.rebate_maker(instrument, self.theta(instrument, self._ctx.now), qty, price)
         )
@@ -70,12 +84,11 @@ class Fees:
     def charge_taker(
         self, order: Order, instrument: Instrument, theta: Theta, qty: Qty, price: Price
     ) -> Cash:
-        """Fee of the next fill of an aggressive order, remembered on it (rule P12).
+        """Charge the fee of the next fill of an aggressive order, and note it on the order (P12).
 
-        Never above the fill's own rounding, and never so much that the order's total passes the
-        rounding of its exact sum, or the schedule's cap.
+        The order's total never exceeds the rounding of its exact sum, nor the schedule's cap.
         """
-        fee = taken(instrument, theta, qty, price)
+        fee = exact_taker_fee(instrument, theta, qty, price)
         charge = rounded(instrument, fee)
         if order.taker_fee_exact and theta.cumulative:
             charge = min(
@@ -88,7 +101,7 @@ class Fees:
         return charge
 
     def rebate_maker(self, instrument: Instrument, theta: Theta, qty: Qty, price: Price) -> Cash:
-        """What the resting side of a fill is paid back (rule P12); below zero, what it pays."""
+        """What the resting side of a fill receives (rule P12); below zero, what it pays."""
         return rounded(instrument, exact(instrument, theta.maker, qty, price))
 
 
@@ -97,9 +110,10 @@ def exact(instrument: Instrument, theta: int, qty: Qty, price: Price) -> int:
     return theta * qty * price * (instrument.price_scale - price)
 
 
-def taken(instrument: Instrument, theta: Theta, qty: Qty, price: Price) -> int:
-    """Unrounded taker fee in the same units; a combo's tail is finer than those and is rounded to
-    them, a long way below the cent.
+def exact_taker_fee(instrument: Instrument, theta: Theta, qty: Qty, price: Price) -> int:
+    """Unrounded taker fee in the same units.
+
+    A combo's tail is finer than these units and is rounded to them, far below the cent.
     """
     fee = exact(instrument, theta.taker, qty, price)
     if theta.tail:
@@ -109,8 +123,9 @@ def taken(instrument: Instrument, theta: Theta, qty: Qty, price: Price) -> int:
 
 
 def rounded(instrument: Instrument, fee: int) -> Cash:
-    """An exact fee rounded to the cent, half to even; to the notional unit where a cent is no whole
-    number of those, so that it can be reported.
+    """An exact fee rounded half to even: to the cent, or to the notional unit.
+
+    The latter where a cent is no whole number of notional units, so that it can be reported.
     """
     if not fee:
         return 0

@@ -1,9 +1,10 @@
-"""Cash of every account, double entry: each move has an equal contra on a house account, so all
-balances always sum to zero (rules P17-P22).
+"""The cash ledger, in double entry (rules P17-P22).
 
-House accounts stand for what lies outside the participants. They keep a balance and no rows,
-because their history is the mirror of everybody else's. The clearing house's balance returns to
-zero with every trade and every settlement; that is the check that pay-outs are zero-sum.
+Every move has an equal and opposite move on a house account, so all balances always sum to zero.
+House accounts stand for what lies outside the participants: banks, the clearing house, the
+exchange's fees. They keep a balance but no rows, because their history mirrors that of all others.
+The clearing house's balance returns to zero with every trade and every settlement, which proves
+that pay-outs are zero-sum.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ TRADING, CLEARING, HOUSE = "trading", "clearing", "house"
 
 
 class Account(Struct):
-    """One account. `kind`: trading accounts trade, clearing accounts only hold cash (rule P26),
-    house accounts are the contra side.
+    """One account.
 
-    `collateral_return`: related shorts post less margin (rule P8).
+    Trading accounts trade, clearing accounts only keep cash (rule P26), house accounts are the
+    contra side. With `collateral_return` related shorts post less margin (rule P8).
     """
 
     name: str
@@ -72,7 +73,7 @@ class Ledger:
         return iter(self._accounts.values())
 
     def open(self, name: str, kind: str = TRADING, *, collateral_return: bool = False) -> Account:
-        """Open an account with nothing in it."""
+        """Open an empty account."""
         if name in self._accounts:
             raise AlreadyExists(f"account {name[:80]} exists")
         account = self._accounts[name] = Account(
@@ -114,15 +115,16 @@ class Ledger:
         symbol: str = "",
         reference: str = "",
     ) -> CashMoved:
-        """Move an amount to an account (from it when negative) against a house account. One row."""
+        """Move an amount to an account (from it when negative) against a house account."""
         self.require(contra).balance -= amount
         return self._write(self.require(account), amount, type, description, symbol, reference)
 
     def fill(
         self, account: str, principal: Cash, commission: Cash, symbol: str, trade_id: str
     ) -> None:
-        """Cash of one side of a trade: principal (signed) less commission (negative for a rebate),
-        as one row or two (rule P21).
+        """Book one side of a trade: principal (signed) less commission (negative for a rebate).
+
+        That is one row, or two if the assumption says so (rule P21).
         """
         self._clearing.balance -= principal
         self._fees.balance += commission
@@ -138,7 +140,7 @@ class Ledger:
     def reverse(
         self, account: str, principal: Cash, commission: Cash, symbol: str, trade_id: str
     ) -> None:
-        """Give back what a busted trade moved, fee included (rule M42)."""
+        """Reverse what a busted trade moved, fee included (rule M42)."""
         self._clearing.balance += principal
         self._fees.balance -= commission
         self._write(
@@ -151,7 +153,7 @@ class Ledger:
         )
 
     def pay_out(self, account: str, amount: Cash, type: LedgerEntryType, symbol: str) -> None:
-        """Pay a settlement or a correction of one (rules P22, L27); nothing is written for nothing."""
+        """Pay a settlement or its correction (rules P22, L27); an amount of 0 has no row."""
         if amount:
             self.move(
                 account,
@@ -167,7 +169,7 @@ class Ledger:
         return LedgerState(list(self._accounts.values()), self._rows)
 
     def load(self, state: LedgerState) -> None:
-        """Take saved accounts and rows."""
+        """Take over saved accounts and rows."""
         self._accounts = {account.name: account for account in state.accounts}
         self._clearing = self._accounts[HOUSE_CLEARING]
         self._fees = self._accounts[HOUSE_FEES]

@@ -1,9 +1,9 @@
-"""Net positions by account and symbol, and the position ledger: deltas whose replay rebuilds them
-(rules P9, P10, P23).
+"""Net positions by account and symbol, and the position ledger (rules P9, P10, P23).
 
-`cost` is signed (buys add, sells take away) in notional units and holds no fees. Opening adds to
-it; closing removes the average and books the difference in `realized`; a fill that crosses zero
-does both in one row. Over all accounts of an instrument the nets sum to zero.
+The ledger's rows are deltas: replaying them rebuilds the positions. `cost` is signed (buys add,
+sells subtract), in notional units, without fees. Opening adds to it; closing removes the average
+cost and books the difference as `realized`; a fill that crosses zero does both in one row. Over
+all accounts of an instrument the nets sum to zero.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from sim.core.model.quantities import Notional, Price, Qty, divide_half_even
 from sim.indexes.restore_rows import restore
 from sim.kernel.instants import Instant, same_trade_date
 
-# What a row of a trade says; only these grow what was bought and sold.
+# Description of a trade's row; only these add to what was bought and sold.
 FILL = "Fill"
 
 
 class Position(Struct, gc=False):
-    """Standing of one account in one instrument. `bod_net` is the net at the roll before the last
-    change; read it through `bod`.
+    """The position of one account in one instrument.
 
-    `fees` are commissions paid less rebates; `settled` is when a settlement closed it, 0 for never.
+    `bod_net` is the net when the trade date before the last change began; read it through `bod`.
+    `fees` are commissions paid less rebates. `settled` is when a settlement closed it, or 0.
     """
 
     account: str
@@ -42,12 +42,12 @@ class Position(Struct, gc=False):
     settled: Instant = 0
 
     def bod(self, now: Instant) -> Qty:
-        """Net at the last 17:00 Eastern roll."""
+        """Net when the present trade date began, at 17:00 Eastern."""
         return self.bod_net if same_trade_date(self.changed, now) else self.net
 
 
-def standing(row: PositionChanged) -> Position:
-    """The position as a row of its ledger left it."""
+def position_after(row: PositionChanged) -> Position:
+    """The position right after a row of its ledger."""
     return Position(
         account=row.account,
         symbol=row.symbol,
@@ -119,9 +119,7 @@ class Positions:
     def fill(
         self, account: str, symbol: str, qty: Qty, price: Price, trade_id: str, fee: Notional = 0
     ) -> tuple[Qty, Qty]:
-        """Buy `qty` (sell when negative) at a price and for a fee. Returns the net before and
-        after.
-        """
+        """Buy `qty` (sell when negative) at a price; return the net before and after."""
         position = self._touch(account, symbol)
         if qty > 0:
             position.qty_bought += qty
@@ -132,9 +130,7 @@ class Positions:
     def reverse(
         self, account: str, symbol: str, qty: Qty, price: Price, trade_id: str, fee: Notional = 0
     ) -> tuple[Qty, Qty]:
-        """Undo a fill of `qty` at a price and for a fee (rule M42). What was bought and sold only
-        grows, so those stay.
-        """
+        """Undo a fill (rule M42). What was bought and sold only grows (P10), so it stays."""
         return self._move(self._touch(account, symbol), -qty, price, "Correction", trade_id, -fee)
 
     def resolve(self, position: Position, price: Price) -> tuple[Qty, Qty]:
@@ -158,7 +154,7 @@ class Positions:
         return PositionsState(self._all, self._rows)
 
     def load(self, state: PositionsState) -> None:
-        """Take saved positions and rebuild the indexes."""
+        """Take over saved positions and rebuild the indexes."""
         for index in (self._by_account, self._by_symbol, self.open_interest):
             index.clear()
         self._all = []
@@ -234,7 +230,7 @@ class Positions:
     ) -> None:
         ctx = self._ctx
         account = position.account
-        row = PositionChanged(  # by position: a Struct searches for each keyword
+        row = PositionChanged(  # positional arguments: a Struct searches for each keyword
             self._ids.next(),
             account,
             position.symbol,

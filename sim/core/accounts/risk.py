@@ -1,11 +1,48 @@
 """Collateral: what an account may still spend, and what its open orders could cost (rules P1-P8).
 
-An order reserves what its opening part would cost: price per contract for a bid, one dollar less
-price for an offer. Reservations count per instrument, the dearer side of it, and never add up over
-instruments. All of it follows from balances, positions and open orders, so nothing is saved.
+Everything is paid in advance (P1). A contract pays one dollar or nothing, so the most that anybody
+can lose is known when a trade happens, and the exchange takes it then. Nobody can owe it anything.
 
-An account with collateral return posts less for related shorts. What one group of them gives back
-counts as buying power everywhere but in that group.
+## What a position costs
+
+| Trade | Cash | Margin |
+|---|---|---|
+| buy, opening | pays the price | none: the worst outcome is that the price is lost |
+| sell, opening | receives the price | one dollar a contract, which the buyer may have to be paid |
+| closing | the reverse of what opened it | a closed short gives its dollar back |
+
+    buying power = balance - one dollar for each short contract + collateral returns
+
+## What an order reserves
+
+An order might fill at any moment, so its cost at its limit price must be there: the price for a
+bid, one dollar less the price for an offer (`unit_cost`), and the taker's fee (P4). Three
+properties make that less than the sum over all orders:
+
+- *Opening only.* What closes a position costs nothing. The dearest orders of a side close first,
+  because they are the best priced and would trade first (`Reserve.opening`).
+- *The worse side only.* Bids and offers of one instrument cannot both end up open: what the offers
+  sell, the bids have bought. So an instrument reserves the dearer of "all bids fill" and "all
+  offers fill" (`Exposure.worst`, P3).
+- *One instrument at a time.* Reservations of different instruments do not add up (P3): an account
+  may quote everywhere with the same dollar. When a fill spends that dollar, orders elsewhere that
+  it no longer pays for are canceled (P5, `unfunded`). A withdrawal must leave the largest one (P6).
+
+Why the worst outcome and not the likely one: a check that depends on what others do could pass and
+still leave a debt. This one depends on the account alone, and holds whatever happens next.
+
+## Collateral return
+
+Some shorts cannot all lose: of mutually exclusive outcomes one pays at most. An account with
+collateral return gets the margin that cannot be needed back (P8, `model/collateral.py`). What one
+group of related instruments returns counts as buying power everywhere but in that group, or it
+would grow the very event that freed it. Closing a hedge loses the return, so that has a cost, too
+(`_unhedging_cost`).
+
+## Consistency
+
+All of this follows from balances, positions and open orders, so none of it is saved. After `load`
+an account's book is counted when somebody first asks for it.
 """
 
 from __future__ import annotations
@@ -24,8 +61,9 @@ from sim.core.model.refusals import InsufficientFunds
 
 
 class Reserve:
-    """Open orders of one account on one side of one instrument: quantities by what one unit costs,
-    and their sums in notional units.
+    """Open orders of one account on one side of one instrument.
+
+    Quantities are kept by the cost of one unit; the sums are in notional units.
     """
 
     __slots__ = ("_by_unit", "cost", "qty")
@@ -47,9 +85,7 @@ class Reserve:
         self.cost += unit * qty
 
     def opening(self, closable: Qty) -> Notional:
-        """Cost of what does not close an opposite position of `closable`; the best-priced orders,
-        which are the dearest, close first (rule P3).
-        """
+        """Cost of what does not close an opposite position of `closable` (rule P3)."""
         if closable <= 0:
             return self.cost
         if closable >= self.qty:
@@ -64,12 +100,12 @@ class Reserve:
         return cost
 
     def ahead(self, unit: Price) -> Qty:
-        """Quantity that closes a position before an order of this cost per unit may."""
+        """Quantity that would close a position before an order of this cost per unit does."""
         return sum(qty for other, qty in self._by_unit.items() if other >= unit)
 
 
 class Exposure:
-    """Open orders of one account in one instrument. `factor` makes cash of notional units."""
+    """Open orders of one account in one instrument. `factor` converts notional units to cash."""
 
     __slots__ = ("bids", "factor", "instrument", "offers")
 
@@ -94,11 +130,14 @@ class Exposure:
 
 
 class _Book:
-    """Risk book of one account. `bound` is never below the gross reservation of any of its
-    instruments, so a richer account needs no look.
+    """Risk book of one account.
 
-    `margin` is what its shorts call for, `returns` what each group of related instruments gives
-    back of it, `groups` the instruments it ever held there.
+    | Field | Meaning |
+    |---|---|
+    | `margin` | one dollar for each short contract |
+    | `returns` | what each group of related instruments gives back of it |
+    | `groups` | instruments of each group that the account ever held |
+    | `bound` | at least the gross reservation of every instrument: above it nothing is unfunded |
     """
 
     __slots__ = ("account", "bound", "exposures", "groups", "margin", "returns")
@@ -117,16 +156,14 @@ class _Book:
         return power + sum(self.returns.values()) if self.returns else power
 
     def power_for(self, instrument: Instrument) -> Cash:
-        """What may be spent on opening in an instrument: freed cash must not grow the event that
-        freed it (rule P8).
-        """
+        """What may be spent on opening in an instrument, without its own group's return (P8)."""
         if self.returns and instrument.related is not None:
             return self.power() - self.returns.get(instrument.related.group, 0)
         return self.power()
 
 
 class Risk:
-    """Checks before an order, upkeep after, and the sums that balances report."""
+    """Checks orders, follows orders and positions, and sums up for balances."""
 
     __slots__ = ("_books", "_instruments", "_ledger", "_positions", "_working")
 
@@ -168,12 +205,11 @@ class Risk:
     def check(
         self, order: Order, instrument: Instrument, fee: Callable[[Order, Instrument], Cash]
     ) -> None:
-        """Refuse an order that the account could not pay for if the dearer side of the instrument
-        filled, fee included (rules P3, P4).
+        """Refuse an order if the account could not pay for the dearer side (rules P3, P4).
 
         The fee counts for the opening part only: a closing fill always brings in more than its fee.
-        It is asked for only where it can matter, because no fee is above what its order costs,
-        rounded up to a cent.
+        A rich account takes the short way: no fee exceeds what its order costs, rounded up to a
+        cent, so twice the cost is an upper bound.
         """
         book = self._book(order.account)
         exposure = self._exposure(book, instrument)
@@ -187,7 +223,7 @@ class Risk:
         if book.returns:
             if not opening:
                 power = book.power()
-            needed += self._unhedging(book, order, instrument, order.leaves_qty - opening)
+            needed += self._unhedging_cost(book, order, instrument, order.leaves_qty - opening)
         if needed > power:
             raise InsufficientFunds(
                 f"{cash_text(power)} USD available, requested {cash_text(needed)}",
@@ -195,10 +231,10 @@ class Risk:
                 remedy="deposit, cancel orders in this instrument, or ask for less",
             )
 
-    def _unhedging(self, book: _Book, order: Order, instrument: Instrument, closing: Qty) -> Cash:
-        """What closing a hedge costs: buying power falls by the return that is lost, less what the
-        closing fill brings in (rule P8).
-        """
+    def _unhedging_cost(
+        self, book: _Book, order: Order, instrument: Instrument, closing: Qty
+    ) -> Cash:
+        """Cost of closing a hedge: the return that is lost less what the fill brings in (P8)."""
         related = instrument.related
         if related is None or not closing or related.group not in book.returns:
             return 0
@@ -210,7 +246,7 @@ class Risk:
         return max(0, lost - released + signed * order.price * instrument.cash_per_notional)
 
     def _returned(self, book: _Book, related: Related, moves: dict[str, Qty]) -> Cash:
-        """What a group gives back, once positions have moved so far."""
+        """What a group gives back once positions have changed by `moves`."""
         holdings = []
         for symbol, instrument in book.groups.get(related.group, {}).items():
             net = self._positions.net(book.account.name, symbol) + moves.get(symbol, 0)
@@ -221,7 +257,7 @@ class Risk:
         return returned(related.kind, holdings)
 
     def _needed(self, order: Order, instrument: Instrument, unit: Price) -> tuple[Cash, Qty]:
-        """Exact worst case with the order in it, and how much of the order would open."""
+        """The worst case with the order in it, and how much of the order would open."""
         net = self._positions.net(order.account, order.symbol)
         closable = -net if order.side is BUY else net
         exposure = self._exposure(self._book(order.account), instrument)
@@ -233,13 +269,13 @@ class Risk:
         return needed, order.leaves_qty - closing
 
     def reserve(self, order: Order, instrument: Instrument) -> None:
-        """An order works from now on."""
-        self.hold(
-            order.account, instrument, order.side, unit_cost(order, instrument), order.leaves_qty
-        )
+        """Reserve what an order could cost."""
+        unit = unit_cost(order, instrument)
+        self._reserve(order.account, instrument, order.side, unit, order.leaves_qty)
 
-    def hold(self, account: str, instrument: Instrument, side: Side, unit: Price, qty: Qty) -> None:
-        """This much works from now on, at a cost per unit."""
+    def _reserve(
+        self, account: str, instrument: Instrument, side: Side, unit: Price, qty: Qty
+    ) -> None:
         book = self._book(account)
         exposure = self._exposure(book, instrument)
         (exposure.bids if side is BUY else exposure.offers).change(unit, qty)
@@ -248,36 +284,34 @@ class Risk:
             book.bound = gross
 
     def release(self, order: Order, instrument: Instrument, qty: Qty) -> None:
-        """This much of a working order no longer works at its price."""
+        """Release what a quantity of a working order had reserved."""
         exposure = self._book(order.account).exposures[order.symbol]
         (exposure.bids if order.side is BUY else exposure.offers).change(
             unit_cost(order, instrument), -qty
         )
 
     def position_changed(self, account: str, instrument: Instrument, net: tuple[Qty, Qty]) -> None:
-        """A position went from one net to another: margin follows the shorts."""
+        """Update margin and returns after a position's net changed from `net[0]` to `net[1]`."""
         before, after = net
         if before < 0 or after < 0:
             short = (-after if after < 0 else 0) - (-before if before < 0 else 0)
             self._book(account).margin += short * (DOLLAR // instrument.qty_scale)
         if instrument.related is not None:
-            self._follow(self._book(account), instrument, instrument.related)
+            self._update_return(self._book(account), instrument, instrument.related)
 
-    def _follow(self, book: _Book, instrument: Instrument, related: Related) -> None:
-        """A position in a group has moved: so does what the group gives back."""
+    def _update_return(self, book: _Book, instrument: Instrument, related: Related) -> None:
+        """Compute anew what a group gives back."""
         if not book.account.collateral_return:
             return
         book.groups.setdefault(related.group, {})[instrument.symbol] = instrument
-        given = self._returned(book, related, {})
-        if given:
-            book.returns[related.group] = given
+        amount = self._returned(book, related, {})
+        if amount:
+            book.returns[related.group] = amount
         else:
             book.returns.pop(related.group, None)
 
     def unfunded(self, account: str, but: str) -> list[Exposure]:
-        """Instruments, other than one, whose open orders the account can no longer pay for (rule
-        P5), by symbol.
-        """
+        """Instruments other than `but` whose open orders the account can no longer pay for (P5)."""
         book = self._book(account)
         power = book.power()
         if power >= book.bound and not book.returns:
@@ -297,7 +331,7 @@ class Risk:
         ]
 
     def overspent(self, account: str, exposure: Exposure, side: Side) -> bool:
-        """Whether a side of an instrument is dearer than the account can pay."""
+        """Whether a side of an instrument costs more than the account can pay."""
         net = self._positions.net(account, exposure.instrument.symbol)
         cost = exposure.side(side).opening(-net if side is BUY else net)
         return cost * exposure.factor > self._book(account).power_for(exposure.instrument)
@@ -311,8 +345,9 @@ class Risk:
                 yield account, symbol, exposure.worst(self._positions.net(account, symbol))
 
     def load(self, working: dict[str, list[Order]]) -> None:
-        """Forget everything, before positions are told again. What an account's working orders
-        reserve is counted when somebody asks for the account.
+        """Forget everything; the caller then reports every position (`position_changed`).
+
+        `working` orders are counted account by account, when somebody first asks for one.
         """
         self._books.clear()
         self._working = working
@@ -343,15 +378,16 @@ class Risk:
                 alike[key] = order
         for key, order in alike.items():
             instrument = self._instruments.require(order.symbol)
-            self.hold(account, instrument, order.side, unit_cost(order, instrument), qty[key])
+            self._reserve(account, instrument, order.side, unit_cost(order, instrument), qty[key])
 
     def _known(self, account: str) -> _Book | None:
         return self._book(account) if account in self._working else self._books.get(account)
 
 
 def unit_cost(order: Order, instrument: Instrument) -> Price:
-    """What one quantity unit of an order costs in price units; an order that has no price yet may
-    trade anywhere within the band.
+    """What one unit of an order costs, in price units.
+
+    A stop order has no price yet and may trade anywhere within the band.
     """
     price = order.price
     if order.side is BUY:

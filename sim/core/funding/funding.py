@@ -22,11 +22,11 @@ from sim.core.model.events import CashMoved
 from sim.core.model.funding_records import (
     AccountNotes,
     FundingChange,
+    FundingScript,
     FundingSource,
     FundingState,
     FundingTransaction,
     FundingType,
-    GameClock,
     Review,
 )
 from sim.core.model.quantities import Cash, cash_text
@@ -113,7 +113,7 @@ class Funding:
     # ---- through a source
 
     def begin(
-        self, account: str, amount: Cash, source: FundingSource, course: GameClock
+        self, account: str, amount: Cash, source: FundingSource, course: FundingScript
     ) -> FundingTransaction:
         """Begin a deposit from a source, or a withdrawal to it when negative. Conflict when the
         source or the account does not allow it.
@@ -157,7 +157,7 @@ class Funding:
             raise Conflict(f"the transaction is {found.state.name} already", rule="control")
         found = replace(
             found,
-            course=GameClock.COMPLETE,
+            course=FundingScript.COMPLETE,
             review=Review.APPROVED if state is FundingState.COMPLETED else Review.REJECTED,
         )
         while found.state is not state:
@@ -210,7 +210,9 @@ class Funding:
     def _step_due(self, timer: Timer) -> None:
         found = self._by_id[timer.subject]
         if found.state in _UNDER_WAY and found.review is not Review.PENDING:
-            cancels = found.state is FundingState.PROCESSING and found.course is GameClock.CANCEL
+            cancels = (
+                found.state is FundingState.PROCESSING and found.course is FundingScript.CANCEL
+            )
             found = self._cancel(found) if cancels else self._step(found)
             if found.state in _UNDER_WAY and found.review is not Review.PENDING:
                 self._wait(found)
@@ -228,7 +230,7 @@ class Funding:
                     reference=found.id,
                 ),
             )
-        if state is FundingState.PROCESSING and found.course is GameClock.HOLD:
+        if state is FundingState.PROCESSING and found.course is FundingScript.HOLD:
             return self._change(found, state, review=Review.PENDING, message="held for review")
         return self._change(found, state, message="")
 

@@ -1,1 +1,1 @@
-"""The vocabulary of the core: enums, quantities, refusals, instruments, orders, events, commands."""
+"""Enums, quantities, refusals, instruments, orders, events, commands: what all of the core uses."""

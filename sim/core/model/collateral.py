@@ -1,9 +1,13 @@
-"""Collateral return: margin that related shorts need not post, because they cannot all lose (rule
-P8).
+"""Collateral return: margin that related shorts need not post, because they cannot all lose (P8).
 
-Of mutually exclusive outcomes at most one pays, so only the largest short counts. On a directional
-ladder whoever reaches a higher rank has passed every lower one, so a lower long covers a higher
-short; the highest short is covered first, by the highest long below it, which covers the most.
+| Outcomes of an event | Why margin is returned | What still counts |
+|---|---|---|
+| mutually exclusive | at most one of them pays | the largest short |
+| directional (a ladder) | who reaches a rank has passed the lower | shorts without a lower long |
+| independent | nothing follows from the others | every short |
+
+On a ladder the highest short is covered first, by the highest long below it, which leaves the lower
+longs for the lower shorts.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from sim.core.model.quantities import Cash
 
 
 class EventOutcome(StrEnum):
-    """How the outcomes of one event hang together (words of the wire)."""
+    """How the outcomes of one event depend on each other; values as on the wire."""
 
     MUTUALLY_EXCLUSIVE = "EVENT_OUTCOME_MUTUALLY_EXCLUSIVE"
     DIRECTIONAL = "EVENT_OUTCOME_DIRECTIONAL"
@@ -25,9 +29,7 @@ class EventOutcome(StrEnum):
 
 
 class Related(Struct, frozen=True):
-    """Where an instrument stands among related ones: the group of outcomes, their kind, and its
-    rank on a ladder, higher being harder to reach.
-    """
+    """An instrument's place among related ones; a higher rank of a ladder is harder to reach."""
 
     group: str
     kind: EventOutcome
@@ -35,16 +37,14 @@ class Related(Struct, frozen=True):
 
 
 class Holding(Struct, frozen=True):
-    """A net position in one instrument of a group, at a dollar a contract: positive when long,
-    negative when short.
-    """
+    """A net position in one instrument of a group, at one dollar a contract; negative if short."""
 
     rank: int
     worth: Cash
 
 
 def returned(kind: EventOutcome, holdings: Iterable[Holding]) -> Cash:
-    """How much of the margin of a group's shorts is given back."""
+    """How much of the margin of a group's shorts is returned."""
     if kind is EventOutcome.MUTUALLY_EXCLUSIVE:
         shorts = [-holding.worth for holding in holdings if holding.worth < 0]
         return sum(shorts) - max(shorts, default=0)
@@ -54,9 +54,7 @@ def returned(kind: EventOutcome, holdings: Iterable[Holding]) -> Cash:
 
 
 def _covered(falling: list[Holding]) -> Cash:
-    """Shorts of a ladder, from the highest rank down, covered by longs of lower ranks, the highest
-    first.
-    """
+    """How much of a ladder's shorts lower longs cover; `falling` is by descending rank."""
     longs = [[holding.rank, holding.worth] for holding in falling if holding.worth > 0]
     total = 0
     for holding in falling:

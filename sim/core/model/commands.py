@@ -1,6 +1,4 @@
-"""What can be asked of the core: imperatives, frozen, already in integers. `exchange.py` has one
-method for each.
-"""
+"""Commands about orders: imperative, frozen, already in integers (`trading/order_service.py`)."""
 
 from __future__ import annotations
 
@@ -12,10 +10,10 @@ from sim.kernel.instants import Instant
 
 
 class PlaceOrder(Struct, frozen=True, kw_only=True, gc=False):
-    """A new order. `account` trades, `participant` owns the client order id, `submitter` sent it.
+    """Place a new order.
 
-    With `deferred` a business reject is an order in state REJECTED with its execution, not an error
-    (rule M7).
+    `account` trades, `participant` owns the client order id, `submitter` sent the request. With
+    `deferred` a business reject is an order in state REJECTED, not an error (rule M7).
     """
 
     symbol: str
@@ -52,11 +50,10 @@ class PlaceOrder(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CancelOrder(Struct, frozen=True, kw_only=True, gc=False):
-    """Take an order out, found by exchange id, or by client order id among the participant's open
-    orders. `accounts`: whose orders the caller may touch.
+    """Cancel an order, found by exchange id, or by the participant's client order id.
 
-    With `unknown_told` an order that cannot be found is told to the first of them as a cancel
-    reject, too (rule M34).
+    The caller may touch orders of `accounts` only. With `report_unknown` an order that cannot be
+    found is also reported to the first of them, as a cancel reject (rule M34).
     """
 
     accounts: tuple[str, ...]
@@ -68,8 +65,9 @@ class CancelOrder(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ReplaceOrder(Struct, frozen=True, kw_only=True, gc=False):
-    """Change an order in place (rules M31-M33). Zero or None keeps the old value; `qty` is the new
-    total. `unknown_told` as for a cancel.
+    """Change an order in place (rules M31-M33).
+
+    0 or None keeps the old value; `qty` is the new total. `report_unknown` as for a cancel.
     """
 
     accounts: tuple[str, ...]

@@ -1,5 +1,5 @@
-"""What every component of the core shares: the instant, the timers, luck, identifiers, the
-assumptions in force, and where events go.
+"""What every component of the core shares: virtual now, timers, randomness, identifiers, the
+assumptions and quirks in force, and the list to which events are added.
 """
 
 from __future__ import annotations
@@ -45,5 +45,5 @@ class Context:
         self.service_time: Span = 0
 
     def emit(self, event: Event) -> None:
-        """Tell that something happened; order of telling is order of happening."""
+        """Add an event. Events are added in the order in which things happen."""
         self.events.append(event)

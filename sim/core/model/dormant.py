@@ -3,8 +3,8 @@ for what nobody asks about.
 
 The terms behind a dormant symbol never change, so an instrument may be created, dropped and created
 again. Its state follows from its dates and the present instant until something first happens to it.
-Then `Lifecycle.materialise` gives it a state, a timer and a book of its own, and from there on it is
-an instrument like any other.
+Then `Lifecycle.materialise` gives it a state, a timer and a book of its own, and from there on it
+is an instrument like any other.
 """
 
 from __future__ import annotations

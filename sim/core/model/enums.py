@@ -1,8 +1,8 @@
-"""The exchange's enumerations. Members carry the wire numbers of the exchange contract (§2.7, §3),
-so the api layer passes them through unchanged.
+"""The exchange's enumerations.
 
-Several zero members mean something (ORDER_STATE_NEW, EXECUTION_TYPE_NEW, INSTRUMENT_STATE_CLOSED):
-zero is never "missing" for those.
+Members have the numbers of the exchange contract (§2.7, §3), so `api` passes them through. For
+several of them zero is a value and never "missing": OrderState.NEW, ExecutionType.NEW,
+InstrumentState.CLOSED.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Side(IntEnum):
 
 
 class OrderType(IntEnum):
-    """What an order asks for (rules M9-M13)."""
+    """Type of an order (rules M9-M13)."""
 
     UNDEFINED = 0
     MARKET_TO_LIMIT = 1
@@ -41,9 +41,7 @@ class TimeInForce(IntEnum):
 
 
 class OrderState(IntEnum):
-    """State of an order (§3.4). NEW, PARTIALLY_FILLED and REPLACED are live, and so are the PENDING
-    ones.
-    """
+    """State of an order (§3.4). All but FILLED, CANCELED, REJECTED and EXPIRED are live."""
 
     NEW = 0
     PARTIALLY_FILLED = 1
@@ -64,7 +62,7 @@ DONE_STATES = frozenset(
 
 
 class ExecutionType(IntEnum):
-    """What an execution report reports."""
+    """Type of an execution report."""
 
     NEW = 0
     PARTIAL_FILL = 1
@@ -101,7 +99,7 @@ class CancelRejectReason(IntEnum):
 
 
 class UnsolicitedReason(IntEnum):
-    """Why the exchange canceled an order by itself."""
+    """Why the exchange canceled an order that nobody asked it to cancel."""
 
     UNDEFINED = 0
     CONNECTION_LOSS = 1
@@ -188,17 +186,15 @@ class LedgerEntryType(IntEnum):
 
 
 class Channel(IntEnum):
-    """Which door an order came through: it decides how a business reject is told (rule M7) and how
-    reasons are named.
-    """
+    """Where an order came from; it decides how business rejects are reported (rule M7)."""
 
     EXCHANGE = 0
     RETAIL = 1
     SCRIPT = 2
 
 
-# Members that every order meets, bound once: on Python 3.11 reading one through its class takes ten
-# times as long as a name.
+# Members that every order needs, bound once: on Python 3.11 reading one through its class takes
+# ten times as long as reading a name.
 BUY: Final = Side.BUY
 SELL: Final = Side.SELL
 LIMIT: Final = OrderType.LIMIT

@@ -1,5 +1,7 @@
-"""What can have happened: past tense, frozen. Emitted in order during one input; projections,
-streams, webhooks and the journal read them.
+"""Events: what has happened, in the past tense, frozen.
+
+They are emitted in order during one input. Projections, streams, webhooks and the journal read
+them. A class's tag and its field names stand in journals, so renaming one changes the format.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ class Executed(Struct, frozen=True, tag=True, tag_field="event", gc=False):
 
 
 class CancelRejected(Struct, frozen=True, tag=True, tag_field="event", gc=False):
-    """A cancel or replace that was refused; the order is as it was."""
+    """A cancel or replace was refused; the order is as it was."""
 
     id: str
     account: str
@@ -37,23 +39,21 @@ class CancelRejected(Struct, frozen=True, tag=True, tag_field="event", gc=False)
 
 
 class Traded(Struct, frozen=True, tag=True, tag_field="event", gc=False):
-    """Two orders met, or a trade's clearing state moved on (same id)."""
+    """Two orders traded, or the clearing state of a trade changed (same id)."""
 
     trade: Trade
     state: TradeState
 
 
 class BookChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
-    """Levels, state or statistics of a symbol are not what they were; sent once per symbol and
-    input, after its causes.
-    """
+    """Levels, state or statistics of a symbol changed; once an input, after its causes."""
 
     symbol: str
     at: Instant
 
 
 class StateChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
-    """An instrument moved along an edge of §3.1."""
+    """An instrument changed its lifecycle state (§3.1)."""
 
     symbol: str
     was: InstrumentState
@@ -62,7 +62,7 @@ class StateChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
 
 
 class InstrumentListed(Struct, frozen=True, tag=True, tag_field="event", gc=False):
-    """An instrument joined those that exist, while others were watching."""
+    """An instrument was listed while the exchange was running."""
 
     symbol: str
     state: InstrumentState
@@ -70,7 +70,7 @@ class InstrumentListed(Struct, frozen=True, tag=True, tag_field="event", gc=Fals
 
 
 class DormantInstrumentsMoved(Struct, frozen=True, tag="ShelfMoved", tag_field="event", gc=False):
-    """Every instrument on the shelf that was in the one state is in the other now (maintenance)."""
+    """Maintenance moved every dormant instrument that was in one state to another."""
 
     was: InstrumentState
     state: InstrumentState
@@ -88,11 +88,11 @@ class Settled(Struct, frozen=True, tag=True, tag_field="event", gc=False):
 
 
 class PositionChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
-    """One row of the position ledger: deltas and the state right after (rule P23). `settlement` is
-    the price for a resolution, else None.
+    """One row of the position ledger: the changes, and the position right after (rule P23).
 
-    `bought`, `sold` and `fees` are totals of the position, `bod` its net at the last 17:00 Eastern
-    roll; `fee` is what this row added to the fees.
+    `settlement` is the price of a resolution, else None. `bought`, `sold` and `fees` are totals of
+    the position, `fee` is what this row added to the fees, and `bod` is the net when the present
+    trade date began, at 17:00 Eastern.
     """
 
     id: str
@@ -116,7 +116,7 @@ class PositionChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False
 
 
 class CashMoved(Struct, frozen=True, tag=True, tag_field="event", gc=False):
-    """One row of the cash ledger of one account (rules P17-P22): `after` - `before` is the move."""
+    """One row of an account's cash ledger (rules P17-P22); it moved `after` - `before`."""
 
     id: str
     account: str
@@ -130,7 +130,7 @@ class CashMoved(Struct, frozen=True, tag=True, tag_field="event", gc=False):
 
 
 class KycDecided(Struct, frozen=True, tag=True, tag_field="event", gc=False):
-    """A verification became terminal: tradable or rejected (§3.5)."""
+    """A verification reached its end: approved or rejected (§3.5)."""
 
     firm: str
     external_id: str
@@ -148,8 +148,9 @@ class MaintenanceChanged(Struct, frozen=True, tag=True, tag_field="event", gc=Fa
 
 
 class RfqChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
-    """Something happened to a request for quotes or to a quote on it. `kind` is the word of the
-    wire: rfq_created, quote_accepted, rfq_trade, …
+    """A request for quotes, or a quote on it, changed.
+
+    `kind` is the name on the wire: rfq_created, quote_accepted, rfq_trade and so on.
     """
 
     kind: str

@@ -1,5 +1,6 @@
-"""What is known of money on its way: sources, transactions and what became of them. Enumerations
-carry the wire's numbers.
+"""Records of money on its way: funding sources, transactions and their changes.
+
+Enumerations have the numbers of the wire.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class SourceType(IntEnum):
 
 
 class FundingType(IntEnum):
-    """What a transaction is for; those that this exchange never makes are left out."""
+    """What a transaction is for; types that this exchange never creates are left out."""
 
     DEPOSIT = 1
     WITHDRAWAL = 2
@@ -33,8 +34,9 @@ class FundingType(IntEnum):
 
 
 class FundingState(IntEnum):
-    """Where a transaction is: PENDING → PROCESSING → ACKNOWLEDGED → COMPLETED, or CANCELLED before;
-    refunds come after COMPLETED.
+    """State of a transaction: PENDING → PROCESSING → ACKNOWLEDGED → COMPLETED.
+
+    It may be CANCELLED before it is COMPLETED, and refunded afterwards.
     """
 
     PENDING = 0
@@ -56,10 +58,8 @@ class Review(IntEnum):
     SKIPPED = 4
 
 
-class GameClock(IntEnum):
-    """How a transaction with a source ends by itself; HOLD waits in PROCESSING for a decision by
-    hand.
-    """
+class FundingScript(IntEnum):
+    """How a transaction with a source ends; HOLD waits in PROCESSING for an operator."""
 
     COMPLETE = 0
     CANCEL = 1
@@ -67,8 +67,8 @@ class GameClock(IntEnum):
 
 
 class Purpose(IntEnum):
-    """What money that comes at once is: a deposit (a withdrawal, when negative), or what retail
-    activities tell under a name of its own (§2.8).
+    """What an immediate credit is: a deposit (a withdrawal when negative), or what retail
+    activities show under its own name (§2.8).
     """
 
     DEPOSIT = 0
@@ -79,7 +79,7 @@ class Purpose(IntEnum):
 
 
 class FundingSource(Struct, frozen=True, kw_only=True):
-    """Where a firm's money comes from or goes to. `max_deposit` bounds one deposit; 0 does not."""
+    """Where a firm's money comes from or goes to. `max_deposit` limits one deposit; 0: no limit."""
 
     id: str
     type: SourceType = SourceType.BANK_ACCOUNT
@@ -88,13 +88,16 @@ class FundingSource(Struct, frozen=True, kw_only=True):
 
 
 class FundingTransaction(Struct, frozen=True, kw_only=True):
-    """One movement of money as it stands. `amount` is never negative, `credit` says which way it
-    goes.
+    """One movement of money in its present state.
 
-    `before` and `after` are the account's balance around the cash row `entry`; None while no cash
-    has moved. `reference` is the id other records know it by, `refunded` what went back of it,
-    `parent` the transaction that this one returns. `seq` is the number of its last change among all
-    there were.
+    | Field | Meaning |
+    |---|---|
+    | `amount`, `credit` | never negative; whether it is credited to the account |
+    | `before`, `after` | the account's balance around the cash row `entry`; None: not moved yet |
+    | `reference` | the id by which other records know it |
+    | `refunded`, `parent` | how much of it was returned; the transaction that this one returns |
+    | `course` | how it ends |
+    | `seq` | the number of its last change among all changes |
     """
 
     id: str
@@ -114,16 +117,14 @@ class FundingTransaction(Struct, frozen=True, kw_only=True):
     source: str = ""
     source_type: SourceType = SourceType.UNDEFINED
     review: Review = Review.UNDEFINED
-    course: GameClock = GameClock.COMPLETE
+    course: FundingScript = FundingScript.COMPLETE
     refunded: Cash = 0
     message: str = ""
     seq: int = 0
 
 
 class FundingChange(Struct, frozen=True):
-    """A transaction as a change left it, and its state before. A transaction that begins comes from
-    PENDING.
-    """
+    """A transaction right after a change, and its state before; a new one comes from PENDING."""
 
     transaction: FundingTransaction
     previous: FundingState
@@ -131,7 +132,7 @@ class FundingChange(Struct, frozen=True):
 
 
 class AccountNotes(Struct, frozen=True, kw_only=True):
-    """What a firm wrote on a funding account; None where it wrote nothing."""
+    """What a firm noted on a funding account; None: nothing."""
 
     name: str | None = None
     sources: tuple[str, ...] | None = None

@@ -1,5 +1,6 @@
-"""How games stand: score, period, clock, live or over, as scenarios and the control plane report
-them. Reference data knows only when they were planned.
+"""States of games, as scenarios and the control plane report them: score, period, clock.
+
+The reference data knows only when games were planned; simulated games are in `reference/`.
 """
 
 from __future__ import annotations
@@ -14,9 +15,7 @@ from sim.kernel.instants import Instant
 
 
 class Goal(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A goal: the side that scored, the minute as the clock shows it, and the minute of stoppage
-    time (45+2 is 45 and 2).
-    """
+    """A goal: the side that scored, and the minute; 45+2 is minute 45 and stoppage 2."""
 
     team: str
     minute: int
@@ -24,10 +23,11 @@ class Goal(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Game(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is known of a game; None, or nothing, where nobody has said.
+    """The state of a game; None, or empty, where it is unknown.
 
-    `periods` has points (home, away) by period, `players` statistics by player, `advances` the side
-    that goes on, `result` is "no_result" or "abandoned" where there is none.
+    `periods` has points (home, away) by period, `players` statistics by player. `advances` is the
+    side that advances. `result` is "no_result" or "abandoned" for a game without a winner. `at` is
+    when somebody last reported the game, 0 for never.
     """
 
     home_score: int | None = None
@@ -43,8 +43,8 @@ class Game(Struct, frozen=True, kw_only=True, omit_defaults=True):
     result: str = ""
     at: Instant = 0
 
-    def bare(self) -> Game:
-        """Score, period and clock without what they are made of: somebody says something else."""
+    def summary(self) -> Game:
+        """Score, period and clock only, without the details that a new report may contradict."""
         return Game(
             home_score=self.home_score,
             away_score=self.away_score,
@@ -59,40 +59,42 @@ UNKNOWN_GAME = Game()
 
 
 class Games:
-    """Games by the slug of their event."""
+    """Reported games by the slug of their event."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
         self._games: dict[str, Game] = {}
 
     def get(self, slug: str) -> Game:
-        """How a game stands."""
+        """The state of a game."""
         return self._games.get(slug, UNKNOWN_GAME)
 
     def begin(self, slug: str, game: Game) -> None:
-        """How a game stands at the start of the world; nobody has told of it."""
+        """Set the state from which reports go on; this is not a report itself."""
         self._games[slug] = game
 
     def is_reported(self, slug: str) -> bool:
-        """Whether somebody has told of a game."""
+        """Whether somebody has reported a game."""
         return self.get(slug).at > 0
 
     def reported(self) -> Iterable[str]:
-        """Slugs of the games somebody has told of."""
+        """Slugs of the reported games."""
         return self._games
 
     def update(self, slug: str, **facts: Any) -> Game:
-        """Change what is said and keep the rest; periods and players are added to those known. A
-        game that ends is no longer live unless told so.
+        """Report a game: change what `facts` names and keep the rest.
+
+        Periods and players are added to those known. A game that ends is no longer live, unless
+        the report says otherwise.
         """
-        known = self.get(slug)
-        said = {name: value for name, value in facts.items() if value is not None and value != ""}
-        for name, before in (("periods", known.periods), ("players", known.players)):
-            if name in said:
-                said[name] = {**before, **said[name]}
-        if said.get("ended") and "live" not in said:
-            said["live"] = False
-        game = self._games[slug] = structs.replace(known, at=self._ctx.now, **said)
+        before = self.get(slug)
+        changes = {name: value for name, value in facts.items() if value not in (None, "")}
+        for name in ("periods", "players"):
+            if name in changes:
+                changes[name] = {**getattr(before, name), **changes[name]}
+        if changes.get("ended"):
+            changes.setdefault("live", False)
+        game = self._games[slug] = structs.replace(before, at=self._ctx.now, **changes)
         return game
 
     def save(self) -> dict[str, Game]:

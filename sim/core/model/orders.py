@@ -1,8 +1,7 @@
-"""Order and execution records, and the index of orders. What may happen to an order is decided in
-`matching.py`; this file only remembers.
+"""Records of orders, executions and trades, and the index of orders.
 
-Quantities and prices are the instrument's scaled integers; the scales are copied onto the order at
-creation (§2.7).
+What may happen to an order is decided in `matching/`; this module only remembers. Quantities and
+prices are scaled integers; the instrument's scales are copied onto the order (§2.7).
 """
 
 from __future__ import annotations
@@ -34,8 +33,11 @@ from sim.kernel.instants import Instant
 
 
 class Order(Struct, kw_only=True, omit_defaults=True, gc=False):
-    """One order over its life. `leaves_qty` is what still works: 0 once done. `seq` counts orders;
-    `priority` is the place in time and may change.
+    """One order over its life.
+
+    `leaves_qty` is what still works, 0 once the order is done. `seq` counts orders; `priority` is
+    the place in time, which may change. `taker_fee_exact` and `taker_fee_charged` are the sums of
+    rule P12.
     """
 
     id: str
@@ -92,20 +94,23 @@ class Order(Struct, kw_only=True, omit_defaults=True, gc=False):
 
     @property
     def live(self) -> bool:
-        """Whether the order can still trade, be replaced or be canceled. What dollars buy is not
-        known before the engine takes them.
+        """Whether the order can still trade, be replaced or be canceled.
+
+        A cash order has no quantity before the engine takes it, so PENDING_NEW is live anyway.
         """
         return self.leaves_qty > 0 or self.state is OrderState.PENDING_NEW
 
     @property
     def received(self) -> bool:
-        """Whether the engine has yet to take it: it is in no book and holds no money."""
+        """Whether it waits for the engine: it is in no book and reserves no money."""
         return self.state is OrderState.PENDING_NEW
 
 
 class Execution(Struct, frozen=True, omit_defaults=True, gc=False):
-    """One execution report. `order` is a copy of the order right after the event (rule M41).
-    `commission` in notional units, negative = rebate.
+    """One execution report.
+
+    `order` is a copy of the order right after the event (rule M41). `commission` is in notional
+    units; a negative one is a rebate.
     """
 
     id: str
@@ -125,9 +130,7 @@ class Execution(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Trade(Struct, frozen=True, omit_defaults=True, gc=False):
-    """One match of two orders (rule M1). `aggressor` and `passive` are the two executions; `state`
-    moves on with clearing (rule M42).
-    """
+    """One match of two orders (rule M1), as its two executions; `state` follows clearing (M42)."""
 
     id: str
     seq: int
@@ -144,7 +147,7 @@ class Trade(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 def grouped(orders: list[Order], name: Callable[[Order], str]) -> dict[str, list[Order]]:
-    """Orders by account or symbol, each in the order given."""
+    """Orders by account or symbol, in unchanged order."""
     found: defaultdict[str, list[Order]] = defaultdict(list)
     for key, order in zip(map(name, orders), orders, strict=True):
         found[key].append(order)
@@ -152,8 +155,9 @@ def grouped(orders: list[Order], name: Callable[[Order], str]) -> dict[str, list
 
 
 class Orders:
-    """Every order by id in order of creation, the open ones by account, and the newest order of
-    each client order id. `seq` less one is its place in `rows`.
+    """Finds every order by id, the open ones by account, and the newest of each client order id.
+
+    An order's `seq` less one is its place in `rows`.
     """
 
     __slots__ = ("_by_id", "_clord_ids", "_open", "rows")
@@ -170,8 +174,9 @@ class Orders:
         return len(self.rows)
 
     def add(self, order: Order) -> None:
-        """Remember a new order, or another record of one that lost its place in the queue (see
-        `book.py`). A rejected order leaves its client order id free.
+        """Remember a new order, or the new object of one that lost its place (see `book.py`).
+
+        A rejected order leaves its client order id free.
         """
         rows, seq = self.rows, order.seq
         if seq and seq <= len(rows.rows):
@@ -184,14 +189,14 @@ class Orders:
             self._clord_ids[order.participant, order.clord_id] = order.id
 
     def opened(self, order: Order) -> None:
-        """The order works from now on."""
+        """Note that an order is open."""
         mine = self._open.get(order.account)
         if mine is None:
             mine = self._open[order.account] = {}
         mine[order.id] = order
 
     def closed(self, order: Order) -> None:
-        """The order is done."""
+        """Note that an order is not open any more."""
         self._open[order.account].pop(order.id, None)
 
     def get(self, order_id: str) -> Order | None:
@@ -214,7 +219,7 @@ class Orders:
         return self.open_of((account,))
 
     def open_of(self, accounts: Iterable[str], symbols: Iterable[str] = ()) -> list[Order]:
-        """Open orders of accounts in order of acceptance; of these symbols only, when any is given."""
+        """Open orders of accounts, in some symbols or in all, in order of acceptance."""
         wanted = frozenset(symbols)
         found = [
             order
@@ -249,7 +254,7 @@ class Orders:
         return list(self.rows)
 
     def load(self, state: list[Order]) -> None:
-        """Take saved orders; what is open follows from their states."""
+        """Take over saved orders; which are open follows from their states."""
         self.rows.cut(0)
         self.rows.rows += state
         self._by_id = {order.id: order for order in state}

@@ -1,8 +1,21 @@
-"""Scaled integers and their only conversions to and from decimal text.
+"""Money and quantities as scaled integers, and their only conversions to and from decimal text.
 
-Prices, quantities and cash are integers with a scale that is a divisor (rule M3): text = integer /
-scale. Nothing here rounds silently: `scaled` refuses what does not fit, `scaled_down` cuts and is
-used only where the specification says that extra precision is normalised.
+There is no floating point in the core: 0.1 + 0.2 must be 0.3, and two runs must agree to the last
+digit. Every amount is an integer whose scale is a divisor (rule M3): text = integer / scale.
+
+| Type | Scale | Example |
+|---|---|---|
+| `Price` | the instrument's `price_scale` | 45 / 100 is 0.45 dollars a contract |
+| `Qty` | the instrument's `qty_scale` | 250 / 100 is 2.5 contracts |
+| `Notional` | `price_scale` x `qty_scale` | 45 x 250 / 10,000 is 1.125 dollars |
+| `Cash` | `CASH_SCALE` | 112,500,000 / 100,000,000 is the same |
+
+A price times a quantity is a notional without any rounding. An instrument's notional scale must
+divide `CASH_SCALE` (`is_decimal_scale`), so a notional becomes cash by an exact multiplication.
+Only fees and averages round, half to even (`divide_half_even`).
+
+`scaled` refuses text that does not fit its scale; `scaled_down` cuts, and is used only where the
+specification says that extra precision is normalised. Decimal text exists in `api/` alone.
 """
 
 from __future__ import annotations
@@ -37,8 +50,9 @@ def _fraction(text: str) -> tuple[int, int]:
 
 
 def scaled(text: str, scale: int) -> int:
-    """Integer of decimal text at a scale, exact. Refuses (NotADecimal) text that needs a finer
-    scale, exponents, NaN and over 18 digits.
+    """The exact integer of decimal text at a scale.
+
+    NotADecimal for text that needs a finer scale, exponents, NaN and more than 18 digits.
     """
     numerator, denominator = _fraction(text)
     value, rest = divmod(numerator * scale, denominator)
@@ -55,8 +69,9 @@ def scaled_down(text: str, scale: int) -> int:
 
 
 def decimal_text(value: int, scale: int, places: int = 0) -> str:
-    """Shortest exact decimal text of value/scale, with at least `places` decimals. `scale` may be
-    any divisor of a power of ten.
+    """Shortest exact decimal text of value/scale, with at least `places` decimals.
+
+    `scale` may be any divisor of a power of ten.
     """
     digits, factor = _decimal_form(scale)
     value *= factor
@@ -71,9 +86,7 @@ def decimal_text(value: int, scale: int, places: int = 0) -> str:
 
 
 def decimal_fixed(value: int, scale: int, places: int) -> str:
-    """Decimal text of value/scale with exactly `places` decimals, half to even where digits are
-    lost.
-    """
+    """Decimal text of value/scale with exactly `places` decimals, rounded half to even."""
     units = divide_half_even(value * 10**places, scale)
     sign = "-" if units < 0 else ""
     whole, fraction = divmod(abs(units), 10**places)

@@ -1,9 +1,9 @@
-"""Every deliberate error, one class each: gRPC code, default message, section. No HTTP here;
-`api/errors.py` maps classes to each surface.
+"""Every deliberate error, one class each, with its gRPC code, default message and section.
 
-A refusal carries what a person needs to act on it: the rule or fault that decided, the state it
-met, what would have worked, and whether to retry. Clients never see these in the body; they are
-asked for by request id, or read from `x-sim-explain` unless the simulator runs `--opaque`.
+There is no HTTP here; `api/pipeline/error_mapping.py` maps the classes to each surface. A refusal
+carries what a person needs to act on it: the rule or fault that decided, what would have worked,
+and whether to retry. Clients do not see these in the body: `sim explain` shows them by request id,
+and so does the header `x-sim-explain` unless debug headers are off.
 """
 
 from __future__ import annotations
@@ -38,8 +38,10 @@ class Code(IntEnum):
 
 
 class Refusal(Exception):
-    """A deliberate no. `rule` names the rule, quirk or fault (for example "M6"); `remedy` says what
-    would have worked.
+    """A deliberate error.
+
+    `rule` names the rule, quirk or fault that decided (for example "M6"); `remedy` says what would
+    have worked.
     """
 
     code: ClassVar[Code] = Code.INTERNAL
@@ -74,7 +76,7 @@ class InvalidRequest(Refusal):
 
 
 class Unauthenticated(Refusal):
-    """No credentials, or ones that are wrong, expired or from elsewhere."""
+    """Credentials are missing, wrong, expired or from another environment."""
 
     code = Code.UNAUTHENTICATED
     section = "5.1"
@@ -82,14 +84,14 @@ class Unauthenticated(Refusal):
 
 
 class InvalidSignature(Unauthenticated):
-    """A retail request whose signature or timestamp does not hold."""
+    """The signature or timestamp of a retail request is wrong."""
 
     section = "5.2"
     default = "Invalid API key signature"
 
 
 class PermissionDenied(Refusal):
-    """The caller is known and may not do this."""
+    """The caller is known but may not do this."""
 
     code = Code.PERMISSION_DENIED
     section = "5.1"
@@ -97,7 +99,7 @@ class PermissionDenied(Refusal):
 
 
 class MissingScope(PermissionDenied):
-    """The token lacks the operation's scope."""
+    """The token lacks the scope that the operation needs."""
 
     def __init__(self, scope: str) -> None:
         super().__init__(
@@ -108,7 +110,7 @@ class MissingScope(PermissionDenied):
 
 
 class NotFound(Refusal):
-    """No such resource, for this caller."""
+    """There is no such resource for this caller."""
 
     code = Code.NOT_FOUND
     default = "Not Found"
@@ -139,9 +141,7 @@ class UnknownMethod(Refusal):
 
 
 class NotBuilt(Refusal):
-    """The operation is in the contract and its behaviour is not built yet. The answer says so
-    instead of inventing one.
-    """
+    """The operation is in the contract, but the sandbox does not simulate it."""
 
     code = Code.UNIMPLEMENTED
     section = "4"
@@ -162,14 +162,14 @@ class DuplicateOrder(Refusal):
 
 
 class AlreadyExists(Refusal):
-    """The resource exists, or an idempotency key came with another body."""
+    """The resource exists, or an idempotency key was used with another body."""
 
     code = Code.ALREADY_EXISTS
     default = "already exists"
 
 
 class OrderDone(Refusal):
-    """Cancel or replace of an order that is done (rule M34): a conflict."""
+    """Cancel or replace of an order that is done (rule M34)."""
 
     code = Code.FAILED_PRECONDITION
     default = "Unknown order"
@@ -181,7 +181,7 @@ class OrderDone(Refusal):
 
 
 class UnknownOrder(NotFound):
-    """Cancel or replace of an order that never was (rule M34)."""
+    """Cancel or replace of an order that does not exist (rule M34)."""
 
     default = "Unknown order"
 
@@ -192,8 +192,8 @@ class UnknownOrder(NotFound):
 
 
 class OrderRefused(Refusal):
-    """Well-formed, but against a limit or the instrument's state (rules M4, M5, P3, table 1.2): 422
-    on the exchange.
+    """A well-formed order that breaks a limit or meets a state that forbids it: 422 on the exchange
+    (rules M4, M5, P3, table 1.2).
     """
 
     code = Code.FAILED_PRECONDITION
@@ -201,7 +201,7 @@ class OrderRefused(Refusal):
 
 
 class InsufficientFunds(OrderRefused):
-    """Dearer than the account can pay (rules P3, P4)."""
+    """The order costs more than the account can pay (rules P3, P4)."""
 
 
 class InstrumentNotTradable(OrderRefused):
@@ -218,13 +218,13 @@ class IllegalTransition(Refusal):
 
 
 class Conflict(Refusal):
-    """The present state of something forbids the action."""
+    """The present state of a resource forbids the action."""
 
     code = Code.FAILED_PRECONDITION
 
 
 class SsnTaken(Refusal):
-    """One SSN maps to one account platform-wide (§7.2)."""
+    """Another account has this SSN already; there is one account for each (§7.2)."""
 
     code = Code.FAILED_PRECONDITION
     section = "7.2"
@@ -232,7 +232,7 @@ class SsnTaken(Refusal):
 
 
 class EntryTypeSuppressed(Refusal):
-    """One of the twelve internal ledger entry types was asked for (§4.3)."""
+    """The request names one of the twelve internal ledger entry types (§4.3)."""
 
     code = Code.ABORTED
     section = "4.3"
@@ -240,16 +240,14 @@ class EntryTypeSuppressed(Refusal):
 
 
 class PayloadTooLarge(Refusal):
-    """Body over the limit (§7.1: 413)."""
+    """The body exceeds the limit (§7.1: 413)."""
 
     code = Code.RESOURCE_EXHAUSTED
     default = "payload too large"
 
 
 class RateLimited(Refusal):
-    """Too many calls. `rung` says which limit: endpoint (names the method) or global (rules R4,
-    R5).
-    """
+    """Too many calls. `rung` is the limit that was hit, endpoint or global (rules R4, R5)."""
 
     code = Code.RESOURCE_EXHAUSTED
     section = "8"
@@ -266,23 +264,21 @@ class RateLimited(Refusal):
 
 
 class StreamLimit(Refusal):
-    """The firm's pool of concurrent streams is full (rule S7), or a key has all the WebSockets it
-    may have.
-    """
+    """The firm has too many concurrent streams (rule S7), or a key too many WebSockets."""
 
     code = Code.RESOURCE_EXHAUSTED
     section = "8"
 
 
 class InternalFailure(Refusal):
-    """Something that the service is documented to fail at."""
+    """The service is documented to fail here."""
 
     code = Code.INTERNAL
     section = "4.3"
 
 
 class EdgeTimeout(Refusal):
-    """The edge gave up after its 30 seconds (§8)."""
+    """The edge gave up after 30 seconds (§8)."""
 
     code = Code.DEADLINE_EXCEEDED
     default = "upstream timeout"
@@ -293,15 +289,17 @@ class EdgeTimeout(Refusal):
 
 
 class AnswerTooLate(EdgeTimeout):
-    """The edge gave up on an answer that was held for an order. Unlike a report query such a call
-    is retried, by who has looked first (§7.1).
+    """The edge gave up on an answer that waited for an order.
+
+    Unlike a report query such a call may be retried, once the client has looked for the order
+    (§7.1).
     """
 
     retry = True
 
 
 class Unavailable(Refusal):
-    """Maintenance, or something upstream is down."""
+    """The exchange is under maintenance, or something upstream is down."""
 
     code = Code.UNAVAILABLE
     default = "service unavailable"
@@ -309,7 +307,7 @@ class Unavailable(Refusal):
 
 
 class Injected(Refusal):
-    """A fault a tester asked for. `http` and `code` are whatever the fault says."""
+    """A fault that a tester injected, with the HTTP status and code that the fault names."""
 
     def __init__(
         self, http: int, code: Code, message: str, *, rule: str, retry_after: Span | None = None

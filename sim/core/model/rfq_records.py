@@ -1,5 +1,6 @@
-"""Requests for quotes and the quotes that answer them, as they stand. Enumerations carry the wire's
-numbers.
+"""Records of requests for quotes, and of the quotes that answer them.
+
+Enumerations have the numbers of the wire.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class RfqStatus(IntEnum):
 
 
 class QuoteStatus(IntEnum):
-    """How far a quote has come: ACTIVE → ACCEPTED → CONFIRMED → EXECUTED, or DELETED on the way."""
+    """State of a quote: ACTIVE → ACCEPTED → CONFIRMED → EXECUTED, or DELETED on the way."""
 
     ACTIVE = 1
     CONFIRMED = 2
@@ -31,9 +32,7 @@ class QuoteStatus(IntEnum):
 
 
 class Rfq(Struct, frozen=True, kw_only=True):
-    """A request of an account for quotes on a combo: for a quantity, or for dollars where `cash` is
-    not 0.
-    """
+    """An account's request for quotes on a combo, for a quantity or, unless 0, for `cash`."""
 
     id: str
     symbol: str
@@ -48,10 +47,10 @@ class Rfq(Struct, frozen=True, kw_only=True):
 
 
 class Quote(Struct, frozen=True, kw_only=True):
-    """An account's prices for a request; 0 where it does not quote a side. Instants are None until
-    they come.
+    """An account's prices for a request; a price of 0 means that the side is not quoted.
 
-    `accepted` is the side of the quote that was taken: with BUY the one who quoted buys.
+    `accepted` is the side of the quote that was accepted: with BUY the quoting account buys.
+    Instants are None until they come.
     """
 
     id: str

@@ -1,10 +1,11 @@
-"""What happens first at one instant, where several things are due: written here, so that it does
-not depend on which of them was known first.
+"""In which order timers fire that are due at the same instant.
 
-An order good till an instant is over when that comes, so it does not trade in an auction that ends
-then; a trade day ends before the next session begins; then instruments move, by symbol, those that
-nobody touched last. Everything else, orders that reach the engine and scripts among it, finds what
-those left, in order of scheduling.
+The order is fixed here, so that it does not depend on which timer was scheduled first:
+
+1. Orders expire. One that is good till an instant does not trade in an auction that ends then.
+2. The trade day ends, before the next session begins.
+3. Instruments change state, by symbol; dormant ones last.
+4. Everything else, in order of scheduling: orders that reach the engine, scripts and so on.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 EXPIRY_TIMER = "order.expiry"
 ROLL_TIMER = "trade_day.roll"
 EDGE_TIMER = "instrument.edge"
-SHELF_TIMER = "instruments.edge"  # the next date at which something on the shelf moves
+SHELF_TIMER = "instruments.edge"  # the next date of a dormant instrument
 
 FIRST = (EXPIRY_TIMER, ROLL_TIMER, EDGE_TIMER, SHELF_TIMER)
 BY_SUBJECT = (EDGE_TIMER,)

@@ -139,7 +139,7 @@ def check_precision(command: PlaceOrder, instrument: Instrument) -> None:
 
 
 def check_auction_entry(command: PlaceOrder, state: InstrumentState) -> None:
-    """Refuse attributes that need continuous trading while an auction collects orders (rule L18)."""
+    """Refuse terms that need continuous trading while an auction collects orders (rule L18)."""
     if state not in _AUCTION_NAMES:
         return
     if (
@@ -208,7 +208,7 @@ def check_stop(order: Order) -> None:
 
 
 def check_lot(instrument: Instrument, qty: Qty, assumptions: Assumptions) -> None:
-    """Refuse a quantity below the minimum or, with `lot.step_is_min_qty`, off its step (rule M4)."""
+    """Refuse a quantity below the minimum, or off its step if the assumption says so (M4)."""
     minimum = instrument.min_qty
     if qty < minimum or (qty % minimum and assumptions.flag(LOT_STEP_IS_MIN_QTY)):
         raise _below_lot(instrument, qty)

@@ -110,7 +110,7 @@ class SynchronousOrders:
         return answer
 
     def on_execution(self, order: Order) -> None:
-        """End the answer that waits for an order, if this execution was the last outcome missing."""
+        """End the answer that waits for an order, if no other outcome is missing."""
         answer = self._by_order.get(order.id)
         if answer is None or (order.live and self._until_done):
             return
