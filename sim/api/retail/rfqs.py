@@ -33,7 +33,7 @@ def create_rfq(
     if bool(request.qty_decimal) == bool(request.cash_order_qty):
         raise InvalidRequest("exactly one of qtyDecimal and cashOrderQty is required", rule="rfq")
     instrument = exchange.instruments.require(request.symbol)
-    made = exchange.rfqs.ask(
+    made = exchange.rfqs.request(
         account_of(caller),
         caller.participant or "",
         instrument,

@@ -1,10 +1,9 @@
-"""Money from outside and back: every deposit, withdrawal, transfer and reward is a funding
-transaction, and those that name a source take their time.
+"""Funding: every deposit, withdrawal, transfer and reward is a transaction.
 
-Without a source the cash moves at once and the transaction is COMPLETED from the start. With one it
-walks PENDING → PROCESSING → ACKNOWLEDGED → COMPLETED: a deposit is credited when it completes, a
-withdrawal leaves the account when it begins and comes back when it is cancelled, so cash is never
-in two places.
+Without a funding source the cash moves at once and the transaction is COMPLETED from the start.
+With one it goes PENDING → PROCESSING → ACKNOWLEDGED → COMPLETED, one step a timer. A deposit is
+credited when it completes; a withdrawal leaves the account when it begins and comes back when it is
+canceled. So cash is never in two places.
 """
 
 from __future__ import annotations
@@ -43,14 +42,14 @@ _RETURNABLE = frozenset((_S.COMPLETED, _S.PARTIALLY_REFUNDED))
 
 
 class FundingLog(Struct):
-    """What is saved: every change in order, and what firms wrote on accounts."""
+    """What is saved: every change in order, and what firms noted on accounts."""
 
     changes: list[FundingChange] = field(default_factory=list)
     notes: dict[str, AccountNotes] = field(default_factory=dict)
 
 
 class Funding:
-    """All funding transactions. `changes` is the record everything else is read from."""
+    """All funding transactions. Everything is read from the record of `changes`."""
 
     def __init__(self, ctx: Context, trading: Trading) -> None:
         self._ctx = ctx
@@ -61,25 +60,25 @@ class Funding:
 
     @property
     def changes(self) -> Sequence[FundingChange]:
-        """Every change there was, in order."""
+        """Every change, in order."""
         return self._state.changes
 
     def get(self, transaction_id: str) -> FundingTransaction | None:
-        """A transaction as it stands."""
+        """A transaction in its present state, or None."""
         return self._by_id.get(transaction_id)
 
     def of(self, accounts: Sequence[str]) -> Iterator[FundingTransaction]:
-        """Transactions of some accounts as they stand, account by account, oldest first."""
+        """Transactions of accounts in their present state, account by account, oldest first."""
         return (
             self._by_id[found] for account in accounts for found in self._ids_of.get(account, ())
         )
 
     def notes(self, account: str) -> AccountNotes:
-        """What the firm wrote on an account."""
+        """What the firm noted on an account."""
         return self._state.notes.get(account) or AccountNotes()
 
     def note(self, account: str, notes: AccountNotes) -> None:
-        """Write on an account."""
+        """Replace a firm's notes on an account."""
         self._state.notes[account] = notes
 
     # ---- at once
@@ -96,9 +95,7 @@ class Funding:
         reference: str = "",
         parent: str = "",
     ) -> FundingTransaction:
-        """Credit an account (debit when negative) now. Whether it can afford it is the caller's
-        question.
-        """
+        """Credit an account (debit when negative) now; the caller checks that it can afford it."""
         row = self._trading.move_cash(
             account, amount, entry, description, symbol=symbol, reference=reference
         )
@@ -115,8 +112,9 @@ class Funding:
     def begin(
         self, account: str, amount: Cash, source: FundingSource, course: FundingScript
     ) -> FundingTransaction:
-        """Begin a deposit from a source, or a withdrawal to it when negative. Conflict when the
-        source or the account does not allow it.
+        """Begin a deposit from a source, or a withdrawal to it when negative.
+
+        Conflict when the source is disabled or limited, or the account lacks the money.
         """
         if not amount:
             raise InvalidRequest("amount must not be zero", rule="control")
@@ -151,7 +149,7 @@ class Funding:
         return self._enter(made)
 
     def decide(self, transaction_id: str, state: FundingState) -> FundingTransaction:
-        """Complete or cancel by hand what is under way. Conflict when it is over."""
+        """Complete or cancel a transaction by hand. Conflict when it is over."""
         found = self._require(transaction_id)
         if found.state not in _UNDER_WAY:
             raise Conflict(f"the transaction is {found.state.name} already", rule="control")
@@ -165,8 +163,9 @@ class Funding:
         return found
 
     def refund(self, transaction_id: str, amount: Cash | None) -> FundingTransaction:
-        """Send what came through a source back, wholly when `amount` is None: a RETURN of its own
-        moves the cash, and the first transaction says so.
+        """Return a transaction through a source, all of it when `amount` is None.
+
+        A second transaction of type RETURN moves the cash; the first one notes the refund.
         """
         found = self._require(transaction_id)
         if not found.source or found.state not in _RETURNABLE:
@@ -298,7 +297,7 @@ class Funding:
         return self._state
 
     def load(self, state: object) -> None:
-        """Take saved changes and rebuild the indexes."""
+        """Take over saved changes and rebuild the indexes."""
         self._index(convert(state, FundingLog))
 
     def _index(self, state: FundingLog) -> None:
@@ -310,7 +309,7 @@ class Funding:
 
 
 def sources_of(firm: Firm) -> tuple[FundingSource, ...]:
-    """A firm's sources: those the scenario gives it, else one bank account."""
+    """A firm's sources: those of the scenario, else one bank account."""
     return firm.funding_sources or (FundingSource(id=f"{firm.id}-bank"),)
 
 

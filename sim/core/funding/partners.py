@@ -1,9 +1,9 @@
-"""What partners do by idempotent request: transfers between their pool and their participants, and
-orders for participants (rules M25, P25, §9).
+"""Idempotent requests of partners: transfers between their pool and their participants, and orders
+for participants (rules M25, P25, §9).
 
-One key has one effect. The same key with the same body is answered with what became of it, with
-another body it is refused. Only what was decided, a rejection too, is remembered: a request that
-was refused as an error may be sent again under its key.
+One key has one effect. The same key with the same body is answered with the result of the first
+request; with another body it is refused. A rejection is a result and is remembered. A request that
+was refused as an error is not, and may be sent again under its key.
 """
 
 from __future__ import annotations
@@ -29,9 +29,7 @@ from sim.kernel.instants import Instant, eastern_date
 
 
 class TransferReason(IntEnum):
-    """Why money is transferred (wire numbers). A deposit goes from the pool to the participant, the
-    others the other way.
-    """
+    """Reason of a transfer (wire numbers). Only a deposit goes from the pool to the participant."""
 
     UNSPECIFIED = 0
     DEPOSIT = 1
@@ -40,8 +38,9 @@ class TransferReason(IntEnum):
 
 
 class Movement(Struct, frozen=True, kw_only=True):
-    """One transfer, final from the start. `transfer_id` is empty and `rejection` says why when it
-    was rejected.
+    """One transfer, final from the start.
+
+    A rejected one has a reason in `rejection` and no `transfer_id`.
     """
 
     id: str
@@ -57,8 +56,9 @@ class Movement(Struct, frozen=True, kw_only=True):
 
 
 class VendorOrder(Struct, frozen=True, kw_only=True):
-    """One partner order. `order_id` names it also when the exchange rejected it; it is empty where
-    the pool could not pay for a funded one.
+    """One partner order, accepted or rejected.
+
+    `order_id` is empty when the pool could not pay for a funded order.
     """
 
     id: str
@@ -69,24 +69,23 @@ class VendorOrder(Struct, frozen=True, kw_only=True):
     funded: bool = False
 
 
-class Seen(Struct, frozen=True):
-    """What a key was used for: hash of the body, and the id of what it made."""
+class UsedKey(Struct, frozen=True):
+    """What a key was used for: the hash of the body, and the id of the result."""
 
     body: str
-    made: str
+    result: str
 
 
 class PartnersState(Struct):
-    """Movements and orders by id, keys by "kind|firm|key", the Eastern date on which an account
-    last paid vendor fees.
+    """Movements and orders by id, keys by "kind|firm|key".
 
-    `lent` is what goes back to the pool (account, amount) should the engine reject a funded order
-    that it has not taken yet, by order id.
+    `fee_dates` has the Eastern date on which an account last paid vendor fees. `lent` has (pool,
+    amount) by order id: what goes back if the engine rejects a funded order that waits for it.
     """
 
     movements: dict[str, Movement] = field(default_factory=dict)
     orders: dict[str, VendorOrder] = field(default_factory=dict)
-    seen: dict[str, Seen] = field(default_factory=dict)
+    used_keys: dict[str, UsedKey] = field(default_factory=dict)
     fee_dates: dict[str, str] = field(default_factory=dict)
     lent: dict[str, tuple[str, Cash]] = field(default_factory=dict)
 
@@ -113,8 +112,9 @@ class Partners:
         account: str,
         amount: Cash,
     ) -> Movement:
-        """Move money between the firm's pool and a participant's account. Lack of funds is a
-        rejected movement, not a refusal.
+        """Move money between the firm's pool and a participant's account.
+
+        Lack of funds is a rejected movement, not a refusal.
         """
         pool = self.pool(firm)
         known = self._known("transfer", firm, key, body)
@@ -143,16 +143,14 @@ class Partners:
         return movement
 
     def movement(self, firm: Firm, movement_id: str) -> Movement:
-        """A movement of the firm. NotFound when it has none of this id."""
+        """A movement of the firm; NotFound when it has none with this id."""
         found = self._state.movements.get(movement_id)
         if found is None or found.firm != firm.name:
             raise NotFound(f"unknown cash movement: {movement_id[:80]}", rule="P25")
         return found
 
     def pool(self, firm: Firm) -> str:
-        """The firm's clearing account, from which deposits are paid. PermissionDenied for a firm
-        without one.
-        """
+        """The clearing account from which the firm pays deposits; PermissionDenied without one."""
         found = self._trading.ledger.get(firm.clearing_account)
         if found is None or found.kind != CLEARING:
             raise PermissionDenied(
@@ -177,9 +175,7 @@ class Partners:
         return "insufficient funds" if amount > available else ""
 
     def _post(self, movement: Movement) -> None:
-        """Both legs, as a withdrawal here and a deposit there; over the house account they cancel
-        out.
-        """
+        """Book both legs: a withdrawal here and a deposit there."""
         self._transfer(
             movement.source,
             movement.destination,
@@ -196,8 +192,9 @@ class Partners:
     # ---- orders
 
     def order(self, firm: Firm, key: str, body: bytes, command: PlaceOrder) -> VendorOrder:
-        """Place an order for the participant of `command.account`. A rejection by the exchange is
-        an answer, not a refusal.
+        """Place an order for the participant of `command.account`.
+
+        A rejection by the exchange is an answer, not a refusal.
         """
         known = self._known("order", firm, key, body)
         if known:
@@ -206,8 +203,9 @@ class Partners:
         return self._record("order", firm, key, body, command, self._place(command))
 
     def funded_order(self, firm: Firm, key: str, body: bytes, command: PlaceOrder) -> VendorOrder:
-        """Pay the cost of a limit order from the pool to the participant and place it; a rejected
-        order's money goes back (until 2026-08-06, §9).
+        """Pay a limit order's cost from the pool to the participant, then place it (§9).
+
+        The money of a rejected order goes back. The operation ended on 2026-08-06.
         """
         pool = self.pool(firm)
         known = self._known("funded", firm, key, body)
@@ -226,9 +224,7 @@ class Partners:
         return self._record("funded", firm, key, body, command, placed)
 
     def outcome(self, made: VendorOrder) -> OrderState:
-        """REJECTED, PENDING_NEW while the engine has it still, or whatever became of an accepted
-        order (rule M25).
-        """
+        """The order's state: REJECTED, PENDING_NEW while it waits, or a later one (M25)."""
         order = self._trading.orders.get(made.order_id)
         return OrderState.REJECTED if order is None else order.state
 
@@ -239,16 +235,14 @@ class Partners:
             self._pay(order.account, *lent)
 
     def find_funded(self, firm: Firm, request_id: str) -> VendorOrder:
-        """A funded order of the firm. NotFound when it has none of this id."""
+        """A funded order of the firm; NotFound when it has none with this id."""
         found = self._state.orders.get(request_id)
         if found is None or not found.funded or found.firm != firm.name:
             raise NotFound(f"unknown funded order: {request_id[:80]}", rule="S9-4")
         return found
 
     def cancel_funded(self, firm: Firm, request_id: str) -> VendorOrder:
-        """Cancel a funded order that still works and take back what it had not spent, as far as the
-        account can give it.
-        """
+        """Cancel a working funded order and take back what it did not spend."""
         found = self.find_funded(firm, request_id)
         order = self._trading.orders.require(found.order_id)
         unspent = self._collateral(order.symbol, order.side, order.leaves_qty, order.price)
@@ -288,7 +282,7 @@ class Partners:
         return order
 
     def _cost(self, command: PlaceOrder) -> Cash:
-        """Collateral and taker fee of a limit order, were it to open and trade at its price."""
+        """Collateral and taker fee of a limit order that opens and trades at its price."""
         instrument = self._trading.instruments.require(command.symbol)
         fee = self._trading.fees.quote(instrument, command.qty, command.price)
         return self._collateral(command.symbol, command.side, command.qty, command.price) + fee
@@ -299,7 +293,7 @@ class Partners:
         return unit * qty * instrument.cash_per_notional
 
     def _pay(self, source: str, destination: str, amount: Cash) -> None:
-        """A withdrawal here and a deposit there; nothing is written for nothing."""
+        """Transfer an amount, unless it is 0."""
         if amount > 0:
             self._transfer(
                 source, destination, amount, "Order funding", self._ctx.ids.uuid("transfer")
@@ -327,7 +321,7 @@ class Partners:
         )
 
     def _check_account(self, firm: Firm, account: str) -> None:
-        """NotFound without a relationship to the account's holder; Conflict while it is not active."""
+        """NotFound without a relationship to the account's holder; Conflict if it is not active."""
         if not self._firms.may_act_for(firm, account):
             raise NotFound(
                 f"unknown account: {account[:80]}",
@@ -341,22 +335,23 @@ class Partners:
     # ---- keys
 
     def _known(self, kind: str, firm: Firm, key: str, body: bytes) -> str:
-        """Id of what a key made before, "" for a new key. AlreadyExists when it came with another
-        body.
+        """Id of a key's earlier result, "" for a new key.
+
+        AlreadyExists when the key came with another body.
         """
-        seen = self._state.seen.get(f"{kind}|{firm.name}|{key}")
-        if seen is None:
+        used = self._state.used_keys.get(f"{kind}|{firm.name}|{key}")
+        if used is None:
             return ""
-        if seen.body != _digest(body):
+        if used.body != _digest(body):
             raise AlreadyExists(
                 "idempotency_key was used with another request",
                 rule="P25",
                 remedy="repeat the first request exactly, or use a new key",
             )
-        return seen.made
+        return used.result
 
     def _remember(self, kind: str, firm: Firm, key: str, body: bytes, made: str) -> None:
-        self._state.seen[f"{kind}|{firm.name}|{key}"] = Seen(_digest(body), made)
+        self._state.used_keys[f"{kind}|{firm.name}|{key}"] = UsedKey(_digest(body), made)
 
     # ---- state
 
@@ -365,7 +360,7 @@ class Partners:
         return self._state
 
     def load(self, state: object) -> None:
-        """Take what was saved."""
+        """Take over what was saved."""
         self._state = convert(state, PartnersState)
 
 

@@ -1,8 +1,8 @@
-"""Incentive programs of markets and what they paid (§2.3, §3.2, §3.3, rule P16). Program statuses
-follow the clock and are never stored.
+"""Incentive programs of markets and their rewards (§2.3, §3.2, §3.3, rule P16).
 
-A reward is pending until it is paid into the account's cash: one that a scenario tells at the
-Eastern midnight after its date, one that was scored (`scoring.py`) some time after that.
+A program's status follows the clock and is never stored. A reward is pending until it is paid into
+the account's cash: one from a scenario at the Eastern midnight after its date, one that was scored
+(`scoring.py`) some time after that.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ REBATE = "takerFeeRebate"
 PAID, PENDING, SKIPPED = "PAID", "PENDING", "SKIPPED"
 PAYOUT_TIMER = "incentive.payout"
 
-# What the `reference` of a cash row begins with when it pays a program or a rebate (rule P16).
+# Prefixes of a cash row's `reference` when it pays a program or a rebate (rule P16).
 LIQUIDITY_REFERENCE = "liquidity_program"
 REBATE_REFERENCE = "taker_fee_rebate"
 REFERRAL_REFERENCE = "referral_bonus"
@@ -35,8 +35,10 @@ Pay = Callable[[str, Cash, str, str, str], object]
 
 
 class Period(Struct, frozen=True, kw_only=True):
-    """One period of a market's program. `discount_factor` and `max_spread` are decimal text, the
-    latter in dollars; `end` of None goes on.
+    """One period of a market's program.
+
+    `discount_factor` and `max_spread` are decimal text, the latter in dollars. A period without
+    `end` goes on for ever.
     """
 
     program_id: str
@@ -60,10 +62,10 @@ class Period(Struct, frozen=True, kw_only=True):
 
 
 class Reward(Struct, kw_only=True):
-    """What one program paid an account for one market on one Eastern date, YYYY-MM-DD. A rebate on
-    taker fees is one too, of no market.
+    """What one program pays an account for one market on one Eastern date, YYYY-MM-DD.
 
-    `pay_at` is when it is paid, 0 for the Eastern midnight that ends its date.
+    A rebate on taker fees is a reward too, without a market. `pay_at` is when it is paid; 0 is the
+    Eastern midnight that ends its date.
     """
 
     account: str
@@ -88,7 +90,7 @@ class IncentivesState(Struct):
 
 
 class Incentives:
-    """Periods by market, and rewards by account."""
+    """Finds periods by market and rewards by account. `periods` are in order of announcement."""
 
     __slots__ = ("_ctx", "_of_account", "_pay", "_periods", "_rewards", "periods")
 
@@ -101,13 +103,14 @@ class Incentives:
         self._of_account: dict[str, list[Reward]] = {}
 
     def add(self, period: Period) -> None:
-        """Announce a period. `periods` has all of them in order of announcement."""
+        """Announce a period."""
         self.periods.append(period)
         self._periods.setdefault(period.symbol, []).append(period)
 
     def grant(self, reward: Reward) -> None:
-        """Note a reward. A pending one is paid when it is due; one that is PAID already was paid
-        before, and is in the account's opening balance.
+        """Record a reward. A pending one is paid when it is due.
+
+        One that is PAID already is part of the account's opening balance.
         """
         self._index(reward)
         if reward.status == PENDING:
@@ -116,7 +119,7 @@ class Incentives:
             )
 
     def void(self, symbol: str) -> None:
-        """A market is cancelled: its rewards that are not paid yet never are."""
+        """Skip the unpaid rewards of a canceled market."""
         for reward in self._rewards:
             if reward.symbol == symbol and reward.status == PENDING:
                 reward.status = SKIPPED
@@ -126,7 +129,7 @@ class Incentives:
         return self._periods
 
     def rewards(self, account: str) -> list[Reward]:
-        """Program rewards of an account, in order of noting."""
+        """Program rewards of an account, in order of recording."""
         return [
             reward for reward in self._of_account.get(account, []) if reward.program_type != REBATE
         ]
@@ -155,7 +158,7 @@ class Incentives:
         return IncentivesState(self.periods, self._rewards)
 
     def load(self, state: IncentivesState) -> None:
-        """Take saved periods and rewards; their timers are saved with the others."""
+        """Take over saved periods and rewards; their timers are saved with all others."""
         self.periods = []
         self._periods.clear()
         self._of_account.clear()

@@ -1,7 +1,7 @@
-"""Taker fees paid back weekly, by what an account traded in the calendar month before (rule P16).
+"""Weekly rebates on taker fees, by what an account traded in the calendar month before (rule P16).
 
-All of it is read off the trades when a week ends, so a fill costs nothing more. The one timer
-exists only while a week has trades nobody was paid for.
+They are computed from the trades when a week ends, so a fill costs nothing more. The timer exists
+only while there are trades for which no rebate was computed.
 """
 
 from __future__ import annotations
@@ -35,8 +35,10 @@ _MONDAY = 0
 
 
 class RebatesState(Struct):
-    """What rebates save. `before`: dollars traded, by account, in the month before the world began;
-    `month`: the month it began in; `steps`: see `TIERS`.
+    """What rebates save.
+
+    `before` has the dollars that each account traded in the month before the world started, and
+    `month` is the month of that start. `steps` are tiers such as `TIERS`.
     """
 
     timer: int = 0
@@ -65,16 +67,16 @@ class Rebates:
         self._now = RebatesState()
 
     def note(self, account: str, traded: Cash) -> None:
-        """Say what an account traded in the calendar month before this one, before the world began."""
+        """Set what an account traded in the calendar month before the world started."""
         self._now.month = _month(eastern_date(self._ctx.now))
         self._now.before[account] = traded
 
     def change_steps(self, steps: tuple[tuple[Cash, int], ...] | None) -> None:
-        """Pay by other steps than the published ones, the highest first; None for those."""
+        """Replace the published tiers, the highest first; None restores them."""
         self._now.steps = TIERS if steps is None else steps
 
     def wait(self) -> None:
-        """See to it that a week with trades is paid for."""
+        """Schedule the payout of a week that has trades, unless it is scheduled."""
         trades = self._execution_log.trades.rows
         if (
             not self._now.timer
@@ -116,11 +118,11 @@ class Rebates:
                 )
 
     def save(self) -> RebatesState:
-        """What was paid for, and what is known of the time before."""
+        """The state itself."""
         return self._now
 
     def load(self, state: RebatesState) -> None:
-        """Take a saved state; its timer is saved with the others."""
+        """Take over a saved state; its timer is saved with all others."""
         self._now = state
 
     def _taker_fees(self, start: Instant, end: Instant) -> dict[str, Cash]:

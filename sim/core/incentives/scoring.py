@@ -1,17 +1,22 @@
-"""What incentive programs earn their participants, from resting quotes and from trades (retail
-facts §6.3, rule P16).
+"""What participants earn in incentive programs, by resting quotes and by trades (retail facts §6.3,
+rule P16).
 
-A liquidity program looks at the book once a second while its market is open. On each side an order
-scores discount^(ticks from the best) x size, as far as the levels go that hold the target size, and
-the scores of a side are shares of one; where the spread is too wide nobody scores. Between two
-changes of a book the shares stay what they are, so a book that changed is looked at when a second
-is about to pass over it, once however often it changed within that second, and its shares count for
-all seconds until it changes again: nothing looks every second. A volume program counts what takers
-traded. At the Eastern midnight, or when a period ends, the day's part of the pool is divided by
-points; the one timer of a period exists only while there is something to divide.
+**Liquidity programs** sample the book once a second while the market is open. On each side an order
+scores `discount^(ticks from the best price) x size`, on the levels from the best one until they
+hold the target size. The scores of a side are normalised to shares of one. Nobody scores while the
+spread is too wide.
+
+**Volume programs** count what takers traded.
+
+At the Eastern midnight, or when a period ends, the day's part of the pool is divided by points.
+
+No timer runs every second. Shares stay the same between two changes of a book, so a book is sampled
+when time is about to pass a full second after a change (`time_moves`), once however often it
+changed before. Its shares then count for all seconds until the next change. A period's one timer
+exists only while there is something to divide.
 
 Points are integers: a whole side over one second is `ONE`. Weights and shares are cut to that grid,
-far below a cent of any pool.
+which is far below a cent of any pool.
 """
 
 from __future__ import annotations
@@ -40,15 +45,16 @@ from sim.kernel.timers import Timer, TimerHandlers
 
 SCORE_TIMER = "incentive.score"
 ONE = 10**18
-TAKER_MINIMUM = 500  # dollars, where a volume program names no other
-_PRICED = (3, 97)  # cents between which a trade counts for volume, both included
+TAKER_MINIMUM = 500  # dollars, for volume programs without a minimum of their own
+_PRICED = (3, 97)  # trades count for volume at prices from 3 to 97 cents
 
 
 class Score(Struct, kw_only=True):
-    """How a period stands: points of the running Eastern date by account, and the shares of one
-    second that add to them since an instant.
+    """The running score of a period.
 
-    `stale` when the book has changed and no second has passed over it yet: it has no shares then.
+    `points` are those of the present Eastern date by account. `shares` are added to them for each
+    second from `since` on. A `stale` score has no shares: its book changed and was not sampled yet.
+    A `void` one is over for good.
     """
 
     since: Instant = 0
@@ -60,8 +66,9 @@ class Score(Struct, kw_only=True):
 
 
 class Scoring:
-    """Scores every period of `incentives`; the nth score is of the nth period. `stale` are the
-    numbers of those that are.
+    """Scores every period of `incentives`: the nth score belongs to the nth period.
+
+    `stale` has the numbers of the stale scores.
     """
 
     __slots__ = ("_ctx", "_incentives", "_of_symbol", "_scores", "_trading", "stale")
@@ -74,30 +81,26 @@ class Scoring:
         self._of_symbol: dict[str, list[int]] = {}
         self.stale: dict[int, None] = {}
 
-    # ---- what happens
+    # ---- events
 
     def book_changed(self, event: BookChanged) -> None:
-        """A book is another from now on, or its market's state."""
+        """Note that a book, or its market's state, changed."""
         if len(self._scores) < len(self._incentives.periods):
-            self._follow()
+            self._add_scores()
         numbers = self._of_symbol.get(event.symbol)
         if numbers and self._ctx.assumptions.flag(INCENTIVES_SCORED):
             for number in numbers:
                 self._changed(number)
 
     def time_moves(self, to: Instant) -> None:
-        """Virtual time is about to move to an instant: the books that have changed are what every
-        second on the way sees.
-        """
+        """Sample the changed books, if time is about to pass a full second."""
         if _seconds(self._ctx.now, to) > 0:
             for number in self.stale:
-                self._look(number)
+                self._sample(number)
             self.stale.clear()
 
     def void(self, symbol: str) -> None:
-        """A market is cancelled: what its programs have not paid is not paid, and nobody earns
-        anything there any more.
-        """
+        """End the programs of a canceled market; what they have not paid is never paid."""
         for number in self._of_symbol.get(symbol, ()):
             score = self._scores[number]
             self._ctx.timers.cancel(score.timer)
@@ -119,8 +122,8 @@ class Scoring:
         self._divide(score, period)
         self._wait(number)
 
-    def _follow(self) -> None:
-        """Periods may have been announced since last asked."""
+    def _add_scores(self) -> None:
+        """Add scores for the periods that were announced since the last call."""
         for number in range(len(self._scores), len(self._incentives.periods)):
             self._scores.append(Score())
             self._of_symbol.setdefault(self._incentives.periods[number].symbol, []).append(number)
@@ -138,7 +141,7 @@ class Scoring:
         ].at == now:
             self._wait(number, always=True)
 
-    def _look(self, number: int) -> None:
+    def _sample(self, number: int) -> None:
         score, period = self._scores[number], self._incentives.periods[number]
         book = self._trading.books.touched(period.symbol)
         if book is not None and self._trading.state(period.symbol) is OPEN:
@@ -151,7 +154,7 @@ class Scoring:
     # ---- points
 
     def _add_up(self, score: Score, period: Period) -> None:
-        """Points of the seconds from the last look until now, as far as they lie in the period."""
+        """Add the points of the period's seconds since the last sample."""
         now = self._ctx.now
         seconds = _seconds(
             max(score.since, period.start), now if period.end is None else min(now, period.end)
@@ -162,7 +165,7 @@ class Scoring:
         score.since = now
 
     def _wait(self, number: int, *, always: bool = False) -> None:
-        """Divide when the running Eastern date is over, or the period if that comes first."""
+        """Schedule the division at the end of the Eastern date, or of the period if earlier."""
         score, period = self._scores[number], self._incentives.periods[number]
         if score.timer or not (always or score.shares or score.points):
             return
@@ -175,7 +178,7 @@ class Scoring:
     # ---- money
 
     def _divide(self, score: Score, period: Period) -> None:
-        """Reward everybody for the date, or the last part of it, that ends now."""
+        """Reward everybody for the date, or the part of it, that ends now."""
         now = self._ctx.now
         date = eastern_date(now - 1)
         midnight, after = eastern(date), eastern(date + timedelta(days=1))
@@ -186,7 +189,7 @@ class Scoring:
             if self._ctx.assumptions.text(INCENTIVES_SPLIT) == "by_score":
                 whole = sum(points.values())
         else:
-            points = self._taken(period, start, now)
+            points = self._takers_volume(period, start, now)
             whole = sum(points.values())
         for account in sorted(points):
             amount = part * points[account] // whole // CENT * CENT
@@ -209,8 +212,8 @@ class Scoring:
             )
         )
 
-    def _taken(self, period: Period, start: Instant, end: Instant) -> dict[str, Cash]:
-        """Dollars that takers traded, of those who traded enough."""
+    def _takers_volume(self, period: Period, start: Instant, end: Instant) -> dict[str, Cash]:
+        """Dollars traded as a taker, by account, of those who reach the minimum."""
         instrument = self._trading.instruments.require(period.symbol)
         low, high = (cents * instrument.price_scale for cents in _PRICED)
         found: dict[str, Cash] = {}
@@ -232,18 +235,17 @@ class Scoring:
         return self._scores
 
     def load(self, state: list[Score]) -> None:
-        """Take saved scores, once the periods they are of are there; their timers are saved with
-        the queue.
-        """
+        """Take over saved scores, after their periods; their timers are saved with all others."""
         self._scores, self._of_symbol = [], {}
-        self._follow()
+        self._add_scores()
         self._scores[: len(state)] = state
         self.stale = {number: None for number, score in enumerate(state) if score.stale}
 
 
 def shares(book: Book, period: Period, *, reached: bool) -> dict[str, int]:
-    """What every account earns in a second: up to `ONE` for each side. With `reached` a side that
-    does not hold the target size earns nobody anything.
+    """What every account earns in a second: up to `ONE` for each side.
+
+    With `reached` nobody earns anything on a side that does not hold the target size.
     """
     bid, offer = book.bids.best, book.offers.best
     scale = book.instrument.price_scale
@@ -263,7 +265,7 @@ def shares(book: Book, period: Period, *, reached: bool) -> dict[str, int]:
 
 
 def _side(ladder: Ladder, book: Book, period: Period, *, reached: bool) -> dict[str, int]:
-    """Scores of one side: whole levels from the best price on, until they hold the target size."""
+    """Scores of one side, by whole levels from the best price until they hold the target size."""
     target = None if period.target_size is None else period.target_size * book.instrument.qty_scale
     tick, best, seen = book.instrument.tick, ladder.best, 0
     scores: dict[str, int] = {}
@@ -273,17 +275,16 @@ def _side(ladder: Ladder, book: Book, period: Period, *, reached: bool) -> dict[
             scores[order.account] = scores.get(order.account, 0) + weight * order.leaves_qty
         seen += level.qty
         if target is not None and seen >= target:
-            return {account: score for account, score in scores.items() if score}
-    return (
-        {}
-        if reached and target is not None
-        else {account: score for account, score in scores.items() if score}
-    )
+            break
+    else:
+        if reached and target is not None:
+            return {}
+    return {account: score for account, score in scores.items() if score}
 
 
 @lru_cache(maxsize=4096)
 def _weight(factor: str, ticks: int) -> int:
-    """A power of a decimal factor, cut to the grid."""
+    """A decimal factor to the power of `ticks`, cut to the grid."""
     weight = ONE
     for _ in range(ticks):
         weight = weight * scaled_down(factor, ONE) // ONE
@@ -291,13 +292,14 @@ def _weight(factor: str, ticks: int) -> int:
 
 
 def _seconds(start: Instant, end: Instant) -> int:
-    """How many whole seconds of the clock lie at or after one instant and before another."""
+    """How many full seconds of the clock lie in [start, end)."""
     return -(-end // NS_PER_S) - -(-start // NS_PER_S)
 
 
 def _part(period: Period, start: Instant, end: Instant, day: int) -> Cash:
-    """The pool's part for a stretch of a date: by time, of the whole period; of a day where a
-    program goes on without end.
+    """The pool's part for a part of a date, by time.
+
+    The pool is for the whole period or, where the period has no end, for each day.
     """
     length = day if period.end is None else period.end - period.start
     return period.reward_pool * (end - start) // length

@@ -1,14 +1,16 @@
-"""Priced assets and their index ticks: a seeded process, silent during outages, until somebody sets
-a price by hand.
+"""Priced assets and their index ticks.
 
-From the first price set by hand on, an asset ticks only by hand: whoever scripts prices wants to
-know them. An asset nobody configured is made by its first price.
+Ticks come from a seeded process (`index_process.py`) that is silent during outages. From the first
+price that is set by hand on, an asset ticks only by hand, because whoever scripts prices wants to
+know them. An asset that nobody configured is created by its first price. Reading a tick never
+changes anything.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, insort_right
+from functools import reduce
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -27,11 +29,11 @@ _ID = re.compile(r"crypto:[a-z0-9-]{1,64}", re.ASCII)
 
 
 class Asset(Struct, kw_only=True):
-    """One asset, `crypto:<symbol>`. Prices are divided by PRICE_SCALE; `since`, `every` and outages
-    are unix seconds.
+    """One asset, `crypto:<symbol>`.
 
-    `price` is the price at `price_at`, or at the first tick where that is 0; None for an asset that
-    ticks by hand only. `volatility` is the typical relative move in an hour, in millionths.
+    Prices are divided by PRICE_SCALE; `since`, `every` and outages are unix seconds. `price` is the
+    price at `price_at` (0: at the first tick), or None for an asset that ticks by hand only.
+    `volatility` is the typical relative move in an hour, in millionths.
     """
 
     id: str
@@ -47,11 +49,11 @@ class Asset(Struct, kw_only=True):
 
     @property
     def symbol(self) -> str:
-        """What is behind the class."""
+        """The id without its class."""
         return self.id.partition(":")[2]
 
     def problems(self) -> list[str]:
-        """What is wrong with these terms, in words; empty when they are sound."""
+        """Say in words what is wrong with these terms; empty when they are sound."""
         found = []
         if not _ID.fullmatch(self.id):
             found.append("id must be crypto:<symbol>, at most 64 of a-z, 0-9 and -")
@@ -78,29 +80,27 @@ class Ticker:
         self._process = IndexProcess(
             key, first_day=asset.since // DAY * DAY, every=asset.every, volatility=asset.volatility
         )
-        # relative value of the tick at which the price is given, once it was asked for
+        # relative value of the tick at which `price` applies, once it was computed
         self._base = 0
 
     @property
     def asset(self) -> Asset:
-        """Whose ticks."""
+        """The asset."""
         return self._asset
 
     def summary(self, start: int, width: int, now: int) -> Ohlc | None:
-        """Ticks of the bucket of `width` seconds that begins at `start`, none after second `now`;
-        None when there were none.
-        """
-        found = self._seeded(start, width, now)
+        """The bucket of `width` seconds from `start`, up to second `now`; None without ticks."""
+        bucket = self._seeded(start, width, now)
         for price in self._by_hand(start, min(start + width, now + 1)):
-            found = _joined(found, Ohlc(price, price, price, price, 1))
-        return found
+            bucket = _joined(bucket, Ohlc(price, price, price, price, 1))
+        return bucket
 
     def last(self, end: int) -> Price | None:
         """Price of the last tick before a second; None before the first."""
         return self.at(end * NS_PER_S - 1)
 
     def at(self, instant: Instant) -> Price | None:
-        """Price of the last tick up to an instant, that included; None before the first."""
+        """Price of the last tick up to and including an instant; None before the first."""
         by_hand = self._asset.by_hand
         end = instant // NS_PER_S + 1
         index = bisect_left(by_hand, (instant + 1,))
@@ -109,16 +109,13 @@ class Ticker:
         second = self._last_seeded(end)
         if second is None:
             return None
-        return self._shown(dict(self._process.ticks(second // MINUTE * MINUTE))[second])
+        return self._price(dict(self._process.ticks(second // MINUTE * MINUTE))[second])
 
     def _by_hand(self, start: int, end: int) -> list[Price]:
         ticks = self._asset.by_hand
-        return [
-            price
-            for _, price in ticks[
-                bisect_left(ticks, (start * NS_PER_S,)) : bisect_left(ticks, (end * NS_PER_S,))
-            ]
-        ]
+        first = bisect_left(ticks, (start * NS_PER_S,))
+        last = bisect_left(ticks, (end * NS_PER_S,))
+        return [price for _, price in ticks[first:last]]
 
     def _seeded(self, start: int, width: int, now: int) -> Ohlc | None:
         if self._asset.price is None:
@@ -130,16 +127,11 @@ class Ticker:
             raw = _of_ticks(self._minute(start, silent), start, start + width)
         if raw is None:
             return None
-        return Ohlc(
-            self._shown(raw.open),
-            self._shown(raw.high),
-            self._shown(raw.low),
-            self._shown(raw.close),
-            raw.ticks,
-        )
+        opened, high, low, close = map(self._price, raw[:4])
+        return Ohlc(opened, high, low, close, raw.ticks)
 
     def _node(self, width: int, start: int, silent: list[tuple[int, int]]) -> Ohlc | None:
-        """A span of the tree without its silent parts: whole, or put together from its parts."""
+        """A span of the tree without its silent parts."""
         end = start + width
         if any(low <= start and end <= high for low, high in silent):
             return None
@@ -147,11 +139,9 @@ class Ticker:
             return self._process.node(width, start)
         if width == MINUTE:
             return _of_ticks(self._minute(start, silent), start, end)
-        found: Ohlc | None = None
         part = PART[width]
-        for begin in range(start, end, part):
-            found = _joined(found, self._node(part, begin, silent))
-        return found
+        parts = (self._node(part, begin, silent) for begin in range(start, end, part))
+        return reduce(_joined, parts, None)
 
     def _minute(self, second: int, silent: list[tuple[int, int]]) -> list[tuple[int, Price]]:
         minute = second // MINUTE * MINUTE
@@ -161,7 +151,7 @@ class Ticker:
         return [tick for tick in ticks if not any(low <= tick[0] < high for low, high in silent)]
 
     def _silences(self, stop: int) -> list[tuple[int, int]]:
-        """Spans [from, to) without seeded ticks, before second `stop` and after it."""
+        """Spans [from, to) without seeded ticks; there are none from second `stop` on."""
         asset = self._asset
         if asset.by_hand:
             stop = min(stop, -(-asset.by_hand[0][0] // NS_PER_S))
@@ -179,10 +169,8 @@ class Ticker:
                 second = (low - 1) // asset.every * asset.every
         return second if second >= asset.since else None
 
-    def _shown(self, raw: int) -> Price:
-        """A price from its relative value, at the asset's number of places. Rising values give
-        rising prices.
-        """
+    def _price(self, raw: int) -> Price:
+        """The price of a relative value, at the asset's number of places; monotonic."""
         asset = self._asset
         if not self._base:
             first = -(-max(asset.since, asset.price_at) // asset.every) * asset.every
@@ -205,16 +193,16 @@ class Assets:
         self._tickers: dict[str, Ticker] = {}
 
     def add(self, asset: Asset) -> None:
-        """Let an asset be known; its terms are copied. ValueError says what is wrong with them."""
-        wrong = asset.problems()
-        if wrong:
-            raise ValueError("; ".join(wrong))
+        """Add an asset; its terms are copied. ValueError says what is wrong with them."""
+        problems = asset.problems()
+        if problems:
+            raise ValueError("; ".join(problems))
         asset = replace(asset, by_hand=list(asset.by_hand))
         self._assets[asset.id] = asset
         self._tickers[asset.id] = Ticker(asset, self._ctx.entropy.key(f"asset.{asset.id}"))
 
     def get(self, asset_id: str) -> Ticker | None:
-        """Ticks of an asset, or None for one nobody knows."""
+        """The ticker of an asset, or None for an unknown one."""
         return self._tickers.get(asset_id)
 
     def all(self) -> list[Asset]:
@@ -239,7 +227,7 @@ class Assets:
         )
 
     def tick(self, asset_id: str, price: str, at: Instant | None = None) -> Asset:
-        """An index tick by hand, now or at an earlier instant; makes the asset when it is new."""
+        """Add a tick by hand, now or at an earlier instant; creates the asset when it is new."""
         try:
             units = scaled(price, PRICE_SCALE)
         except NotADecimal as wrong:
@@ -267,7 +255,7 @@ class Assets:
         return list(self._assets.values())
 
     def load(self, state: list[Asset]) -> None:
-        """Take saved assets."""
+        """Take over saved assets."""
         self._assets.clear()
         self._tickers.clear()
         for asset in state:
@@ -280,7 +268,7 @@ def _of_ticks(ticks: list[tuple[int, Price]], start: int, end: int) -> Ohlc | No
 
 
 def _joined(first: Ohlc | None, second: Ohlc | None) -> Ohlc | None:
-    """Two spans as one, `first` being the earlier."""
+    """Two consecutive spans as one."""
     if first is None or second is None:
         return second if first is None else first
     return Ohlc(

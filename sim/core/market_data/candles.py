@@ -1,8 +1,7 @@
-"""Dense candles of an asset's index ticks (§2.2, §4.1): which window a request gets, and what
-stands in it.
+"""Candles of an asset's index ticks (§2.2, §4.1): which range a request gets, and its candles.
 
-Window rules work on whole unix seconds; ticks come from `assets.py`. Nothing here depends on how
-long the history is, only on the window.
+Ranges are in whole unix seconds; ticks come from `assets.py`. The cost depends on the range alone,
+not on the length of the history.
 """
 
 from __future__ import annotations
@@ -48,8 +47,9 @@ _SUB_MINUTE_ALIGNMENT = 10
 
 
 class Window(NamedTuple):
-    """Effective window in unix seconds: buckets that begin at `start` or later and at `last` or
-    earlier. `end` is what the answer says.
+    """An effective range in unix seconds: buckets that begin from `start` to `last`, inclusive.
+
+    `end` is what the answer shows.
     """
 
     start: int
@@ -58,7 +58,7 @@ class Window(NamedTuple):
 
 
 class Candle(NamedTuple):
-    """One bucket. `ticks` of 0 marks a gap: every price is the last one known before."""
+    """One bucket. With 0 `ticks` it fills a gap: every price is the last one before."""
 
     start: int
     open: Price
@@ -69,13 +69,12 @@ class Candle(NamedTuple):
 
 
 def align_window(start: int, end: int, bucket: Bucket, now: int) -> Window:
-    """Effective candle window of a request (§4.1, rules of `from` and `to`). All values are unix
-    seconds.
+    """The effective range of a request (§4.1, rules of `from` and `to`), in unix seconds.
 
-    `end` of 0 or from now on means now, with the running bucket included; a past one is aligned up,
-    to 10 s for buckets below a minute, else to the bucket. The window is clamped, never refused:
-    the start is aligned down to the bucket, raised until at most `CANDLES_MAX` buckets are left,
-    and lowered to the last bucket where it lies behind it.
+    An `end` of 0, or not before now, means now, including the running bucket. An earlier one is
+    aligned up: to 10 s for buckets below a minute, else to the bucket. The range is clamped, never
+    refused: the start is aligned down to the bucket, raised until at most `CANDLES_MAX` buckets
+    are left, and lowered to the last bucket if it lies behind that.
     """
     width = bucket.width
     running = end <= 0 or end >= now
@@ -91,8 +90,9 @@ def align_window(start: int, end: int, bucket: Bucket, now: int) -> Window:
 
 
 def candles(ticker: Ticker, window: Window, bucket: Bucket, now: int) -> list[Candle]:
-    """Candles of a window, ascending and without holes from the first tick on; `now` in unix
-    seconds. Empty when nothing ticked up to the window's end.
+    """Candles of a range, ascending, without holes from the first tick on.
+
+    Empty when nothing ticked before the end of the range.
     """
     width = bucket.width
     found: list[Candle] = []

@@ -1,8 +1,8 @@
-"""What was reported and what was traded, in order: append-only records of executions and trades
-with their indexes.
+"""The execution log: append-only records of executions and trades, with their indexes.
 
-Rows are found by seq (their place in the record), by id, by account and by symbol, executions by
-their order too. Nothing is ever taken out here; retention is applied by whoever reads.
+Rows are found by seq (their place in the record), by id, by account and by symbol, executions also
+by order. Nothing is ever removed here; readers apply retention. Writing a row also emits its event,
+so the log and the event stream cannot disagree.
 """
 
 from __future__ import annotations
@@ -38,9 +38,7 @@ _NEW = TradeState.NEW
 
 
 class Record(IndexedLog[R]):
-    """Rows by id too. The nth row has the nth identifier of the sequence, so no index by id is
-    needed.
-    """
+    """A log whose nth row has the nth identifier of a sequence, so it needs no index by id."""
 
     __slots__ = ("_ids",)
 
@@ -55,19 +53,22 @@ class Record(IndexedLog[R]):
         self._ids = ids
 
     def seq(self, row_id: str) -> int | None:
-        """The place of the row of an id, or None."""
+        """The seq of the row with an id, or None."""
         number = self._ids.number(row_id)
         return number - 1 if 0 < number <= len(self.rows) else None
 
     def get(self, row_id: str) -> R | None:
-        """The row of an id, or None."""
+        """The row with an id, or None."""
         seq = self.seq(row_id)
         return None if seq is None else self.rows[seq]
 
 
-class Chain:
-    """Executions order by order: for each the one before it, by seq, and for each order, by its
-    seq, the newest. Replaced, never emptied, as rows are.
+class ExecutionChain:
+    """Executions by order, as linked lists in two arrays.
+
+    `_before` has, for each execution, the seq of the order's execution before it (-1: none);
+    `_newest` has, for each order's seq, its newest execution. That is two numbers an execution; a
+    list for each of a million orders would take ten times the memory.
     """
 
     __slots__ = ("_before", "_newest")
@@ -77,7 +78,7 @@ class Chain:
         self._newest = array("q")
 
     def add(self, order: Order) -> None:
-        """The next execution is one of an order."""
+        """Add the next execution, which is one of this order."""
         newest, number = self._newest, order.seq
         if number >= len(newest):
             newest.extend([-1] * (number + 1 - len(newest)))
@@ -85,7 +86,7 @@ class Chain:
         newest[number] = len(self._before) - 1
 
     def cut(self, removed: list[Execution]) -> None:
-        """Forget these executions, the last ones."""
+        """Forget these executions, which must be the last ones."""
         for execution in reversed(removed):
             self._newest[execution.order.seq] = self._before.pop()
 
@@ -98,7 +99,7 @@ class Chain:
 
 
 class ExecutionLogState(Struct):
-    """What a tape saves."""
+    """What the log saves."""
 
     executions: list[Execution]
     trades: list[Trade]
@@ -106,9 +107,7 @@ class ExecutionLogState(Struct):
 
 
 class ExecutionLog:
-    """Executions and trades. Writing a row also tells it as an event. `told` lists the states of
-    trades in the order in which they came about.
-    """
+    """Executions and trades. `trade_updates` lists every state that a trade took, in order."""
 
     __slots__ = (
         "_chain",
@@ -134,12 +133,12 @@ class ExecutionLog:
         self.trades: Record[Trade] = Record(
             self._trade_ids, attrgetter("at"), attrgetter("symbol"), sides
         )
-        # seq << 4 | state: one small number each, as they are as many as trades, twice
+        # seq << 4 | state: one small number each, because there are twice as many as trades
         self.trade_updates: list[int] = []
-        self._chain = Chain()
+        self._chain = ExecutionChain()
 
     def next_trade_id(self) -> str:
-        """Id of the trade that is about to be written."""
+        """Draw the id of the trade that is about to be written."""
         return self._trade_ids.next()
 
     def report(
@@ -156,12 +155,13 @@ class ExecutionLog:
         reason: RejectReason = RejectReason.EXCHANGE_OPTION,
         unsolicited: UnsolicitedReason = UnsolicitedReason.UNDEFINED,
     ) -> Execution:
-        """Report what just happened to an order. A live order is copied as it is now; a done one
-        never changes again and is kept itself (rule M41).
+        """Report what just happened to an order (rule M41).
+
+        A live order is copied as it is now; a done one never changes again and is not copied.
         """
         ctx = self._ctx
         rows = self.executions.rows
-        # by position, as every order's reports are made here: a Struct searches for each keyword
+        # positional arguments: a Struct searches for each keyword
         execution = Execution(
             self._execution_ids.next(),
             len(rows),
@@ -192,7 +192,7 @@ class ExecutionLog:
         passive: Execution,
         type: TradeType,
     ) -> Trade:
-        """Write down a match of the two orders that were just reported."""
+        """Write the trade of the two orders that were just reported."""
         ctx = self._ctx
         rows = self.trades.rows
         trade = Trade(
@@ -214,8 +214,9 @@ class ExecutionLog:
         return trade
 
     def advance(self, trade: Trade, state: TradeState) -> Trade:
-        """A trade's clearing state moves on (rule M42): the same id is told again. Its row is
-        another one from now on; snapshots keep the former.
+        """Change a trade's clearing state (rule M42); an event reports the same id again.
+
+        The row is replaced, because snapshots keep the former one.
         """
         now = self._ctx.now
         cleared_at = now if state is TradeState.CLEARED else trade.cleared_at
@@ -238,41 +239,34 @@ class ExecutionLog:
         return self._chain.back(order)
 
     def last_reported_state(self, order: Order) -> OrderState:
-        """The state that an order's last report told."""
+        """The state in an order's last report."""
         return self.executions.rows[next(self._chain.back(order))].order.state
 
     def past(self) -> Callable[[Order], Order]:
-        """A function that gives orders as they are now, later too: an order that moved on is read
-        from its last execution until now.
+        """Freeze this moment: return a function that later shows orders as they are now.
+
+        An order that changed since is read from its last execution before.
         """
         rows, length, chain = self.executions.rows, len(self.executions), self._chain
 
-        def then(order: Order) -> Order:
+        def as_it_was(order: Order) -> Order:
             last = next(chain.back(order), -1)
             if last < length:
                 return order
             return next((rows[seq].order for seq in chain.back(order) if seq < length), order)
 
-        return then
+        return as_it_was
 
     def trade_update(self, place: int) -> tuple[Trade, TradeState, Instant]:
-        """What is listed at a place of `told`: a trade, a state of it, and since when it had that."""
-        told = self.trade_updates[place]
-        trade, state = self.trades[told >> 4], TradeState(told & 15)
-        return (
-            trade,
-            state,
-            (
-                trade.at
-                if state is _NEW
-                else trade.cleared_at
-                if state is TradeState.CLEARED
-                else trade.state_at
-            ),
-        )
+        """A row of `trade_updates`: the trade, the state that it took, and when."""
+        packed = self.trade_updates[place]
+        trade, state = self.trades[packed >> 4], TradeState(packed & 15)
+        if state is _NEW:
+            return trade, state, trade.at
+        return trade, state, trade.cleared_at if state is TradeState.CLEARED else trade.state_at
 
     def between(self, symbol: str, start: Instant, end: Instant) -> Iterator[Trade]:
-        """Trades of a symbol at start or later and before end, in order."""
+        """Trades of a symbol from start to before end, in order."""
         seqs = self.trades.of_symbol(symbol)
         rows = self.trades.rows
         for index in range(bisect_left(seqs, start, key=lambda seq: rows[seq].at), len(seqs)):
@@ -286,10 +280,10 @@ class ExecutionLog:
         return ExecutionLogState(self.executions.rows, self.trades.rows, self.trade_updates)
 
     def load(self, state: ExecutionLogState) -> None:
-        """Take saved rows and rebuild what is not there already.
+        """Take over saved rows, at the cost of the difference.
 
-        An execution never changes, and is in one place of one history only: where the last saved
-        one stands in its place, so do all before it, trades too.
+        An execution never changes and belongs to one history only: where the last saved one
+        stands in its place already, all rows before it do too, trades included.
         """
         executions, trades = self.executions, self.trades
         count = len(state.executions)

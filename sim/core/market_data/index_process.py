@@ -1,10 +1,10 @@
-"""A seeded index price that can be asked about any window without walking through its ticks.
+"""A seeded index price that can be read for any range without generating the ticks before it.
 
-A day's open, high, low and close are drawn first, then split into hours, these into quarters, five
-minutes and minutes, and a minute into its ticks; each split keeps the open and close of the whole
-at its ends and realises its high and low in some part. So a candle of any width is read from a few
-nodes of the tree, and always agrees with the ticks inside it. Values are relative: 10^12 stands for
-the first day's open.
+The process is drawn from the top down. A day's open, high, low and close come first; the day is
+split into hours, these into quarters, five minutes and minutes, and a minute into its ticks. Each
+split keeps the open and close of the whole at its ends, and reaches its high and low in some part.
+So a candle of any width is read from a few nodes of this tree, and always agrees with the ticks
+inside it. Values are relative: 10^12 is the first day's open.
 """
 
 from __future__ import annotations
@@ -34,12 +34,11 @@ class Ohlc(NamedTuple):
 
 
 class IndexProcess:
-    """Ticks every `every` seconds (a divisor of 60, at most 15) of an endless day-aligned series
-    from `first_day` on.
+    """An endless series from `first_day` on, with a tick every `every` seconds.
 
-    `volatility` is the typical relative move in an hour, in millionths. Everything follows from the
-    key; what is remembered here can be forgotten, and at most `nodes_kept` spans and `minutes_kept`
-    minutes of ticks are.
+    `every` divides 60 and is at most 15. `volatility` is the typical relative move in an hour, in
+    millionths. Everything follows from the key; what is kept here is a cache, of at most
+    `nodes_kept` spans and `minutes_kept` minutes of ticks.
     """
 
     __slots__ = (
@@ -146,8 +145,8 @@ class IndexProcess:
         while len(days) <= index:
             draws = self._draws(DAY, len(days), 8)
             opened = days[-1].close if days else UNIT
-            # An hour's move times the root of 24; four uniform draws make a bell of standard
-            # deviation 37837.
+            # An hour's move times the root of 24. Four uniform draws are close to a normal
+            # distribution with standard deviation 37837.
             typical = opened * self._volatility * 49 // 10_000_000
             close = max(opened + typical * (sum(draws[:4]) - 131_070) // 37_837, opened // 4)
             high = max(opened, close) + typical * draws[4] // 65_536
@@ -165,9 +164,7 @@ class IndexProcess:
 def _bridge(
     start: int, end: int, low: int, high: int, step: int, draws: tuple[int, ...]
 ) -> list[int]:
-    """A random path of len(draws) points after `start` that ends at `end` and stays within the
-    bounds.
-    """
+    """A random path of len(draws) points after `start` that ends at `end` within the bounds."""
     path = []
     at = start
     for left, draw in zip(range(len(draws), 0, -1), draws, strict=True):

@@ -1,8 +1,8 @@
-"""Statistics of instruments as they trade, and trade statistics over a window (§2.4, §2.5).
+"""Statistics of instruments as they trade, and of trades in a range of time (§2.4, §2.5).
 
-Open, high, low and traded sums are those of the session: they begin afresh when an instrument
-enters OPEN from PENDING, PREOPEN or CLOSED, so an instrument that is always open has one session
-for life. The last trade survives sessions.
+Open, high, low and traded sums belong to the session. A session begins when an instrument enters
+OPEN from PENDING, PREOPEN or CLOSED, so an instrument that is always open has one session for life.
+The last trade outlives its session.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from sim.kernel.instants import Instant
 
 
 class SymbolStats(Struct):
-    """All InstrumentStats fields, prices and quantities scaled; None where there is nothing to say
-    (0 is a real settlement price, rule L26).
+    """All InstrumentStats fields, scaled; None is "no value" (0 is a settlement price, rule L26).
 
-    `..._at` is when a price came about, `busts` how many trades were undone.
+    `..._at` is the instant of a price; `busts` counts the trades that were undone.
     """
 
     open_px: Price | None = None
@@ -49,9 +48,7 @@ class SymbolStats(Struct):
 
 
 class TradeStats(Struct):
-    """Statistics of the trades of one window (§2.4). All zero means no trades, never a price of
-    zero.
-    """
+    """Statistics of the trades in a range of time (§2.4). All zero means no trades."""
 
     first: Price = 0
     last: Price = 0
@@ -65,7 +62,7 @@ class TradeStats(Struct):
     cleared_notional: Notional = 0
 
     def take(self, trade: Trade, cleared: bool) -> None:
-        """Count one more trade, the latest so far."""
+        """Count one more trade, later than all before."""
         price = trade.price
         if not self.total_trade_count:
             self.first = self.high = self.low = price
@@ -90,9 +87,7 @@ class Statistics:
         self._by_symbol: dict[str, SymbolStats] = {}
 
     def view(self, symbol: str) -> SymbolStats:
-        """A copy of what was counted, for others to add what they know (settlement, open interest,
-        indicative price).
-        """
+        """A copy, to which the caller adds settlement, open interest and indicative price."""
         found = self._by_symbol.get(symbol)
         return replace(found) if found is not None else SymbolStats()
 
@@ -107,7 +102,7 @@ class Statistics:
         return found.last_trade_at if found is not None else None
 
     def traded(self, symbol: str, price: Price, qty: Qty, at: Instant) -> None:
-        """One more trade."""
+        """Count one more trade."""
         stats = self._by_symbol.get(symbol)
         if stats is None:
             stats = self._by_symbol[symbol] = SymbolStats()
@@ -125,7 +120,7 @@ class Statistics:
         stats.notional_traded += price * qty
 
     def opened(self, symbol: str) -> None:
-        """A session begins."""
+        """Begin a session."""
         stats = self._by_symbol.get(symbol)
         if stats is not None:
             stats.open_px = stats.high_px = stats.low_px = stats.close_px = None
@@ -133,9 +128,7 @@ class Statistics:
             stats.shares_traded = stats.notional_traded = 0
 
     def busted(self, symbol: str, trades: Iterable[Trade]) -> None:
-        """A trade was undone: count anew what stands of all the symbol's trades, which come oldest
-        first (rule M42).
-        """
+        """Count anew after a trade was undone (rule M42), from all trades, oldest first."""
         before = self._by_symbol[symbol]
         stats = self._by_symbol[symbol] = SymbolStats(busts=before.busts + 1)
         begun = False
@@ -156,7 +149,7 @@ class Statistics:
         return found.busts if found is not None else 0
 
     def closed(self, symbol: str, at: Instant) -> None:
-        """A session ends at the last trade's price."""
+        """End a session, at the last trade's price."""
         stats = self._by_symbol.get(symbol)
         if stats is not None and stats.last_trade_px is not None:
             stats.close_px, stats.close_at = stats.last_trade_px, at
@@ -166,23 +159,23 @@ class Statistics:
         return self._by_symbol
 
     def load(self, state: dict[str, SymbolStats]) -> None:
-        """Take saved statistics."""
+        """Take over saved statistics."""
         self._by_symbol = state
 
 
 def slices(start: Instant, end: Instant, bars: int) -> list[Instant]:
-    """Edges of `bars` equal slices of a window: bars + 1 instants from start to end."""
+    """Edges of `bars` equal slices of a range: bars + 1 instants from start to end."""
     return [start + (end - start) * index // bars for index in range(bars + 1)]
 
 
 def trade_stats(
     trades: Iterable[Trade], start: Instant, end: Instant, bars: int, lag: bool
 ) -> tuple[TradeStats, list[TradeStats], list[Instant], list[Instant]]:
-    """Statistics of ascending trades in [start, end): of the window, of each slice, and the slices'
-    starts and ends (rule R11).
+    """Statistics of ascending trades in [start, end) (rule R11).
 
-    A trade on an edge belongs to the later slice; busted trades do not count. With `lag` the
-    cleared sums hold cleared trades only, else all.
+    Returns those of the whole range and of each slice, and the slices' starts and ends. A trade on
+    an edge belongs to the later slice; busted trades do not count. With `lag` the cleared sums
+    count cleared trades only, else all.
     """
     whole = TradeStats()
     edges = slices(start, end, bars) if bars > 0 else []

@@ -1,8 +1,7 @@
-"""Combos: instruments over 2 to 10 legs, listed when somebody first asks for them. One pays when
-every leg wins, so it settles with its legs.
+"""Combos: instruments over 2 to 10 legs, listed when somebody first asks for them.
 
-The same legs, in whatever order, are the same combo, for everybody. Its terms follow from its legs:
-it lasts as long as the last of them.
+A combo pays when every leg wins, so it settles as its legs do. The same legs in any order are the
+same combo for everybody, and its terms follow from its legs: it lasts as long as the last of them.
 """
 
 from __future__ import annotations
@@ -38,9 +37,7 @@ class Leg(Struct, frozen=True, order=True):
 
 
 class Combo(Struct, frozen=True, kw_only=True):
-    """A combo by its symbol, with its legs in order of their symbols. `creator` is the account that
-    first asked for it.
-    """
+    """A combo, with its legs by symbol. `creator` is the account that first asked for it."""
 
     symbol: str
     legs: tuple[Leg, ...]
@@ -72,27 +69,29 @@ class Combos:
         return list(self._state.combos.values())
 
     def create(self, creator: str, legs: list[Leg]) -> Combo:
-        """The combo of these legs, listed now if it was not before. Refuses legs that are no combo,
-        are over, or are one too many this week.
+        """The combo of these legs, which is listed now if it is new.
+
+        Refuses legs that cannot be combined or no longer trade, and a new combo above the account's
+        weekly limit.
         """
         ordered = tuple(sorted(legs))
         self._check(ordered)
         symbol = symbol_of(ordered)
-        found = self._state.combos.get(symbol)
-        if found is not None:
-            return found
+        known = self._state.combos.get(symbol)
+        if known is not None:
+            return known
         for leg in ordered:
             if self._trading.state(leg.symbol) in _OVER:
                 raise OrderRefused(
                     f"{leg.symbol} no longer trades", rule="combo", remedy="leave the leg out"
                 )
-        self._count(creator)
-        made = Combo(symbol=symbol, legs=ordered, created=self._ctx.now, creator=creator)
+        self._check_weekly_limit(creator)
+        combo = Combo(symbol=symbol, legs=ordered, created=self._ctx.now, creator=creator)
         for leg in ordered:
             self._trading.lifecycle.materialise(leg.symbol)  # the combo waits for its settlement
-        self._trading.listings.list_instrument(self._terms(made))
-        self._enter(made)
-        return made
+        self._trading.listings.list_instrument(self._terms(combo))
+        self._enter(combo)
+        return combo
 
     def _check(self, legs: tuple[Leg, ...]) -> None:
         if not LEGS_LEAST <= len(legs) <= LEGS_MOST:
@@ -106,7 +105,7 @@ class Combos:
                 raise InvalidRequest(f"legs: {leg.symbol} is a combo itself", rule="combo")
             self._instruments.require(leg.symbol)
 
-    def _count(self, creator: str) -> None:
+    def _check_weekly_limit(self, creator: str) -> None:
         allowed = self._ctx.assumptions.number(COMBOS_PER_WEEK)
         mine = [
             combo.created
@@ -143,13 +142,11 @@ class Combos:
         )
 
     def waits_for(self, symbol: str) -> bool:
-        """Whether an instrument is a leg."""
+        """Whether an instrument is a leg of a combo."""
         return symbol in self._by_leg
 
     def settled(self, event: Settled) -> bool:
-        """A leg has a price: its combos settle once that, with what is known of the others, decides
-        them. A corrected leg corrects them. True if any did.
-        """
+        """Settle, or correct, the combos that a leg's settlement decides; True if any."""
         if event.preliminary:
             return False
         any_settled = False
@@ -162,16 +159,17 @@ class Combos:
         return any_settled
 
     def _decided(self, combo: Combo) -> int | None:
-        """The settlement price in price units; None while a leg that matters has none. One lost leg
-        decides all.
+        """The settlement price, or None while it depends on a leg without one.
+
+        One lost leg decides the combo.
         """
         value, open_legs = Fraction(1), False
         for leg in combo.legs:
-            found = self._trading.settlements.get(leg.symbol)
-            if found is None or found.preliminary:
+            settled = self._trading.settlements.get(leg.symbol)
+            if settled is None or settled.preliminary:
                 open_legs = True
                 continue
-            paid = Fraction(found.price, self._instruments.require(leg.symbol).price_scale)
+            paid = Fraction(settled.price, self._instruments.require(leg.symbol).price_scale)
             value *= paid if leg.side is BUY else 1 - paid
         if value and open_legs:
             return None
@@ -184,7 +182,7 @@ class Combos:
         return self._state
 
     def load(self, state: object) -> None:
-        """Take saved combos; their instruments are saved with the others."""
+        """Take over saved combos; their instruments are saved with all others."""
         self._index(convert(state, CombosState))
 
     def _index(self, state: CombosState) -> None:
@@ -200,17 +198,11 @@ class Combos:
 
 
 def symbol_of(legs: Iterable[Leg]) -> str:
-    """The symbol of the combo of some legs, in whatever order."""
-    return (
-        PREFIX
-        + blake2b(
-            "|".join(f"{leg.symbol}:{leg.side}" for leg in sorted(legs)).encode(),
-            digest_size=8,
-            person=b"sim-combo",
-        ).hexdigest()
-    )
+    """The symbol of the combo of some legs, in any order."""
+    text = "|".join(f"{leg.symbol}:{leg.side}" for leg in sorted(legs))
+    return PREFIX + blake2b(text.encode(), digest_size=8, person=b"sim-combo").hexdigest()
 
 
 def _last(dates: list[Instant]) -> Instant:
-    """The latest of some dates, of which 0 never comes."""
+    """The latest of some dates; 0 never comes."""
     return max(dates) if all(dates) else 0

@@ -1,10 +1,14 @@
-"""Trading by request for quotes: somebody asks, others quote, one side of a quote is accepted, its
-maker confirms, and the two trade with each other.
+"""Trading by request for quotes (RFQ).
 
-The trade goes past the book, for the whole quantity, so nothing is ever left to rest. Who does not
-confirm in time has no quote any more; a trade that the exchange refuses when it is due, for want of
-money for example, ends the quote too. The request stays open in both cases. A slow engine holds the
-trade like any order.
+1. An account requests quotes on an instrument.
+2. Other accounts quote prices for one side or both.
+3. The requester accepts one side of one quote.
+4. The quote's maker confirms it in time, or it is deleted.
+5. A moment later the two accounts trade with each other, and the request is closed.
+
+The trade bypasses the book and is for the whole quantity, so nothing is left to rest. If the
+exchange refuses it when it is due (no money, for example) the quote is deleted. The request stays
+open after a quote was deleted. A slow engine delays the trade like any order.
 """
 
 from __future__ import annotations
@@ -58,15 +62,12 @@ class Rfqs:
     # ---- reading
 
     def user_id(self, account: str) -> str:
-        """The name under which an account appears to others: it tells nothing of the account and
-        never changes.
-        """
-        return blake2b(
-            account.encode(), digest_size=12, key=self._ctx.entropy.key("rfq.user")
-        ).hexdigest()
+        """The name under which others see an account; it never changes and reveals nothing."""
+        key = self._ctx.entropy.key("rfq.user")
+        return blake2b(account.encode(), digest_size=12, key=key).hexdigest()
 
     def rfqs(self, account: str) -> Iterator[Rfq]:
-        """Open requests of everybody, and every one of the account, oldest first."""
+        """Open requests of everybody, and all requests of the account, oldest first."""
         return (
             rfq
             for rfq in self._state.rfqs.values()
@@ -82,7 +83,7 @@ class Rfqs:
         )
 
     def rfq(self, rfq_id: str) -> Rfq:
-        """A request. NotFound when there is none of this id."""
+        """The request; NotFound when there is none."""
         found = self._state.rfqs.get(rfq_id)
         if found is None:
             raise NotFound(f"unknown rfq: {rfq_id[:80]}")
@@ -90,7 +91,7 @@ class Rfqs:
 
     # ---- requests
 
-    def ask(
+    def request(
         self,
         account: str,
         participant: str,
@@ -100,12 +101,12 @@ class Rfqs:
         cash: Cash,
         rest_remainder: bool,
     ) -> Rfq:
-        """Ask for quotes. Refused unless the instrument trades."""
+        """Request quotes. Refused unless the instrument is open."""
         self._check_open(instrument.symbol)
         if qty and qty < instrument.min_qty:
             raise InvalidRequest("qtyDecimal is below the minimum", rule="rfq")
         now = self._ctx.now
-        made = Rfq(
+        rfq = Rfq(
             id=self._ctx.ids.uuid("rfq"),
             symbol=instrument.symbol,
             account=account,
@@ -116,20 +117,23 @@ class Rfqs:
             created=now,
             updated=now,
         )
-        self._state.rfqs[made.id] = made
-        self._tell("rfq_created", made)
-        return made
+        self._state.rfqs[rfq.id] = rfq
+        self._emit("rfq_created", rfq)
+        return rfq
 
     def withdraw(self, account: str, rfq_id: str) -> None:
-        """Close one's own request; its quotes go. Conflict when it is closed or one of its quotes
-        is about to trade.
+        """Close an own request and delete its quotes.
+
+        Conflict when it is closed, or when one of its quotes is about to trade.
         """
-        found = self._own_rfq(account, rfq_id)
-        if found.status is RfqStatus.CLOSED:
+        rfq = self.rfq(rfq_id)
+        if rfq.account != account:
+            raise PermissionDenied(rule="rfq", remedy="only who asked withdraws a request")
+        if rfq.status is RfqStatus.CLOSED:
             raise Conflict("the rfq is closed", rule="rfq")
-        if any(quote.status is QuoteStatus.CONFIRMED for quote in self._of(found)):
+        if any(quote.status is QuoteStatus.CONFIRMED for quote in self._of(rfq)):
             raise Conflict("a confirmed quote is about to trade", rule="rfq")
-        self._close(found)
+        self._close(rfq)
 
     # ---- quotes
 
@@ -144,9 +148,7 @@ class Rfqs:
         rest_remainder: bool,
         post_only: bool,
     ) -> Quote:
-        """Answer somebody else's request. Prices are in the instrument's units, 0 for a side that
-        is not quoted.
-        """
+        """Quote on somebody else's request, in the instrument's units; 0: not this side."""
         rfq = self.rfq(rfq_id)
         if rfq.account == account:
             raise PermissionDenied(rule="rfq", remedy="a request is answered by others")
@@ -165,7 +167,7 @@ class Rfqs:
             ):
                 raise OrderRefused("Price is off the tick or outside the limits", rule="M4")
         now = self._ctx.now
-        made = Quote(
+        quote = Quote(
             id=self._ctx.ids.uuid("quote"),
             rfq_id=rfq_id,
             symbol=rfq.symbol,
@@ -180,13 +182,13 @@ class Rfqs:
             created=now,
             updated=now,
         )
-        self._state.quotes[made.id] = made
-        self._quotes_of.setdefault(rfq_id, []).append(made.id)
-        self._tell("quote_created", rfq, made)
-        return made
+        self._state.quotes[quote.id] = quote
+        self._quotes_of.setdefault(rfq_id, []).append(quote.id)
+        self._emit("quote_created", rfq, quote)
+        return quote
 
     def delete_quote(self, account: str, quote_id: str) -> None:
-        """Take one's own quote back, as long as it is not confirmed."""
+        """Delete an own quote that is not confirmed."""
         found = self._quote(account, quote_id)
         if found.account != account:
             raise PermissionDenied(rule="rfq", remedy="only who made a quote takes it back")
@@ -195,8 +197,9 @@ class Rfqs:
         self._change("quote_deleted", found, status=QuoteStatus.DELETED)
 
     def accept(self, account: str, quote_id: str, side: Side) -> None:
-        """Accept a side of a quote on one's own request: SELL is its selling price, at which the
-        one who asked buys. One quote at a time.
+        """Accept a side of a quote on an own request, one quote at a time.
+
+        SELL accepts the selling price, at which the requester buys.
         """
         found = self._quote(account, quote_id)
         rfq = self._state.rfqs[found.rfq_id]
@@ -223,7 +226,7 @@ class Rfqs:
         )
 
     def confirm(self, account: str, quote_id: str) -> None:
-        """Confirm one's own accepted quote: it trades a moment later."""
+        """Confirm an own quote that was accepted; it trades a moment later."""
         found = self._quote(account, quote_id)
         if found.account != account:
             raise PermissionDenied(rule="rfq", remedy="only who made a quote confirms it")
@@ -259,7 +262,7 @@ class Rfqs:
         )
 
     def on_quote_taken(self, quote_id: str, orders: tuple[Order, Order] | None) -> None:
-        """The exchange has traded a quote, or refused to."""
+        """Close a quote that traded; delete it if the exchange refused the trade (None)."""
         found = self._state.quotes[quote_id]
         if orders is None:
             self._change("quote_deleted", found, status=QuoteStatus.DELETED)
@@ -274,7 +277,7 @@ class Rfqs:
             rfq_order_id=taker.id,
         )
         rfq = self._state.rfqs[found.rfq_id]
-        self._tell("rfq_trade", rfq, self._state.quotes[found.id])
+        self._emit("rfq_trade", rfq, self._state.quotes[found.id])
         self._close(rfq)
 
     # ---- the record
@@ -286,26 +289,20 @@ class Rfqs:
         closed = self._state.rfqs[rfq.id] = replace(
             rfq, status=RfqStatus.CLOSED, updated=self._ctx.now
         )
-        self._tell("rfq_closed", closed)
+        self._emit("rfq_closed", closed)
 
     def _change(self, kind: str, found: Quote, **changes: object) -> None:
         changed = self._state.quotes[found.id] = replace(found, updated=self._ctx.now, **changes)
-        self._tell(kind, self._state.rfqs[found.rfq_id], changed)
+        self._emit(kind, self._state.rfqs[found.rfq_id], changed)
 
-    def _tell(self, kind: str, rfq: Rfq, quote: Quote | None = None) -> None:
+    def _emit(self, kind: str, rfq: Rfq, quote: Quote | None = None) -> None:
         self._ctx.emit(RfqChanged(kind, rfq, quote, self._ctx.now))
 
     def _of(self, rfq: Rfq) -> list[Quote]:
         return [self._state.quotes[quote_id] for quote_id in self._quotes_of.get(rfq.id, ())]
 
-    def _own_rfq(self, account: str, rfq_id: str) -> Rfq:
-        found = self.rfq(rfq_id)
-        if found.account != account:
-            raise PermissionDenied(rule="rfq", remedy="only who asked withdraws a request")
-        return found
-
     def _quote(self, account: str, quote_id: str) -> Quote:
-        """A quote that the account may see."""
+        """The quote, if the account may see it; else NotFound."""
         found = self._state.quotes.get(quote_id)
         if found is None or account not in (found.account, self._state.rfqs[found.rfq_id].account):
             raise NotFound(f"unknown quote: {quote_id[:80]}")
@@ -320,7 +317,7 @@ class Rfqs:
         return self._state
 
     def load(self, state: object) -> None:
-        """Take saved requests and quotes; their timers are saved with the queue."""
+        """Take over saved requests and quotes; their timers are saved with all others."""
         self._index(convert(state, RfqsState))
 
     def _index(self, state: RfqsState) -> None:
@@ -331,7 +328,7 @@ class Rfqs:
 
 
 def _size(rfq: Rfq, instrument: Instrument, price: Price) -> Qty:
-    """What is quoted for at a price: the quantity asked for, or as much as the dollars buy."""
+    """The quantity of a side: the requested one, or what the requested cash buys at the price."""
     if not price:
         return 0
     return rfq.qty or rfq.cash // (price * instrument.cash_per_notional)
