@@ -113,17 +113,6 @@ class IndexedLog(Generic[R]):
     symbol, `owners` its accounts (one, or two that may be the same).
     """
 
-    __slots__ = (
-        "_at",
-        "_by_account",
-        "_by_symbol",
-        "_indexed",
-        "_owners",
-        "_symbol",
-        "_texts",
-        "rows",
-    )
-
     def __init__(
         self,
         at: Callable[[R], Instant],

@@ -93,8 +93,6 @@ class FeeRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class FeeSchedule:
     """Coefficients by instrument and instant."""
 
-    __slots__ = ("_changes", "_compiled", "rows")
-
     def __init__(self, rows: Iterable[FeeRow] = ()) -> None:
         self.rows = list(rows)
         self._compiled: dict[tuple[str, str, str], Dated[Theta]] = {}

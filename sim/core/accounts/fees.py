@@ -40,8 +40,6 @@ class Fees:
     `schedule` is the published one, or one with rows that a scenario adds.
     """
 
-    __slots__ = ("_ctx", "schedule")
-
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
         self.schedule = FeeSchedule()

@@ -53,8 +53,6 @@ class LedgerState(Struct):
 class Ledger:
     """Accounts, balances and rows."""
 
-    __slots__ = ("_accounts", "_clearing", "_ctx", "_fees", "_ids", "_rows", "_rows_of")
-
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
         self._ids = ctx.ids.sequence("cash")

@@ -73,17 +73,6 @@ class PositionsState(Struct):
 class Positions:
     """All positions that ever were, and their ledger."""
 
-    __slots__ = (
-        "_all",
-        "_by_account",
-        "_by_symbol",
-        "_ctx",
-        "_ids",
-        "_rows",
-        "_rows_of",
-        "open_interest",
-    )
-
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
         self._ids = ctx.ids.sequence("position")

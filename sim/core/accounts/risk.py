@@ -165,8 +165,6 @@ class _Book:
 class Risk:
     """Checks orders, follows orders and positions, and sums up for balances."""
 
-    __slots__ = ("_books", "_instruments", "_ledger", "_positions", "_working")
-
     def __init__(self, ledger: Ledger, positions: Positions, instruments: Instruments) -> None:
         self._ledger = ledger
         self._positions = positions

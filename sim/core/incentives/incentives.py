@@ -92,8 +92,6 @@ class IncentivesState(Struct):
 class Incentives:
     """Finds periods by market and rewards by account. `periods` are in order of announcement."""
 
-    __slots__ = ("_ctx", "_of_account", "_pay", "_periods", "_rewards", "periods")
-
     def __init__(self, ctx: Context, pay: Pay) -> None:
         self._ctx = ctx
         self._pay = pay

@@ -51,8 +51,6 @@ class RebatesState(Struct):
 class Rebates:
     """Pays at the Eastern midnight that ends a Sunday."""
 
-    __slots__ = ("_ctx", "_execution_log", "_grant", "_instruments", "_now")
-
     def __init__(
         self,
         ctx: Context,

@@ -71,8 +71,6 @@ class Scoring:
     `stale` has the numbers of the stale scores.
     """
 
-    __slots__ = ("_ctx", "_incentives", "_of_symbol", "_scores", "_trading", "stale")
-
     def __init__(self, ctx: Context, trading: Trading, incentives: Incentives) -> None:
         self._ctx = ctx
         self._trading = trading

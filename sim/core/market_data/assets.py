@@ -185,8 +185,6 @@ _DAWN, _DUSK = -(2**62), 2**62
 class Assets:
     """Every priced asset by id."""
 
-    __slots__ = ("_assets", "_ctx", "_tickers")
-
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
         self._assets: dict[str, Asset] = {}

@@ -40,8 +40,6 @@ _NEW = TradeState.NEW
 class Record(IndexedLog[R]):
     """A log whose nth row has the nth identifier of a sequence, so it needs no index by id."""
 
-    __slots__ = ("_ids",)
-
     def __init__(
         self,
         ids: Sequence,
@@ -70,8 +68,6 @@ class ExecutionChain:
     `_newest` has, for each order's seq, its newest execution. That is two numbers an execution; a
     list for each of a million orders would take ten times the memory.
     """
-
-    __slots__ = ("_before", "_newest")
 
     def __init__(self) -> None:
         self._before = array("q")
@@ -108,16 +104,6 @@ class ExecutionLogState(Struct):
 
 class ExecutionLog:
     """Executions and trades. `trade_updates` lists every state that a trade took, in order."""
-
-    __slots__ = (
-        "_chain",
-        "_ctx",
-        "_execution_ids",
-        "_trade_ids",
-        "executions",
-        "trade_updates",
-        "trades",
-    )
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx

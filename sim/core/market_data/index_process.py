@@ -41,18 +41,6 @@ class IndexProcess:
     `nodes_kept` spans and `minutes_kept` minutes of ticks.
     """
 
-    __slots__ = (
-        "_days",
-        "_every",
-        "_first_day",
-        "_key",
-        "_minutes",
-        "_minutes_kept",
-        "_nodes",
-        "_nodes_kept",
-        "_volatility",
-    )
-
     def __init__(
         self,
         key: bytes,

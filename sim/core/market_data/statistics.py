@@ -81,8 +81,6 @@ class TradeStats(Struct):
 class Statistics:
     """Statistics by symbol; a symbol that never opened or traded has none."""
 
-    __slots__ = ("_by_symbol",)
-
     def __init__(self) -> None:
         self._by_symbol: dict[str, SymbolStats] = {}
 

@@ -90,8 +90,6 @@ def _quantities(ladder: Ladder, ticks: range) -> list[Qty]:
 class Auction:
     """Runs the uncross."""
 
-    __slots__ = ("_fills", "_matching", "_orders")
-
     def __init__(self, orders: Orders, matching: Matching, fills: Fills) -> None:
         self._orders = orders
         self._matching = matching

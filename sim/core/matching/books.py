@@ -29,20 +29,6 @@ class Books:
     before the version `loaded`. `unannounced` are the symbols that the next `flush` reports.
     """
 
-    __slots__ = (
-        "_by_symbol",
-        "_ctx",
-        "_instruments",
-        "_is_hidden",
-        "_materialise",
-        "_resting",
-        "events",
-        "loaded",
-        "symbols",
-        "unannounced",
-        "version",
-    )
-
     def __init__(
         self,
         ctx: Context,

@@ -24,8 +24,6 @@ class Clearing:
     `next_seq` is the oldest trade that has not been looked at; `timer` is pending while one waits.
     """
 
-    __slots__ = ("_accounts", "_ctx", "_execution_log", "_instruments", "next_seq", "timer")
-
     def __init__(
         self,
         ctx: Context,

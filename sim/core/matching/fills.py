@@ -27,20 +27,6 @@ class Fills:
     each since somebody last took them.
     """
 
-    __slots__ = (
-        "_ctx",
-        "_execution_log",
-        "_fees",
-        "_ledger",
-        "_orders",
-        "_positions",
-        "_risk",
-        "_statistics",
-        "high",
-        "low",
-        "touched",
-    )
-
     def __init__(self, ctx: Context, market: MarketState, accounts: AccountState) -> None:
         self._ctx = ctx
         self._orders = market.orders

@@ -92,19 +92,6 @@ class Matching:
     the next change of the trade date; 0 while none does.
     """
 
-    __slots__ = (
-        "_books",
-        "_ctx",
-        "_execution_log",
-        "_fills",
-        "_ids",
-        "_match",
-        "_orders",
-        "_risk",
-        "priority",
-        "roll_timer",
-    )
-
     def __init__(self, ctx: Context, market: MarketState, risk: Risk, fills: Fills) -> None:
         self._ctx = ctx
         self._ids = ctx.ids.sequence("order")

@@ -21,18 +21,6 @@ class Context:
     `elapsed` is the virtual time the answer being made takes; whoever makes it slow adds to it.
     """
 
-    __slots__ = (
-        "assumptions",
-        "entropy",
-        "events",
-        "ids",
-        "now",
-        "quirks",
-        "service_time",
-        "timers",
-        "trace_id",
-    )
-
     def __init__(self, *, seed: int, now: Instant) -> None:
         self.now = now
         self.entropy = Entropy(seed)

@@ -25,8 +25,6 @@ from sim.core.model.refusals import InvalidRequest, NotFound
 class Instruments:
     """Finds and lists instruments. Those listed one by one win over others of the same symbol."""
 
-    __slots__ = ("_by_symbol", "_initial", "dormant", "recurring")
-
     def __init__(
         self, instruments: tuple[Instrument, ...] = (), dormant: DormantInstruments = NO_INSTRUMENTS
     ) -> None:

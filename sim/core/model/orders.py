@@ -160,8 +160,6 @@ class Orders:
     An order's `seq` less one is its place in `rows`.
     """
 
-    __slots__ = ("_by_id", "_clord_ids", "_open", "rows")
-
     def __init__(self) -> None:
         self.rows: IndexedLog[Order] = IndexedLog(
             attrgetter("created"), attrgetter("symbol"), lambda order: (order.account,)

@@ -48,6 +48,8 @@ class Refusal(Exception):
     section: ClassVar[str] = "7.1"
     default: ClassVar[str] = "internal error"
     retry: ClassVar[bool] = False
+    default_rule: ClassVar[str] = ""
+    default_cancel_reason: ClassVar[CancelRejectReason] = CancelRejectReason.EXCHANGE_OPTION
 
     def __init__(
         self,
@@ -57,15 +59,15 @@ class Refusal(Exception):
         remedy: str = "",
         retry_after: Span | None = None,
         reason: RejectReason = RejectReason.EXCHANGE_OPTION,
-        cancel_reason: CancelRejectReason = CancelRejectReason.EXCHANGE_OPTION,
+        cancel_reason: CancelRejectReason | None = None,
     ) -> None:
         super().__init__(message or self.default)
         self.message = message or self.default
-        self.rule = rule
+        self.rule = rule or self.default_rule
         self.remedy = remedy
         self.retry_after = retry_after
         self.reason = reason
-        self.cancel_reason = cancel_reason
+        self.cancel_reason = self.default_cancel_reason if cancel_reason is None else cancel_reason
 
 
 class InvalidRequest(Refusal):
@@ -173,22 +175,16 @@ class OrderDone(Refusal):
 
     code = Code.FAILED_PRECONDITION
     default = "Unknown order"
-
-    def __init__(self, message: str = "", *, rule: str = "M34", remedy: str = "") -> None:
-        super().__init__(
-            message, rule=rule, remedy=remedy, cancel_reason=CancelRejectReason.UNKNOWN_ORDER
-        )
+    default_rule = "M34"
+    default_cancel_reason = CancelRejectReason.UNKNOWN_ORDER
 
 
 class UnknownOrder(NotFound):
     """Cancel or replace of an order that does not exist (rule M34)."""
 
     default = "Unknown order"
-
-    def __init__(self, message: str = "", *, rule: str = "M34", remedy: str = "") -> None:
-        super().__init__(
-            message, rule=rule, remedy=remedy, cancel_reason=CancelRejectReason.UNKNOWN_ORDER
-        )
+    default_rule = "M34"
+    default_cancel_reason = CancelRejectReason.UNKNOWN_ORDER
 
 
 class OrderRefused(Refusal):

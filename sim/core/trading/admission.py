@@ -113,20 +113,6 @@ class Candidate:
 class OrderAdmission:
     """Makes orders of commands and checks them."""
 
-    __slots__ = (
-        "_assumptions",
-        "_books",
-        "_ctx",
-        "_fee",
-        "_fees",
-        "_instruments",
-        "_ledger",
-        "_lifecycle",
-        "_orders",
-        "_risk",
-        "_statistics",
-    )
-
     def __init__(
         self,
         ctx: Context,

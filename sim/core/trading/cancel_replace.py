@@ -68,17 +68,6 @@ _CHANGED_IN_PLACE = [
 class CancelReplace:
     """Changes orders that are in the market already."""
 
-    __slots__ = (
-        "_admission",
-        "_books",
-        "_ctx",
-        "_execution_log",
-        "_lifecycle",
-        "_matching",
-        "_orders",
-        "_risk",
-    )
-
     def __init__(
         self,
         ctx: Context,

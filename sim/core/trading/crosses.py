@@ -72,17 +72,6 @@ def _no_cross(text: str) -> InvalidRequest:
 class CrossOrders:
     """Validates and executes crosses."""
 
-    __slots__ = (
-        "_admission",
-        "_books",
-        "_ctx",
-        "_fills",
-        "_lifecycle",
-        "_matching",
-        "_orders",
-        "_risk",
-    )
-
     def __init__(
         self,
         ctx: Context,

@@ -59,8 +59,6 @@ class SynchronousOrdersState(Struct):
 class SynchronousOrders:
     """Every pending answer. `ended` are those that are over and that nobody has taken yet."""
 
-    __slots__ = ("_by_order", "_ctx", "_state", "ended")
-
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
         self._state = SynchronousOrdersState()
