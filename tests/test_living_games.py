@@ -116,13 +116,13 @@ def test_a_score_never_falls_and_ends_as_planned(large: Exchange, data: st.DataO
     event = games.bare(slug)
     start = event.start_time or 0
     over = start + duration(event.subcategory, slug)
-    assert large.results.state_at(slug, start - 1) is None
+    assert large.games.plan.state_at(slug, start - 1) is None
     before = (0, 0, 0)
     seen: dict[str, tuple[int, int]] = {}
     for second in sorted(
         data.draw(st.lists(st.integers(0, (over - start) // NS_PER_S - 1), min_size=3, max_size=12))
     ):
-        game = large.results.state_at(slug, start + second * NS_PER_S)
+        game = large.games.plan.state_at(slug, start + second * NS_PER_S)
         assert (
             game is not None
             and game.live
@@ -144,7 +144,7 @@ def test_a_score_never_falls_and_ends_as_planned(large: Exchange, data: st.DataO
         added = [sum(side) for side in zip(*seen.values(), strict=True)] or [0, 0]
         running = event.subcategory in ("atp", "wta", "lol", "cs2", "wtt")
         assert (home <= won[0] and away <= won[1]) if running else [home, away] == added, slug
-    final, planned = large.results.state_at(slug, over), large.results.final_game(slug)
+    final, planned = large.games.plan.state_at(slug, over), large.games.plan.final_game(slug)
     assert final is not None and planned is not None and final.ended and final.at == over
     assert (final.home_score, final.away_score, final.periods, final.goals) == (
         planned.home_score,
@@ -313,7 +313,7 @@ def test_markets_trade_until_the_game_ends_and_settle_by_its_score_afterwards(
     """One minute before the end everything is open and worth nothing yet; at the end all is closed;
     a minute later all has settled, on every surface.
     """
-    over = world.simulation.exchange.results.event_end(slug)
+    over = world.simulation.exchange.games.plan.event_end(slug)
     world.advance_to(over - MINUTE)
     shown = event(world, slug)
     symbols = [market["slug"] for market in shown["markets"]]
@@ -366,7 +366,7 @@ def test_a_position_is_paid_when_the_game_is_over(world: Connection) -> None:
             .status
             == 200
         )
-    world.advance_to(world.simulation.exchange.results.event_end(slug) + MINUTE - 1)
+    world.advance_to(world.simulation.exchange.games.plan.event_end(slug) + MINUTE - 1)
     account = firm(world.simulation).users[0].account
     query = {"name": account, "symbol": instrument.symbol}
     held = trader(world).get("/v1/positions", params=query).json()["positions"]
@@ -388,7 +388,7 @@ def test_a_game_that_ends_in_maintenance_closes_its_markets_when_that_is_over(
     slug = next(
         slug
         for slug in exchange.reference.generated.slugs
-        if begins - 3 * HOUR < exchange.results.event_end(slug) < begins
+        if begins - 3 * HOUR < exchange.games.plan.event_end(slug) < begins
     )
     world.simulation.control(
         "maintenance.add", "", {"begins": "2026-09-09T23:00:00-04:00", "length": "3h"}
@@ -411,7 +411,7 @@ def test_a_game_that_ends_in_maintenance_closes_its_markets_when_that_is_over(
 
 def test_what_a_tester_tells_of_a_game_wins_over_the_clock(world: Connection) -> None:
     slug = "mlb-bos-nyy-2026-09-08"
-    over = world.simulation.exchange.results.event_end(slug)
+    over = world.simulation.exchange.games.plan.event_end(slug)
     world.advance_to(EVENING)
     before = event(world, slug)
     assert before["live"]
@@ -439,7 +439,7 @@ def test_markets_that_the_clock_has_just_closed_open_again_when_somebody_says_th
     world: Connection,
 ) -> None:
     slug = "nba-min-nyk-2026-09-08"
-    world.advance_to(world.simulation.exchange.results.event_end(slug) + MINUTE // 2)
+    world.advance_to(world.simulation.exchange.games.plan.event_end(slug) + MINUTE // 2)
     assert event(world, slug)["closed"]
     world.simulation.control("event.update", slug, {"ended": False, "live": True, "period": "OT2"})
     shown = event(world, slug)
@@ -455,7 +455,7 @@ def test_markets_that_the_clock_has_just_closed_open_again_when_somebody_says_th
 
 def test_what_has_been_paid_stays_paid(world: Connection) -> None:
     slug = "nba-min-nyk-2026-09-08"
-    world.advance_to(world.simulation.exchange.results.event_end(slug) + 2 * MINUTE)
+    world.advance_to(world.simulation.exchange.games.plan.event_end(slug) + 2 * MINUTE)
     paid = settled(world, f"aec-{slug}")
     world.simulation.control(
         "event.update", slug, {"home_score": 1, "away_score": 0 if paid else 2, "ended": True}
@@ -492,7 +492,7 @@ world:
 def test_a_switch_leaves_games_alone_until_their_markets_have_expired(world: Connection) -> None:
     world.simulation.control("assumption.set", "games.played", {"value": False})
     slug = "nba-min-nyk-2026-09-08"
-    world.advance_to(world.simulation.exchange.results.event_end(slug) + HOUR)
+    world.advance_to(world.simulation.exchange.games.plan.event_end(slug) + HOUR)
     shown = event(world, slug)
     assert (shown["live"], shown["ended"], shown["period"], shown["active"]) == (
         False,
@@ -518,7 +518,7 @@ def test_why_a_market_closed_is_explained(world: Connection) -> None:
     simulation = world.simulation
     # one from the shelf, one of the hand-picked
     for symbol in ("aec-nba-min-nyk-2026-09-08", "aec-mlb-bos-nyy-2026-09-08"):
-        world.advance_to(max(simulation.now, simulation.exchange.results.event_end(symbol[4:])))
+        world.advance_to(max(simulation.now, simulation.exchange.games.plan.event_end(symbol[4:])))
         world.advance_to(simulation.now + 7 * HOUR)
         found = explain(simulation, symbol)
         assert found is not None

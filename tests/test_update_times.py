@@ -91,7 +91,7 @@ def test_what_nobody_touched_says_when_its_dates_moved_it(world: Connection) -> 
     maintenance = parse_instant("2026-09-10T06:00:00-04:00")
     assert dates.start > maintenance
     before = dates.created
-    over = exchange.results.event_end(slug)
+    over = exchange.games.plan.event_end(slug)
     for edge in (dates.start, over, dates.expiration, dates.termination):
         for one in (world, fork):
             one.advance_to(edge - MINUTE)
@@ -149,7 +149,7 @@ def test_frames_of_a_stream_carry_the_instant_of_their_change(world: Connection)
         wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=[SYMBOL]),
     )
     follower.take()
-    over = world.simulation.exchange.results.event_end(SYMBOL[4:])
+    over = world.simulation.exchange.games.plan.event_end(SYMBOL[4:])
     world.advance_to(over + 10 * MINUTE)
     closed = [one for frame in follower.take() for one in frame.instruments]
     assert [(one.state, one.update_time) for one in closed] == [

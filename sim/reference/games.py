@@ -14,6 +14,7 @@ from zlib import crc32
 
 from msgspec import structs
 
+from sim.core.lifecycle.states import EXPIRED_STATES
 from sim.core.model.collateral import EventOutcome
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import GameCondition, Instrument
@@ -46,7 +47,6 @@ CENT_TERMS = ((100, 1, 1, 1), (100, 1, 100, 1))
 EXPIRES_AFTER = 6 * HOUR  # from the start of a game to the expiration of its markets
 TERMINATES_AFTER = 7 * DAY  # from the expiration to the termination
 FIRST_GAME = 880_000  # the number of a game less that of its event
-_GONE = (InstrumentState.EXPIRED, InstrumentState.TERMINATED)
 _EXCLUSIVE = (
     "drawable_outcome",
     "soccer_game_first_half_first_team_to_score",
@@ -148,7 +148,7 @@ def _instrument(game: Game, template: MarketTemplate, event: Event, now: Instant
     sides = dict(zip(("first", "second"), ordered(game.league, "home", "away"), strict=True))
     outcome = _OUTCOMES.get(kind, EventOutcome.INDEPENDENT)
     expiration = game.start + EXPIRES_AFTER
-    if game.state in _GONE:
+    if game.state in EXPIRED_STATES:
         expiration = min(now, expiration)
     terminated = game.state is InstrumentState.TERMINATED
     return Instrument(

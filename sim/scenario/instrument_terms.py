@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from sim.core.lifecycle.states import EXPIRED_STATES
 from sim.core.model.collateral import EventOutcome, Related
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import GameCondition, Instrument, Segment
@@ -159,7 +160,7 @@ def _dates(entry: InstrumentEntry, known: Instrument | None, now: Instant) -> di
             "termination": entry.termination,
         }
         return {name: at for name, at in given.items() if at is not None}
-    done = entry.state in (InstrumentState.EXPIRED, InstrumentState.TERMINATED)
+    done = entry.state in EXPIRED_STATES
     start = (
         entry.start
         if entry.start is not None

@@ -64,7 +64,8 @@ def _set_switches(exchange: Exchange, scenario: Scenario) -> None:
 
 def _list_everything(exchange: Exchange, world: World) -> None:
     """List assets and instruments, and let games stand as the default world has them."""
-    exchange.reference, exchange.results = world.reference, world.results
+    exchange.reference = world.reference
+    exchange.games.begin(world.results)
     for asset in world.assets:
         exchange.assets.add(asset)
     for instrument in world.instruments:
@@ -82,7 +83,7 @@ def _list_everything(exchange: Exchange, world: World) -> None:
                 live=event.live,
                 ended=event.ended,
             )
-            exchange.games.begin(event.slug, game)
+            exchange.games.set_start(event.slug, game)
 
 
 def _report_games(exchange: Exchange, world: World, scenario: Scenario) -> None:
@@ -93,7 +94,7 @@ def _report_games(exchange: Exchange, world: World, scenario: Scenario) -> None:
             # A game that the scenario adds stands as it is reported; it is not simulated.
             facts = {"live": False}
         if facts:
-            exchange.report_game(game.slug, **facts)
+            exchange.game_reports.report_game(game.slug, **facts)
         world.reference.partner_events.update(dict.fromkeys(game.partners.items(), game.slug))
 
 

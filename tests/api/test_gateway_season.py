@@ -312,7 +312,7 @@ def test_dates_that_fall_into_maintenance_wait_for_its_end_in_lists_too(played: 
     )
     simulation = Simulation(load_scenario(text))
     connection = connect(simulation)
-    games, results = simulation.exchange.reference.generated, simulation.exchange.results
+    games, results = simulation.exchange.reference.generated, simulation.exchange.games.plan
     begins, ends = (
         parse_instant("2026-09-10T02:00:00-04:00"),
         parse_instant("2026-09-10T06:00:00-04:00"),

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from sim.core.lifecycle.states import LEGAL_EDGES
+from sim.core.lifecycle import states
+from sim.core.lifecycle.states import EDGES, LEGAL_EDGES, Effect
 from sim.core.model.enums import (
     ExecutionType,
     InstrumentState,
@@ -263,6 +264,90 @@ def test_the_table_of_edges_reads_as_rule_l10_says() -> None:
     ):
         assert other in LEGAL_EDGES[one]
         assert one in LEGAL_EDGES[other]
+
+
+# The specification's own words about the lifecycle (§3.1): from, to, what also happens.
+SPECIFIED_EDGES = [
+    (S.PENDING, S.OPEN, "state-change notification", {Effect.BEGIN_SESSION}),
+    (S.OPEN, S.CLOSED, "existing Day orders are expired", {Effect.EXPIRE_DAY_ORDERS}),
+    (S.CLOSED, S.EXPIRED, "resting orders are expired", {Effect.EXPIRE_ORDERS}),
+    (
+        S.EXPIRED,
+        S.TERMINATED,
+        "order book removed from matching, orders canceled, positions closed",
+        {Effect.CANCEL_ORDERS, Effect.RESOLVE_POSITIONS},
+    ),
+    (S.PREOPEN, S.OPEN, "orders entered match at a single opening price", {Effect.UNCROSS}),
+    *(
+        (S.MATCH_AND_CLOSE_AUCTION, to, "matching occurs at the transition", {Effect.UNCROSS})
+        for to in S
+        if to not in (S.PENDING, S.MATCH_AND_CLOSE_AUCTION)
+    ),
+]
+# "Order entry" (and "Modify"), "Cancel", "Matching"; None where the specification says nothing.
+SPECIFIED_STATES = [
+    (S.OPEN, True, True, True),
+    (S.CLOSED, False, False, False),
+    (S.EXPIRED, False, None, False),
+    (S.SUSPENDED, False, True, False),
+    (S.HALTED, False, False, False),
+    (S.PREOPEN, True, None, False),
+]
+
+
+@pytest.mark.parametrize(("was", "to", "words", "effects"), SPECIFIED_EDGES)
+def test_an_edge_has_the_effects_that_the_specification_names(
+    was: InstrumentState, to: InstrumentState, words: str, effects: set[Effect]
+) -> None:
+    """§3.1, transitions."""
+    assert effects <= EDGES[was, to].effects, words
+
+
+@pytest.mark.parametrize(("state", "entry", "cancel", "matching"), SPECIFIED_STATES)
+def test_a_state_permits_what_the_specification_says(
+    state: InstrumentState, entry: bool, cancel: bool | None, matching: bool
+) -> None:
+    """§3.1, behavior per state."""
+    assert (state in states.ENTRY_STATES) is entry
+    assert cancel in (None, state in states.CANCEL_STATES)
+    assert (state in states.ENTRY_STATES - states.AUCTION_STATES) is matching
+
+
+def test_effects_of_an_edge_depend_on_where_it_leads_and_what_it_leaves() -> None:
+    """The table of edges against the rules that it was written from."""
+    for (was, to), edge in EDGES.items():
+        expected = set()
+        if to is S.OPEN:
+            expected |= {Effect.UNCROSS, Effect.RELEASE_STOPS}
+            if was in (S.PENDING, S.PREOPEN, S.CLOSED):
+                expected.add(Effect.BEGIN_SESSION)
+        if was is S.MATCH_AND_CLOSE_AUCTION:
+            expected.add(Effect.UNCROSS)
+        if to is S.CLOSED:
+            expected |= {Effect.EXPIRE_DAY_ORDERS, Effect.AWAIT_SETTLEMENT}
+        if to is S.EXPIRED:
+            expected.add(Effect.EXPIRE_ORDERS)
+        if to is S.TERMINATED:
+            expected |= {Effect.CANCEL_ORDERS, Effect.RESOLVE_POSITIONS}
+        if was is S.CLOSED and to is not S.EXPIRED:
+            expected.add(Effect.POSTPONE_SETTLEMENT)
+        assert edge.effects == expected, (was, to)
+    assert not any(to is S.PENDING or was is S.TERMINATED for was, to in EDGES)
+
+
+def test_states_of_one_column_are_told_apart_from_those_of_every_other() -> None:
+    """No set of states has two names."""
+    columns = [
+        states.ENTRY_STATES,
+        states.CANCEL_STATES,
+        states.AUCTION_STATES,
+        states.SESSION_STATES,
+        states.OVER_STATES,
+        states.EXPIRED_STATES,
+        states.DATA_STATES,
+    ]
+    assert len(set(columns)) == len(columns)
+    assert not states.OVER_STATES & states.CANCEL_STATES
 
 
 # ---- what each state permits (table 1.2)

@@ -10,6 +10,7 @@ import pytest
 from sim.core.model.context import Context
 from sim.core.model.events import MaintenanceChanged
 from sim.core.service.maintenance import Maintenance, MaintenanceState
+from sim.core.service.maintenance_calendar import MaintenanceCalendar
 from sim.kernel.instants import (
     Instant,
     days,
@@ -30,7 +31,8 @@ class Bench:
 
     def __post_init__(self) -> None:
         self.ctx = Context(seed=7, now=parse_instant(self.start))
-        self.maintenance = Maintenance(self.ctx, self)
+        self.calendar = MaintenanceCalendar(self.ctx)
+        self.maintenance = Maintenance(self.ctx, self.calendar, self)
 
     def note(self, what: str) -> None:
         self.log.append((what, format_instant(self.ctx.now)))
@@ -38,10 +40,10 @@ class Bench:
     def on_lead(self) -> None:
         self.note("before")
 
-    def on_begin(self) -> None:
+    def on_begin(self, *, sudden: bool) -> None:
         self.note("begin")
 
-    def on_end(self) -> None:
+    def on_end(self, *, another_begins: bool) -> None:
         """Nothing waits for it here."""
 
     def on_reopen(self) -> None:

@@ -158,7 +158,7 @@ def test_an_order_takes_it_off_the_shelf_and_its_expiry_ends_the_order(exchange:
 
 
 def test_maintenance_suspends_the_shelf_as_a_whole_and_opens_it_again(exchange: Exchange) -> None:
-    exchange.on_lead()
+    exchange.pause.on_lead()
     events = exchange.take_events()
     assert moves(events) == [(LISTED, S.OPEN, S.SUSPENDED)]
     assert [
@@ -171,7 +171,7 @@ def test_maintenance_suspends_the_shelf_as_a_whole_and_opens_it_again(exchange: 
     ]
     exchange.trading.book(ON_SHELF)  # leaves the shelf meanwhile
     assert exchange.trading.state(ON_SHELF) is S.SUSPENDED
-    exchange.on_reopen()
+    exchange.pause.on_reopen()
     events = exchange.take_events()
     assert moves(events) == [(LISTED, S.SUSPENDED, S.OPEN), (ON_SHELF, S.SUSPENDED, S.OPEN)]
     assert [exchange.trading.state(symbol) for symbol in (LISTED, ON_SHELF, LATER)] == [

@@ -58,11 +58,13 @@ def update_event(instance: Engine, entry: EventStep) -> Answer:
             remedy="the slug or number of an event: GET /v1/events of the gateway lists them",
         )
     facts = _facts(entry)
-    game = exchange.report_game(event.slug, **facts)
+    game = exchange.game_reports.report_game(event.slug, **facts)
     values = ((name, getattr(game, name)) for name in facts)
     answer: Answer = {"slug": event.slug}
     answer |= {name: to_builtins(value) for name, value in values if value is not None}
-    return answer | {"settles": exchange.end_game(event.slug)} if game.ended else answer
+    return (
+        answer | {"settles": exchange.game_reports.end_game(event.slug)} if game.ended else answer
+    )
 
 
 def _facts(entry: EventStep) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from typing import Any
 from sim.analysis.conformance.finding import Finding
 from sim.analysis.conformance.recorded_run import Call, Run
 from sim.analysis.conformance.rules import rule
-from sim.core.model.enums import InstrumentState, RejectReason
+from sim.core.lifecycle.states import EXPIRED_STATES
+from sim.core.model.enums import RejectReason
 from sim.kernel.instants import Instant
 
 _ENTRY = ("InsertOrder", "CreateOrder", "PreviewOrder", "CancelReplaceOrder", "ModifyOrder")
@@ -24,7 +25,6 @@ _TERMS = (
 )
 _OFF_TICK = (RejectReason.INCORRECT_QUANTITY, RejectReason.INVALID_PRICE_INCREMENT)
 _OFF_TICK_MESSAGES = ("Price must be a multiple", "Minimum trade quantity")
-_FINAL = (InstrumentState.EXPIRED, InstrumentState.TERMINATED)
 _REJECTED = 5
 
 
@@ -79,7 +79,7 @@ def market_state(run: Run) -> Iterator[Finding]:
 def not_after_expiry(run: Run) -> Iterator[Finding]:
     for call in run.calls:
         symbol = _symbol_of(call) if call.rpc in _ENTRY else ""
-        ends = [at for at, state in run.states.get(symbol, ()) if state in _FINAL]
+        ends = [at for at, state in run.states.get(symbol, ()) if state in EXPIRED_STATES]
         if symbol and ends:
             broken = "the instrument had expired" if call.at > ends[0] else ""
             yield call.finding(f"{call.rpc} in {symbol}", broken)

@@ -109,7 +109,7 @@ def _edge(sim: Simulation, step: JournalStep, event: dict[str, Any]) -> tuple[st
     if (
         by_date
         and event["state"] == InstrumentState.CLOSED
-        and sim.exchange.event_end(sim.exchange.instruments.require(event["symbol"]).event)
+        and sim.exchange.games.event_end(sim.exchange.instruments.require(event["symbol"]).event)
         == event["at"]
     ):
         return "the game is over", Basis("L25", "2.10", (GAMES_ARE_PLAYED.name,))

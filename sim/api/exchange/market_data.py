@@ -13,13 +13,13 @@ from sim.api.pipeline.preencoded import PreencodedResponse
 from sim.api.rendering.exchange import levels_message, stats_message
 from sim.core.catalogue.assumptions import DEAD_BOOK, DEPTH_ABOVE_MAXIMUM, MID_PRICE_ROUNDING
 from sim.core.exchange import Exchange
+from sim.core.lifecycle.states import DATA_STATES
 from sim.core.matching.book import Book
 from sim.core.model.enums import InstrumentState, Side
 from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.messages import exchange_v1 as wire
 
 DEPTH_DEFAULT, DEPTH_MAX = 3, 10
-DEAD_STATES = frozenset({InstrumentState.PENDING, InstrumentState.TERMINATED})
 
 
 # Version of an answer: that of its book, and the instant, which it carries as its transact time.
@@ -62,7 +62,7 @@ def _answer(exchange: Exchange, symbol: str, shown: int | str) -> PreencodedResp
     """
     book = exchange.trading.book(symbol)
     state = exchange.trading.state(symbol)
-    if state in DEAD_STATES and exchange.ctx.assumptions.text(DEAD_BOOK) == "not_found":
+    if state not in DATA_STATES and exchange.ctx.assumptions.text(DEAD_BOOK) == "not_found":
         raise NotFound(
             f"no book for {symbol}",
             rule="U26",

@@ -12,15 +12,14 @@ from sim.api.rendering.exchange import CURRENCY, position_message
 from sim.core.accounts.positions import Position, position_after
 from sim.core.catalogue.assumptions import BUYING_POWER_NET
 from sim.core.exchange import Exchange
-from sim.core.model.enums import InstrumentState, Side
+from sim.core.lifecycle.states import EXPIRED_STATES
+from sim.core.model.enums import Side
 from sim.core.model.quantities import Cash, cash_text
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import TRADE_DAY_ROLL_HOUR, Instant, eastern
 from sim.messages import exchange_v1 as wire
 
 PAGE_DEFAULT = 100
-_EXPIRED = frozenset({InstrumentState.EXPIRED, InstrumentState.TERMINATED})
-
 
 # ---- balances
 
@@ -147,7 +146,7 @@ def _positions_at(exchange: Exchange, account: str, at: Instant) -> list[Positio
 
 
 def _expired(exchange: Exchange, symbol: str) -> bool:
-    return exchange.trading.state(symbol) in _EXPIRED
+    return exchange.trading.state(symbol) in EXPIRED_STATES
 
 
 def _available(exchange: Exchange, position: Position) -> int:

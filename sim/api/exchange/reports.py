@@ -212,7 +212,7 @@ def search_trades(
     narrow = narrowed(request, conditions)
     if not narrow and exchange.ctx.quirks.strikes(UNFILTERED_SEARCH_TIMES_OUT):
         raise EdgeTimeout(EDGE_TIMEOUT, rule="R6", remedy=_NARROWER)
-    exchange.takes(NARROW_SEARCH if narrow else WIDE_SEARCH)
+    exchange.add_service_time(NARROW_SEARCH if narrow else WIDE_SEARCH)
     return wire.SearchTradesResponse(
         trade=[trade_message(exchange, trade, caller.accounts) for trade in page],
         next_page_token=token,

@@ -17,6 +17,7 @@ from sim.api.pipeline.answer_cache import AnswerCache
 from sim.api.rendering.retail_books import current_price
 from sim.core.accounts.fee_schedule import THETA_SCALE
 from sim.core.exchange import Exchange
+from sim.core.lifecycle.states import OVER_STATES, SESSION_STATES
 from sim.core.market_data.statistics import SymbolStats
 from sim.core.model.enums import InstrumentState
 from sim.core.model.games import UNKNOWN_GAME, Game
@@ -39,8 +40,6 @@ _STATUSES = {
     _S.TERMINATED: _M.MARKET_STATUS_RESOLVED,
     _S.PENDING: _M.MARKET_STATUS_UNSPECIFIED,
 }
-CLOSED = (_S.CLOSED, _S.EXPIRED, _S.TERMINATED)
-ACTIVE = tuple(state for state in _STATUSES if state not in (*CLOSED, _S.PENDING))
 # Metadata of an instrument on an index, with the names that the gateway gives them.
 _ON_INDEX = {
     "crypto_market_type": "cryptoMarketType",
@@ -133,8 +132,8 @@ def _market(exchange: Exchange, market: Market) -> Market:
         exchange_status=state.name,
         exchange_synced_at=changed,
         updated_at=changed,
-        active=state in ACTIVE and not final,
-        closed=state in CLOSED or final,
+        active=state in SESSION_STATES and not final,
+        closed=state in OVER_STATES or final,
         status=_M.MARKET_STATUS_RESOLVED if final else _STATUSES[state],
         best_bid_quote=_quote(bid, instrument),
         best_ask_quote=_quote(ask, instrument),
@@ -189,7 +188,7 @@ def last_change(exchange: Exchange, symbol: str, listed_at: Instant | None) -> I
     Before the first of these that is when it was listed.
     """
     trading, lifecycle = exchange.trading, exchange.trading.lifecycle
-    settled = trading.settlements.get(symbol) if trading.state(symbol) in CLOSED else None
+    settled = trading.settlements.get(symbol) if trading.state(symbol) in OVER_STATES else None
     moved = lifecycle.change_key(symbol)  # positive for an instrument with a state of its own
     if moved <= 0:
         moved = lifecycle.last_change(exchange.instruments.require(symbol))
@@ -206,16 +205,16 @@ def dormant_state(exchange: Exchange, slug: str) -> InstrumentState:
     lifecycle, dates = exchange.trading.lifecycle, _generated(exchange, slug)
     at = lifecycle.followed_to
     asked = dates.state(at)
-    if asked in CLOSED:
+    if asked in OVER_STATES:
         return asked
-    return lifecycle.state_by_dates(asked, exchange.event_end(slug), dates.termination, at)
+    return lifecycle.state_by_dates(asked, exchange.games.event_end(slug), dates.termination, at)
 
 
 def dormant_change(exchange: Exchange, slug: str) -> Instant:
     """Return when the dormant markets of a generated event last changed, in whole seconds."""
     lifecycle, dates = exchange.trading.lifecycle, _generated(exchange, slug)
     state = lifecycle.unless_suspended(dormant_state(exchange, slug))
-    ends = exchange.event_end(slug)
+    ends = exchange.games.event_end(slug)
     return whole_seconds(lifecycle.last_change_by_dates(dates.created, dates[1:], ends, state))
 
 
@@ -273,7 +272,9 @@ def _listed(exchange: Exchange, event: Event) -> list[Market]:
 def how_it_stands(exchange: Exchange, event: Event) -> Game:
     """Return how the game of an event stands: as reported, else by the clock, else its end."""
     slug = event.slug
-    return exchange.simulated_game(slug) or _ended(exchange, event) or exchange.games.get(slug)
+    return (
+        exchange.games.simulated_game(slug) or _ended(exchange, event) or exchange.games.get(slug)
+    )
 
 
 def _ended(exchange: Exchange, event: Event) -> Game | None:
@@ -281,7 +282,7 @@ def _ended(exchange: Exchange, event: Event) -> Game | None:
     followed = exchange.trading.lifecycle.followed_to
     if not event.game_id or event.end_date is None or followed < event.end_date:
         return None
-    final = exchange.planned_final(event.slug)
+    final = exchange.games.planned_final(event.slug)
     return None if final is None else replace(final, at=event.end_date)
 
 

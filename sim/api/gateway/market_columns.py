@@ -11,8 +11,6 @@ from itertools import chain
 
 from sim.api.gateway.game_views import whole_seconds
 from sim.api.gateway.live_views import (
-    ACTIVE,
-    CLOSED,
     dormant_change,
     dormant_state,
     how_it_stands,
@@ -22,6 +20,7 @@ from sim.api.gateway.live_views import (
 )
 from sim.api.gateway.volume import NO_VOLUME, Volumes, fades, volumes
 from sim.core.exchange import Exchange
+from sim.core.lifecycle.states import OVER_STATES, SESSION_STATES
 from sim.core.model.enums import InstrumentState
 from sim.core.model.games import UNKNOWN_GAME
 from sim.core.model.reference_data import Catalogue, Flags
@@ -131,7 +130,7 @@ class States(Column):
         for event in dormant:
             state, places = self._dormant_state(event), catalogue.dormant_markets_of(event)
             self.codes[places.start : places.stop] = bytes((_DORMANT + state,)) * len(places)
-            self.active[event], self.closed[event] = state in ACTIVE, state in CLOSED
+            self.active[event], self.closed[event] = state in SESSION_STATES, state in OVER_STATES
         for place in catalogue.listed_events():
             self.aggregate(place)
         self.refresh_all(self.awake_markets())
@@ -164,7 +163,7 @@ class States(Column):
             code = _DORMANT + self._dormant_state(self.catalogue.event_of(place))
         elif symbol and (awake or symbol in self.exchange.instruments):
             state = trading.lifecycle.state(symbol)
-            final = state not in CLOSED and trading.settlements.final(symbol)
+            final = state not in OVER_STATES and trading.settlements.final(symbol)
             code = state + (_FINAL if final else 0)
         changed = self.codes[place] != code
         self.codes[place] = code
@@ -204,10 +203,10 @@ def _table(codes: Iterable[int]) -> bytes:
     return bytes(code in flagged for code in range(256))
 
 
-_ACTIVE = _table(state + added for state in ACTIVE for added in (0, _DORMANT))
+_ACTIVE = _table(state + added for state in SESSION_STATES for added in (0, _DORMANT))
 _CLOSED = _table(
     (
-        *(state + added for state in CLOSED for added in (0, _DORMANT)),
+        *(state + added for state in OVER_STATES for added in (0, _DORMANT)),
         *(_FINAL + state for state in InstrumentState),
     )
 )
@@ -274,7 +273,7 @@ class Updates(Column):
             if (
                 event in catalogue.dormant_events
                 and not exchange.trading.lifecycle.has_materialised(slug)
-                and 0 < exchange.event_end(slug) <= exchange.now
+                and 0 < exchange.games.event_end(slug) <= exchange.now
             ):
                 places = catalogue.dormant_markets_of(event)
                 self.refresh_all((place, catalogue.symbol(place)) for place in places)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from sim.core.catalogue.assumptions import MAINTENANCE_HOURS, WIPE_DATES
 from sim.core.exchange import Exchange
 from sim.core.model.orders import Execution, Order
-from sim.core.service.maintenance import WINDOWS
+from sim.core.service.maintenance_calendar import WINDOWS
 from sim.kernel.instants import Instant, Span, days, next_weekly, parse_instant
 
 ORDERS_KEPT: Span = days(90)

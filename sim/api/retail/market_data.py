@@ -9,11 +9,11 @@ from sim.api.pipeline.preencoded import PreencodedResponse
 from sim.api.rendering.retail_books import book_message, lite_message
 from sim.core.catalogue.assumptions import DEAD_BOOK
 from sim.core.exchange import Exchange
+from sim.core.lifecycle.states import DATA_STATES
 from sim.core.model.enums import InstrumentState
 from sim.core.model.refusals import NotFound
 from sim.messages import retail_v1 as wire
 
-_BOOKLESS = (InstrumentState.PENDING, InstrumentState.TERMINATED)
 _books: AnswerCache[PreencodedResponse[wire.GetBookResponse]] = AnswerCache()
 _bests: AnswerCache[PreencodedResponse[wire.GetBBOResponse]] = AnswerCache()
 
@@ -65,7 +65,7 @@ def with_book(exchange: Exchange, slug: str) -> str:
             remedy="GET /v1/markets on the gateway lists the markets",
         )
     if (
-        exchange.trading.state(slug) in _BOOKLESS
+        exchange.trading.state(slug) not in DATA_STATES
         and exchange.ctx.assumptions.text(DEAD_BOOK) == "not_found"
     ):
         raise NotFound(

@@ -15,7 +15,7 @@ from sim.api.rendering.exchange import book_message, unmade_book_message
 from sim.api.streams.feed import Feed, FeedContext, Followers, FollowersByKey, Stream
 from sim.api.streams.limits import MARKET_DATA_DEPTH
 from sim.api.streams.shared_frames import encoded, nesting, part
-from sim.core.lifecycle.states import SETTLED_STATES
+from sim.core.lifecycle.states import DATA_STATES, OVER_STATES
 from sim.core.matching.book import Book
 from sim.core.model.enums import InstrumentState
 from sim.core.model.refusals import InvalidRequest
@@ -27,8 +27,6 @@ from sim.messages.exchange_v1 import (
 
 if TYPE_CHECKING:
     from sim.api.pipeline.pipeline import Admitted
-
-SILENT_STATES = frozenset({InstrumentState.PENDING, InstrumentState.TERMINATED})
 
 
 class Shape(NamedTuple):
@@ -167,7 +165,7 @@ class Books:
         return found
 
     def _begun(self, symbol: str) -> bool:
-        return self._context.exchange.trading.state(symbol) not in SILENT_STATES
+        return self._context.exchange.trading.state(symbol) in DATA_STATES
 
     def _unmade(self, stream: BookStream) -> dict[str, bytes]:
         """Books of what is on the shelf, for a stream that has every book: empty ones, which differ
@@ -182,7 +180,7 @@ class Books:
         for symbol, asked, price_scale, qty_scale in exchange.instruments.dormant.states(
             lifecycle.followed_to
         ):
-            if lifecycle.is_materialised(symbol) or asked in SETTLED_STATES:
+            if lifecycle.is_materialised(symbol) or asked in OVER_STATES:
                 continue  # a game that was over at the beginning: its markets have settled, or will
             key = asked, price_scale, qty_scale
             rest = rests.get(key)
@@ -190,7 +188,7 @@ class Books:
                 state = lifecycle.unless_suspended(asked)
                 rest = rests[key] = (
                     b""
-                    if state in SILENT_STATES
+                    if state not in DATA_STATES
                     else encoded(unmade_book_message(state, now, price_scale, qty_scale))
                 )
             found[symbol] = _in_response(_symbol(symbol.encode()) + rest) if rest else rest

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sim.api.codecs.codecs import BadInput, protobuf_decoder
 from sim.api.streams import limits as rules
-from sim.api.streams.book_subscriptions import SILENT_STATES, Books, BookStream, heartbeat, shape_of
+from sim.api.streams.book_subscriptions import Books, BookStream, heartbeat, shape_of
 from sim.api.streams.feed import Feed, FeedContext, Stream
 from sim.api.streams.shared_frames import part
 from sim.core.catalogue.assumptions import (
@@ -21,6 +21,7 @@ from sim.core.catalogue.assumptions import (
     MARKET_DATA_REFRESH,
     MARKET_DATA_REFRESH_ALL,
 )
+from sim.core.lifecycle.states import DATA_STATES
 from sim.core.model.enums import InstrumentState
 from sim.core.model.events import (
     BookChanged,
@@ -153,10 +154,7 @@ class MarketDataFeed(Feed):
         if not self._streams:
             return
         symbol = event.symbol
-        if (
-            self.context.exchange.trading.state(symbol) not in SILENT_STATES
-            or symbol in self._last_words
-        ):
+        if self.context.exchange.trading.state(symbol) in DATA_STATES or symbol in self._last_words:
             self._last_words.pop(symbol, None)
             self._books.publish(symbol)
 
@@ -176,7 +174,7 @@ class MarketDataFeed(Feed):
         trading = self.context.exchange.trading
         everybody = self.context.exchange.ctx.assumptions.flag(MARKET_DATA_REFRESH_ALL)
         for symbol in self._books.followed_symbols() if everybody else self._books.named():
-            if trading.state(symbol) not in SILENT_STATES:
+            if trading.state(symbol) in DATA_STATES:
                 self._books.publish(symbol, everybody=everybody)
 
     def _end_idle(self, timer: Timer) -> None:

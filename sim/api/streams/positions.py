@@ -20,7 +20,7 @@ from sim.api.streams.resume_tokens import ResumePoint
 from sim.api.streams.shared_frames import encoded, nesting, part
 from sim.core.accounts.positions import Position, position_after
 from sim.core.catalogue.assumptions import POSITION_CHANGE_SNAPSHOT
-from sim.core.lifecycle.states import GONE_STATES
+from sim.core.lifecycle.states import EXPIRED_STATES
 from sim.core.model.events import Event, PositionChanged
 from sim.kernel.instants import Instant
 from sim.messages import exchange_v1 as wire
@@ -192,7 +192,7 @@ class PositionFeed(Feed):
         trading = self.context.exchange.trading
         return [
             position_message(
-                position, self.context.now, expired=trading.state(position.symbol) in GONE_STATES
+                position, self.context.now, expired=trading.state(position.symbol) in EXPIRED_STATES
             )
             for position in positions
         ]

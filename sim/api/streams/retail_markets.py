@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from sim.api.codecs.codecs import Dialect, json_encoder
 from sim.api.retail.messages import book_message, lite_message, trade_frame
-from sim.api.streams.book_subscriptions import SILENT_STATES
 from sim.api.streams.feed import FeedContext
 from sim.api.streams.websocket_feed import Refused, Socket, SocketFeed, Subscription
 from sim.core.catalogue.assumptions import RETAIL_DEBOUNCE
+from sim.core.lifecycle.states import DATA_STATES
 from sim.core.model.enums import InstrumentState, TradeState
 from sim.core.model.events import BookChanged, Event, StateChanged, Traded
 from sim.kernel.timers import Timer, TimerHandlers
@@ -76,7 +76,7 @@ class MarketsSocketFeed(SocketFeed[Key]):
         self.follow(socket, subscription, [Key(type, slug, merged) for slug in slugs])
         if type != _TRADE:
             for slug in slugs:
-                if self.context.exchange.trading.state(slug) not in SILENT_STATES:
+                if self.context.exchange.trading.state(slug) in DATA_STATES:
                     self.send(socket, subscription, self._payload(type, slug))
 
     def unfollow(self, socket: Socket, subscription: Subscription) -> None:
@@ -95,7 +95,7 @@ class MarketsSocketFeed(SocketFeed[Key]):
             return
         slug = event.symbol
         if (
-            self.context.exchange.trading.state(slug) in SILENT_STATES
+            self.context.exchange.trading.state(slug) not in DATA_STATES
             and slug not in self._last_words
         ):
             return

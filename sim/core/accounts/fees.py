@@ -25,7 +25,7 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
-from sim.core.accounts.fee_schedule import THETA_SCALE, FeeSchedule, Theta
+from sim.core.accounts.fee_schedule import THETA_SCALE, FeeRow, FeeSchedule, Theta
 from sim.core.catalogue.assumptions import FEES_MAKER, FEES_TAKER
 from sim.core.model.context import Context
 from sim.core.model.instrument import Instrument
@@ -43,6 +43,14 @@ class Fees:
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
         self.schedule = FeeSchedule()
+
+    def save(self) -> list[FeeRow]:
+        """The scenario's rows."""
+        return self.schedule.rows
+
+    def load(self, state: list[FeeRow]) -> None:
+        """Take saved rows."""
+        self.schedule = FeeSchedule(state)
 
     def theta(self, instrument: Instrument, at: Instant) -> Theta:
         """Coefficients in force for an instrument (rule P13); assumptions replace them, up to 1."""

@@ -107,6 +107,20 @@ class Funding:
         made = self._new(account, amount, type, FundingState.COMPLETED, description)
         return self._enter(_moved(replace(made, reference=reference, parent=parent), row))
 
+    def pay_incentive(
+        self, account: str, amount: Cash, description: str, symbol: str, reference: str
+    ) -> FundingTransaction:
+        """Pay what a program owes to an account (rule P16)."""
+        return self.move(
+            account,
+            amount,
+            FundingType.INCENTIVE,
+            LedgerEntryType.MANUAL_ADJUSTMENT,
+            description,
+            symbol=symbol,
+            reference=reference,
+        )
+
     # ---- through a source
 
     def begin(

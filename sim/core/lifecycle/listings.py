@@ -1,13 +1,14 @@
-"""Instruments from their listing to their settlement, as operators, the clock and recorded outcomes
-move them, with everything an edge brings about.
+"""What operators, the clock and recorded outcomes do to an instrument between its listing and its
+settlement. The edges themselves are taken by `transitions.py`.
 """
 
 from __future__ import annotations
 
 from sim.core.catalogue.assumptions import SETTLEMENT_AUTO_EXPIRE
+from sim.core.lifecycle.lifecycle import Lifecycle
 from sim.core.lifecycle.resolution import Resolution
 from sim.core.lifecycle.settlement import SETTLEMENT_TIMER, Settlements
-from sim.core.lifecycle.states import ENTRY_STATES, SETTLED_STATES, Lifecycle, check_listing
+from sim.core.lifecycle.states import ENTRY_STATES, OVER_STATES, check_move
 from sim.core.lifecycle.transitions import Transitions
 from sim.core.market_data.execution_log import ExecutionLog
 from sim.core.market_data.statistics import Statistics
@@ -21,7 +22,7 @@ from sim.core.model.instrument import Instrument
 from sim.core.model.instruments import Instruments
 from sim.core.model.orders import Trade
 from sim.core.model.quantities import Price
-from sim.core.model.refusals import AlreadyExists, Conflict, IllegalTransition
+from sim.core.model.refusals import AlreadyExists, Conflict, IllegalTransition, InvalidRequest
 from sim.core.model.timer_priority import EDGE_TIMER, SHELF_TIMER
 from sim.kernel.timers import Timer, TimerHandlers
 
@@ -34,6 +35,7 @@ class Listings:
         ctx: Context,
         instruments: Instruments,
         lifecycle: Lifecycle,
+        *,
         transitions: Transitions,
         settlements: Settlements,
         clearing: Clearing,
@@ -53,36 +55,41 @@ class Listings:
         self._execution_log = execution_log
         self._resolution = resolution
 
+    # ---- listing and states
+
     def list_instrument(self, instrument: Instrument, *, tell: bool = False) -> None:
-        """List an instrument and wait for its next edge; `tell` those who follow everything.
+        """List an instrument and wait for its next edge; with `tell`, streams that follow every
+        instrument receive an event.
+
         Refuses unsound terms and a symbol that is listed.
         """
-        check_listing(instrument)
-        if self._lifecycle.listed(instrument.symbol):
-            raise AlreadyExists(f"instrument {instrument.symbol} exists")
+        symbol = instrument.symbol
+        if problems := instrument.problems():
+            raise InvalidRequest(f"{symbol}: " + "; ".join(problems), rule="M3")
+        if self._lifecycle.listed(symbol):
+            raise AlreadyExists(f"instrument {symbol} exists")
         self._instruments.add(instrument)
         self._lifecycle.list_instrument(instrument)
         self._books.event_changed(instrument)
         if tell:
-            self._ctx.emit(
-                InstrumentListed(
-                    instrument.symbol, self._lifecycle.state(instrument.symbol), self._ctx.now
-                )
-            )
+            state = self._lifecycle.state(symbol)
+            self._ctx.emit(InstrumentListed(symbol, state, self._ctx.now))
 
     def stock(self, shelf: DormantInstruments) -> None:
-        """Everything listed so far is the beginning of the world, and so is what is on the shelf."""
+        """End the building of the world: what is listed so far and the dormant instruments are its
+        beginning.
+        """
         self._instruments.set_world_start(shelf)
         self._lifecycle.await_dormant()
 
     def change_state(
         self, symbol: str, state: InstrumentState | None, *, pin: bool = True
     ) -> InstrumentState:
-        """Move an instrument by hand and hold it there, or, with None, let it follow its schedule
-        again (rule L5). Returns the former state.
+        """Move an instrument by hand and pin it there; None unpins it, so that it follows its
+        schedule again (rule L5). Returns the former state.
 
-        Without `hold` the schedule keeps its say, as for maintenance. Refuses edges that do not
-        exist (rule L10) and re-opening what has paid.
+        Maintenance moves without `pin`, so the schedule keeps its say. Refuses edges that an
+        operator may not take, and reopening an instrument that has paid (rule L10).
         """
         instrument = self._instruments.require(symbol)
         was = self._lifecycle.state(symbol)
@@ -91,7 +98,7 @@ class Listings:
             self._transitions.follow(instrument)
             return was
         if state is not was:
-            self._lifecycle.check_move(symbol, state)
+            check_move(symbol, was, state)
             if state in ENTRY_STATES and self._settlements.final(symbol):
                 raise IllegalTransition(f"{symbol} is settled and does not trade again", rule="L10")
             self._transitions.enter(instrument, state)
@@ -103,84 +110,66 @@ class Listings:
         return was
 
     def follow(self, symbol: str) -> None:
-        """Do what dates ask for now, after they have become others."""
+        """Do what dates ask for now; called when the dates have changed."""
         self._transitions.follow(self._instruments.require(symbol))
 
     def cancel_all(self, symbols: tuple[str, ...] = ()) -> int:
-        """Cancel every open order, or those of some symbols, unsolicited, whatever the state (rule
+        """Cancel every open order, or those of some symbols, unsolicited and in every state (rule
         W2). Returns how many.
         """
-        wanted = symbols or self._books.among(self._lifecycle.symbols())
         return sum(
-            self._transitions.end_orders(symbol, ExecutionType.CANCELED) for symbol in wanted
+            self._transitions.end_orders(symbol, ExecutionType.CANCELED)
+            for symbol in symbols or self._books.among(self._lifecycle.symbols())
         )
 
-    # ---- settlement and clearing
+    # ---- settlement
 
     def settle(
         self, symbol: str, price: Price, *, text: str = "", preliminary: bool = False
     ) -> int:
-        """Set the settlement price now, closing first where still open; pay unless preliminary.
-        Returns how many accounts were resolved.
+        """Set the settlement price now, closing the instrument first where it is open, and pay
+        unless it is preliminary. Returns how many accounts were resolved.
 
         Settling again at another price is a correction (rule L27).
         """
         instrument = self._instruments.require(symbol)
         self._settlements.check(instrument, price, preliminary)
-        if self._lifecycle.state(symbol) not in SETTLED_STATES:
+        if self._lifecycle.state(symbol) not in OVER_STATES:
             self._transitions.enter(instrument, InstrumentState.CLOSED)
             self._lifecycle.pin(symbol)
+        paid = 0
         if preliminary:
             self._settlements.announce(instrument, price, text)
-            paid = 0
         else:
             paid = self._settlements.finalise(instrument, price, text)
-            self._finalised(instrument)
+            self._expire_settled(instrument)
         self._books.state_changed(symbol)
         return paid
 
     def fair_price(self, symbol: str) -> Price:
-        """The last fair price: the last trade's, else the middle of the book, else half a dollar;
-        on the tick.
+        """The last fair price, on the tick: of the last trade, else the middle of the book, else
+        half a dollar.
         """
         instrument = self._instruments.require(symbol)
         last = self._statistics.last_price(symbol)
         if last is not None:
             return last
         book = self._books.get(symbol)
-        sides = [book.levels(side, 1) for side in (Side.BUY, Side.SELL)]
-        middle = (
-            (sides[0][0][0] + sides[1][0][0]) // 2 if all(sides) else instrument.price_scale // 2
-        )
-        return middle // instrument.tick * instrument.tick
+        bids, offers = book.levels(Side.BUY, 1), book.levels(Side.SELL, 1)
+        total = bids[0][0] + offers[0][0] if bids and offers else instrument.price_scale
+        return total // 2 // instrument.tick * instrument.tick
 
     def record_outcome(self, symbol: str, price: Price, text: str = "") -> None:
-        """Make an outcome known: it settles some time after the close (rule L25)."""
+        """Make an outcome known: it becomes the settlement some time after the close (rule L25)."""
         instrument = self._instruments.require(symbol)
         closed_at = self._lifecycle.closed_at(symbol)
-        if closed_at is None and self._lifecycle.state(symbol) in SETTLED_STATES:
+        if closed_at is None and self._lifecycle.state(symbol) in OVER_STATES:
             closed_at = self._ctx.now
         self._settlements.record(instrument, price, text, closed_at)
 
-    def leaves_shelf(self, instrument: Instrument) -> None:
-        """What has settled by itself is written down, and what has closed waits for its settlement."""
-        symbol = instrument.symbol
-        self.write_down(symbol)
-        closes = self._lifecycle.closes(instrument)
-        if (
-            closes
-            and self._settlements.get(symbol) is None
-            and self._lifecycle.dormant_state(instrument) in SETTLED_STATES
-        ):
-            known = self._resolution.known(instrument)
-            if known is not None:
-                self._settlements.record(
-                    instrument, *known, self._lifecycle.defer_past_maintenance(closes)
-                )
-
     def write_down(self, symbol: str, *, tell: bool = False) -> None:
-        """Keep the settlement that an instrument came to by itself, if it has one; with `tell` as
-        an event.
+        """Record the settlement that an instrument came to by itself, if it has one; with `tell`,
+        emit it as an event.
         """
         settled = self._settlements.get(symbol)
         if settled is not None:
@@ -190,38 +179,50 @@ class Listings:
                     Settled(symbol, settled.price, settled.preliminary, settled.text, self._ctx.now)
                 )
 
-    def _conclude(self, instrument: Instrument) -> None:
-        """Once what a market asks of its index or of its game is over, its outcome is known, unless
-        somebody has settled it already.
+    def settle_dormant(self, instrument: Instrument) -> None:
+        """A dormant instrument is about to be materialised: record the settlement that it came to
+        by itself, or wait for it where trading is over.
         """
         symbol = instrument.symbol
-        over = (
-            self._lifecycle.event_end(instrument)
-            if instrument.index_condition is None
-            else instrument.index_condition.ends
-        )
-        if (
-            not over
-            or self._ctx.now < over
-            or self._settlements.outcome(symbol)
-            or self._settlements.get(symbol)
-        ):
+        self.write_down(symbol)
+        closes = self._lifecycle.closes(instrument)
+        if not closes or self._settlements.get(symbol) is not None:
+            return
+        if self._lifecycle.dormant_state(instrument) in OVER_STATES:
+            known = self._resolution.known(instrument)
+            if known is not None:
+                closed_at = self._lifecycle.defer_past_maintenance(closes)
+                self._settlements.record(instrument, *known, closed_at)
+
+    def _conclude(self, instrument: Instrument) -> None:
+        """Record the outcome once the index or the game that decides it is over, unless somebody
+        has settled the instrument already.
+        """
+        symbol, measures = instrument.symbol, instrument.index_condition
+        over = self._lifecycle.event_end(instrument) if measures is None else measures.ends
+        if not over or self._ctx.now < over:
+            return
+        if self._settlements.outcome(symbol) or self._settlements.get(symbol):
             return
         known = self._resolution.known(instrument)
         if known is not None:
             self.record_outcome(symbol, *known)
 
+    def _expire_settled(self, instrument: Instrument) -> None:
+        if self._ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE):
+            if self._lifecycle.state(instrument.symbol) is InstrumentState.CLOSED:
+                self._transitions.enter(instrument, InstrumentState.EXPIRED)
+
     def bust(self, trade_id: str) -> Trade:
         """Undo a trade (rule M42). Refused once its instrument has paid."""
         trade = self._execution_log.require_trade(trade_id)
-        if self._settlements.final(trade.symbol):
-            raise Conflict(f"{trade.symbol} is settled; correct its price instead", rule="M42")
+        symbol = trade.symbol
+        if self._settlements.final(symbol):
+            raise Conflict(f"{symbol} is settled; correct its price instead", rule="M42")
         self._clearing.bust(trade_id)
         trades = self._execution_log.trades
-        self._statistics.busted(
-            trade.symbol, (trades[seq] for seq in trades.of_symbol(trade.symbol))
-        )
-        self._books.state_changed(trade.symbol)
+        self._statistics.busted(symbol, (trades[seq] for seq in trades.of_symbol(symbol)))
+        self._books.state_changed(symbol)
         return trade
 
     # ---- time
@@ -230,33 +231,26 @@ class Listings:
     def timers(self) -> TimerHandlers:
         """The kinds of timers that it owns."""
         return {
-            EDGE_TIMER: self._follow_schedule,
-            SHELF_TIMER: self._follow_dormant,
-            SETTLEMENT_TIMER: self._go_on_settling,
+            EDGE_TIMER: self._take_edge,
+            SHELF_TIMER: self._take_dormant_edges,
+            SETTLEMENT_TIMER: self._step_settlement,
         }
 
-    def _follow_schedule(self, timer: Timer) -> None:
+    def _take_edge(self, timer: Timer) -> None:
         instrument = self._instruments.require(timer.subject)
         self._transitions.follow(instrument, edge=True)
         self._conclude(instrument)
         self._clearing.wait()
 
-    def _follow_dormant(self, _timer: Timer) -> None:
+    def _take_dormant_edges(self, _timer: Timer) -> None:
         for instrument in self._lifecycle.materialise_due():
             self._transitions.follow(instrument)
             self._conclude(instrument)
         self._lifecycle.await_dormant()
         self._clearing.wait()
 
-    def _go_on_settling(self, timer: Timer) -> None:
+    def _step_settlement(self, timer: Timer) -> None:
         instrument = self._instruments.require(timer.subject)
         if self._settlements.step(instrument):
-            self._finalised(instrument)
+            self._expire_settled(instrument)
         self._books.state_changed(timer.subject)
-
-    def _finalised(self, instrument: Instrument) -> None:
-        if (
-            self._ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE)
-            and self._lifecycle.state(instrument.symbol) is InstrumentState.CLOSED
-        ):
-            self._transitions.enter(instrument, InstrumentState.EXPIRED)

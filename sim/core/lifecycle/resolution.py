@@ -1,10 +1,10 @@
-"""What markets are worth that nobody settled: windows on an index, and whatever was terminated
-without an outcome.
+"""What a market pays that nobody settled: by its index, by the reports of its game, or by the plan
+of the world.
 
-A window settles by itself some time after its end, touched or not; a terminated market has a
-settlement even where nobody told of one. What pays somebody is written down when it happens
-(`settlement.py`); the rest follows from dates, index and planned results, and is computed when it
-is asked for.
+A market on an index settles by itself some time after its end, traded or not, and a terminated
+market has a settlement even where nobody recorded one. Settlements that pay somebody are recorded
+when they happen (`settlement.py`). The others follow from dates, index and plan, and are computed
+whenever somebody asks.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from sim.core.catalogue.assumptions import (
     UNRESOLVED_SETTLES_AT,
     WINDOW_TIE,
 )
+from sim.core.lifecycle.lifecycle import Lifecycle
 from sim.core.lifecycle.settlement import Settlement
-from sim.core.lifecycle.states import SETTLED_STATES, Lifecycle
+from sim.core.lifecycle.states import OVER_STATES
 from sim.core.market_data.assets import Assets
 from sim.core.market_data.statistics import Statistics
 from sim.core.model.context import Context
@@ -30,15 +31,11 @@ from sim.core.model.instruments import Instruments
 from sim.core.model.quantities import Price
 from sim.kernel.instants import NS_PER_S, Instant, Span
 
-Planned = Callable[[Instrument], tuple[Fraction, str] | None]
+PlannedWorth = Callable[[Instrument], tuple[Fraction, str] | None]
 
 
 class Resolution:
-    """`planned` says what a market of the world pays if nobody says how it went, in dollars and in
-    words; None where it does not know.
-    """
-
-    __slots__ = ("_assets", "_ctx", "_instruments", "_lifecycle", "_statistics", "planned")
+    """Computes settlements and outcomes that nobody recorded."""
 
     def __init__(
         self,
@@ -47,25 +44,31 @@ class Resolution:
         lifecycle: Lifecycle,
         statistics: Statistics,
         assets: Assets,
+        planned_worth: PlannedWorth,
     ) -> None:
+        """`planned_worth` says what a market of the world pays, in dollars and in words; None where
+        the world has no plan for it.
+        """
         self._ctx = ctx
         self._instruments = instruments
         self._lifecycle = lifecycle
         self._statistics = statistics
         self._assets = assets
-        self.planned: Planned = lambda instrument: None
+        self._planned_worth = planned_worth
 
     def by_itself(self, symbol: str) -> Settlement | None:
-        """The settlement of a symbol for which none was written down; None while there is none."""
+        """The settlement of a symbol for which none was recorded; None while there is none."""
         lifecycle = self._lifecycle
-        owned = lifecycle.is_materialised(symbol)
-        if owned and lifecycle.state(symbol) is not InstrumentState.TERMINATED:
+        materialised = lifecycle.is_materialised(symbol)
+        if materialised and lifecycle.state(symbol) is not InstrumentState.TERMINATED:
             return None
         instrument = self._instruments.get(symbol)
         if instrument is None:
             return None
-        if not owned and (instrument.index_condition is not None or lifecycle.closes(instrument)):
-            return self._unmoved(instrument)
+        if not materialised and (
+            instrument.index_condition is not None or lifecycle.closes(instrument)
+        ):
+            return self._of_dormant(instrument)
         if (
             lifecycle.state(symbol) is not InstrumentState.TERMINATED
             or (known := self.known(instrument)) is None
@@ -131,15 +134,15 @@ class Resolution:
         """
         if instrument.index_condition is not None:
             return self.measured(instrument)
-        planned = self.planned(instrument)
+        planned = self._planned_worth(instrument)
         return None if planned is None else (_price(planned[0], instrument), planned[1])
 
-    def _unmoved(self, instrument: Instrument) -> Settlement | None:
+    def _of_dormant(self, instrument: Instrument) -> Settlement | None:
         followed = self._lifecycle.followed_to
         at, final = self._lifecycle.settlement_times(instrument)
         if (
             followed < at
-            or self._lifecycle.dormant_state(instrument) not in SETTLED_STATES
+            or self._lifecycle.dormant_state(instrument) not in OVER_STATES
             or (known := self.known(instrument)) is None
         ):
             return None

@@ -1,8 +1,6 @@
-"""What an edge of the lifecycle does to orders, trades and money, and in which order it is told
-(§3.1, §1.4 of the rules).
-
-First the effects as executions and pay-outs, then the state change, then whatever continuous
-trading makes of it; all at one instant.
+"""Carries out the effects of a change of state, in the order of `states.Effect`, all at one instant:
+executions and payments first, then the change itself, then what continuous trading makes of it (§3.1,
+§1.4 of the rules).
 """
 
 from __future__ import annotations
@@ -11,10 +9,11 @@ from collections.abc import Callable
 
 from sim.core.accounts.positions import Positions
 from sim.core.catalogue.assumptions import AUCTION_TIEBREAK, COLLAPSE_TO_EXPIRED
+from sim.core.lifecycle.lifecycle import Lifecycle
 from sim.core.lifecycle.resolution import Resolution
 from sim.core.lifecycle.schedule import Phase
 from sim.core.lifecycle.settlement import Settlements
-from sim.core.lifecycle.states import ENTRY_STATES, GONE_STATES, SETTLED_STATES, Lifecycle
+from sim.core.lifecycle.states import EDGES, ENTRY_STATES, EXPIRED_STATES, Effect
 from sim.core.market_data.statistics import Statistics
 from sim.core.matching.auction import Auction, equilibrium_price
 from sim.core.matching.book import Book
@@ -28,28 +27,18 @@ from sim.core.model.orders import Order
 from sim.core.model.quantities import Price
 
 _S = InstrumentState
-_SESSION_BEGINS_FROM = frozenset({_S.PENDING, _S.PREOPEN, _S.CLOSED})
+# What an instrument passes through when its dates expire or terminate it (rule L9).
+_DATE_PATH = (_S.CLOSED, _S.EXPIRED, _S.TERMINATED)
 
 
 class Transitions:
     """Moves instruments along edges."""
 
-    __slots__ = (
-        "_auction",
-        "_books",
-        "_ctx",
-        "_lifecycle",
-        "_matching",
-        "_positions",
-        "_resolution",
-        "_settlements",
-        "_statistics",
-    )
-
     def __init__(
         self,
         ctx: Context,
         lifecycle: Lifecycle,
+        *,
         books: Books,
         matching: Matching,
         auction: Auction,
@@ -69,67 +58,58 @@ class Transitions:
         self._resolution = resolution
 
     def enter(self, instrument: Instrument, target: InstrumentState) -> None:
-        """Take one edge with its effects. Entering the present state is nothing."""
+        """Take one edge with its effects; nothing happens where the state is the present one."""
         symbol = instrument.symbol
         was = self._lifecycle.state(symbol)
         if target is was:
             return
-        if target is _S.OPEN and was in _SESSION_BEGINS_FROM:
+        effects = EDGES[was, target].effects
+        if Effect.BEGIN_SESSION in effects:
             self._statistics.opened(symbol)
-        if was is _S.MATCH_AND_CLOSE_AUCTION or target is _S.OPEN:
+        if Effect.UNCROSS in effects:
             self._uncross(symbol)
-        if target is _S.CLOSED:
+        if Effect.EXPIRE_DAY_ORDERS in effects:
             self._statistics.closed(symbol, self._ctx.now)
             self.end_orders(symbol, ExecutionType.EXPIRED, lambda order: order.tif is DAY_ORDER)
-        elif target is _S.EXPIRED:
+        if Effect.EXPIRE_ORDERS in effects:
             self.end_orders(symbol, ExecutionType.EXPIRED)
-        elif target is _S.TERMINATED:
+        if Effect.CANCEL_ORDERS in effects:
             self.end_orders(symbol, ExecutionType.CANCELED)
-            self._close_positions(instrument)
+        if Effect.RESOLVE_POSITIONS in effects:
+            self._resolve_positions(instrument)
         self._lifecycle.enter(symbol, target)
         self._ctx.emit(StateChanged(symbol, was, target, self._ctx.now))
         self._books.state_changed(symbol)
-        self._after(instrument, was, target)
-
-    def enter_date_state(self, instrument: Instrument, target: InstrumentState) -> None:
-        """EXPIRED or TERMINATED by date: the states in between are passed in the same instant (rule
-        L9).
-        """
-        path = (
-            [_S.CLOSED, _S.EXPIRED]
-            if target is _S.EXPIRED
-            else [_S.CLOSED, _S.EXPIRED, _S.TERMINATED]
-        )
-        state = self._lifecycle.state(instrument.symbol)
-        if state in path:
-            path = path[path.index(state) + 1 :]
-        elif not self._ctx.assumptions.flag(COLLAPSE_TO_EXPIRED):
-            path = path[1:]
-        for step in path:
-            self.enter(instrument, step)
+        book = self._books.touched(symbol)
+        if book is not None:
+            self._matching.follow_up(book, release_stops=Effect.RELEASE_STOPS in effects)
+        if Effect.AWAIT_SETTLEMENT in effects:
+            self._settlements.closed(symbol, self._ctx.now)
+        if Effect.POSTPONE_SETTLEMENT in effects:
+            self._settlements.reopened(symbol)
 
     def follow(self, instrument: Instrument, *, edge: bool = False) -> None:
-        """Do what dates ask for now, and what the schedule asks for unless an operator holds the
+        """Do what dates ask for now, and what the schedule asks for unless an operator pinned the
         instrument (rules L5-L9).
 
-        At an `edge` a segment does what it does as it begins; who comes to follow the schedule in
-        its middle only takes its state.
+        At an `edge`, a segment also does what it does when it begins. Whoever follows the schedule
+        in the middle of a segment only takes its state.
         """
         symbol = instrument.symbol
         state = self._lifecycle.state(symbol)
         phase = self._lifecycle.scheduled(instrument)
-        if phase.state in GONE_STATES:
+        if phase.state in EXPIRED_STATES:
             if state is not _S.TERMINATED and state is not phase.state:
-                self.enter_date_state(instrument, phase.state)
-        elif state not in GONE_STATES and not self._lifecycle.is_pinned(symbol):
-            self._apply(instrument, phase, edge)
+                self._enter_by_date(instrument, phase.state)
+        elif state not in EXPIRED_STATES and not self._lifecycle.is_pinned(symbol):
+            self._enter_by_schedule(instrument, phase, edge)
         self._lifecycle.await_edge(instrument)
 
     def end_orders(
         self, symbol: str, type: ExecutionType, which: Callable[[Order], bool] = lambda order: True
     ) -> int:
-        """End working orders of an instrument, oldest first. A cancel of this kind is the
-        exchange's own doing. Returns how many ended.
+        """End working orders of an instrument, oldest first; returns how many. Clients see a cancel
+        of this kind as unsolicited.
         """
         book = self._books.touched(symbol)
         if book is None:
@@ -144,13 +124,29 @@ class Transitions:
             self._matching.remove(book, order, type, unsolicited=unsolicited)
         return len(ending)
 
-    def _apply(self, instrument: Instrument, phase: Phase, edge: bool) -> None:
+    def indicative(self, symbol: str, book: Book) -> Price | None:
+        """At what price an auction that ended now would trade."""
+        expected = equilibrium_price(book, self._reference(symbol), self._tiebreak)
+        return expected.price if expected is not None else None
+
+    def _enter_by_date(self, instrument: Instrument, target: InstrumentState) -> None:
+        """Become EXPIRED or TERMINATED through the states in between."""
+        state = self._lifecycle.state(instrument.symbol)
+        path = list(_DATE_PATH[: _DATE_PATH.index(target) + 1])
+        if state in path:
+            path = path[path.index(state) + 1 :]
+        elif not self._ctx.assumptions.flag(COLLAPSE_TO_EXPIRED):
+            path.remove(_S.CLOSED)
+        for step in path:
+            self.enter(instrument, step)
+
+    def _enter_by_schedule(self, instrument: Instrument, phase: Phase, edge: bool) -> None:
         symbol = instrument.symbol
         target = phase.state
         if target is _S.PENDING and self._lifecycle.state(symbol) is not _S.PENDING:
             target = _S.CLOSED  # PENDING is never entered again
         if target in ENTRY_STATES and self._settlements.final(symbol):
-            target = _S.CLOSED  # what has paid does not trade again
+            target = _S.CLOSED  # an instrument that has paid does not trade again
         if phase.expire_all and edge:
             self.end_orders(symbol, ExecutionType.EXPIRED)
         if phase.hide is not self._lifecycle.is_hidden(symbol):
@@ -161,50 +157,31 @@ class Transitions:
     def _uncross(self, symbol: str) -> None:
         book = self._books.touched(symbol)
         if book is not None and book.crossed:
-            self._auction.uncross(
-                book, self._reference(symbol), self._ctx.assumptions.text(AUCTION_TIEBREAK)
-            )
+            self._auction.uncross(book, self._reference(symbol), self._tiebreak)
 
-    def indicative(self, symbol: str, book: Book) -> Price | None:
-        """At what price an auction that ended now would trade."""
-        expected = equilibrium_price(
-            book, self._reference(symbol), self._ctx.assumptions.text(AUCTION_TIEBREAK)
-        )
-        return expected.price if expected is not None else None
+    @property
+    def _tiebreak(self) -> str:
+        return self._ctx.assumptions.text(AUCTION_TIEBREAK)
 
     def _reference(self, symbol: str) -> Price | None:
         """Reference price of an auction: the last trade, else the settlement (rule L17)."""
         last = self._statistics.last_price(symbol)
-        if last is None:
-            settled = self._settlements.get(symbol)
-            return settled.price if settled is not None else None
+        if last is None and (settled := self._settlements.get(symbol)) is not None:
+            return settled.price
         return last
 
-    def _after(self, instrument: Instrument, was: InstrumentState, target: InstrumentState) -> None:
-        symbol = instrument.symbol
-        book = self._books.touched(symbol)
-        if book is not None:
-            self._matching.follow_up(book, release_stops=target is _S.OPEN)
-        if target is _S.CLOSED:
-            self._settlements.closed(symbol, self._ctx.now)
-        elif was is _S.CLOSED and target not in SETTLED_STATES:
-            self._settlements.reopened(symbol)
+    def _resolve_positions(self, instrument: Instrument) -> None:
+        """Termination pays positions at the known outcome, else at the preliminary price, else at
+        what `Resolution.in_the_end` says.
 
-    def _close_positions(self, instrument: Instrument) -> None:
-        """Termination closes positions: at the known outcome, else at the preliminary price, else
-        at what the market is worth in the end.
-
-        Where nobody has a position nothing is written down: the settlement is read when somebody
+        Where nobody has a position nothing is recorded: the settlement is computed when somebody
         asks.
         """
         symbol = instrument.symbol
         if self._settlements.final(symbol):
             return
-        outcome = self._settlements.outcome(symbol)
-        preliminary = self._settlements.get(symbol)
-        if outcome is not None:
-            self._settlements.finalise(instrument, outcome.price, outcome.text)
-        elif preliminary is not None:
-            self._settlements.finalise(instrument, preliminary.price, preliminary.text)
+        known = self._settlements.outcome(symbol) or self._settlements.get(symbol)
+        if known is not None:
+            self._settlements.finalise(instrument, known.price, known.text)
         elif self._positions.open_interest.get(symbol):
             self._settlements.finalise(instrument, *self._resolution.in_the_end(instrument))

@@ -1,16 +1,12 @@
 """States of games, as scenarios and the control plane report them: score, period, clock.
 
-The reference data knows only when games were planned; simulated games are in `reference/`.
+Reference data knows only when games are planned; who says how one stands is in `lifecycle/games.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from msgspec import Struct
 
-from msgspec import Struct, structs
-
-from sim.core.model.context import Context
 from sim.kernel.instants import Instant
 
 
@@ -56,51 +52,3 @@ class Game(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 UNKNOWN_GAME = Game()
-
-
-class Games:
-    """Reported games by the slug of their event."""
-
-    def __init__(self, ctx: Context) -> None:
-        self._ctx = ctx
-        self._games: dict[str, Game] = {}
-
-    def get(self, slug: str) -> Game:
-        """The state of a game."""
-        return self._games.get(slug, UNKNOWN_GAME)
-
-    def begin(self, slug: str, game: Game) -> None:
-        """Set the state from which reports go on; this is not a report itself."""
-        self._games[slug] = game
-
-    def is_reported(self, slug: str) -> bool:
-        """Whether somebody has reported a game."""
-        return self.get(slug).at > 0
-
-    def reported(self) -> Iterable[str]:
-        """Slugs of the reported games."""
-        return self._games
-
-    def update(self, slug: str, **facts: Any) -> Game:
-        """Report a game: change what `facts` names and keep the rest.
-
-        Periods and players are added to those known. A game that ends is no longer live, unless
-        the report says otherwise.
-        """
-        before = self.get(slug)
-        changes = {name: value for name, value in facts.items() if value not in (None, "")}
-        for name in ("periods", "players"):
-            if name in changes:
-                changes[name] = {**getattr(before, name), **changes[name]}
-        if changes.get("ended"):
-            changes.setdefault("live", False)
-        game = self._games[slug] = structs.replace(before, at=self._ctx.now, **changes)
-        return game
-
-    def save(self) -> dict[str, Game]:
-        """Games by slug."""
-        return self._games
-
-    def load(self, state: dict[str, Game]) -> None:
-        """Take saved games."""
-        self._games = dict(state)

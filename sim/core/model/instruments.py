@@ -102,19 +102,23 @@ class Instruments:
         self._initial = len(self._by_symbol)
         self.dormant = dormant
 
+    def add_recurring(self, recurring: Recurring) -> None:
+        """Find and list the instruments of recurring markets too."""
+        self.recurring = recurring
+
     def begin_as(self, other: Instruments) -> None:
         """Take over the start of another world; terms never change, so they are shared."""
         self._by_symbol = dict(islice(other._by_symbol.items(), other._initial))
         self._initial = other._initial
         self.dormant = other.dormant
 
-    def added(self) -> list[Instrument]:
+    def save(self) -> list[Instrument]:
         """Instruments listed since the start of the world, in order."""
         return list(islice(self._by_symbol.values(), self._initial, None))
 
-    def restore(self, added: list[Instrument]) -> None:
+    def load(self, state: list[Instrument]) -> None:
         """Return to the start of the world, plus these."""
         for symbol in list(islice(self._by_symbol, self._initial, None)):
             del self._by_symbol[symbol]
-        for instrument in added:
+        for instrument in state:
             self.add(instrument)

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from sim.core.catalogue.assumptions import SETTLEMENT_AUTO_EXPIRE
+from sim.core.lifecycle.lifecycle import Lifecycle
 from sim.core.lifecycle.resolution import Resolution
 from sim.core.lifecycle.settlement import Settlements
-from sim.core.lifecycle.states import Lifecycle
 from sim.core.matching.books import Books
 from sim.core.model.context import Context
 from sim.core.model.enums import InstrumentState

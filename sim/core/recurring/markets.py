@@ -20,11 +20,11 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from sim.core.lifecycle.lifecycle import Lifecycle
 from sim.core.lifecycle.resolution import Resolution
-from sim.core.lifecycle.states import Lifecycle
 from sim.core.model.index_conditions import IndexObservation
 from sim.core.model.instrument import Instrument
-from sim.core.service.maintenance import Maintenance
+from sim.core.service.maintenance_calendar import MaintenanceCalendar
 from sim.kernel.instants import Instant, Span, format_instant, parse_instant
 
 # Slots are numbered from 2020-01-01T00:00:00Z; there are none from 2100-01-01T00:00:00Z on.
@@ -105,9 +105,9 @@ class RecurringMarkets:
     """The slots of every series and the instruments of those that are listed."""
 
     def __init__(
-        self, maintenance: Maintenance, lifecycle: Lifecycle, resolution: Resolution
+        self, calendar: MaintenanceCalendar, lifecycle: Lifecycle, resolution: Resolution
     ) -> None:
-        self._maintenance = maintenance
+        self._calendar = calendar
         self._lifecycle = lifecycle
         self._resolution = resolution
         self._make: MakeInstrument | None = None
@@ -115,7 +115,7 @@ class RecurringMarkets:
         self._names = SlotNames(())
         self._instruments: dict[Slot, tuple[tuple[bool, bool, bool, int], Instrument]] = {}
         self._opens: dict[Slot, Instant | None] = {}
-        self._maintenance_version = 0
+        self._calendar_version = 0
 
     def begin(self, series: tuple[Series, ...], make: MakeInstrument | None) -> None:
         """Set the series of the world; `make` builds the instrument of a slot."""
@@ -149,9 +149,9 @@ class RecurringMarkets:
 
         Answers are remembered until the calendar of maintenance changes.
         """
-        version = self._maintenance.version
-        if self._maintenance_version != version or len(self._opens) >= _CACHE_MAX:
-            self._maintenance_version = version
+        version = self._calendar.version
+        if self._calendar_version != version or len(self._opens) >= _CACHE_MAX:
+            self._calendar_version = version
             self._opens.clear()
         try:
             return self._opens[slot]
@@ -167,9 +167,9 @@ class RecurringMarkets:
         planned, ends = slot.begins - series.lead, slot.begins + series.every
         if slot.begins < self._resolution.indexed_from(series.asset):
             return None
-        if self._maintenance.overlaps(slot.begins, ends, planned):
+        if self._calendar.overlaps(slot.begins, ends, planned):
             return None
-        return self._maintenance.free_from(planned)
+        return self._calendar.free_from(planned)
 
     def listed(self, slot: Slot) -> bool:
         """Whether the market of a slot is or was listed."""

@@ -13,8 +13,9 @@ from hashlib import blake2b
 from msgspec import Struct, convert, field
 
 from sim.core.catalogue.assumptions import COMBO_PAYOUT, COMBOS_PER_WEEK
+from sim.core.lifecycle.states import OVER_STATES
 from sim.core.model.context import Context
-from sim.core.model.enums import BUY, InstrumentState, Side
+from sim.core.model.enums import BUY, Side
 from sim.core.model.events import Settled
 from sim.core.model.instrument import Instrument
 from sim.core.model.instruments import Instruments
@@ -26,7 +27,6 @@ from sim.kernel.instants import DAY, Instant
 LEGS_LEAST, LEGS_MOST = 2, 10
 PRICE_SCALE, QTY_SCALE = 1000, 100
 PREFIX = "caoc-"
-_OVER = frozenset((InstrumentState.CLOSED, InstrumentState.EXPIRED, InstrumentState.TERMINATED))
 
 
 class Leg(Struct, frozen=True, order=True):
@@ -81,7 +81,7 @@ class Combos:
         if known is not None:
             return known
         for leg in ordered:
-            if self._trading.state(leg.symbol) in _OVER:
+            if self._trading.state(leg.symbol) in OVER_STATES:
                 raise OrderRefused(
                     f"{leg.symbol} no longer trades", rule="combo", remedy="leave the leg out"
                 )

@@ -26,7 +26,7 @@ from sim.core.service.fault_spec import (
     moment,
     planes_of,
 )
-from sim.kernel.instants import Instant, parse_span
+from sim.kernel.instants import Instant, Span, parse_span
 
 # Faults that are over and still shown.
 KEPT_OVER = 100
@@ -190,6 +190,17 @@ class Faults:
             if action.answers and not action.handled:
                 raise InjectedFault(action)
         return action
+
+    def engine_delay(self, kind: str, names: tuple[str, ...], symbol: str) -> Span:
+        """How long an injected fault delays a command on its way to the engine."""
+        if not self.armed:
+            return 0
+        action = self.pick("engine", kind, names) or self.pick("engine", kind, names, (symbol,))
+        return action.delay if action else 0
+
+    def of_webhook(self, kind: str, firm: str) -> FaultAction | None:
+        """What an injected fault does to a delivery to a firm."""
+        return self.pick("webhook", kind, (firm,))
 
     def _ended(self, fault: Fault) -> bool:
         return fault.ends is not None and self._ctx.now >= fault.ends

@@ -39,7 +39,8 @@ from typing import NamedTuple
 from sim.core.accounts.account_state import AccountState
 from sim.core.accounts.ledger import TRADING
 from sim.core.catalogue.assumptions import REQUIRE_REFERENCE_PRICE
-from sim.core.lifecycle.states import ENTRY_STATES, Lifecycle, check_entry
+from sim.core.lifecycle.lifecycle import Lifecycle
+from sim.core.lifecycle.states import ENTRY_STATES, check_entry
 from sim.core.matching.book import Book
 from sim.core.matching.market_order_bounds import cash_quantity, market_price
 from sim.core.matching.market_state import MarketState

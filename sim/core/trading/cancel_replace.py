@@ -11,7 +11,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from sim.core.accounts.risk import Risk
-from sim.core.lifecycle.states import AUCTION_STATES, Lifecycle, check_cancel, check_entry
+from sim.core.lifecycle.lifecycle import Lifecycle
+from sim.core.lifecycle.states import AUCTION_STATES, check_cancel, check_entry
 from sim.core.matching.book import Book
 from sim.core.matching.market_state import MarketState
 from sim.core.matching.matching import Matching

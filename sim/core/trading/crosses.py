@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from sim.core.accounts.risk import Risk
 from sim.core.catalogue.assumptions import CROSS_PRICE
-from sim.core.lifecycle.states import Lifecycle
+from sim.core.lifecycle.lifecycle import Lifecycle
 from sim.core.matching.book import Book
 from sim.core.matching.fills import Fills
 from sim.core.matching.market_state import MarketState

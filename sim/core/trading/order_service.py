@@ -20,7 +20,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from sim.core.catalogue.assumptions import RETAIL_FUNDS
-from sim.core.lifecycle.states import Lifecycle
+from sim.core.lifecycle.lifecycle import Lifecycle
 from sim.core.matching.clearing import Clearing
 from sim.core.matching.market_state import MarketState
 from sim.core.matching.matching import Matching

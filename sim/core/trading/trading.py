@@ -7,6 +7,8 @@ order in which things happen; `flush` then reports which symbols changed, once e
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from sim.core.accounts.account_state import AccountState
@@ -15,10 +17,11 @@ from sim.core.accounts.ledger import HOUSE_FUNDING, TRADING, Account, Ledger, Le
 from sim.core.accounts.positions import Positions, PositionsState
 from sim.core.accounts.risk import Risk
 from sim.core.catalogue.assumptions import COLLATERAL_RETURN, DAY_ROLL_EXPIRES
+from sim.core.lifecycle.lifecycle import Lifecycle, LifecycleState
 from sim.core.lifecycle.listings import Listings
-from sim.core.lifecycle.resolution import Resolution
+from sim.core.lifecycle.resolution import PlannedWorth, Resolution
 from sim.core.lifecycle.settlement import METHOD, Settlements, SettlementState
-from sim.core.lifecycle.states import AUCTION_STATES, SETTLED_STATES, Lifecycle, LifecycleState
+from sim.core.lifecycle.states import AUCTION_STATES, OVER_STATES
 from sim.core.lifecycle.transitions import Transitions
 from sim.core.market_data.assets import Assets
 from sim.core.market_data.execution_log import ExecutionLog, ExecutionLogState, Record
@@ -33,6 +36,7 @@ from sim.core.matching.matching import Matching
 from sim.core.model.context import Context
 from sim.core.model.enums import InstrumentState, LedgerEntryType
 from sim.core.model.events import CashMoved
+from sim.core.model.instrument import Instrument
 from sim.core.model.instruments import Instruments
 from sim.core.model.orders import Execution, Order, Orders, Trade
 from sim.core.model.quantities import Cash
@@ -43,6 +47,7 @@ from sim.core.trading.crosses import CrossOrders
 from sim.core.trading.engine_queue import ENGINE_TIMER, Delay, EngineQueue, EngineQueueState
 from sim.core.trading.order_service import OrderListener, OrderService, OrderStages, QuoteListener
 from sim.kernel.dated import Dated
+from sim.kernel.instants import Instant
 from sim.kernel.timers import Timer, TimerHandlers, merge_owners
 
 DAY_ROLL = Dated(True, ("2026-09-13", False))
@@ -69,7 +74,8 @@ class Trading:
     """Orders in; executions, trades, positions and cash out.
 
     `delay` is extra time that the engine takes, for faults. Listeners hear what the engine did with
-    an order, or a quote's orders, that had to wait for it (`order_service.py`).
+    an order, or a quote's orders, that had to wait for it (`order_service.py`). The other functions
+    are what trading asks of the world: see `Lifecycle` and `Resolution`.
     """
 
     def __init__(
@@ -79,12 +85,21 @@ class Trading:
         delay: Delay = lambda kind, names, symbol: 0,
         assets: Assets | None = None,
         *,
+        defer_past_maintenance: Callable[[Instant], Instant] = lambda at: at,
+        event_end: Callable[[Instrument], Instant] = lambda instrument: 0,
+        planned_worth: PlannedWorth = lambda instrument: None,
         on_order_taken: tuple[OrderListener, ...] = (),
         on_quote_taken: tuple[QuoteListener, ...] = (),
     ) -> None:
         self.ctx = ctx
         self.instruments = instruments
-        lifecycle = self.lifecycle = Lifecycle(ctx, instruments)
+        lifecycle = self.lifecycle = Lifecycle(
+            ctx,
+            instruments,
+            defer_past_maintenance=defer_past_maintenance,
+            event_end=event_end,
+            on_materialise=lambda instrument: self.listings.settle_dormant(instrument),
+        )
         self.ledger = Ledger(ctx)
         self.positions = Positions(ctx)
         self.risk = Risk(self.ledger, self.positions, instruments)
@@ -129,7 +144,12 @@ class Trading:
         )
 
         self.resolution = Resolution(
-            ctx, instruments, lifecycle, self.statistics, Assets(ctx) if assets is None else assets
+            ctx,
+            instruments,
+            lifecycle,
+            self.statistics,
+            Assets(ctx) if assets is None else assets,
+            planned_worth,
         )
         self.settlements = Settlements(
             ctx, self.positions, self.ledger, self.risk, self.resolution.by_itself
@@ -137,27 +157,26 @@ class Trading:
         self._transitions = Transitions(
             ctx,
             lifecycle,
-            self.books,
-            matching,
-            Auction(self.orders, matching, fills),
-            self.positions,
-            self.settlements,
-            self.statistics,
-            self.resolution,
+            books=self.books,
+            matching=matching,
+            auction=Auction(self.orders, matching, fills),
+            positions=self.positions,
+            settlements=self.settlements,
+            statistics=self.statistics,
+            resolution=self.resolution,
         )
         self.listings = Listings(
             ctx,
             instruments,
             lifecycle,
-            self._transitions,
-            self.settlements,
-            self._clearing,
-            self.statistics,
-            self.books,
-            self.execution_log,
-            self.resolution,
+            transitions=self._transitions,
+            settlements=self.settlements,
+            clearing=self._clearing,
+            statistics=self.statistics,
+            books=self.books,
+            execution_log=self.execution_log,
+            resolution=self.resolution,
         )
-        lifecycle.on_materialise = self.listings.leaves_shelf
 
     # ---- accounts and cash
 
@@ -264,7 +283,7 @@ class Trading:
         stats.open_interest = self.positions.open_interest.get(symbol, 0)
         state = self.lifecycle.state(symbol)
         settled = self.settlements.get(symbol)
-        if settled is not None and state in SETTLED_STATES:
+        if settled is not None and state in OVER_STATES:
             stats.settlement_px = settled.price
             stats.settlement_preliminary = settled.preliminary
             stats.settlement_method = METHOD

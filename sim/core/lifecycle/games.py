@@ -1,0 +1,235 @@
+"""How games stand and how they end.
+
+Two sources say how a game stands:
+
+- The world plans a final result for each of its games and simulates the way there by the clock
+  (`EventPlan`). Nothing is stored: score, period and end follow from the plan and virtual now.
+- A scenario or a tester reports a game's state. From the first report on, only reports count: the
+  game stands still at what it had come to, where reports do not say otherwise, and it ends when a
+  report says so.
+
+`Games` answers questions. `GameReports` takes reports and lets them act on the markets of the game.
+What a market pays, given the facts of its game, is in `outcomes.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any, Protocol
+
+from msgspec import structs
+
+from sim.core.catalogue.assumptions import GAMES_ARE_PLAYED
+from sim.core.lifecycle.lifecycle import Lifecycle
+from sim.core.lifecycle.listings import Listings
+from sim.core.lifecycle.outcomes import outcome_of
+from sim.core.lifecycle.settlement import Settlements
+from sim.core.lifecycle.states import SESSION_STATES
+from sim.core.matching.books import Books
+from sim.core.model.context import Context
+from sim.core.model.enums import InstrumentState
+from sim.core.model.games import UNKNOWN_GAME, Game
+from sim.core.model.instrument import Instrument
+from sim.core.model.instruments import Instruments
+from sim.core.model.quantities import Price
+from sim.kernel.instants import Instant
+
+# A report of one of these replaces the simulated facts from which scores are added up.
+_RESULTS = ("home_score", "away_score", "periods", "goals", "result")
+
+
+class EventPlan(Protocol):
+    """How the games and questions of the world go and end unless somebody reports otherwise."""
+
+    def event_end(self, slug: str) -> Instant:
+        """When a game is over; 0 for a game that is not the world's."""
+
+    def state_at(self, slug: str, now: Instant) -> Game | None:
+        """How a game stands at an instant; None before its start."""
+
+    def final_game(self, slug: str) -> Game | None:
+        """The final facts of a game."""
+
+    def outcome(self, instrument: Instrument) -> tuple[Fraction, str] | None:
+        """What a market pays, in dollars and in words."""
+
+
+class _NoPlan:
+    """The plan of a world without games."""
+
+    def event_end(self, slug: str) -> Instant:
+        return 0
+
+    def state_at(self, slug: str, now: Instant) -> Game | None:
+        return None
+
+    def final_game(self, slug: str) -> Game | None:
+        return None
+
+    def outcome(self, instrument: Instrument) -> tuple[Fraction, str] | None:
+        return None
+
+
+class Games:
+    """Reported games by the slug of their event, and the world's plan for the others."""
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+        self._games: dict[str, Game] = {}
+        self.plan: EventPlan = _NoPlan()
+
+    def begin(self, plan: EventPlan) -> None:
+        """Follow the plan of a world."""
+        self.plan = plan
+
+    # ---- reports
+
+    def get(self, slug: str) -> Game:
+        """How a game stands by reports and by the world's beginning."""
+        return self._games.get(slug, UNKNOWN_GAME)
+
+    def set_start(self, slug: str, game: Game) -> None:
+        """Set how a game stands when it is not reported yet."""
+        self._games[slug] = game
+
+    def is_reported(self, slug: str) -> bool:
+        """Whether somebody has reported the state of a game."""
+        return self.get(slug).at > 0
+
+    def reported(self) -> Iterable[str]:
+        """Slugs of games with a report, or with a state set at the world's beginning."""
+        return self._games
+
+    def update(self, slug: str, **facts: Any) -> Game:
+        """Change the reported facts and keep the others; periods and players are merged. A game
+        that ends is no longer live unless the report says so.
+        """
+        known = self.get(slug)
+        facts = {name: value for name, value in facts.items() if value is not None and value != ""}
+        for name, before in (("periods", known.periods), ("players", known.players)):
+            if name in facts:
+                facts[name] = {**before, **facts[name]}
+        if facts.get("ended") and "live" not in facts:
+            facts["live"] = False
+        game = self._games[slug] = structs.replace(known, at=self._ctx.now, **facts)
+        return game
+
+    # ---- the plan, as far as no report replaces it
+
+    def _simulates(self, slug: str) -> bool:
+        return not self.is_reported(slug) and self._ctx.assumptions.flag(GAMES_ARE_PLAYED)
+
+    def simulated_game(self, slug: str) -> Game | None:
+        """How a game stands by the clock; None before its start, once it is reported, and where
+        games are not simulated.
+        """
+        return self.plan.state_at(slug, self._ctx.now) if self._simulates(slug) else None
+
+    def event_end(self, slug: str) -> Instant:
+        """When a game is over by the clock; 0 where it is reported or games are not simulated."""
+        return self.plan.event_end(slug) if self._simulates(slug) else 0
+
+    def instrument_end(self, instrument: Instrument) -> Instant:
+        """When the game that decides an instrument is over by the clock; 0 where none does."""
+        return 0 if instrument.game_condition is None else self.event_end(instrument.event)
+
+    def planned_final(self, slug: str) -> Game | None:
+        """The facts with which a game ends unless it is reported; None once it is."""
+        return None if self.is_reported(slug) else self.plan.final_game(slug)
+
+    def planned_worth(self, instrument: Instrument) -> tuple[Fraction, str] | None:
+        """What a market pays that nobody settled: by the reports of its game, else by the plan."""
+        if instrument.game_condition is not None and self.is_reported(instrument.event):
+            outcome = outcome_of(instrument.game_condition, self.get(instrument.event))
+            return None if outcome is None else outcome.worth
+        return self.plan.outcome(instrument)
+
+    def save(self) -> dict[str, Game]:
+        """Games by slug."""
+        return self._games
+
+    def load(self, state: dict[str, Game]) -> None:
+        """Take saved games."""
+        self._games = dict(state)
+
+
+class GameReports:
+    """Takes reports about games and lets them act on their markets."""
+
+    def __init__(
+        self,
+        games: Games,
+        instruments: Instruments,
+        listings: Listings,
+        *,
+        lifecycle: Lifecycle,
+        settlements: Settlements,
+        books: Books,
+        on_abandoned: Callable[[str], None],
+    ) -> None:
+        """`on_abandoned` is called with the symbol of each market of an abandoned game."""
+        self._games = games
+        self._instruments = instruments
+        self._listings = listings
+        self._lifecycle = lifecycle
+        self._settlements = settlements
+        self._books = books
+        self._on_abandoned = on_abandoned
+
+    def report_game(self, slug: str, **facts: Any) -> Game:
+        """Set facts of a game; from here on reports replace the simulation.
+
+        Settlements that its markets came to by the simulation stay. Markets that the simulated end
+        had closed open again unless the report ends the game.
+        """
+        games, instruments = self._games, self._instruments
+        simulated = games.simulated_game(slug)
+        if not games.is_reported(slug):
+            for instrument in instruments.of_event(slug):
+                if self._settlements.final(instrument.symbol):
+                    self._listings.write_down(instrument.symbol)
+            if simulated is not None:
+                replaced = any(facts.get(name) not in (None, "") for name in _RESULTS)
+                games.set_start(slug, simulated.summary() if replaced else simulated)
+        game = games.update(slug, **facts)
+        self._books.game_reported(slug)
+        if simulated is not None and simulated.ended and not game.ended:
+            for instrument in instruments.of_event(slug):
+                self._listings.follow(instrument.symbol)
+        return game
+
+    def end_game(self, slug: str) -> dict[str, str]:
+        """Close the markets that the facts of a game decide; they settle some time later (§2.10,
+        rule L25). Returns the outcome by symbol.
+
+        Markets of an abandoned game take their last fair price. A market that the facts do not
+        decide stays as it is until somebody settles it.
+        """
+        game, outcomes = self._games.get(slug), {}
+        for instrument in self._instruments.of_event(slug):
+            symbol = instrument.symbol
+            if instrument.game_condition is None or self._settlements.final(symbol):
+                continue
+            decided = self._decide(instrument, game)
+            if decided is None:
+                continue
+            if self._lifecycle.state(symbol) in SESSION_STATES:
+                self._listings.change_state(symbol, InstrumentState.CLOSED)
+            self._listings.record_outcome(symbol, *decided)
+            outcomes[symbol] = decided[1]
+        return outcomes
+
+    def _decide(self, instrument: Instrument, game: Game) -> tuple[Price, str] | None:
+        """Price and text of a market's outcome; None where the facts do not decide it."""
+        if game.result == "abandoned":
+            self._on_abandoned(instrument.symbol)
+            return self._listings.fair_price(instrument.symbol), "abandoned: last fair price"
+        outcome = (
+            None
+            if instrument.game_condition is None
+            else outcome_of(instrument.game_condition, game)
+        )
+        if outcome is None:
+            return None
+        return int(outcome.value * instrument.price_scale), outcome.name.title()

@@ -1,0 +1,428 @@
+"""The state of every instrument, and the timer of its next edge. `states.py` has the theory and the
+tables; what a change of state does to orders and money is in `transitions.py`.
+
+An instrument that has been touched owns a state and at most one timer, for its next edge. A dormant
+one owns neither: its state follows from its dates, so a large world costs nothing until it is used.
+One timer for all of them waits for the next date at which any of them moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from msgspec import Struct, field
+
+from sim.core.catalogue.assumptions import (
+    SETTLEMENT_AUTO_EXPIRE,
+    SETTLEMENT_DELAY,
+    SETTLEMENT_PRELIMINARY,
+)
+from sim.core.lifecycle.schedule import Phase, next_phase, phase_at
+from sim.core.lifecycle.states import EXPIRED_STATES, OVER_STATES
+from sim.core.model.context import Context
+from sim.core.model.enums import InstrumentState
+from sim.core.model.events import DormantInstrumentsMoved
+from sim.core.model.instrument import Instrument
+from sim.core.model.instruments import Instruments
+from sim.core.model.timer_priority import EDGE_TIMER, SHELF_TIMER
+from sim.kernel.instants import Instant
+
+_S = InstrumentState
+
+
+class LifecycleState(Struct):
+    """What the lifecycle saves.
+
+    By symbol: its state, whether an operator pinned it (rule L5), whether the schedule hides its
+    book, seq and instant of its pending edge, when it closed, when its state last changed.
+
+    `dormant_to`: instant up to which dates of dormant instruments have been followed.
+    `dormant_suspended`: maintenance has suspended every open dormant instrument; `resume`: symbols
+    materialised since, which it opens one by one. `dormant_changed_at`: when it last did either.
+    `stopped_at`: instant up to which dates were followed when maintenance began (rule W7); 0 outside
+    maintenance.
+    """
+
+    states: dict[str, InstrumentState] = field(default_factory=dict)
+    pinned: dict[str, bool] = field(default_factory=dict)
+    hidden: dict[str, bool] = field(default_factory=dict)
+    timers: dict[str, int] = field(default_factory=dict)
+    dues: dict[str, Instant] = field(default_factory=dict)
+    closed_at: dict[str, Instant] = field(default_factory=dict)
+    changed_at: dict[str, Instant] = field(default_factory=dict)
+    dormant_to: Instant = 0
+    dormant_timer: int = 0
+    dormant_suspended: bool = False
+    dormant_changed_at: Instant = 0
+    resume: dict[str, bool] = field(default_factory=dict)
+    stopped_at: Instant = 0
+
+
+class Lifecycle:
+    """State of every listed instrument and the timer of its next edge."""
+
+    def __init__(
+        self,
+        ctx: Context,
+        instruments: Instruments,
+        *,
+        defer_past_maintenance: Callable[[Instant], Instant] = lambda at: at,
+        event_end: Callable[[Instrument], Instant] = lambda instrument: 0,
+        on_materialise: Callable[[Instrument], None] = lambda instrument: None,
+    ) -> None:
+        """`defer_past_maintenance` says when an edge that is due at an instant is taken, `event_end`
+        when the game of an instrument is over (0 for unknown). `on_materialise` is called right
+        before a dormant instrument gets a state of its own.
+        """
+        self._ctx = ctx
+        self._instruments = instruments
+        self.defer_past_maintenance = defer_past_maintenance
+        self.event_end = event_end
+        self._on_materialise = on_materialise
+        self._now = LifecycleState()
+        self._events: dict[str, None] = {}
+
+    # ---- state by symbol
+
+    def state(self, symbol: str) -> InstrumentState:
+        """State of an instrument; NotFound when it is not listed."""
+        state = self._now.states.get(symbol)
+        return self.dormant_state(self._instruments.require(symbol)) if state is None else state
+
+    def listed(self, symbol: str) -> bool:
+        """Whether the symbol was listed."""
+        return symbol in self._now.states or symbol in self._instruments
+
+    def symbols(self, state: InstrumentState | None = None) -> list[str]:
+        """Symbols of materialised instruments, all or those in one state, in the order in which
+        they were materialised.
+        """
+        states = self._now.states
+        if state is None:
+            return list(states)
+        return [symbol for symbol, current in states.items() if current is state]
+
+    def is_hidden(self, symbol: str) -> bool:
+        """Whether the schedule hides the published book (rule L3)."""
+        return symbol in self._now.hidden
+
+    def is_pinned(self, symbol: str) -> bool:
+        """Whether an operator pinned the state against the schedule (rule L5)."""
+        return symbol in self._now.pinned
+
+    def closed_at(self, symbol: str) -> Instant | None:
+        """When the instrument closed; None while it trades, or when it began closed."""
+        closed = self._now.closed_at.get(symbol)
+        if closed is None and symbol not in self._now.states:
+            closes = self.closes(self._instruments.require(symbol))
+            return self.defer_past_maintenance(closes) if 0 < closes <= self.followed_to else None
+        return closed
+
+    def last_change(self, instrument: Instrument) -> Instant:
+        """When the state of an instrument last changed; its creation before the first time."""
+        changed = self._now.changed_at.get(instrument.symbol)
+        if changed is not None:
+            return changed
+        dates = (instrument.start, instrument.expiration, instrument.termination)
+        return self.last_change_by_dates(
+            instrument.created, dates, self.closes(instrument), self.dormant_state(instrument)
+        )
+
+    def change_key(self, symbol: str) -> Instant:
+        """A number that differs between two changes that lead to the same state: the instant of the
+        last change, or minus that of the last change of all dormant ones.
+        """
+        return self._now.changed_at.get(symbol) or -self._now.dormant_changed_at
+
+    def list_instrument(self, instrument: Instrument) -> None:
+        """Begin with the state that the terms name, or that dates and schedule ask for now."""
+        symbol = instrument.symbol
+        phase = self.scheduled(instrument)
+        state = instrument.opening_state
+        if state is None:
+            state = phase.state
+        elif state is not phase.state and state not in EXPIRED_STATES:
+            self._now.pinned[symbol] = True
+        self._set_first_state(instrument, state)
+        if phase.hide:
+            self._now.hidden[symbol] = True
+        self.await_edge(instrument)
+
+    def enter(self, symbol: str, state: InstrumentState) -> None:
+        """Record a new state."""
+        self.materialise(symbol)
+        now = self._now
+        now.states[symbol] = state
+        now.changed_at[symbol] = self._ctx.now
+        if state is _S.CLOSED:
+            now.closed_at[symbol] = self._ctx.now
+        elif state not in EXPIRED_STATES:
+            now.closed_at.pop(symbol, None)
+
+    def pin(self, symbol: str) -> None:
+        """Keep the state that an operator set until `unpin` (rule L5)."""
+        self.materialise(symbol)
+        self._now.pinned[symbol] = True
+        self.await_edge(self._instruments.require(symbol))
+
+    def unpin(self, symbol: str) -> None:
+        """Follow the schedule again."""
+        self.materialise(symbol)
+        self._now.pinned.pop(symbol, None)
+        self.await_edge(self._instruments.require(symbol))
+
+    def set_hidden(self, symbol: str, hidden: bool) -> None:
+        """Show or hide the published book."""
+        if hidden:
+            self._now.hidden[symbol] = True
+        else:
+            self._now.hidden.pop(symbol, None)
+
+    # ---- dates and schedule
+
+    def closes(self, instrument: Instrument) -> Instant:
+        """When trading ends for good before the expiration: at the closing date or with the game;
+        0 where neither is known.
+        """
+        return instrument.closes or self.event_end(instrument)
+
+    def scheduled(self, instrument: Instrument, at: Instant | None = None) -> Phase:
+        """What dates and schedule ask for now, or at an instant (rules L4, L6, L8). A date of 0
+        never comes.
+        """
+        now = self._ctx.now if at is None else at
+        if instrument.termination and now >= instrument.termination:
+            return Phase(_S.TERMINATED)
+        if instrument.expiration and now >= instrument.expiration:
+            return Phase(_S.EXPIRED)
+        closes = self.closes(instrument)
+        if closes and now >= closes:
+            return Phase(_S.CLOSED)
+        if now < instrument.start:
+            return Phase(_S.PENDING)
+        phase = phase_at(instrument.schedule, now)
+        if (
+            phase.state is _S.CLOSED
+            and self._now.states.get(instrument.symbol, _S.PENDING) is _S.PENDING
+            and not self._session_began(instrument)
+        ):
+            return Phase(_S.PENDING)
+        return phase
+
+    def _session_began(self, instrument: Instrument) -> bool:
+        """Whether a segment of the schedule began between the start date and now."""
+        schedule, start = instrument.schedule, instrument.start
+        if phase_at(schedule, start).state is not _S.CLOSED:
+            return True
+        first = next_phase(schedule, start)
+        return first is not None and first <= self._ctx.now
+
+    def settlement_times(self, instrument: Instrument) -> tuple[Instant, Instant]:
+        """When the price of a dormant instrument with a closing date is set, and when it becomes
+        final: at its termination at the latest.
+        """
+        return self.settlement_times_by_dates(self.closes(instrument), instrument.termination)
+
+    def settlement_times_by_dates(
+        self, closes: Instant, termination: Instant
+    ) -> tuple[Instant, Instant]:
+        """`settlement_times` of an instrument with these dates."""
+        assumptions, defer = self._ctx.assumptions, self.defer_past_maintenance
+        price_set = defer(defer(closes) + assumptions.number(SETTLEMENT_DELAY))
+        preliminary = assumptions.number(SETTLEMENT_PRELIMINARY)
+        final = defer(price_set + preliminary) if preliminary else price_set
+        terminated = defer(termination)
+        return min(price_set, terminated), min(final, terminated)
+
+    def await_edge(self, instrument: Instrument) -> None:
+        """Set the instrument's timer to its next edge; weekly edges count only while it is not
+        pinned.
+
+        A timer that is due already is kept: other work of this instant comes first, or maintenance
+        is on.
+        """
+        symbol = instrument.symbol
+        self.materialise(symbol)
+        timers, dues, queue = self._now.timers, self._now.dues, self._ctx.timers
+        pending = timers.pop(symbol, 0)
+        if pending in queue and dues[symbol] <= self._ctx.now:
+            timers[symbol] = pending
+            return
+        queue.cancel(pending)
+        due = self._next_edge(instrument)
+        if due is not None:
+            timers[symbol] = queue.schedule(due, EDGE_TIMER, symbol)
+            dues[symbol] = due
+
+    def _next_edge(self, instrument: Instrument) -> Instant | None:
+        now = self._ctx.now
+        state = self._now.states[instrument.symbol]
+        if state is _S.TERMINATED:
+            return None
+        if state is _S.EXPIRED:
+            return instrument.termination if instrument.termination > now else None
+        edges = [self.closes(instrument), instrument.expiration, instrument.termination]
+        if instrument.start > now:
+            edges.append(instrument.start)
+        elif instrument.symbol not in self._now.pinned:
+            edges.append(next_phase(instrument.schedule, now) or 0)
+        return min((edge for edge in edges if edge > now), default=None)
+
+    # ---- maintenance
+
+    @property
+    def followed_to(self) -> Instant:
+        """Up to when dates have been followed: now, or until maintenance began."""
+        return self._now.stopped_at or self._ctx.now
+
+    @property
+    def under_maintenance(self) -> bool:
+        """Whether dates wait for the end of maintenance."""
+        return self._now.stopped_at > 0
+
+    def stop_dates(self, *, sudden: bool) -> None:
+        """Maintenance begins: dates wait for its end. Dates of this very instant wait too, unless
+        the window was announced just now (`sudden`): then they have been followed already.
+        """
+        if not self._now.stopped_at:
+            self._now.stopped_at = self._ctx.now if sudden else self._ctx.now - 1
+
+    def resume_dates(self) -> None:
+        """Maintenance is over: dates are followed again."""
+        self._now.stopped_at = 0
+
+    def suspend_dormant(self) -> None:
+        """Maintenance suspends every open dormant instrument."""
+        if (self._instruments.dormant or self._instruments.recurring) and (
+            not self._now.dormant_suspended
+        ):
+            self._suspend_dormant(True)
+            self._ctx.emit(DormantInstrumentsMoved(_S.OPEN, _S.SUSPENDED, self._ctx.now))
+
+    def resume_dormant(self) -> list[str]:
+        """Maintenance is over: open every suspended dormant instrument. Returns symbols that were
+        materialised meanwhile, to be opened one by one.
+        """
+        symbols, self._now.resume = list(self._now.resume), {}
+        if self._now.dormant_suspended:
+            self._suspend_dormant(False)
+            self._ctx.emit(DormantInstrumentsMoved(_S.SUSPENDED, _S.OPEN, self._ctx.now))
+        return symbols
+
+    def _suspend_dormant(self, suspended: bool) -> None:
+        self._now.dormant_suspended = suspended
+        self._now.dormant_changed_at = self._ctx.now
+
+    @property
+    def dormant_changed_at(self) -> Instant:
+        """When maintenance last suspended or opened the dormant instruments; 0 for never."""
+        return self._now.dormant_changed_at
+
+    # ---- dormant instruments
+
+    def is_materialised(self, symbol: str) -> bool:
+        """Whether the instrument has a state of its own; a dormant one has none."""
+        return symbol in self._now.states
+
+    def materialised_events(self) -> Iterable[str]:
+        """Events of which at least one instrument is materialised."""
+        return self._events
+
+    def has_materialised(self, event: str) -> bool:
+        """Whether any instrument of an event is materialised."""
+        return event in self._events
+
+    def materialise(self, symbol: str) -> None:
+        """Give a dormant instrument a state and a timer of its own, as it stands now."""
+        if symbol in self._now.states:
+            return
+        instrument = self._instruments.require(symbol)
+        self._on_materialise(instrument)
+        self._set_first_state(instrument, self.dormant_state(instrument))
+        closes = self.closes(instrument)
+        if closes and self._now.states[symbol] in OVER_STATES:
+            self._now.closed_at[symbol] = self.defer_past_maintenance(closes)
+        if self._now.dormant_suspended:
+            self._now.resume[symbol] = True
+        self.await_edge(instrument)
+
+    def materialise_due(self) -> Iterator[Instrument]:
+        """Materialise every dormant instrument that has an edge by now, as it stood before it."""
+        since, self._now.dormant_to = self._now.dormant_to, self._ctx.now
+        for instrument in self._instruments.dormant.moving(since, self._ctx.now):
+            if instrument.symbol not in self._now.states:
+                closes = self.closes(instrument)
+                if closes and closes <= since:
+                    self._on_materialise(instrument)
+                asked = self.scheduled(instrument, since).state
+                state = self.state_by_dates(asked, closes, instrument.termination, since)
+                self._set_first_state(instrument, state)
+                yield instrument
+
+    def await_dormant(self) -> None:
+        """Set the timer of the dormant instruments to the next date of any of them."""
+        due = self._instruments.dormant.next_edge(self._ctx.now)
+        schedule = self._ctx.timers.schedule
+        self._now.dormant_to = self._ctx.now
+        self._now.dormant_timer = 0 if due is None else schedule(due, SHELF_TIMER, "")
+
+    def dormant_state(self, instrument: Instrument) -> InstrumentState:
+        """The state of a dormant instrument."""
+        at = self.followed_to
+        asked, closes = self.scheduled(instrument, at).state, self.closes(instrument)
+        return self.unless_suspended(self.state_by_dates(asked, closes, instrument.termination, at))
+
+    def state_by_dates(
+        self, asked: InstrumentState, closes: Instant, termination: Instant, at: Instant
+    ) -> InstrumentState:
+        """The state of a dormant instrument at an instant, where dates and schedule ask for `asked`.
+        One that closes before its expiration settles by itself and may expire with that.
+        """
+        if not closes or at < closes or asked in EXPIRED_STATES:
+            return asked
+        if not self._ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE):
+            return _S.CLOSED
+        final = self.settlement_times_by_dates(closes, termination)[1]
+        return _S.EXPIRED if at >= final else _S.CLOSED
+
+    def unless_suspended(self, asked: InstrumentState) -> InstrumentState:
+        """The state of a dormant instrument for which dates ask for `asked`: maintenance suspends
+        open ones.
+        """
+        return _S.SUSPENDED if self._now.dormant_suspended and asked is _S.OPEN else asked
+
+    def last_change_by_dates(
+        self,
+        created: Instant,
+        dates: tuple[Instant, Instant, Instant],
+        closes: Instant,
+        state: InstrumentState,
+    ) -> Instant:
+        """`last_change` of a dormant instrument in a state; `dates` are start, expiration and
+        termination, 0 for never.
+        """
+        defer, now = self.defer_past_maintenance, self._now
+        if state is _S.EXPIRED and closes and self._ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE):
+            final = self.settlement_times_by_dates(closes, dates[2])[1]
+            dates = (closes, min(final, defer(dates[1])), 0)
+        passed = [defer(date) for date in (*dates, closes) if 0 < date <= self.followed_to]
+        suspended = now.dormant_changed_at if state in (_S.OPEN, _S.SUSPENDED) else 0
+        return max(created, *passed, suspended)
+
+    def _set_first_state(self, instrument: Instrument, state: InstrumentState) -> None:
+        self._now.changed_at[instrument.symbol] = self.last_change(instrument)
+        self._now.states[instrument.symbol] = state
+        self._events[instrument.event] = None
+
+    # ---- save and load
+
+    def save(self) -> LifecycleState:
+        """States, pins and timer seqs."""
+        return self._now
+
+    def load(self, state: LifecycleState) -> None:
+        """Take saved states."""
+        self._now = state
+        self._events = dict.fromkeys(
+            self._instruments.require(symbol).event for symbol in state.states
+        )

@@ -1,0 +1,61 @@
+"""What trading does about a maintenance window (rules W2, W3, W7): orders are canceled and open
+instruments suspended before it, dates wait while it lasts, and instruments open again after it.
+
+`service/maintenance.py` says when. The API refuses calls and streams end because they hear of the
+same window, not from here.
+"""
+
+from __future__ import annotations
+
+from sim.core.lifecycle.lifecycle import Lifecycle
+from sim.core.lifecycle.listings import Listings
+from sim.core.model.enums import InstrumentState
+
+
+class MaintenancePause:
+    """The listener of maintenance on behalf of trading. Saves the symbols that it suspended."""
+
+    def __init__(self, lifecycle: Lifecycle, listings: Listings) -> None:
+        self._lifecycle = lifecycle
+        self._listings = listings
+        self._suspended: list[str] = []
+
+    def on_lead(self) -> None:
+        """Cancel every order and suspend every open instrument."""
+        self._clear_books()
+        self._lifecycle.suspend_dormant()
+
+    def on_begin(self, *, sudden: bool) -> None:
+        """Stop following dates.
+
+        Books are cleared once more: an instrument may have opened since the lead, or taken orders
+        before its opening. They are empty while the window lasts (rule W2).
+        """
+        self._clear_books()
+        self._lifecycle.stop_dates(sudden=sudden)
+
+    def on_end(self, *, another_begins: bool) -> None:
+        """Follow dates again, unless another window begins at this instant."""
+        if not another_begins:
+            self._lifecycle.resume_dates()
+
+    def on_reopen(self) -> None:
+        """Open what was open before."""
+        for symbol in (*self._suspended, *self._lifecycle.resume_dormant()):
+            if self._lifecycle.state(symbol) is InstrumentState.SUSPENDED:
+                self._listings.change_state(symbol, InstrumentState.OPEN, pin=False)
+        self._suspended = []
+
+    def _clear_books(self) -> None:
+        self._listings.cancel_all()
+        for symbol in self._lifecycle.symbols(InstrumentState.OPEN):
+            self._listings.change_state(symbol, InstrumentState.SUSPENDED, pin=False)
+            self._suspended.append(symbol)
+
+    def save(self) -> list[str]:
+        """Symbols to open again."""
+        return self._suspended
+
+    def load(self, state: list[str]) -> None:
+        """Take saved symbols."""
+        self._suspended = list(state)

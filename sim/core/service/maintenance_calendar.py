@@ -1,0 +1,160 @@
+"""When maintenance takes place, as far as that is known at an instant (§8, rules W1, W7).
+
+The weekly window is known for ever: its hours follow from the date. A one-off window is known from
+its announcement on, and until it is called off. Whoever plans ahead (dates of dormant instruments,
+slots of recurring markets) asks here, so the answer about a past or future instant is the same
+whenever it is asked. `maintenance.py` opens and closes the windows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sim.core.catalogue.assumptions import CANCEL_LEAD, MAINTENANCE_HOURS
+from sim.core.model.context import Context
+from sim.kernel.dated import Dated
+from sim.kernel.instants import Instant, Span, hours, next_weekly
+
+_TUESDAY, _THURSDAY = 1, 3
+_CACHE_MAX = 4096
+
+
+class Weekly(Struct, frozen=True):
+    """Hours of the weekly window in Eastern Time. `weekday`: Monday is 0."""
+
+    weekday: int
+    hour: int
+    length: Span
+
+    def __str__(self) -> str:
+        day = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+        return f"{day[self.weekday]} {self.hour:02}:00 Eastern, {self.length // hours(1)} hours"
+
+
+_SPEC = (
+    ("2026-04-16", Weekly(_THURSDAY, 6, hours(2))),
+    ("2026-07-09", Weekly(_THURSDAY, 2, hours(4))),
+)
+WINDOWS: dict[str, Dated[Weekly]] = {
+    "spec": Dated(Weekly(_TUESDAY, 4, hours(2)), *_SPEC),
+    "docs": Dated(
+        Weekly(_TUESDAY, 4, hours(2)), *_SPEC, ("2026-09-24", Weekly(_THURSDAY, 6, hours(2)))
+    ),
+}
+
+
+class Window(Struct, frozen=True, kw_only=True):
+    """One window. Orders are canceled `lead` before it begins. The weekly one is called "weekly"."""
+
+    name: str
+    begins: Instant
+    ends: Instant
+    lead: Span
+
+
+class Announced(Struct, frozen=True, kw_only=True):
+    """A one-off window, known from `since` on and called off at `until`; 0 for never."""
+
+    name: str
+    begins: Instant
+    ends: Instant
+    since: Instant
+    until: Instant = 0
+
+
+class MaintenanceCalendar:
+    """Weekly and announced windows.
+
+    `version` goes up whenever an answer may have changed. It is no part of the state.
+    """
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+        self._announced: list[Announced] = []
+        self._free_from: dict[Instant, Instant] = {}
+        self.version = 0
+
+    # ---- what others plan around it
+
+    def overlaps(self, begins: Instant, ends: Instant, known: Instant) -> bool:
+        """Whether a span, its end excluded, overlaps maintenance that is known at an instant."""
+        return any(
+            window.begins < ends and begins < window.ends for window in self._known(begins, known)
+        )
+
+    def free_from(self, at: Instant) -> Instant:
+        """The instant itself, or the end of the maintenance that it falls into. One-off windows
+        count if they were announced by then, or while the former window lasted.
+        """
+        free = self._free_from.get(at)
+        if free is not None:
+            return free
+        free = at
+        while ends := [
+            window.ends for window in self._known(free, free) if window.begins <= free < window.ends
+        ]:
+            free = max(ends)
+        if len(self._free_from) >= _CACHE_MAX:
+            self._free_from.clear()
+        self._free_from[at] = free
+        return free
+
+    def _known(self, after: Instant, known: Instant) -> Iterator[Window | Announced]:
+        """The first weekly window that ends after an instant, and one-off ones known at another."""
+        yield self.weekly(after)
+        for window in self._announced:
+            if window.since < known and (not window.until or known < window.until):
+                yield window
+
+    def weekly(self, now: Instant) -> Window:
+        """First weekly window that ends after an instant, by the hours in force when it begins."""
+        rule = WINDOWS[self._ctx.assumptions.text(MAINTENANCE_HOURS)]
+        after = now - hours(24)  # longer than any window, so that one under way is found
+        while True:
+            week = rule.at(after)
+            begins = next_weekly(after, week.weekday, week.hour)
+            change = rule.next_change(after)
+            if change is not None and begins >= change:
+                after = change
+            elif begins + week.length > now:
+                lead = self._ctx.assumptions.number(CANCEL_LEAD)
+                return Window(name="weekly", begins=begins, ends=begins + week.length, lead=lead)
+            else:
+                after = begins
+
+    # ---- announcements
+
+    def announce(self, name: str, begins: Instant, ends: Instant) -> None:
+        """Make a one-off window known from now on."""
+        self._announced.append(Announced(name=name, begins=begins, ends=ends, since=self._ctx.now))
+        self.changed()
+
+    def call_off(self, name: str) -> None:
+        """Forget a one-off window from now on, or end it now where it has begun."""
+        now = self._ctx.now
+        for number, window in enumerate(self._announced):
+            if window.name == name:
+                ends = now if window.begins <= now else window.ends
+                self._announced[number] = replace(window, until=now, ends=ends)
+        self.changed()
+
+    def is_sudden(self, name: str) -> bool:
+        """Whether a window was announced when it had begun."""
+        return any(one.name == name and one.since >= one.begins for one in self._announced)
+
+    def changed(self) -> None:
+        """Make others ask again: announcements or assumptions have changed."""
+        self.version += 1
+        self._free_from.clear()
+
+    def save(self) -> list[Announced]:
+        """Every window that ever was announced."""
+        return self._announced
+
+    def load(self, state: list[Announced]) -> None:
+        """Take saved announcements."""
+        self._announced = list(state)
+        self.changed()
