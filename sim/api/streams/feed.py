@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from sim.api.pipeline.inputs import Close, Effect, Send
-from sim.core.catalogue.assumptions import Assumption
+from sim.core.catalogue.assumption import Assumption
 from sim.core.exchange import Exchange
 from sim.core.model.context import Context
 from sim.core.model.events import Event

@@ -1,8 +1,8 @@
-"""Catalogue of documented oddities: on by default with their documented odds, each switchable
-(design D6).
+"""The catalogue of quirks: documented oddities of the service, each with its documented odds and a
+switch. `sim catalogue quirks` prints it.
 
-Each quirk draws from its own entropy stream, so switching one never shifts another. `sim catalogue
-quirks` prints this file.
+Each quirk draws from its own random stream, so changing the odds of one never changes what another
+does.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 
 from msgspec import Struct
 
-from sim.core.catalogue.assumptions import unknown_name
+from sim.core.catalogue.assumption_values import unknown_name
 from sim.kernel.entropy import Entropy
 
 
@@ -33,8 +33,10 @@ ALWAYS = Chance(1, 1)
 NEVER = Chance(0, 1)
 
 
-class Quirk(Struct, frozen=True, kw_only=True):
-    """A documented oddity: the section that documents it, what it does, and how often by default."""
+class Quirk(Struct, frozen=True):
+    """A documented oddity: its name, the section that documents it, what it does, and how often it
+    does by default.
+    """
 
     name: str
     spec: str
@@ -43,68 +45,58 @@ class Quirk(Struct, frozen=True, kw_only=True):
 
 
 UNFILTERED_SEARCH_TIMES_OUT = Quirk(
-    name="unfiltered_search_times_out",
-    spec="4.3",
-    summary="A trade search without a symbol filter usually dies at the 30 s edge with 504",
-    default=Chance(2, 3),
+    "unfiltered_search_times_out",
+    "4.3",
+    "A trade search without a symbol filter usually ends at the 30 s edge with 504.",
+    Chance(2, 3),
 )
 UNFILTERED_REPORTS_TIME_OUT = Quirk(
-    name="unfiltered_reports_time_out",
-    spec="7.1",
-    summary=(
-        "A search of orders or executions that is not narrowed dies at the 30 s edge with 504, as"
-        " those of trades do; the odds are not stated"
-    ),
-    default=NEVER,
+    "unfiltered_reports_time_out",
+    "7.1",
+    "A search of orders or executions without a filter ends at the 30 s edge with 504, as trade "
+    "searches do. No document states the odds.",
+    NEVER,
 )
 SESSION_REVOCATION = Quirk(
-    name="session_revocation",
-    spec="6.2",
-    summary=(
-        "A second account-scoped subscription of the same identity takes the session: the first"
-        " ends with 13 INTERNAL"
-    ),
-    default=ALWAYS,
+    "session_revocation",
+    "6.2",
+    "A second account-scoped subscription of the same identity takes the session: the first one "
+    "ends with 13 INTERNAL.",
+    ALWAYS,
 )
 EMPTY_PARTICIPANT_WINDOW = Quirk(
-    name="empty_participant_window",
-    spec="3.5",
-    summary="An approved start answers with an empty participantId for 500 ms to 26 minutes",
-    default=ALWAYS,
+    "empty_participant_window",
+    "3.5",
+    "For 500 ms to 26 minutes, an approved start answers with an empty participantId.",
+    ALWAYS,
 )
 CLEARED_FIELDS_LAG = Quirk(
-    name="cleared_fields_lag",
-    spec="2.4",
-    summary="cleared_* statistics read zero until the trade is CLEARED",
-    default=ALWAYS,
+    "cleared_fields_lag", "2.4", "cleared_* statistics are zero until the trade is CLEARED.", ALWAYS
 )
 CAMEL_CASE_QUERY_IGNORED = Quirk(
-    name="camel_case_query_ignored",
-    spec="0",
-    summary="On the retail API a camelCase query parameter is silently ignored",
-    default=ALWAYS,
+    "camel_case_query_ignored",
+    "0",
+    "The retail API ignores camelCase query parameters without an error.",
+    ALWAYS,
 )
 STREAM_DUPLICATES = Quirk(
-    name="stream_duplicates",
-    spec="6.2",
-    summary="Delivery is at least once: a stream message is sent twice, so consumers dedupe",
-    default=NEVER,
+    "stream_duplicates",
+    "6.2",
+    "A stream message is sent twice. Delivery is at least once, so consumers must drop duplicates.",
+    NEVER,
 )
 WEBHOOK_DUPLICATES = Quirk(
-    name="webhook_duplicates",
-    spec="6.1",
-    summary="Delivery is at least once: an event is delivered twice under the same event_id",
-    default=NEVER,
+    "webhook_duplicates",
+    "6.1",
+    "An event is delivered twice under the same event_id. Delivery is at least once.",
+    NEVER,
 )
-
 INSTRUMENT_COLUMNS_FAIL = Quirk(
-    name="instrument_columns_fail",
-    spec="4.3",
-    summary=(
-        "ListInstruments: where_clause on instrument_product, outcome_type or event_subcategory"
-        " answers 500; on event_id it finds nothing"
-    ),
-    default=ALWAYS,
+    "instrument_columns_fail",
+    "4.3",
+    "ListInstruments answers 500 to a where_clause on instrument_product, outcome_type or "
+    "event_subcategory, and finds nothing for one on event_id.",
+    ALWAYS,
 )
 
 
@@ -117,22 +109,22 @@ _FRACTION = re.compile(r"(\d{1,9})/(\d{1,9})", re.ASCII)
 _DECIMAL = re.compile(r"0?\.(\d{1,9})", re.ASCII)
 
 
-def parse_chance(given: object) -> Chance:
+def parse_chance(value: object) -> Chance:
     """Chance from "always", "never", true, false, "2/3" or "0.25"; ValueError otherwise."""
-    if given is True or given in ("always", "true", "on", "1"):
+    if value is True or value in ("always", "true", "on", "1"):
         return ALWAYS
-    if given is False or given in ("never", "false", "off", "0"):
+    if value is False or value in ("never", "false", "off", "0"):
         return NEVER
-    if isinstance(given, str):
-        fraction = _FRACTION.fullmatch(given)
+    if isinstance(value, str):
+        fraction = _FRACTION.fullmatch(value)
         if fraction and 0 <= int(fraction[1]) <= int(fraction[2]) and int(fraction[2]):
             return Chance(int(fraction[1]), int(fraction[2]))
-        decimal = _DECIMAL.fullmatch(given)
+        decimal = _DECIMAL.fullmatch(value)
         if decimal:
             return Chance(int(decimal[1]), 10 ** len(decimal[1]))
     raise ValueError(
         'a chance is "always", "never", a fraction such as "2/3" or a decimal below 1, not'
-        f" {given!r}"
+        f" {value!r}"
     )
 
 
@@ -147,24 +139,24 @@ class Quirks:
         self._odds = {name: quirk.default for name, quirk in self._catalogue.items()}
 
     def possible(self, quirk: Quirk) -> bool:
-        """Whether the quirk can show at all."""
+        """Whether the quirk can occur at all."""
         return self._odds[quirk.name].numerator > 0
 
     def strikes(self, quirk: Quirk) -> bool:
-        """Whether the quirk shows this time. Certain outcomes draw nothing."""
+        """Decide whether the quirk occurs this time. Certain outcomes draw no random number."""
         odds = self._odds[quirk.name]
         if odds.numerator == 0 or odds.numerator == odds.denominator:
             return odds.numerator > 0
         return self._entropy.stream(f"quirk.{quirk.name}").chance(odds.numerator, odds.denominator)
 
-    def change(self, name: str, given: object) -> Quirk:
+    def change(self, name: str, value: object) -> Quirk:
         """Set the odds of a quirk by name. KeyError names the nearest; ValueError says what is
         accepted.
         """
         quirk = self._catalogue.get(name)
         if quirk is None:
             raise KeyError(unknown_name("quirk", name, self._catalogue))
-        self._odds[name] = parse_chance(given)
+        self._odds[name] = parse_chance(value)
         return quirk
 
     def shown(self, name: str) -> str:

@@ -4,7 +4,7 @@ assumptions and quirks in force, and the list to which events are added.
 
 from __future__ import annotations
 
-from sim.core.catalogue.assumptions import Assumptions
+from sim.core.catalogue.assumption_values import Assumptions
 from sim.core.catalogue.quirks import Quirks
 from sim.core.model.events import Event
 from sim.core.model.timer_priority import BY_SUBJECT, FIRST

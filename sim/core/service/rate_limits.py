@@ -12,7 +12,8 @@ from typing import NamedTuple, Protocol
 
 from msgspec import Struct, convert, field, structs
 
-from sim.core.catalogue.assumptions import ENDPOINT_TEXT, EXTRA_LIMITS, MINUTE_LIMITS, unknown_name
+from sim.core.catalogue.assumption_values import unknown_name
+from sim.core.catalogue.assumptions import ENDPOINT_TEXT, EXTRA_LIMITS, MINUTE_LIMITS
 from sim.core.model.context import Context
 from sim.core.model.refusals import RateLimited
 from sim.core.service.rate_counters import Bucket, Counter, Limit, Sliding, Window, pace_of

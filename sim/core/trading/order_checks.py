@@ -7,12 +7,8 @@ they run is a table in `admission.py`.
 
 from __future__ import annotations
 
-from sim.core.catalogue.assumptions import (
-    BAND_REASON,
-    CASH_QTY_LIMIT,
-    LOT_STEP_IS_MIN_QTY,
-    Assumptions,
-)
+from sim.core.catalogue.assumption_values import Assumptions
+from sim.core.catalogue.assumptions import BAND_REASON, CASH_QTY_LIMIT, LOT_STEP_IS_MIN_QTY
 from sim.core.model.commands import PlaceOrder
 from sim.core.model.enums import (
     AT_ONCE,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from msgspec import Struct
 
 from sim.actors.operator.action import Route
-from sim.core.catalogue.assumptions import unknown_name
+from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest
 from sim.scenario.scenario import Scenario
 from sim.server.clock_driver import ClockMode

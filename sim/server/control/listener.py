@@ -16,7 +16,7 @@ from aiohttp import web
 
 from sim.actors.operator.action import read_entry
 from sim.api.pipeline.error_mapping import grpc_code, http_status
-from sim.core.catalogue.assumptions import unknown_name
+from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest, Refusal
 from sim.server.control.call import Call, Endpoint, InstanceControl, Lines, check_names
 from sim.server.control.routes import ROUTES

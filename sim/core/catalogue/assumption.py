@@ -1,0 +1,114 @@
+"""What an assumption is: an answer of ours to a question that the specification leaves open, with a
+name, a default, a reason, a source and the values that it accepts.
+
+Values are plain: booleans, integers, words from a list, text, or spans. `assumptions/` has the
+catalogue, `assumption_values.py` the values in force.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from sim.kernel.instants import format_span, parse_span, seconds
+
+Value: TypeAlias = bool | int | str
+
+
+class Assumption(Struct, frozen=True, kw_only=True):
+    """One choice. `span` marks a number of nanoseconds, which people write as "60s"; `options` lists
+    the words that a text may be, any where it is empty; `least` bounds a number.
+    """
+
+    name: str
+    default: Value
+    reason: str
+    source: str
+    options: tuple[str, ...] = ()
+    span: bool = False
+    least: int = 0
+
+    def parse(self, value: object) -> Value:
+        """Value from a scenario or a control call; ValueError says what would have been accepted."""
+        if self.span:
+            if isinstance(value, str) and (span := parse_span(value)) >= self.least:
+                return span
+        elif isinstance(self.default, bool):
+            if isinstance(value, bool):
+                return value
+            if value in ("true", "false"):
+                return value == "true"
+        elif isinstance(self.default, int):
+            if isinstance(value, str) and _is_integer(value):
+                value = int(value)
+            if isinstance(value, int) and not isinstance(value, bool) and value >= self.least:
+                return value
+        elif isinstance(value, str) and (not self.options or value in self.options):
+            return value
+        raise ValueError(f"{self.name} takes {self.accepts()}, not {value!r}")
+
+    def accepts(self) -> str:
+        """What values are accepted, in words."""
+        if self.span:
+            least = f", at least {format_span(self.least)}" if self.least else ""
+            return f'a duration such as "60s"{least}'
+        if isinstance(self.default, bool):
+            return "true or false"
+        if isinstance(self.default, int):
+            return f"an integer from {self.least}"
+        return "one of " + ", ".join(self.options) if self.options else "text"
+
+    def alternatives(self) -> list[str]:
+        """Other values than the default that are worth trying, as people write them: every word; of
+        a number or a span, a smaller and a larger one.
+        """
+        if isinstance(self.default, bool):
+            return ["false" if self.default else "true"]
+        if isinstance(self.default, str):
+            return [word for word in self.options if word != self.default]
+        larger = self.default * 2 if self.default > 0 else seconds(10) if self.span else 10
+        tried = (max(self.least, self.default // 2), larger)
+        return [str(self.show(value)) for value in tried if value != self.default]
+
+    def show(self, value: Value) -> Value:
+        """A value as people write it."""
+        return format_span(value) if self.span and isinstance(value, int) else value
+
+
+def _is_integer(text: str) -> bool:
+    return text.removeprefix("-").isdecimal() and text.isascii() and len(text) < 20
+
+
+def flag(name: str, default: bool, reason: str, source: str) -> Assumption:
+    """An assumption that is true or false."""
+    return Assumption(name=name, default=default, reason=reason, source=source)
+
+
+def number(name: str, default: int, reason: str, source: str, *, least: int = 0) -> Assumption:
+    """An assumption that is an integer."""
+    return Assumption(name=name, default=default, reason=reason, source=source, least=least)
+
+
+def span(name: str, default: str, reason: str, source: str, *, least: str = "0s") -> Assumption:
+    """An assumption that is a duration."""
+    return Assumption(
+        name=name,
+        default=parse_span(default),
+        reason=reason,
+        source=source,
+        span=True,
+        least=parse_span(least),
+    )
+
+
+def choice(
+    name: str, default: str, options: tuple[str, ...], reason: str, source: str
+) -> Assumption:
+    """An assumption that is one of some words."""
+    return Assumption(name=name, default=default, options=options, reason=reason, source=source)
+
+
+def text(name: str, default: str, reason: str, source: str) -> Assumption:
+    """An assumption that is any text."""
+    return Assumption(name=name, default=default, reason=reason, source=source)

@@ -1,0 +1,65 @@
+"""The values of the assumptions that are in force in one exchange."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from sim.core.catalogue.assumption import Assumption, Value
+from sim.core.catalogue.assumptions import catalogue
+
+
+class Assumptions:
+    """Values by name, each the default until somebody changes it."""
+
+    __slots__ = ("_catalogue", "_values")
+
+    def __init__(self) -> None:
+        self._catalogue = catalogue()
+        self._values: dict[str, Value] = {
+            name: assumption.default for name, assumption in self._catalogue.items()
+        }
+
+    def text(self, assumption: Assumption) -> str:
+        """Value of an assumption that is a word or text."""
+        value = self._values[assumption.name]
+        if not isinstance(value, str):
+            raise TypeError(f"{assumption.name} is not a text")
+        return value
+
+    def number(self, assumption: Assumption) -> int:
+        """Value of an assumption that is an integer or a span (nanoseconds)."""
+        value = self._values[assumption.name]
+        if not isinstance(value, int):
+            raise TypeError(f"{assumption.name} is not a number")
+        return value
+
+    def flag(self, assumption: Assumption) -> bool:
+        """Value of an assumption that is true or false."""
+        return self._values[assumption.name] is True
+
+    def change(self, name: str, value: object) -> Assumption:
+        """Set a value by name. KeyError names the nearest; ValueError says what is accepted."""
+        assumption = self._catalogue.get(name)
+        if assumption is None:
+            raise KeyError(unknown_name("assumption", name, self._catalogue))
+        self._values[name] = assumption.parse(value)
+        return assumption
+
+    def shown(self, name: str) -> Value:
+        """Value of a named assumption as people write it."""
+        return self._catalogue[name].show(self._values[name])
+
+    def save(self) -> dict[str, Value]:
+        """Values by name."""
+        return self._values
+
+    def load(self, state: dict[str, Value]) -> None:
+        """Take saved values."""
+        self._values = dict(state)
+
+
+def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
+    """Message for a name that a catalogue does not have, with the nearest one that it has."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"unknown {what} {name!r}" + (f", did you mean {near[0]!r}?" if near else "")

@@ -1,0 +1,31 @@
+"""The catalogue of assumptions: our answers where the specification does not give one.
+
+One module a topic; import any of them from here. `sim catalogue assumptions` prints the catalogue. A
+scenario or the control plane changes a value by its name.
+"""
+
+from sim.core.catalogue.assumption import Assumption
+from sim.core.catalogue.assumptions import (
+    access,
+    lifecycle,
+    money,
+    service,
+    surfaces,
+    trading,
+    webhooks,
+)
+from sim.core.catalogue.assumptions.access import *  # noqa: F403
+from sim.core.catalogue.assumptions.lifecycle import *  # noqa: F403
+from sim.core.catalogue.assumptions.money import *  # noqa: F403
+from sim.core.catalogue.assumptions.service import *  # noqa: F403
+from sim.core.catalogue.assumptions.surfaces import *  # noqa: F403
+from sim.core.catalogue.assumptions.trading import *  # noqa: F403
+from sim.core.catalogue.assumptions.webhooks import *  # noqa: F403
+
+_TOPICS = (lifecycle, trading, money, access, webhooks, service, surfaces)
+
+
+def catalogue() -> dict[str, Assumption]:
+    """Every assumption by name, topic by topic."""
+    values = (value for topic in _TOPICS for value in vars(topic).values())
+    return {value.name: value for value in values if isinstance(value, Assumption)}
