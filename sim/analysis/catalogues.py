@@ -83,6 +83,12 @@ def _presets(sim: Simulation | None) -> Rows:
     ]
 
 
+def _dates(sim: Simulation | None) -> Rows:
+    from sim.analysis import dates
+
+    return dates.rows()
+
+
 def _ledger(sim: Simulation | None) -> Rows:
     from sim.analysis import spec_coverage
     from sim.scenario.yaml_tree import read_text, value_of
@@ -112,6 +118,7 @@ CATALOGUES: dict[str, Callable[[Any], Rows]] = {
     "faults": _faults,
     "presets": _presets,
     "assumptions": _assumptions,
+    "dates": _dates,
     "ledger": _ledger,
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 
-KINDS = ("operations", "quirks", "faults", "presets", "assumptions", "ledger")
+KINDS = ("operations", "quirks", "faults", "presets", "assumptions", "dates", "ledger")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

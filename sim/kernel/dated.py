@@ -1,4 +1,9 @@
-"""Rules that change at known instants: maintenance hours, fee coefficients, retention, removals."""
+"""Rules that change at known instants: maintenance hours, fee coefficients, retention, removals.
+
+Every such rule of the exchange is a `Dated` in the component that it belongs to, with a name, the
+section that documents it and a title. No other code compares against a literal date, so `sim
+catalogue dates` can list what changes when, and a scenario may start on either side of any date.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +11,31 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Generic, TypeVar
 
-from sim.kernel.instants import Instant, format_instant, parse_instant
+from sim.kernel.instants import Instant, parse_instant
 
 T = TypeVar("T")
 
 
 class Dated(Generic[T]):
-    """A value in eras. `Dated(first, ("2026-07-09", second))`: `first` until that instant, `second`
-    from it on. A bare date is 00:00 Eastern.
+    """A value that changes at instants. `Dated(first, ("2026-07-09", second))` is `first` until that
+    instant and `second` from it on. A bare date is 00:00 Eastern.
     """
 
-    __slots__ = ("_starts", "_values")
+    __slots__ = ("_starts", "_values", "name", "section", "title")
 
-    def __init__(self, first: T, *changes: tuple[str | Instant, T]) -> None:
+    def __init__(
+        self,
+        first: T,
+        *changes: tuple[str | Instant, T],
+        name: str = "",
+        section: str = "",
+        title: str = "",
+    ) -> None:
         self._starts = [
             parse_instant(start) if isinstance(start, str) else start for start, _ in changes
         ]
         self._values = [first, *(value for _, value in changes)]
+        self.name, self.section, self.title = name, section, title
         if any(a >= b for a, b in zip(self._starts, self._starts[1:], strict=False)):
             raise ValueError("the changes of a dated value must be in ascending order")
 
@@ -32,16 +45,19 @@ class Dated(Generic[T]):
 
     @property
     def starts(self) -> tuple[Instant, ...]:
-        """When its values change, in order."""
+        """The instants at which the value changes, in order."""
         return tuple(self._starts)
+
+    def since(self, now: Instant) -> Instant | None:
+        """From when on the value has been in force that holds at an instant; None for the first."""
+        index = bisect_right(self._starts, now)
+        return self._starts[index - 1] if index else None
 
     def next_change(self, after: Instant) -> Instant | None:
         """First instant after this one at which another value comes into force."""
         index = bisect_right(self._starts, after)
         return self._starts[index] if index < len(self._starts) else None
 
-    def eras(self) -> Iterator[tuple[str, T]]:
-        """Every era as (text of its first instant, value); the first one's text is empty."""
-        yield "", self._values[0]
-        for start, value in zip(self._starts, self._values[1:], strict=True):
-            yield format_instant(start), value
+    def changes(self) -> Iterator[tuple[Instant, T, T]]:
+        """Every change as (instant, value before, value from then on)."""
+        yield from zip(self._starts, self._values, self._values[1:], strict=False)

@@ -12,7 +12,8 @@ from msgspec import Struct, json
 from sim.core.market_data.assets import PRICE_SCALE
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import decimal_text, scaled
-from sim.kernel.instants import EASTERN, Instant, parse_instant, to_datetime
+from sim.kernel.dated import Dated
+from sim.kernel.instants import EASTERN, Instant, to_datetime
 from sim.messages.gateway_v1 import (
     AssetPriceTerms,
     Event,
@@ -27,7 +28,13 @@ from sim.messages.gateway_v1 import (
 )
 
 SORT_ORDERS = 1_000  # values that a market's sort order takes
-NAMED_SIDES_FROM: Instant = parse_instant("2026-07-21")  # "created after 2026-07-20" (§2.6)
+NAMED_SIDES = Dated(
+    False,
+    ("2026-07-21", True),
+    name="markets.named_sides",
+    section="§2.6",
+    title="sides of a sports market created from then on have names",
+)
 
 _V2 = {
     "moneyline": "SPORTS_MARKET_TYPE_MONEYLINE",
@@ -109,7 +116,7 @@ def metadata_of(instrument: Instrument, facts: Facts, event_id: int) -> dict[str
         "participant_type": "outcome" if facts.long.team is None else "team",
         "product_id": instrument.product_id,
     }
-    if instrument.category == "sports" and instrument.created >= NAMED_SIDES_FROM:
+    if instrument.category == "sports" and NAMED_SIDES.at(instrument.created):
         pairs["tournament_name"] = facts.tournament
         if facts.home is not None and facts.away is not None:
             pairs |= {"home_team_name": facts.home.name, "away_team_name": facts.away.name}

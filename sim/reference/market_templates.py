@@ -20,13 +20,26 @@ from msgspec import Struct, json
 from msgspec.structs import replace
 
 from sim.kernel import resources
-from sim.kernel.instants import Instant, parse_instant
+from sim.kernel.dated import Dated
+from sim.kernel.instants import Instant
 
 # From when one instrument has a team on each side (§2.10): the quarter-finals of 2026-07-05, and
 # the night of 2026-07-03. Before, there was one instrument for each team.
-TWO_SIDED_FROM: dict[str, Instant] = {
-    "soccer": parse_instant("2026-07-05T00:00:00-04:00"),
-    "sets": parse_instant("2026-07-03T20:00:00-04:00"),
+TWO_SIDED: dict[str, Dated[bool]] = {
+    "soccer": Dated(
+        False,
+        ("2026-07-05", True),
+        name="markets.two_sided_soccer",
+        section="§2.10",
+        title="one instrument with a team on each side asks which team advances",
+    ),
+    "sets": Dated(
+        False,
+        ("2026-07-03T20:00:00-04:00", True),
+        name="markets.two_sided_sets",
+        section="§2.10",
+        title="one instrument with a team on each side asks who wins a set or map",
+    ),
 }
 # Leagues whose symbols name the home team first (§2.6). The first team is the long side.
 _HOME_FIRST = frozenset(
@@ -101,7 +114,7 @@ def ordered(league: str, home: T, away: T) -> tuple[T, T]:
 
 def era_of(created: Instant) -> frozenset[str]:
     """Return which kinds of markets are two-sided when listed at an instant."""
-    return frozenset(kind for kind, since in TWO_SIDED_FROM.items() if created >= since)
+    return frozenset(kind for kind, rule in TWO_SIDED.items() if rule.at(created))
 
 
 @lru_cache(maxsize=256)

@@ -21,10 +21,18 @@ from sim.core.model.enums import LedgerEntryType
 from sim.core.model.events import CashMoved, PositionChanged
 from sim.core.model.refusals import EntryTypeSuppressed, InvalidRequest
 from sim.indexes.indexed_log import slice_by_time
-from sim.kernel.instants import Instant, parse_instant
+from sim.kernel.dated import Dated
+from sim.kernel.instants import Instant
 from sim.messages import exchange_v1 as wire
 
-FLOOR: Instant = parse_instant("2026-05-01T00:00:00Z")
+LEDGER_ROWS = Dated(
+    False,
+    ("2026-05-01T00:00:00Z", True),
+    name="ledgers.rows",
+    section="§4.3",
+    title="rows of ledgers are served",
+)
+FLOOR: Instant = LEDGER_ROWS.starts[0]
 PAGE_DEFAULT = 100
 DESCRIPTION_MAX = 200
 

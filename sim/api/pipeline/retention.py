@@ -10,15 +10,28 @@ from sim.core.catalogue.assumptions import MAINTENANCE_HOURS, WIPE_DATES
 from sim.core.exchange import Exchange
 from sim.core.model.orders import Execution, Order
 from sim.core.service.maintenance_calendar import WINDOWS
-from sim.kernel.instants import Instant, Span, days, next_weekly, parse_instant
+from sim.kernel.dated import Dated
+from sim.kernel.instants import Instant, Span, days, next_weekly
 
 ORDERS_KEPT: Span = days(90)
 MARKET_DATA_KEPT: Span = days(45)
 EXECUTIONS_KEPT: Span = days(7)
-WIPES: tuple[Instant, ...] = tuple(
-    parse_instant(f"{day}T02:00:00-04:00") for day in ("2026-08-27", "2026-09-01", "2026-09-02")
+PURGES = Dated(
+    False,
+    ("2026-07-16T02:00:00-04:00", True),
+    name="retention.purges",
+    section="§8, rule R10",
+    title="each weekly maintenance removes rows that have become too old",
 )
-FIRST_PURGE: Instant = parse_instant("2026-07-16T02:00:00-04:00")
+WIPES = Dated(
+    0,
+    ("2026-08-27T02:00:00-04:00", 1),
+    ("2026-09-01T02:00:00-04:00", 2),
+    ("2026-09-02T02:00:00-04:00", 3),
+    name="retention.wipes",
+    section="rule R10",
+    title="how often all executions were removed, where retention.wipe_dates is announced",
+)
 
 
 def purged_before(exchange: Exchange, kept: Span) -> Instant:
@@ -32,9 +45,9 @@ def purged_before(exchange: Exchange, kept: Span) -> Instant:
     following = next_weekly(last, weekly.weekday, weekly.hour)
     if following <= now:
         last = following
-    boundary = last - kept if FIRST_PURGE <= last <= now else 0
+    boundary = last - kept if last <= now and PURGES.at(last) else 0
     if kept == EXECUTIONS_KEPT and exchange.ctx.assumptions.text(WIPE_DATES) == "announced":
-        boundary = max([boundary, *(wiped for wiped in WIPES if wiped <= now)])
+        boundary = max(boundary, WIPES.since(now) or 0)
     return boundary
 
 

@@ -45,17 +45,26 @@ SCHEDULE: dict[str, Dated[Theta]] = {
         Theta(taker=500, maker=0),
         ("2026-07-01", Theta(taker=600, maker=125)),
         ("2026-09-25", Theta(taker=695, maker=125)),
+        name="fees.standard",
+        section="rule P13",
+        title="thetas of single markets, in ten-thousandths",
     ),
     "combo": Dated(
         Theta(taker=500, maker=0),
         ("2026-07-01", Theta(taker=600, maker=125)),
         ("2026-09-25", Theta(taker=695, maker=125, tail=400)),
+        name="fees.combo",
+        section="rule P13",
+        title="thetas of combos, in ten-thousandths",
     ),
     "table_tennis": Dated(
         Theta(taker=500, maker=0),
         ("2026-07-01", Theta(taker=600, maker=125)),
         ("2026-09-25", Theta(taker=695, maker=125)),
         ("2026-09-30T23:59:00-04:00", Theta(taker=1000, maker=125)),
+        name="fees.table_tennis",
+        section="rule P13",
+        title="thetas of table tennis, in ten-thousandths",
     ),
 }
 

@@ -39,9 +39,20 @@ _SPEC = (
     ("2026-07-09", Weekly(_THURSDAY, 2, hours(4))),
 )
 WINDOWS: dict[str, Dated[Weekly]] = {
-    "spec": Dated(Weekly(_TUESDAY, 4, hours(2)), *_SPEC),
+    "spec": Dated(
+        Weekly(_TUESDAY, 4, hours(2)),
+        *_SPEC,
+        name="maintenance.hours",
+        section="§8, rule W1",
+        title="weekly maintenance window",
+    ),
     "docs": Dated(
-        Weekly(_TUESDAY, 4, hours(2)), *_SPEC, ("2026-09-24", Weekly(_THURSDAY, 6, hours(2)))
+        Weekly(_TUESDAY, 4, hours(2)),
+        *_SPEC,
+        ("2026-09-24", Weekly(_THURSDAY, 6, hours(2))),
+        name="maintenance.hours (docs)",
+        section="§8, rule W1",
+        title="weekly maintenance window where maintenance.windows is docs",
     ),
 }
 

@@ -50,7 +50,13 @@ from sim.kernel.dated import Dated
 from sim.kernel.instants import Instant
 from sim.kernel.timers import Timer, TimerHandlers, merge_owners
 
-DAY_ROLL = Dated(True, ("2026-09-13", False))
+DAY_ROLL = Dated(
+    True,
+    ("2026-09-13", False),
+    name="orders.day_roll",
+    section="rule L12",
+    title="DAY orders expire at the 17:00 Eastern roll",
+)
 
 
 class TradingState(Struct):
