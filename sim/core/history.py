@@ -1,5 +1,8 @@
-"""What has happened and never changes again, apart from what may: so that a snapshot shares the one
-with the exchange and copies the other only.
+"""Splits the state of trading into what may still change and what never will.
+
+Executions, trades, ledger rows, position rows and done orders never change (rule M41), and they are
+most of a state. A snapshot encodes the changing part and only refers to the rows of the other, which
+it shares with the exchange. So the cost of a snapshot follows what is open, not how long a run was.
 """
 
 from __future__ import annotations
@@ -15,8 +18,8 @@ from sim.core.trading.trading import TradingState
 
 
 class History(NamedTuple):
-    """Rows up to a moment, in order. The lists are a snapshot's own, the rows are shared. Of orders
-    that were live then only the id counts.
+    """Rows up to a moment, in order. A snapshot owns the lists and shares the rows. An order that was
+    live at that moment only keeps its place here: the changing part of the state has it.
     """
 
     orders: list[Order]
@@ -27,10 +30,8 @@ class History(NamedTuple):
     trade_updates: list[int]
 
 
-def parted(state: TradingState) -> tuple[TradingState, History]:
-    """A state without its history, and the history. Done orders and written rows never change (rule
-    M41).
-    """
+def split_history(state: TradingState) -> tuple[TradingState, History]:
+    """The changing part of a state, and its history."""
     execution_log, cash, positions = state.execution_log, state.ledger.rows, state.positions.rows
     history = History(
         state.orders,
@@ -50,8 +51,8 @@ def parted(state: TradingState) -> tuple[TradingState, History]:
     return present, history
 
 
-def joined(present: TradingState, history: History) -> TradingState:
-    """The state that was parted."""
+def join_history(present: TradingState, history: History) -> TradingState:
+    """The state that `split_history` took apart."""
     orders = history.orders[:]
     for order in present.orders:
         orders[order.seq - 1] = order

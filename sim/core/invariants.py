@@ -1,8 +1,9 @@
-"""What must hold at any moment, whatever clients, faults and time do: money, contracts, orders and
-books add up. Looking changes nothing.
+"""Invariants: what holds after every input, whatever clients, faults and time do. `INVARIANTS` states
+each one.
 
-`broken` goes through accounts, positions and open orders once, so it may be asked after every input
-of a run.
+The checks compute every sum a second time, from accounts, positions and open orders, and compare it
+with what the components keep. They change nothing, and visit each row once, so a run may check after
+every input.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from sim.core.trading.trading import Trading
 
 
 class Broken(NamedTuple):
-    """An invariant that does not hold: its name, and the numbers that contradict it."""
+    """A contradiction to an invariant: its name, and the numbers that contradict it."""
 
     invariant: str
     found: str
@@ -157,39 +158,41 @@ def _books(trading: Trading) -> Iterator[str]:
                     )
 
 
-INVARIANTS: dict[str, tuple[str, Callable[[Trading], Iterator[str]]]] = {
-    "money": (
-        (
-            "cash sums to zero, the clearing house holds nothing, every balance is what its last"
-            " ledger row says"
-        ),
+class Invariant(NamedTuple):
+    """A statement that holds at any moment, and the function that looks for contradictions."""
+
+    statement: str
+    check: Callable[[Trading], Iterator[str]]
+
+
+INVARIANTS: dict[str, Invariant] = {
+    "money": Invariant(
+        "All balances sum to zero, the clearing house holds nothing, and every balance is what the "
+        "account's last ledger row says.",
         _money,
     ),
-    "positions": (
-        (
-            "contracts of an instrument net to zero, open interest is its longs, margin is what its"
-            " shorts call for"
-        ),
+    "positions": Invariant(
+        "The positions of an instrument net to zero, its open interest is the sum of its longs, and "
+        "an account's margin is what its short positions require.",
         _positions,
     ),
-    "orders": (
-        (
-            "filled plus leaves is the order's size, an account reserves what its working orders"
-            " could cost"
-        ),
+    "orders": Invariant(
+        "Filled plus remaining quantity is the order's size, and an account reserves what its open "
+        "orders could cost.",
         _orders,
     ),
-    "books": (
-        "an open book is not crossed, a level shows what its orders leave, oldest first",
+    "books": Invariant(
+        "An open book is not crossed, a level shows what its orders leave, and its queue is in "
+        "order of time.",
         _books,
     ),
 }
 
 
 def broken(trading: Trading) -> list[Broken]:
-    """Every invariant that does not hold now, in the order of the catalogue; empty when all is
-    well.
-    """
+    """Every contradiction to an invariant now, in the order of the table; empty if all hold."""
     return [
-        Broken(name, found) for name, (_, look) in INVARIANTS.items() for found in look(trading)
+        Broken(name, contradiction)
+        for name, invariant in INVARIANTS.items()
+        for contradiction in invariant.check(trading)
     ]

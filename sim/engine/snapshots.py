@@ -39,7 +39,7 @@ from msgspec import Raw, msgpack
 
 from sim.api.pipeline.request_log import RequestLog
 from sim.core.exchange import Exchange, State
-from sim.core.history import History, joined, parted
+from sim.core.history import History, join_history, split_history
 from sim.engine.extension import Extension
 from sim.kernel.instants import Instant
 from sim.kernel.journal import Checkpoint, Journal
@@ -70,7 +70,7 @@ class Snapshot(NamedTuple):
 def encode_state(exchange: Exchange, extensions: Mapping[str, Extension]) -> tuple[bytes, History]:
     """The state of an exchange and of its extensions, by name; apart from it, what is shared."""
     state = exchange.save()
-    state.trading, history = parted(state.trading)
+    state.trading, history = split_history(state.trading)
     states = {name: extension.save() for name, extension in extensions.items()}
     return msgpack.encode((state, states)), history
 
@@ -78,7 +78,7 @@ def encode_state(exchange: Exchange, extensions: Mapping[str, Extension]) -> tup
 def load_state(exchange: Exchange, extensions: Mapping[str, Extension], snapshot: Snapshot) -> None:
     """Make an exchange and its extensions what they were."""
     state, states = _state_decoder().decode(snapshot.state)
-    state.trading = joined(state.trading, snapshot.history)
+    state.trading = join_history(state.trading, snapshot.history)
     exchange.reference = snapshot.reference
     exchange.load(state)
     for name, extension in extensions.items():

@@ -1,9 +1,11 @@
-"""Identity verification (§3.5): from a start to a tradable participant or a rejection, and the wait
-in between.
+"""Identity verification (§3.5): from a firm's start to a tradable participant or a rejection.
 
-Only terminal results become events (`KycDecided`), everything else is polled. People decide by the
-public sandbox triggers or by the control plane; time decides the rest: provisioning after an
-approval, and a manual review's business days.
+`kyc_outcomes.py` has the tables: stages, and who ends where. This file moves cases between stages.
+The triggers of the public sandbox or the control plane decide; timers do the rest (provisioning
+after an approval, the business days of a manual review). Only terminal results become events
+(`KycDecided`, a webhook for the firm); the firm polls for everything else.
+
+Invariant: one SSN belongs to one case on the whole platform, until that case is rejected (rule K6).
 """
 
 from __future__ import annotations
@@ -48,8 +50,8 @@ PROVISION_SHORTEST: Span = 500 * NS_PER_MS
 PROVISION_LONGEST: Span = minutes(26)
 
 
-# Where document links point, as far as the exchange knows; a listener puts its own address in its
-# place, because ports are not reproducible.
+# Base of document links inside the exchange. The server replaces it by its own address in answers:
+# ports are not reproducible, so they must not stand in a journal.
 DOCV_BASE = "https://docv.sandbox.test"
 
 
@@ -63,11 +65,12 @@ class Docv(Struct, frozen=True):
 
 
 class KycCase(Struct, kw_only=True):
-    """One verification. `decision`, `status`, `sub_status` are as shown; `changed` is when they
-    became so, `after_document` what an upload leads to.
+    """One verification.
 
-    `participant` and `provisioned_account` stay empty until provisioned; `docv` is set only while a
-    document is owed, `docv_tokens` are all there ever were. `timer` is 0 when nothing is due.
+    `decision`, `status` and `sub_status` are as the firm reads them, since `changed`. An upload
+    leads to `after_document`. `participant` and `provisioned_account` are empty until provisioned.
+    `docv` is set only while a document is required; `docv_tokens` are all that were ever issued.
+    `timer` is 0 when nothing is due.
     """
 
     firm: str
@@ -88,7 +91,7 @@ class KycCase(Struct, kw_only=True):
 
 
 class KycStatus(Struct, frozen=True, kw_only=True):
-    """A case as its firm may see it; of an id never started: NOT_STARTED and empty texts."""
+    """A case as its firm may see it; NOT_STARTED and empty texts for an unknown id."""
 
     external_id: str
     decision: str
@@ -100,7 +103,7 @@ class KycStatus(Struct, frozen=True, kw_only=True):
 
 
 class KycState(Struct):
-    """Cases by "firm|external id"; which case holds an SSN, by the SSN as sealed at the door."""
+    """Cases by "firm|external id", and the case that holds an SSN, by the redacted SSN."""
 
     cases: dict[str, KycCase] = field(default_factory=dict)
     holders: dict[str, str] = field(default_factory=dict)
@@ -128,14 +131,14 @@ class Kyc:
     # ---- what a firm asks
 
     def start(self, firm: str, application: KycApplication) -> KycCase:
-        """Begin a verification, or show the present state of one that is under way (rule K1).
+        """Begin a verification, or answer the present state of one that is under way (rule K1).
 
         Refuses bad fields (InvalidRequest naming each), a person approved before (AlreadyExists),
-        and an SSN that is somebody else's (SsnTaken).
+        and an SSN that belongs to another case (SsnTaken).
         """
-        wrong = problems(application, self._ctx.now)
-        if wrong:
-            raise InvalidRequest("; ".join(wrong), rule="K2", remedy="correct the named fields")
+        mistakes = problems(application, self._ctx.now)
+        if mistakes:
+            raise InvalidRequest("; ".join(mistakes), rule="K2", remedy="correct the named fields")
         key = _key(firm, application.external_id)
         known = self._state.cases.get(key)
         if known is not None and known.stage is not Stage.RESUBMIT:
@@ -173,17 +176,17 @@ class Kyc:
         )
 
     def referred(self, firm: str) -> Counter[str]:
-        """How many of a firm's verifications named each referral code."""
+        """How many of a firm's verifications used each referral code."""
         return Counter(
             case.application.referral_code
             for case in self._state.cases.values()
             if case.firm == firm
         )
 
-    # ---- what compliance does, by hand
+    # ---- what compliance decides by hand
 
     def decide(self, external_id: str, decision: str, firm: str = "") -> KycCase:
-        """Decide a waiting case: a word of `DECISIONS`. Conflict when it waits for nobody."""
+        """Decide a waiting case by a word of `DECISIONS`. Conflict when it waits for no decision."""
         stage = DECISIONS.get(decision)
         if stage is None:
             raise InvalidRequest(
@@ -200,8 +203,8 @@ class Kyc:
         return case
 
     def document(self, external_id: str, result: str = "uploaded", firm: str = "") -> KycCase:
-        """The person dealt with the document request: "uploaded", or "failed" (they must resubmit).
-        Conflict unless a document is owed.
+        """Record what came of a document request: "uploaded", or "failed" (then the firm must start
+        again). Conflict unless a document is required.
         """
         if result not in ("uploaded", "failed"):
             raise InvalidRequest(f"result is uploaded or failed, not {result!r}", rule="K4")
@@ -252,7 +255,7 @@ class Kyc:
         return case
 
     def _claim(self, key: str, application: KycApplication) -> None:
-        """One SSN, one account, platform-wide (rule K6). A rejection frees it."""
+        """Reserve the SSN for this case (rule K6); refused while another case holds it."""
         holder = self._state.holders.get(application.ssn)
         if holder is not None and holder != key:
             raise self._ssn_conflict()
@@ -270,7 +273,7 @@ class Kyc:
         return SsnTaken(rule="K6", remedy=remedy)
 
     def _enter(self, case: KycCase, stage: Stage) -> None:
-        """Put a case into a stage: how it is shown, what is owed, and what happens next by itself."""
+        """Put a case into a stage and schedule what ends it."""
         ctx = self._ctx
         if case.timer:
             ctx.timers.cancel(case.timer)

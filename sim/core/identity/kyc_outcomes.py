@@ -1,14 +1,26 @@
-"""Stages of a verification, how each is shown, and which person ends up where (rules K4, K5)."""
+"""The stages of a verification, how each is shown to the firm, and which person is approved, rejected
+or reviewed (rules K4, K5).
+
+| Stage | What ends it |
+|---|---|
+| document | an upload, a failed upload, or a decision of the control plane |
+| uploaded | `kyc.document_delay`, or a decision |
+| review | one or two business days (`kyc.review_outcome`), or a decision |
+| resubmit | a new start by the firm |
+| provisioning | a delay of 500 ms to 26 minutes (`kyc.provision_delay`) |
+| tradable, rejected | nothing; the firm receives a webhook |
+"""
 
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import NamedTuple
 
 from sim.core.identity.kyc_application import KycApplication
 
 
 class Stage(StrEnum):
-    """Where a case stands. `STAGES` says how each is shown."""
+    """Where a case stands."""
 
     DOCUMENT = "document"
     UPLOADED = "uploaded"
@@ -19,8 +31,8 @@ class Stage(StrEnum):
     REJECTED = "rejected"
 
 
-# stage → (decision, status, sub-status) on the wire (§5 of the behaviour rules). Two texts are
-# assumptions, see `kyc.py`.
+# stage → (decision, status, sub-status) as the firm reads them. Assumptions may replace the status of
+# PROVISIONING and the sub-status of DOCUMENT (`kyc.py`).
 STAGES: dict[Stage, tuple[str, str, str]] = {
     Stage.DOCUMENT: ("REVIEW", "ON_HOLD", "docv_required"),
     Stage.UPLOADED: ("REVIEW", "ON_HOLD", "pending"),
@@ -33,7 +45,7 @@ STAGES: dict[Stage, tuple[str, str, str]] = {
 NOT_STARTED = ("", "NOT_STARTED", "")
 WAITING = (Stage.DOCUMENT, Stage.UPLOADED, Stage.REVIEW)
 
-# What the control plane may decide about a waiting case.
+# Decisions of the control plane about a waiting case, and the stage that follows.
 DECISIONS: dict[str, Stage] = {
     "approve": Stage.PROVISIONING,
     "reject": Stage.REJECTED,
@@ -41,16 +53,32 @@ DECISIONS: dict[str, Stage] = {
     "resubmit": Stage.RESUBMIT,
 }
 
-# Public sandbox triggers by date of birth: (first stage, stage after a document).
-_BY_BIRTH: dict[str, tuple[Stage, Stage]] = {
-    "1985-09-02": (Stage.DOCUMENT, Stage.PROVISIONING),
-    "1985-09-05": (Stage.DOCUMENT, Stage.REJECTED),
-    "1985-09-25": (Stage.DOCUMENT, Stage.REVIEW),
-}
-_BY_BIRTH_WITH_DOCUMENTS: dict[str, tuple[Stage, Stage]] = {
-    "1985-10-02": (Stage.PROVISIONING, Stage.PROVISIONING),
-    "1985-09-04": (Stage.REJECTED, Stage.REJECTED),
-}
+
+class Trigger(NamedTuple):
+    """A person whose verification has a fixed outcome. `field` is date_of_birth, email or name (first
+    and last, in lower case); `documents` restricts the trigger to applications with docv_eligible.
+    """
+
+    field: str
+    value: str
+    documents: bool
+    first: Stage
+    after_document: Stage
+
+
+# The triggers of the public sandbox; the first one that matches decides. Everybody else is approved
+# at once. A case that would need a document goes to manual review where the application does not
+# say docv_eligible (rule K4).
+TRIGGERS: tuple[Trigger, ...] = (
+    Trigger("date_of_birth", "1985-09-02", False, Stage.DOCUMENT, Stage.PROVISIONING),
+    Trigger("date_of_birth", "1985-09-05", False, Stage.DOCUMENT, Stage.REJECTED),
+    Trigger("date_of_birth", "1985-09-25", False, Stage.DOCUMENT, Stage.REVIEW),
+    Trigger("date_of_birth", "1985-10-02", True, Stage.PROVISIONING, Stage.PROVISIONING),
+    Trigger("date_of_birth", "1985-09-04", True, Stage.REJECTED, Stage.REJECTED),
+    Trigger("email", "reject@example.com", False, Stage.REJECTED, Stage.REJECTED),
+    Trigger("name", "paulina gizela", False, Stage.DOCUMENT, Stage.PROVISIONING),
+)
+# What the other values of `kyc.outcome_rules` force on everybody: first stage, stage after a document.
 _FORCED: dict[str, tuple[Stage, Stage]] = {
     "approve": (Stage.PROVISIONING, Stage.PROVISIONING),
     "document": (Stage.DOCUMENT, Stage.PROVISIONING),
@@ -60,24 +88,21 @@ _FORCED: dict[str, tuple[Stage, Stage]] = {
 
 
 def outcome(application: KycApplication, rules: str) -> tuple[Stage, Stage]:
-    """(first stage, stage after a document) by the assumption `kyc.outcome_rules`.
-
-    A case that needs a document goes to manual review unless documents are welcome (rule K4).
-    """
-    first, after = _FORCED.get(rules) or _triggered(application)
+    """(first stage, stage after a document) by the assumption `kyc.outcome_rules`."""
+    first, after = _FORCED.get(rules) or _by_trigger(application)
     if first is Stage.DOCUMENT and not application.docv_eligible:
         return Stage.REVIEW, after
     return first, after
 
 
-def _triggered(application: KycApplication) -> tuple[Stage, Stage]:
-    by_birth = _BY_BIRTH.get(application.date_of_birth)
-    if by_birth is None and application.docv_eligible:
-        by_birth = _BY_BIRTH_WITH_DOCUMENTS.get(application.date_of_birth)
-    if by_birth is not None:
-        return by_birth
-    if application.email.lower() == "reject@example.com":
-        return Stage.REJECTED, Stage.REJECTED
-    if (application.first_name.lower(), application.last_name.lower()) == ("paulina", "gizela"):
-        return Stage.DOCUMENT, Stage.PROVISIONING
+def _by_trigger(application: KycApplication) -> tuple[Stage, Stage]:
+    person = {
+        "date_of_birth": application.date_of_birth,
+        "email": application.email.lower(),
+        "name": f"{application.first_name} {application.last_name}".lower(),
+    }
+    for trigger in TRIGGERS:
+        if person[trigger.field] == trigger.value:
+            if application.docv_eligible or not trigger.documents:
+                return trigger.first, trigger.after_document
     return Stage.PROVISIONING, Stage.PROVISIONING

@@ -1,8 +1,7 @@
-"""The outside form of webhooks (§6.1): which URLs and secrets are acceptable, how a payload looks,
-how a delivery is signed.
+"""The outside form of webhooks (§6.1): acceptable URLs and secrets, payloads, signatures.
 
-Pure functions of text and bytes. The clear signing key is only ever an argument: it lives in the
-shell's vault, not in any state.
+Pure functions of text and bytes. A signing key in clear is only ever an argument: the server keeps
+it, and no state or journal has it.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from sim.kernel.instants import NS_PER_S, Instant, Span, format_instant, seconds
 Payload: TypeAlias = "dict[str, str | dict[str, str]]"
 
 SECRET_MIN = 24  # bytes, decoded
-# how far from its own clock the reference receiver accepts a timestamp
+# The reference receiver accepts a timestamp this far from its own clock.
 BELIEVABLE: Span = seconds(300)
 
 APPROVED = "kyc.approved"
@@ -39,8 +38,8 @@ _SEALED_SECRET = re.compile(r"sealed:w(\d+):[0-9a-f]{32}", re.ASCII)
 def url_problem(url: str, *, allow_private: bool, hosts: tuple[str, ...]) -> str:
     """What keeps a URL from being a webhook's, in words; empty when nothing does.
 
-    Loopback is welcome when `allow_private`, with or without TLS; any other host must be listed in
-    `hosts` and use TLS (design D9, rule K8).
+    Loopback is allowed with `allow_private`, with or without TLS. Every other host must be listed in
+    `hosts` and use TLS (rule K8).
     """
     try:
         parts = urlsplit(url)

@@ -1,6 +1,4 @@
-"""What the exchange remembers about webhooks: registrations, events, deliveries, breakers, the log.
-What happens is in `webhooks.py`.
-"""
+"""Records of webhooks: registrations, events, deliveries, breakers and the delivery log."""
 
 from __future__ import annotations
 
@@ -41,7 +39,7 @@ class PendingRegistration(Struct, kw_only=True):
 
 
 class Notice(Struct, kw_only=True):
-    """An event a firm is told about. `delivered` once any attempt was acknowledged."""
+    """An event for a firm. `delivered` once any attempt was acknowledged."""
 
     event_id: str
     type: str
@@ -52,7 +50,7 @@ class Notice(Struct, kw_only=True):
 
 
 class Delivery(Struct, kw_only=True):
-    """The effort to deliver one event once. `attempts` counts those made."""
+    """One event on its way to its firm. `attempts` counts those that were made."""
 
     id: str
     event_id: str
@@ -61,9 +59,7 @@ class Delivery(Struct, kw_only=True):
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
-    """One request for the sender to make now: body as it is, signed with the secret the vault knows
-    by `secret`.
-    """
+    """One request for the server to send now. `secret` is the fingerprint of the signing secret."""
 
     id: str
     event_id: str

@@ -1,10 +1,24 @@
-"""Webhooks of firms (§6.1): registration, attempts, retries, the circuit breaker. Decides and never
-sends: attempts are taken away and answered later.
+"""Webhooks of firms (§6.1): registration, deliveries, retries.
 
-One URL per firm. A registration counts only once its signed test delivery was acknowledged, so it
-stays pending until the receiver answers or fails to. Deliveries are at least once and in no
-promised order; a delivery keeps its event id at every attempt and goes to whatever URL is
-registered at that moment.
+This component decides and never sends. It puts attempts into `outbox`; the server takes them, posts
+them, and reports each answer as an input (`answer`). So a run replays without a network.
+
+**Registration.** A firm has one URL. A registration is pending until the receiver has acknowledged
+its signed test delivery; only then does it replace the former one. The call that asked for it is
+answered at that moment.
+
+**Delivery.** An event becomes one delivery of at most `webhook.attempts` attempts. Any 2xx
+acknowledges it. After every other answer, or none within `webhook.timeout`, the next attempt follows
+after `webhook.retry_first`, doubled each time up to `webhook.retry_longest`, plus or minus 20 %; a
+Retry-After of 408 or 429 replaces that wait. Every attempt carries the same body and event id and
+goes to the URL that is registered when it is made.
+
+**What a client may rely on.** An event is delivered at least once, in no promised order; duplicates
+have the same event id. Events raised while the breaker of a firm is open are lost (`breaker.py`):
+polling the status is the only complete source.
+
+**Signing.** The server signs each attempt when it is sent, by Standard Webhooks: HMAC-SHA256 of
+"event id.timestamp.body" (`payloads.py`). State and journal hold only a fingerprint of the secret.
 """
 
 from __future__ import annotations
@@ -19,9 +33,6 @@ from sim.core.catalogue.assumptions import (
     WEBHOOK_ALLOW_PRIVATE,
     WEBHOOK_ATTEMPTS,
     WEBHOOK_BREAKER_BUFFERS,
-    WEBHOOK_BREAKER_COOLDOWN,
-    WEBHOOK_BREAKER_LONGEST,
-    WEBHOOK_BREAKER_THRESHOLD,
     WEBHOOK_RETRY_FIRST,
     WEBHOOK_RETRY_LONGEST,
     WEBHOOK_SHAPE,
@@ -32,6 +43,7 @@ from sim.core.model.context import Context
 from sim.core.model.events import KycDecided
 from sim.core.model.refusals import Conflict, InvalidRequest, NotFound
 from sim.core.service.fault_spec import FaultAction
+from sim.core.webhooks.breaker import BREAKER_TIMER, Breakers
 from sim.core.webhooks.payloads import (
     APPROVED,
     REJECTED,
@@ -57,7 +69,6 @@ from sim.kernel.instants import Span, format_span
 from sim.kernel.timers import Timer, TimerHandlers
 
 DUE_TIMER, TIMEOUT_TIMER = "webhook.due", "webhook.timeout"
-BREAKER_TIMER = "webhook.breaker"
 
 __all__ = ["Attempt", "DeliveryRecord", "PendingRegistration", "Webhooks", "WebhooksState"]
 
@@ -79,14 +90,15 @@ class Webhooks:
         self.hosts = hosts
         self._tamper = tamper
         self._state = WebhooksState()
+        self._breakers = Breakers(ctx)
         self.outbox: list[Attempt] = []
         self.settled: list[PendingRegistration] = []
 
     # ---- registration
 
     def register(self, firm: str, url: str, secret: str = "") -> PendingRegistration:
-        """Ask for a URL to become the firm's: sends the test delivery. InvalidRequest for a URL or
-        secret that cannot be one (rule K8).
+        """Send the test delivery that makes a URL the firm's. InvalidRequest for an unacceptable URL
+        or secret (rule K8).
         """
         ctx = self._ctx
         problem = url_problem(
@@ -132,13 +144,13 @@ class Webhooks:
             self._state.registrations[pending.firm] = Registration(
                 pending.url, pending.secret, pending.order, self._ctx.now
             )
-            self._close(pending.firm)
+            self._resume(pending.firm)
 
     # ---- events
 
     def decided(self, decided: KycDecided) -> str:
-        """A verification became terminal: tell its firm, if it has a webhook. Returns the event id,
-        "" without a webhook.
+        """Tell a firm that a verification became terminal. Returns the event id, "" where the firm
+        has no webhook.
         """
         registration = self._state.registrations.get(decided.firm)
         if registration is None:
@@ -155,9 +167,8 @@ class Webhooks:
         self._state.notices[event_id] = notice
         _keep_last(self._state.notices, KEPT_EVENTS)
         action = self._tamper(notice.type, notice.firm) if self._tamper else None
-        if self._breaker(decided.firm).state == "open" and not ctx.assumptions.flag(
-            WEBHOOK_BREAKER_BUFFERS
-        ):
+        open = self._breakers.of(decided.firm).state == "open"
+        if open and not ctx.assumptions.flag(WEBHOOK_BREAKER_BUFFERS):
             self._lose(notice, "circuit breaker open")
         elif action is not None and action.effect == "drop":
             self._lose(notice, f"fault {action.fault}")
@@ -191,7 +202,7 @@ class Webhooks:
         ]
         if event_id and not chosen:
             raise NotFound(f"no event {event_id!r} of {firm}")
-        self._close(firm)
+        self._resume(firm)
         for notice in chosen:
             self._deliver(notice, None)
         return [notice.event_id for notice in chosen]
@@ -241,9 +252,7 @@ class Webhooks:
 
     def _attempt(self, delivery: Delivery) -> None:
         """Make the next attempt, unless the breaker holds it back."""
-        breaker = self._breaker(delivery.firm)
-        if breaker.state == "open" or (breaker.state == "half_open" and breaker.probe):
-            breaker.parked.append(delivery.id)
+        if self._breakers.park(delivery.firm, delivery.id):
             return
         notice = self._state.notices.get(delivery.event_id)
         registration = self._state.registrations[delivery.firm]
@@ -261,8 +270,7 @@ class Webhooks:
             delivery.attempts,
             notice.body,
         )
-        if breaker.state == "half_open":
-            breaker.probe = attempt
+        self._breakers.attempted(delivery.firm, attempt)
 
     def _post(
         self,
@@ -309,9 +317,7 @@ class Webhooks:
     def answer(
         self, attempt: str, status: int = 0, error: str = "", retry_after: Span | None = None
     ) -> bool:
-        """What the receiver said; `status` 0 means no HTTP answer. False when nobody waits for it
-        any more (it came too late).
-        """
+        """Take a receiver's answer; `status` 0 means no HTTP answer. False when it came too late."""
         found = self._state.in_flight.pop(attempt, None)
         if found is None:
             return False
@@ -342,11 +348,11 @@ class Webhooks:
         if notice is not None:
             notice.delivered = True
         del self._state.deliveries[delivery.id]
-        self._close(delivery.firm)
+        self._resume(delivery.firm)
 
     def _failed(self, delivery: Delivery, attempt: str, retry_after: Span | None) -> None:
         ctx = self._ctx
-        self._count_failure(delivery.firm, attempt)
+        self._breakers.failed(delivery.firm, attempt)
         if delivery.attempts >= ctx.assumptions.number(WEBHOOK_ATTEMPTS):
             del self._state.deliveries[delivery.id]
             return
@@ -362,41 +368,9 @@ class Webhooks:
         wait = min(first << (attempts - 1), self._ctx.assumptions.number(WEBHOOK_RETRY_LONGEST))
         return self._ctx.entropy.stream("webhook.jitter").between(wait * 4 // 5, wait * 6 // 5)
 
-    # ---- circuit breaker (rule K12)
-
-    def _breaker(self, firm: str) -> Breaker:
-        return self._state.breakers.setdefault(firm, Breaker())
-
-    def _count_failure(self, firm: str, attempt: str) -> None:
-        breaker = self._breaker(firm)
-        breaker.failures += 1
-        if breaker.state == "half_open":
-            if attempt == breaker.probe:
-                self._open(firm, breaker)
-        elif breaker.state == "closed" and breaker.failures >= self._ctx.assumptions.number(
-            WEBHOOK_BREAKER_THRESHOLD
-        ):
-            self._open(firm, breaker)
-
-    def _open(self, firm: str, breaker: Breaker) -> None:
-        ctx = self._ctx
-        cooldown = min(
-            ctx.assumptions.number(WEBHOOK_BREAKER_COOLDOWN) << breaker.openings,
-            ctx.assumptions.number(WEBHOOK_BREAKER_LONGEST),
-        )
-        breaker.state, breaker.probe = "open", ""
-        breaker.openings += 1
-        breaker.until = ctx.now + cooldown
-        breaker.timer = ctx.timers.schedule(breaker.until, BREAKER_TIMER, firm)
-
-    def _close(self, firm: str) -> None:
-        """The receiver is well: forget failures and let everything parked go."""
-        breaker = self._breaker(firm)
-        if breaker.timer:
-            self._ctx.timers.cancel(breaker.timer)
-        parked = breaker.parked
-        self._state.breakers[firm] = Breaker()
-        for name in parked:
+    def _resume(self, firm: str) -> None:
+        """The receiver works: close the breaker and continue what it held back."""
+        for name in self._breakers.close(firm):
             self._attempt(self._state.deliveries[name])
 
     # ---- time
@@ -420,8 +394,7 @@ class Webhooks:
         self.answer(timer.subject, error=f"no answer within {format_span(timeout)}")
 
     def _cooled_down(self, timer: Timer) -> None:
-        breaker = self._breaker(timer.subject)
-        breaker.state, breaker.timer = "half_open", 0
+        breaker = self._breakers.cool_down(timer.subject)
         while breaker.parked and not breaker.probe:
             self._attempt(self._state.deliveries[breaker.parked.pop(0)])
 
@@ -438,15 +411,17 @@ class Webhooks:
 
     def breakers(self) -> dict[str, Breaker]:
         """Breakers by firm, sorted."""
-        return dict(sorted(self._state.breakers.items()))
+        return dict(sorted(self._breakers.by_firm.items()))
 
     def save(self) -> WebhooksState:
-        """Everything but attempts not yet taken, of which there are none between inputs."""
+        """Everything but the outbox, which is empty between inputs."""
+        self._state.breakers = self._breakers.by_firm
         return self._state
 
     def load(self, state: object) -> None:
         """Take a saved state."""
         self._state = convert(state, WebhooksState)
+        self._breakers.by_firm = self._state.breakers
         self.outbox, self.settled = [], []
 
 
