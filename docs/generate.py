@@ -14,7 +14,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from posixpath import relpath
 from typing import Any
@@ -26,7 +25,7 @@ from sim.analysis.tables import as_markdown
 from sim.cli import main as command_line
 from sim.core.identity import kyc_outcomes
 from sim.core.service.rate_limits import LIMITS, PLANE_LIMITS
-from sim.kernel.instants import NS_PER_S, format_instant
+from sim.kernel.instants import NS_PER_S
 from sim.loader.load import load_scenario
 from sim.scenario.json_schema import scenario_schema
 from sim.server.control.routes import ROUTES
@@ -138,31 +137,21 @@ def _seconds(span: int) -> str:
 
 def kyc_triggers() -> str:
     """Which personal data lead to which stage at once, and to which after a document."""
+    names = {"date_of_birth": "date of birth", "email": "e-mail", "name": "name"}
     table = []
-    for trigger, person in _PEOPLE.items():
-        first, after = kyc_outcomes.outcome(_application(**person), "sandbox")
-        row = {"trigger": trigger, "first": _stage(first)}
-        document = first is kyc_outcomes.Stage.DOCUMENT
-        table.append(row | {"after a document": _stage(after) if document else ""})
+    for trigger in kyc_outcomes.TRIGGERS:
+        document = trigger.first is kyc_outcomes.Stage.DOCUMENT
+        table.append(
+            {
+                "trigger": f"{names[trigger.field]} `{trigger.value}`",
+                "only with docv_eligible": "yes" if trigger.documents else "",
+                "first": _stage(trigger.first),
+                "after a document": _stage(trigger.after_document) if document else "",
+            }
+        )
+    everybody = _stage(kyc_outcomes.Stage.PROVISIONING)
+    table.append({"trigger": "everybody else", "first": everybody})
     return as_markdown(table)
-
-
-_PEOPLE: dict[str, dict[str, str]] = {
-    **{
-        f"date of birth `{date}`": {"date_of_birth": date}
-        for date in sorted({*kyc_outcomes._BY_BIRTH, *kyc_outcomes._BY_BIRTH_WITH_DOCUMENTS})
-    },
-    "e-mail `reject@example.com`": {"email": "reject@example.com"},
-    "name `Paulina Gizela`": {"first_name": "Paulina", "last_name": "Gizela"},
-    "anybody else": {},
-}
-
-
-def _application(**person: str) -> Any:
-    from types import SimpleNamespace
-
-    plain = {"email": "", "first_name": "", "last_name": "", "date_of_birth": ""}
-    return SimpleNamespace(**{**plain, "docv_eligible": True, **person})
 
 
 def _stage(stage: kyc_outcomes.Stage) -> str:
@@ -171,34 +160,10 @@ def _stage(stage: kyc_outcomes.Stage) -> str:
 
 
 def interface_dates() -> str:
-    """Every operation and field of the contract that appears or disappears on a date."""
-    from sim.contract.contract import load_contract
-    from sim.contract.wire_fields import fields_of
-    from sim.messages import PACKAGES, Message
+    """Every rule, operation and field that changes on a date."""
+    from sim.analysis.dates import rows
 
-    table = [
-        _dated(f"operation {row.name}", row.since, row.until)
-        for row in load_contract().operations
-        if row.dated
-    ]
-    for module in map(import_module, PACKAGES.values()):
-        for kind in vars(module).values():
-            if isinstance(kind, type) and issubclass(kind, Message) and kind is not Message:
-                table += [
-                    _dated(f"field {kind.__full_name__}.{field.name}", field.since, field.until)
-                    for field in fields_of(kind)
-                    if field.since is not None or field.until is not None
-                ]
-    return as_markdown(table)
-
-
-def _dated(name: str, since: int | None, until: int | None) -> dict[str, str]:
-    what, _, subject = name.partition(" ")
-    return {
-        "what": f"{what} `{subject}`",
-        "from": format_instant(since) if since is not None else "",
-        "until": format_instant(until) if until is not None else "",
-    }
+    return as_markdown([row for row in rows() if row["kind"] != "changelog"])
 
 
 # ---- the control plane

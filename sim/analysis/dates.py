@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 
 from sim.api.exchange.ledgers import LEDGER_ROWS
 from sim.api.pipeline.retention import PURGES, WIPES
-from sim.contract.changelog import RELEASES
+from sim.contract.changelog import releases
 from sim.contract.contract import load_contract
 from sim.contract.wire_fields import fields_of
 from sim.core.accounts.fee_schedule import SCHEDULE
@@ -97,7 +97,7 @@ def _life(
 
 
 def _changelog() -> Iterator[Row]:
-    for release in RELEASES:
+    for release in releases():
         yield _row("changelog", release.name, release.published, ("", ""), summary=release.title)
 
 

@@ -37,8 +37,9 @@ class DefaultWorld:
 
     def __init__(self, now: Instant) -> None:
         rows = fixture("slate.json")
-        weeks = abs(now - DEFAULT_START) // _WEEK
-        self.shift = shift = weeks * _WEEK if now >= DEFAULT_START else -weeks * _WEEK
+        distance = now - DEFAULT_START
+        whole_weeks = abs(distance) // _WEEK * _WEEK
+        self.shift = shift = whole_weeks if distance >= 0 else -whole_weeks
         self.reference = Reference()
         self.books: list[BookEntry] = []
         instruments: list[Instrument] = []
