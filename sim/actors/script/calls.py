@@ -1,11 +1,13 @@
-"""Calls and subscriptions of a script: through the whole pipeline of their plane, as a named
-caller, without signatures.
+"""What the clients of a script do: calls and subscriptions.
+
+They pass the whole pipeline of their plane, as the caller that the step names, without signatures.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote_plus
 
 from msgspec import UNSET, Struct, json
@@ -28,34 +30,29 @@ from sim.messages import Message
 from sim.scenario.expansion import REFERENCE
 from sim.scenario.steps import CallStep, SendStep, Step, SubscribeStep
 
-_PLANES: dict[str, Plane] = {
-    "gateway": "gateway",
-    "retail": "retail",
-    "exchange": "exchange",
-    "auth": "auth",
-}
+_PEER = "script"
 
 
 class ClientCalls:
-    """Calls as whomever a step names. `streams` are the subscriptions of the script."""
+    """Calls as the clients that steps name. `streams` are the subscriptions of the script."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.streams = ScriptStreams()
 
-    # ---- kept values
+    # ---- saved values
 
     def filled(self, step: Step, values: dict[str, str]) -> Step:
-        """A step with kept values in the place of their `${name}`."""
+        """A step with saved values in the place of their `${name}`."""
         return _filled(step, values) if values else step
 
     def keep(
-        self, wanted: dict[str, str], reply: Reply | None, values: dict[str, str]
+        self, paths: dict[str, str], reply: Reply | None, values: dict[str, str]
     ) -> Iterator[str]:
-        """Keep parts of an answer by their paths, such as "orders.0.id"; yields what is not there."""
-        found = json.decode(reply.body) if reply is not None and reply.body else None
-        for name, path in wanted.items():
-            value = _at(found, path)
+        """Save parts of an answer by their paths, such as "orders.0.id"; yields what is missing."""
+        answer = json.decode(reply.body) if reply is not None and reply.body else None
+        for name, path in paths.items():
+            value = _at(answer, path)
             if value is None or isinstance(value, dict | list):
                 yield f"the answer has no {path} to keep as {name}"
             else:
@@ -65,40 +62,37 @@ class ClientCalls:
 
     def call(self, step: CallStep) -> Reply:
         """One REST call, or one unary rpc."""
+        return self._rpc(step) if step.plane == "grpc" else self._rest(step)
+
+    def _rpc(self, step: CallStep) -> Reply:
         credential, participant = self._identity(step.as_)
-        if step.plane == "grpc":
-            operation = self._engine.contract.by_name(step.rpc)
-            reply = self._engine.pipeline.rpc(
-                RpcCall(
-                    operation.full_methods[0],
-                    _message(operation.request, step.json),
-                    participant,
-                    credential,
-                    "script",
-                )
-            )
-            return (
-                reply
-                if reply.code
-                else replace(reply, body=as_json(operation.response, reply.body))
-            )
-        query = "&".join(
+        operation = self._engine.contract.by_name(step.rpc)
+        message = _message(operation.request, step.json)
+        reply = self._engine.pipeline.rpc(
+            RpcCall(operation.full_methods[0], message, participant, credential, _PEER)
+        )
+        return reply if reply.code else replace(reply, body=as_json(operation.response, reply.body))
+
+    def _rest(self, step: CallStep) -> Reply:
+        credential, participant = self._identity(step.as_)
+        path, _, query = step.path.partition("?")
+        parameters = (
             f"{name}={quote_plus(text)}"
             for name, value in step.query.items()
             for text in ((value,) if isinstance(value, str) else value)
         )
-        path, _, given = step.path.partition("?")
-        call = RestCall(
-            plane=_PLANES[step.plane],
-            verb=step.verb,
-            path=path,
-            query="&".join(part for part in (given, query) if part),
-            body=json.encode(step.json).decode() if step.json is not UNSET else "",
-            participant=participant,
-            credential=credential,
-            peer="script",
+        return self._engine.pipeline.rest(
+            RestCall(
+                plane=cast(Plane, step.plane),
+                verb=step.verb,
+                path=path,
+                query="&".join(filter(None, (query, *parameters))),
+                body=json.encode(step.json).decode() if step.json is not UNSET else "",
+                participant=participant,
+                credential=credential,
+                peer=_PEER,
+            )
         )
-        return self._engine.pipeline.rest(call)
 
     def subscribe(self, step: SubscribeStep, outcome: Outcome) -> Reply | None:
         """Open a stream; the reply that refuses it, or None."""
@@ -106,38 +100,39 @@ class ClientCalls:
             raise InvalidRequest("subscribe takes an rpc or a web_socket", rule="script")
         credential, participant = self._identity(step.as_)
         operation = None if step.web_socket else self._engine.contract.by_name(step.rpc)
-        opened = StreamOpened(
-            method=step.web_socket or (operation.full_methods[0] if operation else ""),
-            message=(
-                _message(operation.request, step.json)
-                if operation and operation.kind == "server"
-                else b""
+        message = b""
+        if operation is not None and operation.kind == "server":
+            message = _message(operation.request, step.json)
+        opened = Outcome(seq=outcome.seq)
+        self._engine.open_stream(
+            StreamOpened(
+                method=operation.full_methods[0] if operation else step.web_socket,
+                message=message,
+                participant=participant,
+                credential=credential,
+                peer=_PEER,
+                web_socket=bool(step.web_socket),
             ),
-            participant=participant,
-            credential=credential,
-            peer="script",
-            web_socket=bool(step.web_socket),
+            opened,
         )
-        began = Outcome(seq=outcome.seq)
-        self._engine.open_stream(opened, began)
-        if began.reply is not None:
-            return began.reply
+        if opened.reply is not None:
+            return opened.reply
         if operation is None:
-            self.streams.begin(step.name, began.stream, json.decode, json.encode)
+            self.streams.begin(step.name, opened.stream, json.decode, json.encode)
         else:
             request, response = operation.request, operation.response
             self.streams.begin(
                 step.name,
-                began.stream,
+                opened.stream,
                 lambda frame: json.decode(as_json(response, frame)),
                 lambda frame: _message(request, frame),
             )
-        outcome.effects += began.effects
+        outcome.effects += opened.effects
         self.send(SendStep(stream=step.name, frames=step.send), outcome)
         return None
 
     def send(self, step: SendStep, outcome: Outcome) -> None:
-        """Frames of the client on an open stream."""
+        """Send frames of the client on an open stream."""
         if not step.frames:
             return
         stream, messages = self.streams.encoded(step.stream, step.frames)
@@ -149,7 +144,7 @@ class ClientCalls:
         self._engine.hub.hangup(self.streams.leave(name))
 
     def _identity(self, name: str) -> tuple[VerifiedCredential, str | None]:
-        """Credentials of a caller named in the scenario: a participant, a firm, a retail key or an
+        """Credentials and participant of a caller: a participant, a firm, a retail key or an
         account. Scripts need no signatures.
         """
         if not name:
@@ -157,12 +152,12 @@ class ClientCalls:
         firms = self._engine.exchange.firms
         user = self._engine.world.parties.user(name) or firms.user(name)
         if user is not None:
-            return VerifiedCredential("script", user.name.partition("/users/")[0]), user.name
+            return VerifiedCredential(_PEER, user.name.partition("/users/")[0]), user.name
         if any(firm.name == name for firm in firms.all()):
-            return VerifiedCredential("script", name), None
+            return VerifiedCredential(_PEER, name), None
         for key in firms.api_keys():
             if name in (key.key_id, key.account):
-                return VerifiedCredential("script", key.key_id), None
+                return VerifiedCredential(_PEER, key.key_id), None
         raise NotFound(f"nobody is called {name}", rule="script")
 
 
@@ -170,12 +165,11 @@ def _message(kind: type[Message], content: Any) -> bytes:
     """Protobuf bytes of a request written as JSON."""
     from sim.api.codecs.codecs import BadInput, json_decoder, protobuf_encoder
 
+    text = json.encode(content) if content is not UNSET else b"{}"
     try:
-        return protobuf_encoder(kind)(
-            json_decoder(kind)(json.encode(content) if content is not UNSET else b"{}")
-        )
-    except BadInput as wrong:
-        raise InvalidRequest(f"that is no {kind.__name__}: {wrong}", rule="script") from wrong
+        return protobuf_encoder(kind)(json_decoder(kind)(text))
+    except BadInput as error:
+        raise InvalidRequest(f"that is no {kind.__name__}: {error}", rule="script") from error
 
 
 def as_json(kind: type[Message], message: bytes) -> bytes:
@@ -186,6 +180,7 @@ def as_json(kind: type[Message], message: bytes) -> bytes:
 
 
 def _at(value: Any, path: str) -> Any:
+    """The part of a JSON value at a dotted path; None when there is none."""
     for part in path.split("."):
         if isinstance(value, dict):
             value = value.get(part)
@@ -197,16 +192,17 @@ def _at(value: Any, path: str) -> Any:
 
 
 def _filled(value: Any, values: dict[str, str]) -> Any:
+    """A part of a step with every known `${name}` replaced; the same object if there is none."""
+
+    def saved(match: re.Match[str]) -> str:
+        return values.get(match[1], match[0])
+
     if isinstance(value, str):
-        return (
-            REFERENCE.sub(lambda found: values.get(found[1], found[0]), value)
-            if "${" in value
-            else value
-        )
+        return REFERENCE.sub(saved, value) if "${" in value else value
     if isinstance(value, Struct):
-        found = {name: getattr(value, name) for name in value.__struct_fields__}
+        parts = {name: getattr(value, name) for name in value.__struct_fields__}
         changed = {
-            name: new for name, old in found.items() if (new := _filled(old, values)) is not old
+            name: new for name, old in parts.items() if (new := _filled(old, values)) is not old
         }
         return replace(value, **changed) if changed else value
     if isinstance(value, dict):

@@ -1,15 +1,17 @@
-"""What must have happened, checked against the running exchange and the reply of the step's own
-call. Each failure is one line for a person.
+"""What a step expects, checked against the running exchange and the reply of the step's own call.
+
+Each thing that does not hold is one line for a person.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from msgspec import UNSET, json
 
+from sim.actors.operator.accounts import find_account
 from sim.actors.operator.views import deliveries
 from sim.api.pipeline.inputs import Reply
 from sim.core.model.enums import ExecutionType, OrderState, Side
@@ -17,36 +19,45 @@ from sim.core.model.orders import Order
 from sim.core.model.quantities import cash_text, decimal_text
 from sim.engine.engine import Engine
 from sim.scenario.expectations_format import (
+    BalanceExpect,
     BookExpect,
     Expect,
+    InstrumentExpect,
     OpenOrdersExpect,
     OrderExpect,
     PositionExpect,
     TradesExpect,
+    WebhookExpect,
 )
+
+_LONGEST = 200
+_ENDED = (ExecutionType.REJECTED, ExecutionType.CANCELED, ExecutionType.EXPIRED)
 
 
 def failures(engine: Engine, expect: Expect, reply: Reply | None, own: str) -> list[str]:
     """What does not hold. `own` is the client order id of the step's own order."""
-    return [
-        *_reply(expect, reply),
-        *_instruments(engine, expect),
-        *_open_orders(engine, expect),
-        *_accounts(engine, expect),
-        *(
-            line
-            for wanted in expect.order
-            for line in _order(engine, wanted, wanted.clord_id or own)
-        ),
-        *(line for wanted in expect.book for line in _book(engine, wanted)),
-        *(line for wanted in expect.trades for line in _trades(engine, wanted)),
-        *_webhooks(engine, expect),
-        *(
-            [f"digest is {engine.journal.digest}, not {expect.digest}"]
-            if expect.digest is not None and expect.digest != engine.journal.digest
-            else ()
-        ),
-    ]
+    lines = list(_reply(expect, reply))
+    for instrument in expect.instrument:
+        lines += _instrument(engine, instrument)
+    lines += _open_orders(engine, expect.open_orders)
+    for balance in expect.balance:
+        lines += _balance(engine, balance)
+    for position in expect.position:
+        lines += _position(engine, position)
+    for order in expect.order:
+        lines += _order(engine, order, order.clord_id or own)
+    for book in expect.book:
+        lines += _book(engine, book)
+    for trades in expect.trades:
+        lines += _trades(engine, trades)
+    for webhook in expect.webhook:
+        lines += _webhook(engine, webhook)
+    if expect.digest is not None and expect.digest != engine.journal.digest:
+        lines.append(f"digest is {engine.journal.digest}, not {expect.digest}")
+    return lines
+
+
+# ---- the answer
 
 
 def _reply(expect: Expect, reply: Reply | None) -> Iterator[str]:
@@ -55,226 +66,207 @@ def _reply(expect: Expect, reply: Reply | None) -> Iterator[str]:
     if reply is None:
         yield "the step makes no call whose answer could be checked"
         return
-    shown = reply.body.decode(errors="replace")[:300]
     if expect.status is not None and reply.status != expect.status:
-        yield f"status is {reply.status}, not {expect.status}: {shown}"
+        body = reply.body.decode(errors="replace")[:300]
+        yield f"status is {reply.status}, not {expect.status}: {body}"
     if expect.code is not None and reply.code != expect.code:
         yield f"gRPC code is {reply.code}, not {expect.code}: {reply.message}"
     if expect.json is not UNSET:
-        yield from differences(
-            expect.json, json.decode(reply.body) if reply.body else None, "answer"
-        )
-    sent = {name.lower(): value for name, value in reply.headers}
+        answer = json.decode(reply.body) if reply.body else None
+        yield from differences(expect.json, answer, "answer")
+    headers = {name.lower(): value for name, value in reply.headers}
     for name, value in expect.header.items():
-        if sent.get(name.lower()) != value:
-            yield f"header {name} is {sent.get(name.lower())!r}, not {value!r}"
+        if headers.get(name.lower()) != value:
+            yield f"header {name} is {headers.get(name.lower())!r}, not {value!r}"
 
 
-def differences(wanted: Any, found: Any, where: str, *, among: bool = False) -> Iterator[str]:
-    """How `found` fails to hold `wanted`: mappings match by their keys, numbers by value, whatever
-    their JSON form.
+def differences(expected: Any, actual: Any, where: str, *, anywhere: bool = False) -> Iterator[str]:
+    """How a JSON value fails to hold an expected one.
 
-    Lists match item by item; with `among`, each wanted item must be found somewhere in the list.
+    Mappings match by the expected keys, numbers by value, whatever their JSON form. Lists match
+    item by item; with `anywhere`, each expected item must be held by some item of the list.
     """
-    if isinstance(wanted, dict):
-        if not isinstance(found, dict):
-            yield f"{where} is {_short(found)}, not a mapping"
+    if isinstance(expected, dict):
+        if not isinstance(actual, dict):
+            yield f"{where} is {_short(actual)}, not a mapping"
             return
-        for key, value in wanted.items():
-            if key in found:
-                yield from differences(value, found[key], f"{where}.{key}", among=among)
+        for key, value in expected.items():
+            if key in actual:
+                yield from differences(value, actual[key], f"{where}.{key}", anywhere=anywhere)
             elif value is not None:
                 yield f"{where} has no {key}"
-    elif among and isinstance(wanted, list | tuple) and isinstance(found, list):
-        for index, one in enumerate(wanted):
-            tried = [
-                list(differences(one, other, f"{where}[{at}]", among=True))
-                for at, other in enumerate(found)
-            ]
-            if all(tried):
-                yield from min(
-                    tried, key=len, default=[f"{where} is empty, without item {index + 1}"]
-                )
-    elif isinstance(wanted, list | tuple):
-        if not isinstance(found, list) or len(found) != len(wanted):
-            yield f"{where} is {_short(found)}, not a list of {len(wanted)}"
+    elif anywhere and isinstance(expected, list | tuple) and isinstance(actual, list):
+        for index, item in enumerate(expected):
+            yield from _nearest_miss(item, actual, where, index)
+    elif isinstance(expected, list | tuple):
+        if not isinstance(actual, list) or len(actual) != len(expected):
+            yield f"{where} is {_short(actual)}, not a list of {len(expected)}"
             return
-        for index, (one, other) in enumerate(zip(wanted, found, strict=True)):
-            yield from differences(one, other, f"{where}[{index}]")
-    elif not _equal(wanted, found):
-        yield f"{where} is {_short(found)}, not {_short(wanted)}"
+        for index, (item, other) in enumerate(zip(expected, actual, strict=True)):
+            yield from differences(item, other, f"{where}[{index}]")
+    elif not _equal(expected, actual):
+        yield f"{where} is {_short(actual)}, not {_short(expected)}"
 
 
-def _equal(wanted: Any, found: Any) -> bool:
-    if isinstance(found, bool) or found is None:
-        return wanted is found or str(wanted).lower() == json.encode(found).decode()
-    if wanted == found or str(wanted) == str(found):
+def _nearest_miss(expected: Any, items: list[Any], where: str, index: int) -> Iterable[str]:
+    """Nothing if some item holds what is expected, else how the nearest one fails to."""
+    misses = [
+        list(differences(expected, item, f"{where}[{at}]", anywhere=True))
+        for at, item in enumerate(items)
+    ]
+    if not all(misses):
+        return ()
+    return min(misses, key=len, default=[f"{where} is empty, without item {index + 1}"])
+
+
+def _equal(expected: Any, actual: Any) -> bool:
+    if isinstance(actual, bool) or actual is None:
+        return expected is actual or str(expected).lower() == json.encode(actual).decode()
+    if expected == actual or str(expected) == str(actual):
         return True
     try:
-        return Decimal(str(wanted)) == Decimal(str(found))
+        return Decimal(str(expected)) == Decimal(str(actual))
     except InvalidOperation:
         return False
 
 
 def _short(value: Any) -> str:
     text = json.encode(value).decode()
-    return text if len(text) <= 200 else text[:200] + "…"
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
 
 
-def _instruments(engine: Engine, expect: Expect) -> Iterator[str]:
-    trading = engine.exchange.trading
-    for wanted in expect.instrument:
-        instrument = engine.exchange.instruments.require(wanted.symbol)
-        state = trading.state(wanted.symbol)
-        if wanted.state is not None and state != wanted.state:
-            yield f"{wanted.symbol} is {state.name}, not {wanted.state.name}"
-        if wanted.settlement is not None:
-            price = trading.stats(wanted.symbol).settlement_px
-            found = "not settled" if price is None else decimal_text(price, instrument.price_scale)
-            if price is None or not _equal(wanted.settlement, found):
-                yield f"settlement of {wanted.symbol} is {found}, not {wanted.settlement}"
+# ---- the state
 
 
-def _open_orders(engine: Engine, expect: Expect) -> Iterator[str]:
-    if expect.open_orders is None:
+def _instrument(engine: Engine, expect: InstrumentExpect) -> Iterator[str]:
+    symbol, trading = expect.symbol, engine.exchange.trading
+    instrument = engine.exchange.instruments.require(symbol)
+    state = trading.state(symbol)
+    if expect.state is not None and state != expect.state:
+        yield f"{symbol} is {state.name}, not {expect.state.name}"
+    if expect.settlement is not None:
+        price = trading.stats(symbol).settlement_px
+        text = "not settled" if price is None else decimal_text(price, instrument.price_scale)
+        if price is None or not _equal(expect.settlement, text):
+            yield f"settlement of {symbol} is {text}, not {expect.settlement}"
+
+
+def _open_orders(engine: Engine, expect: OpenOrdersExpect | int | None) -> Iterator[str]:
+    if expect is None:
         return
-    wanted = (
-        expect.open_orders
-        if isinstance(expect.open_orders, OpenOrdersExpect)
-        else OpenOrdersExpect(count=expect.open_orders)
-    )
+    if isinstance(expect, int):
+        expect = OpenOrdersExpect(count=expect)
     orders = engine.exchange.trading.orders
-    symbols = (wanted.symbol,) if wanted.symbol else ()
-    if wanted.as_:
-        found = orders.open_of((engine.account_named(wanted.as_),), symbols)
+    symbols = (expect.symbol,) if expect.symbol else ()
+    if expect.as_:
+        count = len(orders.open_of((find_account(engine, expect.as_),), symbols))
     else:
-        found = [order for order in orders.open() if not symbols or order.symbol == wanted.symbol]
-    if len(found) != wanted.count:
-        yield f"{len(found)} orders are open, not {wanted.count}"
+        count = sum(not symbols or order.symbol == expect.symbol for order in orders.open())
+    if count != expect.count:
+        yield f"{count} orders are open, not {expect.count}"
 
 
-def _accounts(engine: Engine, expect: Expect) -> Iterator[str]:
+def _balance(engine: Engine, expect: BalanceExpect) -> Iterator[str]:
     trading = engine.exchange.trading
-    for wanted in expect.balance:
-        account = engine.account_named(wanted.account)
-        for name, text, found in (
-            ("cash", wanted.cash, trading.ledger.balance(account)),
-            ("buying power", wanted.buying_power, trading.buying_power(account)),
-        ):
-            if text is not None and not _equal(text, cash_text(found)):
-                yield f"{name} of {wanted.account} is {cash_text(found)}, not {text}"
-    for position in expect.position:
-        yield from _position(engine, position)
-
-
-def _position(engine: Engine, wanted: PositionExpect) -> Iterator[str]:
-    instrument = engine.exchange.instruments.require(wanted.symbol)
-    found = engine.exchange.trading.positions.get(
-        engine.account_named(wanted.account), wanted.symbol
-    )
-    net, cost, realized = (found.net, found.cost, found.realized) if found else (0, 0, 0)
-    for name, text, value, scale in (
-        ("net", wanted.net, net, instrument.qty_scale),
-        ("cost", wanted.cost, cost, instrument.notional_scale),
-        ("realized", wanted.realized, realized, instrument.notional_scale),
+    account = find_account(engine, expect.account)
+    for name, expected, amount in (
+        ("cash", expect.cash, trading.ledger.balance(account)),
+        ("buying power", expect.buying_power, trading.buying_power(account)),
     ):
-        if text is not None and not _equal(text, decimal_text(value, scale)):
-            yield (
-                f"{name} position of {wanted.account} in {wanted.symbol} is"
-                f" {decimal_text(value, scale)}, not {text}"
-            )
+        if expected is not None and not _equal(expected, cash_text(amount)):
+            yield f"{name} of {expect.account} is {cash_text(amount)}, not {expected}"
 
 
-def _order(engine: Engine, wanted: OrderExpect, clord_id: str) -> Iterator[str]:
-    order = _latest(engine, clord_id)
+def _position(engine: Engine, expect: PositionExpect) -> Iterator[str]:
+    instrument = engine.exchange.instruments.require(expect.symbol)
+    account = find_account(engine, expect.account)
+    held = engine.exchange.trading.positions.get(account, expect.symbol)
+    net, cost, realized = (held.net, held.cost, held.realized) if held else (0, 0, 0)
+    cash_scale = instrument.notional_scale
+    yield from _wrong_amounts(
+        f"position of {expect.account} in {expect.symbol}",
+        ("net", expect.net, net, instrument.qty_scale),
+        ("cost", expect.cost, cost, cash_scale),
+        ("realized", expect.realized, realized, cash_scale),
+    )
+
+
+def _order(engine: Engine, expect: OrderExpect, clord_id: str) -> Iterator[str]:
+    orders = engine.exchange.trading.orders.all()
+    order = next((each for each in reversed(list(orders)) if each.clord_id == clord_id), None)
     if order is None:
         yield f"no order was placed as {clord_id!r}"
         return
-    if wanted.state is not None and order.state != wanted.state:
-        yield (
-            f"order {clord_id} is {OrderState(order.state).name}, not"
-            f" {OrderState(wanted.state).name}{_why(engine, order)}"
-        )
-    for name, text, value, scale in (
-        ("filled", wanted.filled, order.cum_qty, order.qty_scale),
-        ("leaves", wanted.leaves, order.leaves_qty, order.qty_scale),
-        ("average price", wanted.avg_price, order.avg_px, order.price_scale),
-    ):
-        if text is not None and not _equal(text, decimal_text(value, scale)):
-            yield f"{name} of order {clord_id} is {decimal_text(value, scale)}, not {text}"
-    if wanted.reason is not None and wanted.reason not in _why(engine, order):
-        yield (
-            f"order {clord_id} ended{_why(engine, order) or ' without a reason'}, not with"
-            f" {wanted.reason!r}"
-        )
+    if expect.state is not None and order.state != expect.state:
+        actual, expected = OrderState(order.state).name, OrderState(expect.state).name
+        yield f"order {clord_id} is {actual}, not {expected}{_why_ended(engine, order)}"
+    yield from _wrong_amounts(
+        f"of order {clord_id}",
+        ("filled", expect.filled, order.cum_qty, order.qty_scale),
+        ("leaves", expect.leaves, order.leaves_qty, order.qty_scale),
+        ("average price", expect.avg_price, order.avg_px, order.price_scale),
+    )
+    if expect.reason is not None and expect.reason not in (why := _why_ended(engine, order)):
+        yield f"order {clord_id} ended{why or ' without a reason'}, not with {expect.reason!r}"
 
 
-def _latest(engine: Engine, clord_id: str) -> Order | None:
-    found = None
-    for order in engine.exchange.trading.orders.all():
-        if order.clord_id == clord_id:
-            found = order
-    return found
+def _wrong_amounts(what: str, *amounts: tuple[str, str | None, int, int]) -> Iterator[str]:
+    """Amounts that differ: (name, expected text if any, actual value, its scale)."""
+    for name, expected, value, scale in amounts:
+        if expected is not None and not _equal(expected, decimal_text(value, scale)):
+            yield f"{name} {what} is {decimal_text(value, scale)}, not {expected}"
 
 
-def _why(engine: Engine, order: Order) -> str:
+def _why_ended(engine: Engine, order: Order) -> str:
     for execution in reversed(list(engine.exchange.trading.executions)):
-        if execution.order.id == order.id and execution.type in (
-            ExecutionType.REJECTED,
-            ExecutionType.CANCELED,
-            ExecutionType.EXPIRED,
-        ):
+        if execution.order.id == order.id and execution.type in _ENDED:
             reason = f" {execution.unsolicited.name}" if execution.unsolicited else ""
             return f" ({execution.text or execution.type.name}{reason})"
     return ""
 
 
-def _book(engine: Engine, wanted: BookExpect) -> Iterator[str]:
-    instrument = engine.exchange.instruments.require(wanted.symbol)
-    book = engine.exchange.trading.book(wanted.symbol)
+def _book(engine: Engine, expect: BookExpect) -> Iterator[str]:
+    instrument = engine.exchange.instruments.require(expect.symbol)
+    book = engine.exchange.trading.book(expect.symbol)
+    price_scale, qty_scale = instrument.price_scale, instrument.qty_scale
     for name, side, levels in (
-        ("bids", Side.BUY, wanted.bids),
-        ("offers", Side.SELL, wanted.offers),
+        ("bids", Side.BUY, expect.bids),
+        ("offers", Side.SELL, expect.offers),
     ):
         if levels is None:
             continue
-        shown = book.levels(side, max(1, len(levels)))
-        found = [
-            f"{decimal_text(price, instrument.price_scale)} x"
-            f" {decimal_text(qty, instrument.qty_scale)}"
-            for price, qty, *_ in shown
+        actual = [
+            f"{decimal_text(price, price_scale)} x {decimal_text(qty, qty_scale)}"
+            for price, qty, *_ in book.levels(side, max(1, len(levels)))
         ]
-        if [_level(text) for text in levels] != [_level(text) for text in found]:
-            yield f"{name} of {wanted.symbol} are {found}, not {list(levels)}"
+        if [_level(text) for text in levels] != [_level(text) for text in actual]:
+            yield f"{name} of {expect.symbol} are {actual}, not {list(levels)}"
 
 
 def _level(text: str) -> tuple[Decimal, ...]:
     return tuple(Decimal(part.strip()) for part in text.replace("×", "x").split("x"))
 
 
-def _trades(engine: Engine, wanted: TradesExpect) -> Iterator[str]:
-    instrument = engine.exchange.instruments.require(wanted.symbol)
-    execution_log = engine.exchange.trading.trades
-    trades = [execution_log[seq] for seq in execution_log.of_symbol(wanted.symbol)]
-    if wanted.count is not None and len(trades) != wanted.count:
-        yield f"{wanted.symbol} traded {len(trades)} times, not {wanted.count}"
-    if wanted.last_price is not None:
+def _trades(engine: Engine, expect: TradesExpect) -> Iterator[str]:
+    symbol, log = expect.symbol, engine.exchange.trading.trades
+    instrument = engine.exchange.instruments.require(symbol)
+    trades = [log[seq] for seq in log.of_symbol(symbol)]
+    if expect.count is not None and len(trades) != expect.count:
+        yield f"{symbol} traded {len(trades)} times, not {expect.count}"
+    if expect.last_price is not None:
         last = decimal_text(trades[-1].price, instrument.price_scale) if trades else "none"
-        if not _equal(wanted.last_price, last):
-            yield f"last price of {wanted.symbol} is {last}, not {wanted.last_price}"
-    if wanted.qty is not None:
+        if not _equal(expect.last_price, last):
+            yield f"last price of {symbol} is {last}, not {expect.last_price}"
+    if expect.qty is not None:
         total = decimal_text(sum(trade.qty for trade in trades), instrument.qty_scale)
-        if not _equal(wanted.qty, total):
-            yield f"{wanted.symbol} traded {total} contracts, not {wanted.qty}"
+        if not _equal(expect.qty, total):
+            yield f"{symbol} traded {total} contracts, not {expect.qty}"
 
 
-def _webhooks(engine: Engine, expect: Expect) -> Iterator[str]:
-    for wanted in expect.webhook:
-        found = [
-            row
-            for row in deliveries(engine.exchange)
-            if (not wanted.type or row["type"] == wanted.type)
-            and (not wanted.external_id or row["external_id"] == wanted.external_id)
-        ]
-        if len(found) != wanted.count:
-            yield f"{len(found)} deliveries of {wanted.type or 'any type'}, not {wanted.count}"
+def _webhook(engine: Engine, expect: WebhookExpect) -> Iterator[str]:
+    count = sum(
+        expect.type in ("", row["type"]) and expect.external_id in ("", row["external_id"])
+        for row in deliveries(engine.exchange)
+    )
+    if count != expect.count:
+        yield f"{count} deliveries of {expect.type or 'any type'}, not {expect.count}"

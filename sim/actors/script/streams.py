@@ -1,4 +1,9 @@
-"""Subscriptions of a script: what came on them, and what a step expects of it."""
+"""Subscriptions of a script: the frames that came on them, and what a step expects of these.
+
+Effects of an input may join its outcome in several portions, so `absorb` reads each outcome from
+where it stopped. Each stream counts the frames that a step has checked: the next step that looks at
+the stream sees only later ones.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +17,12 @@ from sim.api.pipeline.inputs import Close, Outcome, Send
 from sim.core.model.refusals import Conflict, NotFound
 from sim.scenario.expectations_format import StreamExpect
 
-# A frame of nothing else is a sign of life.
-_SIGNS_OF_LIFE = frozenset({"heartbeat", "resumeToken", "processedSentTime", "eof"})
+# A frame with nothing but these keys is a heartbeat.
+_HEARTBEAT_KEYS = frozenset({"heartbeat", "resumeToken", "processedSentTime", "eof"})
 
 
-class _FollowedStream:
-    """One stream. `encode` makes a frame of a client of JSON; `taken` is how many frames a step has
-    looked at.
-    """
+class _Subscription:
+    """One stream of the script. `encode` makes a client's frame of a JSON value."""
 
     def __init__(
         self, stream: int, decode: Callable[[bytes], Any], encode: Callable[[Any], bytes]
@@ -28,118 +31,109 @@ class _FollowedStream:
         self.decode = decode
         self.encode = encode
         self.frames: list[Any] = []
-        self.taken = 0
+        self.checked = 0
         self.end: Close | None = None
 
 
 class ScriptStreams:
-    """Streams by the name a script gave them. A name used again is the newer stream's."""
+    """Streams by the name that a step gave them. A name used again means the newer stream."""
 
     def __init__(self) -> None:
-        self._by_name: dict[str, _FollowedStream] = {}
-        self._by_id: dict[int, _FollowedStream] = {}
-        self._seen = (-1, 0)  # the input whose effects were read last, and how many of them
+        self._by_name: dict[str, _Subscription] = {}
+        self._open_by_id: dict[int, _Subscription] = {}
+        self._absorbed = (-1, 0)  # the input whose effects were read last, and how many of them
 
     def begin(
         self, name: str, stream: int, decode: Callable[[bytes], Any], encode: Callable[[Any], bytes]
     ) -> None:
         """Follow a stream."""
-        self._by_name[name] = self._by_id[stream] = _FollowedStream(stream, decode, encode)
-
-    def frames(self, name: str) -> list[Any]:
-        """All that came on a stream so far, signs of life left out."""
-        return self._require(name).frames
+        self._by_name[name] = self._open_by_id[stream] = _Subscription(stream, decode, encode)
 
     def encoded(self, name: str, frames: Sequence[Any]) -> tuple[int, list[bytes]]:
-        """A stream's id, and frames of its client as bytes. NotFound when the script has opened
-        none of this name; Conflict when it has ended.
+        """A stream's id, and frames of its client as bytes.
+
+        NotFound when no step opened a stream of this name; Conflict when it has ended.
         """
-        found = self._open(name)
-        return found.id, [found.encode(frame) for frame in frames]
+        subscription = self._open(name)
+        return subscription.id, [subscription.encode(frame) for frame in frames]
 
     def leave(self, name: str) -> int:
-        """Follow a stream no longer; its id. NotFound when the script has opened none of this name;
-        Conflict when it has ended.
-        """
-        return self._by_id.pop(self._open(name).id).id
+        """Stop following a stream; its id. Refused like `encoded`."""
+        return self._open_by_id.pop(self._open(name).id).id
 
-    def _require(self, name: str) -> _FollowedStream:
-        found = self._by_name.get(name)
-        if found is None:
+    def _open(self, name: str) -> _Subscription:
+        subscription = self._by_name.get(name)
+        if subscription is None:
             raise NotFound(
                 f"no stream is called {name!r}",
                 rule="script",
                 remedy="a name that an earlier `subscribe` gave",
             )
-        return found
-
-    def _open(self, name: str) -> _FollowedStream:
-        found = self._require(name)
-        if self._by_id.get(found.id) is not found:
+        if self._open_by_id.get(subscription.id) is not subscription:
             raise Conflict(f"the stream {name!r} has ended", rule="script")
-        return found
+        return subscription
 
     def absorb(self, outcome: Outcome) -> None:
-        """Take what came; effects that joined an input's since the last time are read from there
-        on.
-        """
-        if not self._by_id:
+        """Keep the frames and ends among the effects of an input that were not read yet."""
+        if not self._open_by_id:
             return
-        seq, start = self._seen
+        seq, start = self._absorbed
         if seq != outcome.seq:
             start = 0
-        self._seen = (outcome.seq, len(outcome.effects))
+        self._absorbed = (outcome.seq, len(outcome.effects))
         for effect in outcome.effects[start:]:
-            if isinstance(effect, Send) and (found := self._by_id.get(effect.stream)) is not None:
-                frame = found.decode(effect.frame)
-                if not all(
-                    name in _SIGNS_OF_LIFE or not content for name, content in frame.items()
-                ):
-                    found.frames.append(frame)
-            elif (
-                isinstance(effect, Close)
-                and (found := self._by_id.pop(effect.stream, None)) is not None
-            ):
-                found.end = effect
+            if isinstance(effect, Send):
+                subscription = self._open_by_id.get(effect.stream)
+                if subscription is not None:
+                    frame = subscription.decode(effect.frame)
+                    if not _is_heartbeat(frame):
+                        subscription.frames.append(frame)
+            elif isinstance(effect, Close):
+                subscription = self._open_by_id.pop(effect.stream, None)
+                if subscription is not None:
+                    subscription.end = effect
 
-    def failures(self, wanted: tuple[StreamExpect, ...]) -> Iterator[str]:
-        """What does not hold of the frames since the last look."""
-        for expect in wanted:
-            found = self._by_name.get(expect.name)
-            if found is None:
+    def failures(self, expectations: tuple[StreamExpect, ...]) -> Iterator[str]:
+        """What does not hold of the frames that came since a step last looked."""
+        for expect in expectations:
+            subscription = self._by_name.get(expect.name)
+            if subscription is None:
                 yield f"no stream is called {expect.name!r}"
                 continue
-            frames, found.taken = found.frames[found.taken :], len(found.frames)
-            yield from _failures(expect, frames, found.end)
+            frames = subscription.frames[subscription.checked :]
+            subscription.checked = len(subscription.frames)
+            yield from _failures(expect, frames, subscription.end)
+
+
+def _is_heartbeat(frame: dict[str, Any]) -> bool:
+    return all(name in _HEARTBEAT_KEYS or not content for name, content in frame.items())
 
 
 def _failures(expect: StreamExpect, frames: list[Any], end: Close | None) -> Iterator[str]:
     name = expect.name
     if expect.count is not None and len(frames) != expect.count:
         yield f"{len(frames)} frames came on {name}, not {expect.count}"
-    if expect.has is not UNSET:
-        tried = [
-            (list(differences(expect.has, frame, "frame", among=True)), frame) for frame in frames
-        ]
-        if not tried:
-            yield f"nothing came on {name}"
-        elif all(wrong for wrong, _ in tried):
-            wrong, frame = min(reversed(tried), key=lambda pair: len(pair[0]))
-            yield (
-                f"none of {len(tried)} frames on {name} holds it; nearest: {'; '.join(wrong)}, in"
-                f" {json.encode(frame).decode()[:300]}"
-            )
-    if expect.last is not UNSET:
-        if frames:
-            yield from (
-                f"on {name}, {line}"
-                for line in differences(expect.last, frames[-1], "last frame", among=True)
-            )
-        else:
-            yield f"nothing came on {name}"
+    if not frames and (expect.has is not UNSET or expect.last is not UNSET):
+        yield f"nothing came on {name}"
+    elif expect.has is not UNSET:
+        yield from _held_by_none(expect, frames)
+    if frames and expect.last is not UNSET:
+        for line in differences(expect.last, frames[-1], "last frame", anywhere=True):
+            yield f"on {name}, {line}"
     if expect.code is not None and (end is None or end.code != expect.code):
+        state = f"ended with {end.code} {end.message}" if end else "is open"
+        yield f"{name} {state}, not ended with {expect.code}"
+
+
+def _held_by_none(expect: StreamExpect, frames: list[Any]) -> Iterator[str]:
+    """Nothing if some frame holds what is expected, else how the nearest one fails to."""
+    misses = [list(differences(expect.has, each, "frame", anywhere=True)) for each in frames]
+    if all(misses):
+        # The latest of the nearest.
+        miss, frame = min(
+            zip(reversed(misses), reversed(frames), strict=True), key=lambda pair: len(pair[0])
+        )
         yield (
-            f"{name} "
-            + (f"ended with {end.code} {end.message}" if end else "is open")
-            + f", not ended with {expect.code}"
+            f"none of {len(frames)} frames on {expect.name} holds it; nearest: {'; '.join(miss)}, in"
+            f" {json.encode(frame).decode()[:300]}"
         )

@@ -1,4 +1,4 @@
-"""What a step can wait for (`when`), told from events and from clients' calls."""
+"""What a step can wait for (`when`): whether an event or a client's call is it, and how to say it."""
 
 from __future__ import annotations
 
@@ -22,19 +22,15 @@ def matches_event(step: Step, event: Event) -> bool:
         return False
     match event:
         case Executed(execution=execution) if when.order is not None:
-            return (
-                execution.order.clord_id == when.order.name
-                and execution.order.state == when.order.state
-            )
+            order = execution.order
+            return order.clord_id == when.order.name and order.state == when.order.state
         case StateChanged() if when.instrument is not None:
             return event.symbol == when.instrument.symbol and event.state == when.instrument.state
         case Traded() if when.trade is not None:
             return event.trade.symbol == when.trade.symbol and event.state is TradeState.NEW
         case KycDecided() if when.kyc is not None:
-            return event.external_id == when.kyc.external_id and when.kyc.approved in (
-                None,
-                event.approved,
-            )
+            approved = when.kyc.approved in (None, event.approved)
+            return approved and event.external_id == when.kyc.external_id
         case MaintenanceChanged() if when.maintenance is not None:
             return event.active is when.maintenance
     return False
@@ -42,13 +38,10 @@ def matches_event(step: Step, event: Event) -> bool:
 
 def matches_call(step: Step, entry: LoggedCall) -> bool:
     """Whether a client's call is what a step waits for."""
-    wanted = step.when.call if step.when is not None else None
-    if wanted is None or wanted.operation not in (
-        entry.operation,
-        entry.operation.rpartition(".")[2],
-    ):
+    call = step.when.call if step.when is not None else None
+    if call is None or call.status not in (None, entry.status):
         return False
-    return wanted.status in (None, entry.status)
+    return call.operation in (entry.operation, entry.operation.rpartition(".")[2])
 
 
 def describe(step: Step) -> str:
@@ -63,9 +56,8 @@ def describe(step: Step) -> str:
     if when.trade is not None:
         return f"a trade of {when.trade.symbol}"
     if when.call is not None:
-        return f"a call of {when.call.operation}" + (
-            f" answered with {when.call.status}" if when.call.status else ""
-        )
+        status = f" answered with {when.call.status}" if when.call.status else ""
+        return f"a call of {when.call.operation}{status}"
     if when.kyc is not None:
         return f"the decision on {when.kyc.external_id}"
     return "maintenance to begin" if when.maintenance else "maintenance to end"
