@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from sim.actors.participants.fair_prices import HIGHEST_VOLATILITY, path_of
 from sim.actors.participants.participants import matching
 from sim.actors.participants.recurring_fair_price import UNIT
-from sim.actors.participants.recurring_quoters import named
+from sim.actors.participants.recurring_traders import named
 from sim.core.model.quantities import scaled_down
 from sim.kernel.instants import Instant
 from sim.scenario.participant_entries import (
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sim.world.world import World
 
 T = TypeVar("T")
-SEATS_MAX = 10_000
+TRADERS_MAX = 10_000
 
 
 def participant_problems(scenario: Scenario, node: Node, world: World) -> Iterator[Problem]:
@@ -57,9 +57,9 @@ def participant_problems(scenario: Scenario, node: Node, world: World) -> Iterat
                 " firms/<firm>/users/<user>",
             )
     seats = sum(len(list(matching(symbols, trader.symbols))) for trader in section.traders)
-    if seats > SEATS_MAX:
+    if seats > TRADERS_MAX:
         yield problem(
-            stated.at, f"participants on {seats} instruments in all, more than {SEATS_MAX}"
+            stated.at, f"participants on {seats} instruments in all, more than {TRADERS_MAX}"
         )
 
 

@@ -1,9 +1,9 @@
-"""What is wrong with steps that their form alone does not show: names that nobody bears, two things
-in one step, calls of what is no call.
+"""Checks of steps beyond their form: names that do not exist, two things in one step, calls that are
+no calls.
 
-All of it would be found when the step runs; here it is told before, at its line. What only a run
-can know (orders of clients, accounts that a verification makes, values that `save` keeps) is left
-to the run.
+The run would find all of it too, but here it is reported with its line before anything runs. What
+only a run can know (orders of clients, accounts that a verification creates, values that `save`
+keeps) is left to the run.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from sim.contract.contract import Operation, load_contract
 from sim.core.catalogue import assumptions, quirks
 from sim.kernel.instants import (
     OUT_OF_RANGE,
-    Instant,
     format_instant,
     is_supported_instant,
     parse_instant,
     parse_span,
 )
+from sim.loader.nodes import items_of, mappings_of, node_at, text_at
 from sim.scenario.fault_names import unknown_operation
 from sim.scenario.steps import VERBS, Step, When
 from sim.scenario.struct_types import record
 from sim.scenario.value_types import nearest, suggestion
-from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, Sequence, problem
+from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, problem
 
 if TYPE_CHECKING:
     from sim.scenario.scenario import Scenario
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 # A step has at most one of these keys.
 EXCLUSIVE_KEYS = (*STEP_ACTIONS, *CLIENT_KEYS, "advance")
 WAITS = When.__struct_fields__
-_MAKE_PEOPLE = ("/v1/kyc/start", "/v1/users")
+_CREATE_USERS = ("/v1/kyc/start", "/v1/users")
 _LEVEL = re.compile(r"\s*[0-9]+(\.[0-9]+)?\s*[x×]\s*[0-9]+(\.[0-9]+)?\s*", re.ASCII)
 _OF_AN_ANSWER = ("status", "code", "json", "header")
 
@@ -46,25 +46,19 @@ def step_problems(scenario: Scenario, node: Node, world: World) -> Iterator[Prob
     """Problems of the steps that this file itself states."""
     yield from _beyond_the_calendar(scenario, node)
     checker = _Checker(scenario, world)
-    for step in items_of(node, "steps"):
-        if isinstance(step, Mapping):
-            yield from checker.of(step)
+    for step in mappings_of(node_at(node, "steps")):
+        yield from checker.check(step)
 
 
 def _beyond_the_calendar(scenario: Scenario, node: Node) -> Iterator[Problem]:
-    """The first step to which distances lead after the last year there is; steps that wait come
-    later still.
-    """
+    """The first step whose distances lead behind the last year of the calendar."""
     own = items_of(node, "steps")
     moment = scenario.clock.start
     for number, step in enumerate(scenario.steps, start=len(own) - len(scenario.steps)):
-        moment = (
-            moment + parse_span(step.at)
-            if isinstance(step.at, str)
-            else moment
-            if step.at is None
-            else step.at
-        )
+        if isinstance(step.at, str):
+            moment += parse_span(step.at)
+        elif step.at is not None:
+            moment = step.at
         moment += step.advance or 0
         if not is_supported_instant(max(moment, scenario.clock.start)):
             if number >= 0 and (isinstance(step.at, str) or step.advance):
@@ -72,21 +66,8 @@ def _beyond_the_calendar(scenario: Scenario, node: Node) -> Iterator[Problem]:
             return
 
 
-def items_of(node: Node, *path: str) -> list[Node]:
-    """The entries of a list somewhere below a node; none when there is no list."""
-    found = node_at(node, *path)
-    return found.items if isinstance(found, Sequence) else []
-
-
-def node_at(node: Node | None, *path: str) -> Node | None:
-    """What stands below a node, by keys; None when nothing does."""
-    for key in path:
-        node = node.items.get(key) if isinstance(node, Mapping) else None
-    return node
-
-
 def unknown_setting(what: str, entries: Node | None) -> Iterator[Problem]:
-    """Names and values of quirks or assumptions that cannot be."""
+    """Names of quirks or assumptions that do not exist, and values that an assumption refuses."""
     known: Iterable[str] = quirks.catalogue() if what == "quirk" else assumptions.catalogue()
     if not isinstance(entries, Mapping):
         return
@@ -115,249 +96,207 @@ def _sockets() -> tuple[str, ...]:
     )
 
 
-def _text(node: Node | None, key: str) -> Scalar | None:
-    """A text that is there and is no `${name}`, whose value only the run knows."""
-    found = node_at(node, key)
-    return found if isinstance(found, Scalar) and found.text and "${" not in found.text else None
-
-
 class _Checker:
-    """Looks at steps one by one. Streams are known from the first step that names them, wherever it
-    stands.
-    """
+    """Checks steps one by one. A stream is known if any step of the scenario opens it."""
 
     def __init__(self, scenario: Scenario, world: World) -> None:
         self._world = world
-        self._start: Instant = scenario.clock.start
-        self._streams = {
-            step.subscribe.name for step in scenario.steps if step.subscribe is not None
-        }
-        self._makes_people = any(
-            step.call is not None and step.call.path.startswith(_MAKE_PEOPLE)
-            for step in scenario.steps
+        self._start = scenario.clock.start
+        steps = scenario.steps
+        self._streams = {step.subscribe.name for step in steps if step.subscribe is not None}
+        self._creates_users = any(
+            step.call is not None and step.call.path.startswith(_CREATE_USERS) for step in steps
         )
         self._participants = [trader.name for trader in scenario.participants.traders]
         self._symbols = [terms.symbol for terms in world.instruments]
 
-    def of(self, step: Mapping) -> Iterator[Problem]:
+    def check(self, step: Mapping) -> Iterator[Problem]:
         """Everything that is wrong with a step."""
-        yield from self._one_thing(step)
+        yield from _one_thing(step)
+        yield from _answer_without_a_call(step)
         yield from self._moment(step)
-        yield from self._call(node_at(step, "call"))
-        yield from self._subscription(node_at(step, "subscribe"))
-        yield from self._streams_named(step)
-        yield from self._people(step)
-        yield from self._symbols_named(step)
+        yield from _call(node_at(step, "call"))
+        yield from _subscription(node_at(step, "subscribe"))
+        yield from self._stream_names(step)
+        yield from self._users(step)
+        yield from self._accounts(step)
+        yield from self._symbol_names(step)
         yield from unknown_setting("quirk", node_at(step, "quirk"))
         yield from unknown_setting("assumption", node_at(step, "assumption"))
-        yield from self._rest(step)
-
-    def _one_thing(self, step: Mapping) -> Iterator[Problem]:
-        present = record(Step).aliases
-        done = [key for key in step.items if present.get(key, key) in EXCLUSIVE_KEYS]
-        if len(done) > 1:
-            yield problem(
-                step.keys[done[1]],
-                f"a step does one thing: {done[0]!r} is done here already, so {done[1]!r} needs a"
-                " step of its own",
-            )
-        waits = node_at(step, "when")
-        if isinstance(waits, Mapping):
-            named = [key for key in waits.items if key in WAITS]
-            if len(named) != 1:
-                yield problem(
-                    waits.keys[named[1]] if named else waits.at,
-                    f"a step waits for one thing: {', '.join(WAITS)}",
-                )
-        if not {"call", "subscribe"} & step.items.keys():
-            expect = node_at(step, "expect")
-            for key, at in expect.keys.items() if isinstance(expect, Mapping) else ():
-                if key in _OF_AN_ANSWER:
-                    yield problem(
-                        at, f"{key!r} is expected of an answer, and this step makes no call"
-                    )
-        if "save" in step.items and "call" not in step.items:
-            yield problem(
-                step.keys["save"], "'save' keeps parts of an answer, and this step makes no call"
-            )
+        yield from _levels(step)
+        yield from self._event(step)
 
     def _moment(self, step: Mapping) -> Iterator[Problem]:
-        at = _text(step, "at")
+        at = text_at(step, "at")
+        if at is None:
+            return
         try:
-            moment = parse_instant(at.text) if at is not None else None
+            moment = parse_instant(at.text)
         except ValueError:
             return  # a distance
-        if at is not None and moment is not None and moment < self._start:
+        if moment < self._start:
             yield problem(at.at, f"the scenario begins later, at {format_instant(self._start)}")
-        elif at is not None and moment is not None and not is_supported_instant(moment):
+        elif not is_supported_instant(moment):
             yield problem(at.at, OUT_OF_RANGE)
 
-    def _call(self, call: Node | None) -> Iterator[Problem]:
-        if not isinstance(call, Mapping):
-            return
-        verbs = [key for key in call.items if key in (*VERBS, "rpc")]
-        if len(verbs) != 1:
-            yield problem(
-                call.keys[verbs[1]] if verbs else call.at,
-                f"a call has exactly one of {', '.join(VERBS)} and rpc",
-            )
-            return
-        plane, target = _text(call, "plane"), _text(call, verbs[0])
-        if plane is not None and (plane.text == "grpc") is not (verbs[0] == "rpc"):
-            yield problem(
-                call.keys[verbs[0]],
-                (
-                    "the grpc plane takes an rpc"
-                    if plane.text == "grpc"
-                    else f"an rpc needs `plane: grpc`, not {plane.text}"
-                ),
-            )
-        elif verbs[0] != "rpc":
-            if target is not None and not target.text.startswith("/"):
-                yield problem(target.at, "a path begins with /")
-        elif target is not None and not (wrong := list(_unknown_rpc(target))):
-            if _rpcs()[target.text].kind != "unary":
-                yield problem(target.at, f"{target.text} is a stream: `subscribe` opens it")
-        elif target is not None:
-            yield from wrong
-
-    def _subscription(self, wanted: Node | None) -> Iterator[Problem]:
-        if not isinstance(wanted, Mapping):
-            return
-        if ("rpc" in wanted.items) is ("web_socket" in wanted.items):
-            yield problem(wanted.at, "subscribe takes an rpc or a web_socket")
-        elif (rpc := _text(wanted, "rpc")) is not None:
-            wrong = list(_unknown_rpc(rpc))
-            yield from wrong
-            if not wrong and _rpcs()[rpc.text].kind == "unary":
-                yield problem(rpc.at, f"{rpc.text} is no stream: `call` calls it")
-        elif (path := _text(wanted, "web_socket")) is not None and path.text not in _sockets():
-            yield problem(
-                path.at,
-                f"no WebSocket is served at {path.text!r}{suggestion(path.text, _sockets())}",
-            )
-
-    def _streams_named(self, step: Mapping) -> Iterator[Problem]:
-        named = [
-            _text(step, "disconnect"),
-            _text(step, "hang_up"),
-            _text(node_at(step, "send"), "stream"),
-        ]
-        named += [_text(one, "name") for one in _each(node_at(step, "expect", "stream"))]
-        for name in named:
+    def _stream_names(self, step: Mapping) -> Iterator[Problem]:
+        names = [text_at(step, "disconnect"), text_at(step, "hang_up")]
+        names.append(text_at(step, "send", "stream"))
+        names += [text_at(each, "name") for each in mappings_of(node_at(step, "expect", "stream"))]
+        for name in names:
             if name is not None and name.text not in self._streams:
-                yield problem(
-                    name.at,
-                    "no `subscribe` names a stream"
-                    f" {name.text!r}{suggestion(name.text, self._streams)}",
-                )
+                near = suggestion(name.text, self._streams)
+                yield problem(name.at, f"no `subscribe` names a stream {name.text!r}{near}")
 
-    def _people(self, step: Mapping) -> Iterator[Problem]:
+    def _users(self, step: Mapping) -> Iterator[Problem]:
         for part in step.items.values():
-            caller = _text(part, "as")
-            if caller is not None and not self._somebody(caller.text):
+            caller = text_at(part, "as")
+            if caller is not None and not self._exists(caller.text):
                 yield problem(
                     caller.at,
                     f"nobody is called {caller.text!r}: maker, taker, noise, a firm, a participant,"
                     " an account or an API key id",
                 )
-        expect = node_at(step, "expect")
-        accounts = [
-            _text(node_at(step, "fund"), "account"),
-            _text(node_at(expect, "open_orders"), "as"),
-        ]
-        accounts += [
-            _text(one, "account")
-            for key in ("balance", "position")
-            for one in _each(node_at(expect, key))
-        ]
-        for account in accounts:
-            if account is not None and "/" not in account.text and not self._somebody(account.text):
-                yield problem(
-                    account.at,
-                    f"no account is called {account.text!r}: maker, taker, noise, a participant or"
-                    " an account",
-                )
-        switched = _text(node_at(step, "participant"), "name")
-        if switched is not None and switched.text not in self._participants:
-            yield problem(
-                switched.at,
-                "no participant is called"
-                f" {switched.text!r}{suggestion(switched.text, self._participants)}",
-            )
+        name = text_at(step, "participant", "name")
+        if name is not None and name.text not in self._participants:
+            near = suggestion(name.text, self._participants)
+            yield problem(name.at, f"no participant is called {name.text!r}{near}")
 
-    def _somebody(self, name: str) -> bool:
-        """Whether a name is borne by somebody, or may be by then: calls of the scenario may make
-        participants of a firm.
-        """
+    def _accounts(self, step: Mapping) -> Iterator[Problem]:
+        expect = node_at(step, "expect")
+        names = [text_at(step, "fund", "account"), text_at(expect, "open_orders", "as")]
+        for key in ("balance", "position"):
+            names += [text_at(each, "account") for each in mappings_of(node_at(expect, key))]
+        for name in names:
+            if name is not None and "/" not in name.text and not self._exists(name.text):
+                yield problem(
+                    name.at,
+                    f"no account is called {name.text!r}: maker, taker, noise, a participant or an"
+                    " account",
+                )
+
+    def _exists(self, name: str) -> bool:
+        """Whether somebody has a name, or may have it by then, because calls create users."""
         parties = self._world.parties
         if parties.knows(name) or parties.user(name) is not None:
             return True
         firm, _, user = name.partition("/users/")
-        return bool(user) and self._makes_people and parties.knows(firm)
+        return bool(user) and self._creates_users and parties.knows(firm)
 
-    def _symbols_named(self, step: Mapping) -> Iterator[Problem]:
+    def _symbol_names(self, step: Mapping) -> Iterator[Problem]:
         parts = [part for part in step.items.values() if isinstance(part, Mapping)]
-        for outer in ("expect", "when"):
-            found = node_at(step, outer)
-            parts += [
-                one
-                for part in (found.items.values() if isinstance(found, Mapping) else ())
-                for one in _each(part)
-            ]
+        for key in ("expect", "when"):
+            outer = node_at(step, key)
+            if isinstance(outer, Mapping):
+                parts += [each for part in outer.items.values() for each in mappings_of(part)]
         for part in parts:
-            symbol = _text(part, "symbol")
+            symbol = text_at(part, "symbol")
             if symbol is not None and not self._world.has(symbol.text):
-                yield problem(
-                    symbol.at,
-                    f"unknown symbol {symbol.text!r}{suggestion(symbol.text, self._symbols)}",
-                )
+                near = suggestion(symbol.text, self._symbols)
+                yield problem(symbol.at, f"unknown symbol {symbol.text!r}{near}")
 
-    def _levels(self, step: Mapping) -> Iterator[Problem]:
-        for book in _each(node_at(step, "expect", "book")):
-            for level in (*items_of(book, "bids"), *items_of(book, "offers")):
-                if (
-                    isinstance(level, Scalar)
-                    and "${" not in level.text
-                    and not _LEVEL.fullmatch(level.text)
-                ):
-                    yield problem(
-                        level.at,
-                        'a level is written "price x quantity", such as "0.45 x 10", not'
-                        f" {level.text!r}",
-                    )
-
-    def _rest(self, step: Mapping) -> Iterator[Problem]:
-        yield from self._levels(step)
-        event = _text(node_at(step, "event"), "slug")
-        if event is not None and self._world.reference.event_called(event.text) is None:
-            yield problem(
-                event.at,
-                "no event is called"
-                f" {event.text!r}{suggestion(event.text, self._world.reference.event_by_slug)}",
-            )
-        heard = _text(node_at(step, "when", "call"), "operation")
-        if heard is not None and (wrong := unknown_operation(heard.text)):
-            yield problem(heard.at, wrong)
+    def _event(self, step: Mapping) -> Iterator[Problem]:
+        event, reference = text_at(step, "event", "slug"), self._world.reference
+        if event is not None and reference.event_called(event.text) is None:
+            near = suggestion(event.text, reference.event_by_slug)
+            yield problem(event.at, f"no event is called {event.text!r}{near}")
+        operation = text_at(step, "when", "call", "operation")
+        if operation is not None and (wrong := unknown_operation(operation.text)):
+            yield problem(operation.at, wrong)
 
 
-def _each(node: Node | None) -> list[Mapping]:
-    """One mapping, or a list of them."""
-    found = node.items if isinstance(node, Sequence) else [node]
-    return [one for one in found if isinstance(one, Mapping)]
-
-
-def _unknown_rpc(name: Scalar) -> Iterator[Problem]:
-    if name.text not in _rpcs():
-        near = next((full for full in _rpcs() if full.endswith(f".{name.text}")), "") or nearest(
-            name.text, _rpcs()
-        )
+def _one_thing(step: Mapping) -> Iterator[Problem]:
+    aliases = record(Step).aliases
+    keys = [key for key in step.items if aliases.get(key, key) in EXCLUSIVE_KEYS]
+    if len(keys) > 1:
         yield problem(
-            name.at,
-            f"gRPC serves no {name.text!r}"
-            + (
-                f", did you mean {near!r}?"
-                if near
-                else "; `sim catalogue operations` lists what it serves"
-            ),
+            step.keys[keys[1]],
+            f"a step does one thing: {keys[0]!r} is done here already, so {keys[1]!r} needs a step"
+            " of its own",
         )
+    when = node_at(step, "when")
+    if isinstance(when, Mapping):
+        waits = [key for key in when.items if key in WAITS]
+        if len(waits) != 1:
+            at = when.keys[waits[1]] if waits else when.at
+            yield problem(at, f"a step waits for one thing: {', '.join(WAITS)}")
+
+
+def _answer_without_a_call(step: Mapping) -> Iterator[Problem]:
+    expect = node_at(step, "expect")
+    if isinstance(expect, Mapping) and not {"call", "subscribe"} & step.items.keys():
+        for key, at in expect.keys.items():
+            if key in _OF_AN_ANSWER:
+                yield problem(at, f"{key!r} is expected of an answer, and this step makes no call")
+    if "save" in step.items and "call" not in step.items:
+        yield problem(
+            step.keys["save"], "'save' keeps parts of an answer, and this step makes no call"
+        )
+
+
+def _call(call: Node | None) -> Iterator[Problem]:
+    if not isinstance(call, Mapping):
+        return
+    verbs = [key for key in call.items if key in (*VERBS, "rpc")]
+    if len(verbs) != 1:
+        at = call.keys[verbs[1]] if verbs else call.at
+        yield problem(at, f"a call has exactly one of {', '.join(VERBS)} and rpc")
+        return
+    (verb,) = verbs
+    plane, target = text_at(call, "plane"), text_at(call, verb)
+    if plane is not None and (plane.text == "grpc") is not (verb == "rpc"):
+        yield problem(
+            call.keys[verb],
+            "the grpc plane takes an rpc"
+            if plane.text == "grpc"
+            else f"an rpc needs `plane: grpc`, not {plane.text}",
+        )
+    elif target is None:
+        return
+    elif verb == "rpc":
+        yield from _rpc(target, unary=True)
+    elif not target.text.startswith("/"):
+        yield problem(target.at, "a path begins with /")
+
+
+def _subscription(subscription: Node | None) -> Iterator[Problem]:
+    if not isinstance(subscription, Mapping):
+        return
+    rpc, path = text_at(subscription, "rpc"), text_at(subscription, "web_socket")
+    if ("rpc" in subscription.items) is ("web_socket" in subscription.items):
+        yield problem(subscription.at, "subscribe takes an rpc or a web_socket")
+    elif rpc is not None:
+        yield from _rpc(rpc, unary=False)
+    elif path is not None and path.text not in _sockets():
+        near = suggestion(path.text, _sockets())
+        yield problem(path.at, f"no WebSocket is served at {path.text!r}{near}")
+
+
+def _rpc(name: Scalar, *, unary: bool) -> Iterator[Problem]:
+    rpcs = _rpcs()
+    if name.text not in rpcs:
+        near = next((full for full in rpcs if full.endswith(f".{name.text}")), "")
+        near = near or nearest(name.text, rpcs)
+        hint = (
+            f", did you mean {near!r}?"
+            if near
+            else "; `sim catalogue operations` lists what it serves"
+        )
+        yield problem(name.at, f"gRPC serves no {name.text!r}{hint}")
+    elif unary and rpcs[name.text].kind != "unary":
+        yield problem(name.at, f"{name.text} is a stream: `subscribe` opens it")
+    elif not unary and rpcs[name.text].kind == "unary":
+        yield problem(name.at, f"{name.text} is no stream: `call` calls it")
+
+
+def _levels(step: Mapping) -> Iterator[Problem]:
+    for book in mappings_of(node_at(step, "expect", "book")):
+        for level in (*items_of(book, "bids"), *items_of(book, "offers")):
+            if not isinstance(level, Scalar) or "${" in level.text:
+                continue
+            if not _LEVEL.fullmatch(level.text):
+                yield problem(
+                    level.at,
+                    'a level is written "price x quantity", such as "0.45 x 10", not'
+                    f" {level.text!r}",
+                )

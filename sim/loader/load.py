@@ -19,8 +19,9 @@ from sim.core.service.rate_limits import LIMITS
 from sim.kernel import resources
 from sim.kernel.instants import is_supported_instant
 from sim.loader.check_participants import participant_problems
-from sim.loader.check_steps import items_of, node_at, step_problems, unknown_setting
+from sim.loader.check_steps import step_problems, unknown_setting
 from sim.loader.check_world import SECTIONS, world_problems
+from sim.loader.nodes import items_of, node_at
 from sim.loader.order_flow_files import flow_problems, with_order_flow
 from sim.reference.leagues import fixture
 from sim.reference.recurring_markets import incomplete

@@ -1,5 +1,8 @@
-"""Which files a scenario may name: any, for whoever runs a command here; those below one folder, or
-none, for whoever asks over the control plane.
+"""File access policy: which files a scenario may read (`extends`, files of order flow).
+
+On the command line access is unrestricted: whoever runs a command may read what the system lets
+them. Over HTTP it is confined to `--scenarios DIR`, or to nothing without one. Bundled scenarios
+may always be read.
 """
 
 from __future__ import annotations
@@ -10,29 +13,23 @@ from sim.kernel import resources
 from sim.scenario.value_types import suggestion
 from sim.scenario.yaml_tree import Position, ScenarioError, error_at
 
-INLINE = "text"  # what a scenario that came as text is called in its problems
+INLINE = "text"  # what problems call a scenario that came as text
 
 
 class FileAccess:
-    """What may be read. `folder` is where a scenario without a file of its own has its neighbours,
-    the working directory when None.
-
-    Confined, nothing outside that folder is read, and without one nothing at all. Bundled files are
-    always within reach.
+    """What may be read. `folder` resolves the relative names of a scenario that is no file (the
+    working directory when None); `confined` forbids everything outside it.
     """
 
     def __init__(self, folder: Path | None = None, *, confined: bool = False) -> None:
         self._folder = folder
-        roots = (
-            [resources.folder("scenarios"), *([folder] if folder is not None else [])]
-            if confined
-            else []
-        )
-        self._roots = [root.resolve() for root in roots]
+        roots = [resources.folder("scenarios"), folder] if confined else []
+        self._roots = [root.resolve() for root in roots if root is not None]
 
     def resolve_relative(self, at: Position, name: str) -> Path:
-        """The file that something written at a position means. ScenarioError when it is out of
-        reach, whether it exists or not.
+        """The file that a name at a position means, relative to the file of that position.
+
+        ScenarioError when it may not be read, whether it exists or not.
         """
         base = Path(at.file).parent if at.line and at.file != INLINE else self._folder or Path()
         path = base / name
@@ -46,23 +43,24 @@ class FileAccess:
         return path
 
     def scenario(self, at: Position, name: str) -> Path:
-        """The file of a scenario: a neighbour, or else the bundled one of this name. ScenarioError
-        when there is neither.
+        """The file of a scenario: one beside the file that names it, else the bundled one.
+
+        ScenarioError when there is neither.
         """
-        bundled = name in resources.bundled_scenarios()
-        no_path = "/" not in name and not Path(name).suffix
+        is_path = "/" in name or bool(Path(name).suffix)
         try:
-            found = self.resolve_relative(at, name if Path(name).suffix else f"{name}.yaml")
+            path = self.resolve_relative(at, name if Path(name).suffix else f"{name}.yaml")
         except ScenarioError:
-            if not no_path:
+            if is_path:
                 raise
         else:
-            if found.is_file():
-                return found
-        if bundled:
+            if path.is_file():
+                return path
+        names = resources.bundled_scenarios()
+        if name in names:
             return resources.path("scenarios", f"{name}.yaml")
         raise error_at(
             at,
             f"there is no scenario {name!r}, neither bundled nor beside this"
-            f" file{suggestion(name, resources.bundled_scenarios())}",
+            f" file{suggestion(name, names)}",
         )

@@ -189,7 +189,7 @@ def _dates(entry: InstrumentEntry, known: Instrument | None, now: Instant) -> di
 def related_to(
     event: str, kind: str, outcome: EventOutcome, line: str | None = None
 ) -> Related | None:
-    """Place among the outcomes of one event and kind of market; the line is the rank on a ladder."""
+    """The place among outcomes of one event and kind of market; a line is a rank on a ladder."""
     if outcome is EventOutcome.INDEPENDENT:
         return None
     return Related(f"{event}/{kind}", outcome, int(Fraction(line) * RANK_SCALE) if line else 0)

@@ -151,7 +151,7 @@ def lines_of(packed: Packed, first: int = 0) -> Iterator[tuple[int, str]]:
 
 
 class Reader:
-    """Reads the rows of one file. `start` is the scenario's start, `who` sends what names nobody."""
+    """Reads one file. `start` is the scenario's start; `who` sends rows that name nobody."""
 
     def __init__(self, packed: Packed, start: Instant, who: str) -> None:
         """FlowError when the first line is no heading."""

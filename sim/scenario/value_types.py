@@ -65,7 +65,7 @@ def quoted(node: Node) -> str:
 
 
 class Text(ValueType):
-    """Text that `parse` makes a value of; a ValueError from it is the problem. `back` is its inverse."""
+    """Text that `parse` reads; a ValueError from it is the problem. `back` is its inverse."""
 
     def __init__(
         self,

@@ -18,9 +18,9 @@ from sim.world.orders import in_units
 _SCALARS = ("home_score", "away_score", "period", "elapsed", "live", "ended", "advances", "result")
 
 
-def tick(instance: Engine, entry: PriceStep) -> Answer:
+def tick(engine: Engine, entry: PriceStep) -> Answer:
     """Publish an index tick of an asset now; an unknown asset is created."""
-    exchange = instance.exchange
+    exchange = engine.exchange
     if entry.at is not None and entry.at < exchange.now:
         raise InvalidRequest(
             "a tick lies not in the past", rule="control", remedy="leave `at` out: the tick is now"
@@ -29,28 +29,28 @@ def tick(instance: Engine, entry: PriceStep) -> Answer:
     return {}
 
 
-def set_fair_price(instance: Engine, entry: FairPriceStep) -> Answer:
+def set_fair_price(engine: Engine, entry: FairPriceStep) -> Answer:
     """Change what scripted participants think an instrument is worth, from now on."""
     price = in_units(entry.price, UNIT, "price")
     if not 0 < price < UNIT:
         raise InvalidRequest(
             f"a fair price lies between 0 and 1 dollar, not {entry.price}", rule="control"
         )
-    instance.exchange.instruments.require(entry.symbol)
-    participants_of(instance).news(entry.symbol, price)
+    engine.exchange.instruments.require(entry.symbol)
+    participants_of(engine).set_fair_price(entry.symbol, price)
     return {}
 
 
-def switch_participant(instance: Engine, entry: ParticipantStep) -> Answer:
+def switch_participant(engine: Engine, entry: ParticipantStep) -> Answer:
     """Stop a scripted participant, or let it go on."""
-    participants_of(instance).switch(entry.name, entry.active)
+    participants_of(engine).switch(entry.name, entry.active)
     return {"name": entry.name, "active": entry.active}
 
 
-def update_event(instance: Engine, entry: EventStep) -> Answer:
-    """Report how a game stands; when it has ended, its markets close and those it decides settle."""
-    exchange = instance.exchange
-    event = instance.world.reference.event_called(entry.slug)
+def update_event(engine: Engine, entry: EventStep) -> Answer:
+    """Report how a game stands; when it has ended, its markets close and settle if they can."""
+    exchange = engine.exchange
+    event = engine.world.reference.event_called(entry.slug)
     if event is None:
         raise NotFound(
             f"no event is called {entry.slug}",

@@ -1,9 +1,19 @@
-"""What instruments are worth to scripted participants, at any instant, without a timer and without
-walking through the time before.
+"""What scripted participants believe an instrument to be worth, at any instant, without a timer and
+without computing the time before.
 
-A fair price is a base (its start, a path, or what an asset's index says) moved by a seeded walk of
-its odds, so it stays between 0 and 1 and drifts nowhere. The walk is the ratio of two index
-processes of equal law, keyed by the symbol: who asks, and how often, changes nothing.
+Theory. A fair price is a base, moved by a seeded walk of its odds.
+
+* The base follows the entry: a fixed start, a path of (instant, price) points with straight lines
+  between them, or an asset's index (half a dollar at `strike`, 0 or 1 half a `width` away from it).
+  A price that an operator sets replaces the base from that instant on.
+* The walk multiplies the odds p / (1 - p) of the base by a ratio U / D of two index processes. Odds
+  keep the price between 0 and 1, and because U and D have the same law the walk drifts nowhere. At
+  the origin (the start, or the instant at which a price was set) the ratio is 1.
+* `volatility` is the typical move in an hour of a price of half a dollar. There, a change of the
+  odds by a factor 1 + x moves the price by x / 4; each of two independent processes contributes the
+  root of one half of that. Hence the factor 4 * 0.7071 between the entry and each process.
+* The processes are keyed by the symbol and can be evaluated at any second, so who asks, and how
+  often, changes nothing.
 """
 
 from __future__ import annotations
@@ -21,8 +31,7 @@ from sim.scenario.participant_entries import FairEntry, PathPoint
 
 HIGHEST_VOLATILITY = UNIT // 20
 _USUAL_VOLATILITY = "0.01"
-# At even odds a dollar of the price is four of the odds, and each of two processes moves by the
-# root of a half: 4 * 0.7071, in the process's millionths.
+# 4 * 0.7071 in millionths: see the theory above.
 _VOLATILITY_OF_EACH = 2_828_427
 
 
@@ -33,9 +42,9 @@ class FairPrice:
         "_asset",
         "_base",
         "_exchange",
-        "_news",
         "_origin",
         "_path",
+        "_price_set",
         "_start_second",
         "_strike",
         "_walk",
@@ -48,39 +57,33 @@ class FairPrice:
         self._base = base
         self._path = path_of(entry.path, start)
         self._asset = entry.asset
-        self._strike, self._width = (
-            scaled_down(entry.strike, PRICE_SCALE),
-            max(1, scaled_down(entry.width, PRICE_SCALE)),
-        )
+        self._strike = scaled_down(entry.strike, PRICE_SCALE)
+        self._width = max(1, scaled_down(entry.width, PRICE_SCALE))
         self._start_second = start // NS_PER_S
         usual = "0" if entry.path or entry.asset else _USUAL_VOLATILITY
-        volatility = (
-            scaled_down(usual if entry.volatility is None else entry.volatility, UNIT)
-            * _VOLATILITY_OF_EACH
-            // UNIT
-        )
+        stated = usual if entry.volatility is None else entry.volatility
+        volatility = scaled_down(stated, UNIT) * _VOLATILITY_OF_EACH // UNIT
         self._walk: tuple[IndexProcess, IndexProcess] | None = None
         if volatility:
             self._walk = (
                 self._process(f"fair.{entry.symbol}.up", volatility),
                 self._process(f"fair.{entry.symbol}.down", volatility),
             )
-        self.turn(None)
+        self.set_price(None)
 
     @property
-    def news(self) -> tuple[Instant, int] | None:
-        """When somebody last said what it is worth, and what; None when nobody did."""
-        return self._news
+    def price_set(self) -> tuple[Instant, int] | None:
+        """When a price was last set, and what; None when none was."""
+        return self._price_set
 
-    def turn(self, news: tuple[Instant, int] | None) -> None:
-        """Be worth so much from an instant on, and walk from there; None: as at the start."""
-        self._news = news
-        second = self._start_second if news is None else news[0] // NS_PER_S
-        self._origin = (
-            (_tick(self._walk[0], second), _tick(self._walk[1], second))
-            if self._walk is not None
-            else (1, 1)
-        )
+    def set_price(self, price_set: tuple[Instant, int] | None) -> None:
+        """Be worth so much from an instant on, and walk from there; None: follow the entry."""
+        self._price_set = price_set
+        second = self._start_second if price_set is None else price_set[0] // NS_PER_S
+        self._origin = (1, 1)
+        if self._walk is not None:
+            up, down = self._walk
+            self._origin = _tick(up, second), _tick(down, second)
 
     def _process(self, name: str, volatility: int) -> IndexProcess:
         day = self._start_second // DAY * DAY
@@ -95,7 +98,7 @@ class FairPrice:
 
     def at(self, now: Instant) -> int:
         """The price at an instant, the start or later."""
-        base = self._bare(now)
+        base = self._base_at(now)
         if self._walk is None:
             return base
         second = max(now // NS_PER_S, self._start_second)
@@ -104,16 +107,14 @@ class FairPrice:
         against = (UNIT - base) * _tick(down, second) * up_first
         return UNIT * odds // (odds + against)
 
-    def _bare(self, now: Instant) -> int:
-        if self._news is not None:
-            return self._news[1]
+    def _base_at(self, now: Instant) -> int:
+        if self._price_set is not None:
+            return self._price_set[1]
         if self._asset:
             price = self._exchange.assets.price(self._asset)
-            return (
-                self._base
-                if price is None
-                else within_bounds(UNIT // 2 + UNIT * (price - self._strike) // self._width)
-            )
+            if price is None:
+                return self._base
+            return within_bounds(UNIT // 2 + UNIT * (price - self._strike) // self._width)
         return along(self._path, now) if self._path else self._base
 
 
@@ -145,8 +146,10 @@ def _tick(process: IndexProcess, second: int) -> int:
 
 
 class FairPrices:
-    """Fair prices by symbol, as the entries say, or of defaults. `first` is what instruments are
-    worth at the start, looked up when they are first named.
+    """Fair prices by symbol, as the entries say or by default.
+
+    `first` holds what instruments without a stated price were worth at the start, looked up when
+    they are first named.
     """
 
     __slots__ = ("_entries", "_exchange", "_prices", "_start", "first")
@@ -165,38 +168,39 @@ class FairPrices:
         self._prices: dict[str, FairPrice | RecurringFairPrice] = {}
 
     def forget(self, symbol: str) -> None:
-        """Nobody asks for an instrument any more."""
+        """Drop the fair price of an instrument that nobody trades any more."""
         self._prices.pop(symbol, None)
 
     def of(self, symbol: str) -> FairPrice | RecurringFairPrice:
         """The fair price of an instrument."""
-        found = self._prices.get(symbol)
-        if found is None and self._exchange.recurring.slot_of_symbol(symbol) is not None:
-            found = self._prices[symbol] = RecurringFairPrice(
-                self._exchange, self._exchange.instruments.require(symbol)
-            )
-        elif found is None:
-            entry = self._entries.get(symbol) or FairEntry(symbol=symbol)
-            base = self.first.get(symbol)
-            if base is None:
-                base = self.first[symbol] = within_bounds(
-                    scaled_down(entry.start, UNIT) if entry.start else self._seen(symbol)
-                )
-            found = self._prices[symbol] = FairPrice(self._exchange, entry, self._start, base)
-        return found
+        if symbol not in self._prices:
+            self._prices[symbol] = self._create(symbol)
+        return self._prices[symbol]
+
+    def _create(self, symbol: str) -> FairPrice | RecurringFairPrice:
+        exchange = self._exchange
+        if exchange.recurring.slot_of_symbol(symbol) is not None:
+            return RecurringFairPrice(exchange, exchange.instruments.require(symbol))
+        entry = self._entries.get(symbol) or FairEntry(symbol=symbol)
+        if symbol not in self.first:
+            start = scaled_down(entry.start, UNIT) if entry.start else self._market_price(symbol)
+            self.first[symbol] = within_bounds(start)
+        return FairPrice(exchange, entry, self._start, self.first[symbol])
+
+    def _market_price(self, symbol: str) -> int:
+        scale = self._exchange.instruments.require(symbol).price_scale
+        return self._exchange.trading.listings.fair_price(symbol) * UNIT // scale
 
     def save(self) -> dict[str, tuple[Instant, int]]:
-        """What somebody said, by symbol."""
+        """The prices that were set, by symbol."""
         return {
-            symbol: price.news for symbol, price in self._prices.items() if price.news is not None
+            symbol: price.price_set
+            for symbol, price in self._prices.items()
+            if price.price_set is not None
         }
 
     def load(self, state: Mapping[str, tuple[Instant, int]]) -> None:
-        """Go on from what was saved."""
+        """Go on from saved prices."""
         for symbol, price in self._prices.items():
-            if price.news != state.get(symbol):
-                price.turn(state.get(symbol))
-
-    def _seen(self, symbol: str) -> int:
-        scale = self._exchange.instruments.require(symbol).price_scale
-        return self._exchange.trading.listings.fair_price(symbol) * UNIT // scale
+            if price.price_set != state.get(symbol):
+                price.set_price(state.get(symbol))

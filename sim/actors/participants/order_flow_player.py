@@ -1,5 +1,5 @@
-"""A file of order flow at work: one timer, for its next row. Its orders enter as an `order` step's
-do, so what is refused is reported as rejected.
+"""Plays a file of order flow: one timer, for its next row. Its orders enter as those of an `order`
+step do, so a refused one is reported as rejected.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from sim.scenario.participant_entries import FlowEntry
 from sim.scenario.world_entries import OrderEntry
 
 ROW_TIMER = "flow.row"
-_NO_LINE = 1 << 62  # behind the last
+_NO_LINE = 1 << 62  # behind the last line
 
 
 class FlowState(Struct):
-    """How far a flow is: the number of its next line, how many rows were sent, and how many cancels
-    and replaces came too late.
+    """How far a flow is: the number of its next line, rows sent, and rows refused (cancels and
+    replaces that came too late).
     """
 
     line: int = 1
@@ -52,8 +52,7 @@ class FlowPlayer:
         self._read()
 
     def _read(self) -> None:
-        found = next(self._rows, None)
-        self.state.line, self._next = (_NO_LINE, None) if found is None else found
+        self.state.line, self._next = next(self._rows, (_NO_LINE, None))
 
     def begin(self) -> None:
         """Send what is due at the start or before it, and wait for the rest."""

@@ -1,5 +1,10 @@
-"""What automated windows are worth to scripted participants: what their index says, computed when
-somebody asks.
+"""What an instrument of a recurring market is worth to scripted participants: what its index says,
+computed when it is asked for.
+
+The instrument pays a dollar if the index ends no lower than it began. The price is half a dollar
+while the index stands where it began, and changes with the distance in typical moves of the time
+that is left. In a bell curve 0.4 of the cases lie within the first typical move to one side, so one
+such move is worth 0.4 dollars.
 """
 
 from __future__ import annotations
@@ -15,25 +20,23 @@ _MILLION = 1_000_000
 
 
 class RecurringFairPrice:
-    """What a window is worth: half a dollar while the index is where it began, and more or less by
-    how far it has gone, in typical moves of the time left.
-    """
+    """The fair price of one instrument of a recurring market, in UNITs of a dollar."""
 
-    __slots__ = ("_exchange", "_instrument", "news")
+    __slots__ = ("_exchange", "_instrument", "price_set")
 
     def __init__(self, exchange: Exchange, instrument: Instrument) -> None:
         self._exchange = exchange
         self._instrument = instrument
-        self.news: tuple[Instant, int] | None = None
+        self.price_set: tuple[Instant, int] | None = None
 
-    def turn(self, news: tuple[Instant, int] | None) -> None:
-        """Be worth so much from now on, whatever the index does; None: as the index says."""
-        self.news = news
+    def set_price(self, price_set: tuple[Instant, int] | None) -> None:
+        """Be worth so much from now on, whatever the index does; None: follow the index again."""
+        self.price_set = price_set
 
     def at(self, now: Instant) -> int:
-        """The price at an instant, in UNITs of a dollar."""
-        if self.news is not None:
-            return self.news[1]
+        """The price at an instant."""
+        if self.price_set is not None:
+            return self.price_set[1]
         measure, assets = self._instrument.index_condition, self._exchange.assets
         ticker = assets.get(measure.asset) if measure is not None else None
         price = assets.price(measure.asset) if measure is not None else None
@@ -55,5 +58,5 @@ class RecurringFairPrice:
 
 
 def within_bounds(price: int) -> int:
-    """A price that is no certainty: a tenth of a cent from either end at least."""
+    """The price, at least a tenth of a cent from either end: nothing is certain."""
     return min(max(price, UNIT // 1000), UNIT - UNIT // 1000)

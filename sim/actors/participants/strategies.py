@@ -1,7 +1,22 @@
-"""What scripted participants do when it is their turn: quote, take, make noise.
+"""What a scripted participant does when it acts: a maker quotes, a taker takes, noise leaves
+orders.
 
-Each kind is a function of a seat. An act draws the same number of times whatever the market looks
-like, or as its own past alone asks, so the luck of one never depends on another.
+Theory. All three start from the fair price of the instrument (`fair_prices.py`).
+
+* A maker quotes around a middle: the fair price, moved by `skew` against its inventory (at a full
+  inventory by all of `skew`). Best bid and offer are half of `spread` below and above, rounded away
+  from the middle to the tick; further levels follow at a distance of `step` with the next of
+  `sizes`. It never trades with somebody else's resting order: a quote that would is moved to one
+  tick from it. It quotes no more than its inventory has room for. An order that is still wanted
+  keeps its place in the queue until half of it is filled; all others are cancelled and what is
+  missing is placed. If neither the book nor its own best prices have changed, it does nothing.
+* A taker arrives at random and sends an immediate-or-cancel order of a drawn size at the best
+  price, or up to `slippage` beyond it. With `edge` it takes only what is better than the fair price
+  by so much.
+* Noise leaves an order at a drawn distance from the fair price, or cancels one of its own.
+
+An action consumes a number of random draws that does not depend on the market, only on the trader's
+own past. So the draws of one trader never depend on what another does.
 """
 
 from __future__ import annotations
@@ -9,8 +24,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from sim.actors.participants.quoter import TraderOnInstrument
 from sim.actors.participants.recurring_fair_price import UNIT
+from sim.actors.participants.trader_on_instrument import TraderOnInstrument
 from sim.core.catalogue.quirks import Chance, parse_chance
 from sim.core.model.enums import BUY, SELL, Side, TimeInForce
 from sim.core.model.orders import Order
@@ -21,7 +36,7 @@ from sim.scenario.participant_entries import MakerEntry, NoiseEntry, TakerEntry,
 
 @lru_cache(maxsize=1024)
 def _dollars(text: str) -> int:
-    """Dollars of an entry in UNITs."""
+    """Dollars of an entry, in UNITs."""
     return scaled_down(text, UNIT)
 
 
@@ -37,63 +52,65 @@ def _mean_wait(rate: str) -> Span:
     return mean_wait(rate)
 
 
-def first_wait(seat: TraderOnInstrument) -> Span:
-    """How long after its market opens it acts first: a maker at once, others when they arrive."""
-    return 0 if isinstance(seat.entry, MakerEntry) else next_wait(seat)
+def first_wait(trader: TraderOnInstrument) -> Span:
+    """How long after its market opens a trader acts: a maker at once, others when they arrive."""
+    return 0 if isinstance(trader.entry, MakerEntry) else next_wait(trader)
 
 
-def next_wait(seat: TraderOnInstrument) -> Span:
-    """How long until it acts again."""
-    entry = seat.entry
+def next_wait(trader: TraderOnInstrument) -> Span:
+    """How long until a trader acts again."""
+    entry = trader.entry
     if isinstance(entry, MakerEntry):
-        return entry.every + (seat.stream.below(entry.jitter + 1) if entry.jitter else 0)
+        return entry.every + (trader.stream.below(entry.jitter + 1) if entry.jitter else 0)
     if isinstance(entry, TakerEntry | NoiseEntry):
-        return seat.stream.exponential(_mean_wait(entry.rate))
+        return trader.stream.exponential(_mean_wait(entry.rate))
     raise AssertionError(f"no kind of participant: {type(entry).__name__}")
 
 
-def act(seat: TraderOnInstrument) -> None:
-    """Let a participant do what its kind does; its market is open."""
-    entry, fair = seat.entry, seat.fair.at(seat.exchange.now)
+def act(trader: TraderOnInstrument) -> None:
+    """Act as the kind of participant does; the market must be open."""
+    entry, fair = trader.entry, trader.fair.at(trader.exchange.now)
     if isinstance(entry, MakerEntry):
-        _quote(seat, entry, fair)
+        _quote(trader, entry, fair)
     elif isinstance(entry, TakerEntry):
-        _take(seat, entry, fair)
+        _take(trader, entry, fair)
     elif isinstance(entry, NoiseEntry):
-        _make_noise(seat, entry, fair)
+        _make_noise(trader, entry, fair)
 
 
 # ---- market makers
 
 
-def _quote(seat: TraderOnInstrument, entry: MakerEntry, fair: int) -> None:
-    """Take out what is not wanted any more, then quote what is missing: bids, then offers, best
-    first. An order keeps its place until half of it is traded.
+def _quote(trader: TraderOnInstrument, entry: MakerEntry, fair: int) -> None:
+    """Cancel what is not wanted any more, then place what is missing: bids, then offers, best
+    first.
     """
-    book, (bid, offer) = seat.book(), _touch(seat, entry, fair)
-    if seat.seen == (book.version, bid, offer):
-        return  # nothing has happened since all was as it should be
-    mine, refused = seat.working(), seat.state.refused
-    wanted = {(BUY, price): qty for price, qty in _levels(seat, entry, BUY, bid, mine)}
-    wanted |= {(SELL, price): qty for price, qty in _levels(seat, entry, SELL, offer, mine)}
-    for order in mine:
-        qty = wanted.get((order.side, order.price), 0)
+    book, (bid, offer) = trader.book(), _touch(trader, entry, fair)
+    if trader.seen == (book.version, bid, offer):
+        return  # the book is as this trader left it
+    working, refused = trader.working(), trader.state.refused
+    quotes = {(BUY, price): qty for price, qty in _levels(trader, entry, BUY, bid, working)}
+    quotes |= {(SELL, price): qty for price, qty in _levels(trader, entry, SELL, offer, working)}
+    for order in working:
+        qty = quotes.get((order.side, order.price), 0)
         if order.leaves_qty <= qty <= 2 * order.leaves_qty:
-            del wanted[order.side, order.price]
+            del quotes[order.side, order.price]
         else:
-            seat.cancel(order)
-    for (side, price), qty in wanted.items():
-        seat.place(side, price, qty)
-    seat.seen = (book.version, bid, offer) if seat.state.refused == refused else None
+            trader.cancel(order)
+    for (side, price), qty in quotes.items():
+        trader.place(side, price, qty)
+    trader.seen = (book.version, bid, offer) if trader.state.refused == refused else None
 
 
-def _touch(seat: TraderOnInstrument, entry: MakerEntry, fair: int) -> tuple[Price, Price]:
-    """The best bid and offer it would show were it alone."""
-    tick, scale = seat.instrument.tick, seat.instrument.price_scale
+def _touch(trader: TraderOnInstrument, entry: MakerEntry, fair: int) -> tuple[Price, Price]:
+    """The best bid and offer that it would quote if nobody else did."""
+    tick, scale = trader.instrument.tick, trader.instrument.price_scale
     middle = fair
     if skew := _dollars(entry.skew):
         middle -= (
-            skew * seat.exchange.trading.positions.net(seat.user.account, seat.symbol) // seat.limit
+            skew
+            * trader.exchange.trading.positions.net(trader.user.account, trader.symbol)
+            // trader.limit
         )
     half = _dollars(entry.spread) // 2
     bid = (middle - half) * scale // UNIT // tick * tick
@@ -102,28 +119,26 @@ def _touch(seat: TraderOnInstrument, entry: MakerEntry, fair: int) -> tuple[Pric
 
 
 def _levels(
-    seat: TraderOnInstrument, entry: MakerEntry, side: Side, best: Price, mine: list[Order]
+    trader: TraderOnInstrument, entry: MakerEntry, side: Side, best: Price, working: list[Order]
 ) -> Iterator[tuple[Price, Qty]]:
-    """(price, quantity) of the quotes of one side, best first, which leave others' orders on the
-    other side alone.
-    """
-    instrument = seat.instrument
+    """(price, quantity) of the quotes of one side, best first. None trades with others' orders."""
+    instrument = trader.instrument
     tick = instrument.tick
     step = (
         max(tick, scaled_down(entry.step, instrument.price_scale) // tick * tick)
         if entry.step
         else tick
     )
-    bound = _others_best(seat, SELL if side is BUY else BUY, mine)
+    bound = _others_best(trader, SELL if side is BUY else BUY, working)
     if side is SELL:
         step = -step
         best = max(best, bound + tick) if bound else best
     else:
         best = min(best, bound - tick) if bound else best
-    room = seat.room(side)
+    room = trader.room(side)
     for level, size in enumerate(entry.sizes):
         price = best - level * step
-        qty = seat.lots(min(scaled_down(size, instrument.qty_scale), room))
+        qty = trader.lots(min(scaled_down(size, instrument.qty_scale), room))
         if not qty:
             return
         if instrument.price_low <= price <= instrument.price_high:
@@ -131,16 +146,16 @@ def _levels(
             yield price, qty
 
 
-def _others_best(seat: TraderOnInstrument, side: Side, mine: list[Order]) -> Price:
-    """Best price on a side at which somebody else has an order; 0 for none."""
+def _others_best(trader: TraderOnInstrument, side: Side, working: list[Order]) -> Price:
+    """The best price of a side at which somebody else has an order; 0 if there is none."""
     own: dict[Price, Qty] = {}
-    for order in mine:
+    for order in working:
         if order.side is side:
             own[order.price] = own.get(order.price, 0) + order.leaves_qty
     return next(
         (
             level.price
-            for level in seat.book().ladder(side).walk()
+            for level in trader.book().ladder(side).walk()
             if level.qty > own.get(level.price, 0)
         ),
         0,
@@ -150,11 +165,14 @@ def _others_best(seat: TraderOnInstrument, side: Side, mine: list[Order]) -> Pri
 # ---- takers
 
 
-def _take(seat: TraderOnInstrument, entry: TakerEntry, fair: int) -> None:
-    """Take from the book what a drawn size, the inventory and the price allow."""
+def _take(trader: TraderOnInstrument, entry: TakerEntry, fair: int) -> None:
+    """Take what a drawn size, the inventory and the price allow."""
     odds = _odds(entry.buys)
-    buys, qty = seat.stream.chance(odds.numerator, odds.denominator), seat.drawn_size(entry.size)
-    book, scale = seat.book(), seat.instrument.price_scale
+    buys, qty = (
+        trader.stream.chance(odds.numerator, odds.denominator),
+        trader.drawn_size(entry.size),
+    )
+    book, scale = trader.book(), trader.instrument.price_scale
     if entry.edge is not None:
         edge = _dollars(entry.edge)
         if book.offers.best and book.offers.best * UNIT <= (fair - edge) * scale:
@@ -163,46 +181,46 @@ def _take(seat: TraderOnInstrument, entry: TakerEntry, fair: int) -> None:
             buys = False
         else:
             return
-    elif seat.room(BUY if buys else SELL) < seat.least:
+    elif trader.room(BUY if buys else SELL) < trader.least:
         buys = not buys
     side = BUY if buys else SELL
     best = book.opposite(side).best
-    qty = seat.lots(min(qty, seat.room(side)))
+    qty = trader.lots(min(qty, trader.room(side)))
     if best and qty:
-        seat.place(
+        trader.place(
             side,
-            _beyond(seat, side, best, _dollars(entry.slippage)),
+            _beyond(trader, side, best, _dollars(entry.slippage)),
             qty,
             TimeInForce.IMMEDIATE_OR_CANCEL,
         )
 
 
-def _beyond(seat: TraderOnInstrument, side: Side, price: Price, slippage: int) -> Price:
-    """A price worse than another by some dollars, on the tick and within the band."""
-    instrument = seat.instrument
+def _beyond(trader: TraderOnInstrument, side: Side, price: Price, slippage: int) -> Price:
+    """A price that is worse by some dollars, on the tick and within the band."""
+    instrument = trader.instrument
     far = slippage * instrument.price_scale // UNIT // instrument.tick * instrument.tick
-    return seat.within(price + far if side is BUY else price - far)
+    return trader.within(price + far if side is BUY else price - far)
 
 
 # ---- noise
 
 
-def _make_noise(seat: TraderOnInstrument, entry: NoiseEntry, fair: int) -> None:
-    """Leave an order near the fair price, or take one out."""
-    stream, instrument = seat.stream, seat.instrument
+def _make_noise(trader: TraderOnInstrument, entry: NoiseEntry, fair: int) -> None:
+    """Leave an order near the fair price, or cancel one."""
+    stream, instrument = trader.stream, trader.instrument
     odds, width = _odds(entry.cancels), _dollars(entry.width)
     cancels, pick = stream.chance(odds.numerator, odds.denominator), stream.bits()
     side, distance, qty = (
         BUY if stream.chance(1, 2) else SELL,
         stream.between(-width // 4, width),
-        seat.drawn_size(entry.size),
+        trader.drawn_size(entry.size),
     )
-    mine = seat.working()
-    if mine and (cancels or len(mine) >= entry.resting):
-        order = mine[pick % len(mine)]
-        seat.cancel(order)
+    working = trader.working()
+    if working and (cancels or len(working) >= entry.resting):
+        order = working[pick % len(working)]
+        trader.cancel(order)
         return
-    if seat.room(side, mine) < seat.least:
+    if trader.room(side, working) < trader.least:
         side = SELL if side is BUY else BUY
     price = (
         (fair - distance if side is BUY else fair + distance)
@@ -211,6 +229,6 @@ def _make_noise(seat: TraderOnInstrument, entry: NoiseEntry, fair: int) -> None:
         // instrument.tick
         * instrument.tick
     )
-    qty = seat.lots(min(qty, seat.room(side, mine)))
+    qty = trader.lots(min(qty, trader.room(side, working)))
     if qty:
-        seat.place(side, seat.within(price), qty)
+        trader.place(side, trader.within(price), qty)

@@ -1,5 +1,5 @@
-"""The script runs the steps of a scenario, inside the simulation: `serve`, `sim run` and a replay all
-run them alike.
+"""The script runs the steps of a scenario, inside the simulation: `serve`, `sim run` and a replay
+all run them alike.
 
 When steps run. Steps run in the order of the file. Each has a moment: its `at`, or, if that is a
 distance such as "+30s", so much after the moment of the step before it (`advance` adds to that
@@ -8,17 +8,17 @@ moment). A step is a timer at its moment, like everything else that happens by i
 What `when` waits for. A step with `when` has no moment of its own: it waits for an event, or for a
 client's call. The script sets timers only up to the next waiting step. Right before the step that
 precedes it runs, the waiting step is armed: only then do events count, and what the preceding step
-itself causes counts too. At most one step is armed. When its event happens, its moment is now; it
-and the steps behind it are planned from there, up to the next waiting one. Those whose moment is now
-run at once, as part of the input that caused the event; the others become timers. If nothing happens
-for `within`, the step has failed and the script goes on with the step behind it.
+itself causes counts too. At most one step is armed. When its event happens, its `at` counts from
+now; it and the steps behind it are planned from there, up to the next waiting one. Those whose
+moment is now run at once, as part of the input that caused the event; the others become timers. If
+nothing happens for `within`, the step has failed and the script goes on with the step behind it.
 
 How a step ends. A step does one thing (an operator action, or what a client does), then its
 expectations are checked, and one `StepResult` is appended. A failed expectation is a line of the
-report and does not stop the scenario. A call whose answer is deferred (a synchronous order on a slow
-engine) has no answer to check yet: the step stays pending under the name of that answer, and ends
-when the answer leaves. Steps behind it do not wait for that, so results stand in the order in which
-steps ended.
+report and does not stop the scenario. A call whose answer is deferred (a synchronous order on a
+slow engine) has no answer to check yet: the step stays pending under the name of that answer, and
+ends when the answer leaves. Steps behind it do not wait for that, so results stand in the order in
+which steps ended.
 """
 
 from __future__ import annotations

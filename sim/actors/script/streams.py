@@ -134,6 +134,6 @@ def _held_by_none(expect: StreamExpect, frames: list[Any]) -> Iterator[str]:
             zip(reversed(misses), reversed(frames), strict=True), key=lambda pair: len(pair[0])
         )
         yield (
-            f"none of {len(frames)} frames on {expect.name} holds it; nearest: {'; '.join(miss)}, in"
-            f" {json.encode(frame).decode()[:300]}"
+            f"none of {len(frames)} frames on {expect.name} holds it;"
+            f" nearest: {'; '.join(miss)}, in {json.encode(frame).decode()[:300]}"
         )

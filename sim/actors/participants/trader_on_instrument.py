@@ -1,5 +1,6 @@
-"""A seat: one scripted participant on one instrument, with a stream of luck of its own. Its orders
-enter as everybody's do, and refused ones leave no trace.
+"""One scripted participant on one instrument, with a stream of random numbers of its own.
+
+Its orders enter as everybody's do. Refused ones leave no trace but a count.
 """
 
 from __future__ import annotations
@@ -32,8 +33,10 @@ _LARGEST = 1 << 60  # of a drawn size, in steps
 
 
 class TraderState(Struct):
-    """What a seat saves: whether it waits for its market to open or to be told to go on, its
-    working orders, and how many of its orders were refused.
+    """The state of a trader.
+
+    `asleep`: it has no timer until its market opens or it is switched on; `active`: it is switched
+    on; `orders`: ids of orders that may still work; `refused` counts orders.
     """
 
     asleep: bool = True
@@ -75,18 +78,19 @@ class TraderOnInstrument:
         self.limit = max(1, scaled_down(entry.inventory, instrument.qty_scale))
         least = max(instrument.min_qty, instrument.size_low or 0)
         self.least = -(-least // instrument.min_qty) * instrument.min_qty
-        # those of a product share their luck: there is no end of them
-        window = exchange.recurring.slot_of_symbol(symbol)
-        # what is left of a window's quotes ends with it
-        self.rests = TimeInForce.GOOD_TILL_CANCEL if window is None else TimeInForce.DAY
-        self.stream_name = f"participant.{entry.name}.{symbol if window is None else exchange.recurring.series[window.series].prefix}"
+        slot = exchange.recurring.slot_of_symbol(symbol)
+        # Orders on a recurring market end with it. Its instruments share one random stream for each
+        # series, because there is no end of them.
+        self.rests = TimeInForce.GOOD_TILL_CANCEL if slot is None else TimeInForce.DAY
+        source = symbol if slot is None else exchange.recurring.series[slot.series].prefix
+        self.stream_name = f"participant.{entry.name}.{source}"
         self.state = TraderState()
-        # a maker's: version of the book and best prices it last found or made as it wants them
+        # A maker's: version of the book, best bid and offer when its quotes were last all in place.
         self.seen: tuple[int, Price, Price] | None = None
 
     @property
     def symbol(self) -> str:
-        """Of the instrument."""
+        """The symbol of the instrument."""
         return self.instrument.symbol
 
     @property
@@ -96,7 +100,7 @@ class TraderOnInstrument:
 
     @property
     def stream(self) -> Stream:
-        """Its luck."""
+        """Its random numbers."""
         return self.exchange.ctx.entropy.stream(self.stream_name)
 
     @property
@@ -105,28 +109,22 @@ class TraderOnInstrument:
         return self.exchange.trading.state(self.instrument.symbol) is InstrumentState.OPEN
 
     def book(self) -> Book:
-        """Of the instrument."""
+        """The book of the instrument."""
         return self.exchange.trading.book(self.instrument.symbol)
 
-    def room(self, side: Side, mine: Iterable[Order] = ()) -> Qty:
-        """How much it may still buy or sell, were these orders of its own filled too, before its
-        inventory is full.
+    def room(self, side: Side, working: Iterable[Order] = ()) -> Qty:
+        """How much it may buy or sell until its inventory is full, if its orders `working` were
+        filled too.
         """
         net = self.exchange.trading.positions.net(self.user.account, self.instrument.symbol)
-        return max(
-            0,
-            (self.limit - net if side is BUY else self.limit + net)
-            - sum(order.leaves_qty for order in mine if order.side is side),
-        )
+        free = self.limit - net if side is BUY else self.limit + net
+        return max(0, free - sum(order.leaves_qty for order in working if order.side is side))
 
     def within(self, price: Price) -> Price:
         """The nearest price on the tick and within the band."""
-        instrument = self.instrument
-        tick = instrument.tick
-        return min(
-            max(price, -(-instrument.price_low // tick) * tick),
-            instrument.price_high // tick * tick,
-        )
+        instrument, tick = self.instrument, self.instrument.tick
+        lowest = -(-instrument.price_low // tick) * tick
+        return min(max(price, lowest), instrument.price_high // tick * tick)
 
     def lots(self, qty: Qty) -> Qty:
         """A quantity on the instrument's step and within its size limit; 0 when too small."""
@@ -137,23 +135,20 @@ class TraderOnInstrument:
         return qty if qty >= self.least else 0
 
     def drawn_size(self, size: SizeRange) -> Qty:
-        """A size, in whole steps of the instrument. Small sizes are more frequent."""
-        instrument = self.instrument
-        low = min(
-            max(scaled_down(size.low, instrument.qty_scale), self.least) // instrument.min_qty,
-            _LARGEST,
-        )
-        high = min(
-            max(low, scaled_down(size.high, instrument.qty_scale) // instrument.min_qty), _LARGEST
-        )
-        return self.stream.log_between(low, high) * instrument.min_qty
+        """Draw a size in whole steps of the instrument. Small sizes are more frequent."""
+        scale, lot = self.instrument.qty_scale, self.instrument.min_qty
+        low = min(max(scaled_down(size.low, scale), self.least) // lot, _LARGEST)
+        high = min(max(low, scaled_down(size.high, scale) // lot), _LARGEST)
+        return self.stream.log_between(low, high) * lot
 
     def working(self) -> list[Order]:
-        """Its orders that still work, in the order in which it left them; the others are forgotten."""
+        """Its orders that still work, oldest first; forgets the others."""
         get = self.exchange.trading.orders.get
-        found = [order for order in map(get, self.state.orders) if order is not None and order.live]
-        self.state.orders = [order.id for order in found]
-        return found
+        orders = [
+            order for order in map(get, self.state.orders) if order is not None and order.live
+        ]
+        self.state.orders = [order.id for order in orders]
+        return orders
 
     def place(self, side: Side, price: Price, qty: Qty, tif: TimeInForce | None = None) -> None:
         """Send a limit order. It never trades with another order of its user: that one is canceled
@@ -182,13 +177,11 @@ class TraderOnInstrument:
             self.state.orders.append(order.id)
 
     def cancel(self, order: Order) -> None:
-        """Take one of its orders out."""
-        self.exchange.trading.order_service.cancel(
-            CancelOrder(accounts=(order.account,), order_id=order.id)
-        )
+        """Cancel one of its orders."""
+        self.exchange.trading.order_service.cancel(CancelOrder(accounts=(order.account,), order_id=order.id))
 
     def cancel_all(self) -> None:
-        """Take all its orders out, where the state of the instrument lets it."""
+        """Cancel all its orders, if the state of the instrument permits."""
         for order in self.working():
             try:
                 self.cancel(order)
