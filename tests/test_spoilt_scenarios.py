@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
 from sim.analysis.headless_run import run_scenario
-from sim.loader.load import load_given
+from sim.loader.load import load_submitted
 from sim.scenario.yaml_tree import ScenarioError, read_file, read_text, value_of
 
 SCENARIOS = Path(__file__).parent.parent / "scenarios"
@@ -136,7 +136,7 @@ def test_whatever_is_wrong_in_a_scenario_is_told_and_everything_else_runs(
         else:
             del holder[last]
     try:
-        scenario = load_given(document, SCENARIOS)
+        scenario = load_submitted(document, SCENARIOS)
     except ScenarioError as error:
         assert all(problem.message for problem in error.problems)
         return

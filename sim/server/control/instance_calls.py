@@ -77,7 +77,7 @@ async def stop_instance(host: Host, call: Call) -> object:
 
 
 def _scenario(source: object, params: object, folder: str) -> Scenario:
-    from sim.loader.load import load_given
+    from sim.loader.load import load_submitted
     from sim.scenario.yaml_tree import ScenarioError
 
     if not isinstance(source, str | dict):
@@ -88,7 +88,7 @@ def _scenario(source: object, params: object, folder: str) -> Scenario:
     if not isinstance(params, dict) or not all(isinstance(value, str) for value in params.values()):
         raise InvalidRequest("params are texts by name")
     try:
-        return load_given(source, Path(folder) if folder else None, params)
+        return load_submitted(source, Path(folder) if folder else None, params)
     except ScenarioError as error:
         raise InvalidRequest(
             str(error),

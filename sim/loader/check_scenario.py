@@ -1,0 +1,187 @@
+"""Checks of a scenario as a whole: names that must exist and terms that must be sound.
+
+Problems are reported at positions of the file that states them; what it extends is checked where
+that stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping as Values
+
+from msgspec import json
+
+from sim.core.service.fault_spec import FaultSpec
+from sim.core.service.fault_spec import check as check_fault
+from sim.core.service.rate_limits import LIMITS
+from sim.kernel import resources
+from sim.kernel.instants import is_supported_instant
+from sim.loader.check_participants import participant_problems
+from sim.loader.check_steps import step_problems, unknown_setting
+from sim.loader.check_world import SECTIONS, world_problems
+from sim.loader.nodes import items_of, mappings_of, node_at
+from sim.loader.order_flow_files import flow_problems
+from sim.reference.recurring_markets import incomplete
+from sim.reference.reference import fixture
+from sim.scenario.fault_names import never_strikes, unknown_operation
+from sim.scenario.fees_entries import fee_problems
+from sim.scenario.instrument_terms import ListingError, list_instrument
+from sim.scenario.scenario import Scenario
+from sim.scenario.struct_types import record
+from sim.scenario.value_types import INVALID, suggestion
+from sim.scenario.yaml_tree import Mapping, Node, Position, Problem, Scalar, ScenarioError, problem
+from sim.world.world import build_world, windows_of
+
+# Lists of named things merge by name; other lists of a scenario are appended to what is extended.
+MERGE_KEYS = {
+    "instruments": "symbol",
+    "firms": "name",
+    "accounts": "name",
+    "api_keys": "key_id",
+    "assets": "id",
+    "events": "slug",
+    "incentives": "symbol",
+    "books": "symbol",
+    "fair_prices": "symbol",
+    "makers": "name",
+    "takers": "name",
+    "noise": "name",
+    "flows": "name",
+    "rebates": "volume",
+}
+
+
+def check_scenario(scenario: Scenario, node: Node, flow_files: Values[str, str]) -> None:
+    """Check a scenario; ScenarioError lists the problems. `flow_files`: files by flow name."""
+    problems = [
+        *_names(scenario, node),
+        *_terms(scenario, node),
+        *_windows(scenario, node),
+        *_leagues(node),
+        *_firms(node),
+        *_twice(node),
+        *fee_problems(node),
+    ]
+    named = any(items_of(node, "world", section) for section in SECTIONS)
+    if not problems and (scenario.steps or scenario.participants.anybody or named):
+        world = build_world(scenario)
+        problems = [
+            *world_problems(node, world),
+            *participant_problems(scenario, node, world),
+            *step_problems(scenario, node, world),
+            *flow_problems(scenario, world, flow_files),
+        ]
+    if problems:
+        raise ScenarioError(problems)
+
+
+def _names(scenario: Scenario, node: Node) -> Iterator[Problem]:
+    start = node_at(node, "clock", "start")
+    if start is not None and not is_supported_instant(scenario.clock.start):
+        yield problem(start.at, "a scenario begins in one of the years 1990 to 2199")
+    yield from unknown_setting("quirk", node_at(node, "quirks"))
+    yield from unknown_setting("assumption", node_at(node, "assumptions"))
+    limits = node_at(node, "limits")
+    for name, at in limits.keys.items() if isinstance(limits, Mapping) else ():
+        if name not in LIMITS:
+            yield problem(at, f"unknown limit {name!r}{suggestion(name, LIMITS)}")
+    for fault in mappings_of(node_at(node, "faults")):
+        yield from _fault(fault)
+    for step in items_of(node, "steps"):
+        for fault in mappings_of(node_at(step, "fault")):
+            yield from _fault(fault)
+
+
+def _fault(node: Mapping) -> Iterator[Problem]:
+    """What is wrong with a fault; one with a `${name}` of a saved value is left to the run."""
+    operation = node_at(node, "match", "operation")
+    spec = record(FaultSpec).read(node, [])
+    if spec is INVALID or "${" in json.encode(spec).decode():
+        return
+    try:
+        check_fault(spec)
+    except ValueError as error:
+        yield problem(node.at, str(error))
+        return
+    if wrong := unknown_operation(spec.match.operation) or never_strikes(spec.match):
+        yield problem(operation.at if operation is not None else node.at, wrong)
+
+
+def _terms(scenario: Scenario, node: Node) -> Iterator[Problem]:
+    by_symbol = {entry.symbol: entry for entry in scenario.world.instruments}
+    for item in mappings_of(node_at(node, "world", "instruments")):
+        symbol = item.items.get("symbol")
+        entry = by_symbol.get(symbol.text) if isinstance(symbol, Scalar) else None
+        if entry is None:
+            continue
+        try:
+            list_instrument(entry, scenario.clock.start)
+        except ListingError as error:
+            for key, message in error.faults:
+                yield problem(item.items[key].at if key in item.items else item.at, message)
+
+
+def _windows(scenario: Scenario, node: Node) -> Iterator[Problem]:
+    """Recurring markets that are new and do not say what they measure, or how long they last."""
+    lacking = {
+        entry.name: unsaid for entry in windows_of(scenario.world) if (unsaid := incomplete(entry))
+    }
+    for item in items_of(node, "world", "windows"):
+        name = node_at(item, "name")
+        if isinstance(name, Scalar) and name.text in lacking:
+            yield problem(item.at, lacking[name.text])
+
+
+def _leagues(node: Node) -> Iterator[Problem]:
+    """Events of a league that does not exist."""
+    known: list[str] = []
+    for item in items_of(node, "world", "events"):
+        league = node_at(item, "league")
+        if isinstance(league, Scalar):
+            known = known or [row["slug"] for row in fixture("leagues.json")["leagues"]]
+            if league.text not in known:
+                yield problem(
+                    league.at,
+                    f"no league is called {league.text!r}{suggestion(league.text, known)}",
+                )
+
+
+def _twice(node: Node) -> Iterator[Problem]:
+    """Names that stand in one list twice: entries merge by name, so one of them would be lost."""
+    for section in ("world", "participants"):
+        for name, key in MERGE_KEYS.items():
+            seen: dict[str, Position] = {}
+            for item in items_of(node, section, name):
+                entry = node_at(item, key)
+                if not isinstance(entry, Scalar):
+                    continue
+                if entry.text in seen:
+                    yield problem(
+                        entry.at,
+                        f"{key} {entry.text!r} stands in `{name}` twice, first in line"
+                        f" {seen[entry.text].line}",
+                    )
+                seen.setdefault(entry.text, entry.at)
+
+
+def _firms(node: Node) -> Iterator[Problem]:
+    """Firms with an unknown key pair, and two funding sources of a firm with one id."""
+    for firm in items_of(node, "world", "firms"):
+        pair = node_at(firm, "key")
+        if isinstance(pair, Scalar) and pair.text:
+            pairs = sorted(
+                file.name.removesuffix(".pub.pem")
+                for file in resources.path("fixtures", "keys").glob("*.pub.pem")
+            )
+            if pair.text not in pairs:
+                yield problem(
+                    pair.at,
+                    f"there is no key pair {pair.text!r}: fixtures/keys has {', '.join(pairs)}",
+                )
+        seen: set[str] = set()
+        for source in items_of(firm, "funding_sources"):
+            name = node_at(source, "id")
+            if isinstance(name, Scalar):
+                if name.text in seen:
+                    yield problem(name.at, f"two funding sources are called {name.text!r}")
+                seen.add(name.text)
