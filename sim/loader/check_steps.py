@@ -1,5 +1,5 @@
-"""Checks of steps beyond their form: names that do not exist, two things in one step, calls that are
-no calls.
+"""Checks of steps beyond their form: names that do not exist, two things in one step, calls that
+are no calls.
 
 The run would find all of it too, but here it is reported with its line before anything runs. What
 only a run can know (orders of clients, accounts that a verification creates, values that `save`

@@ -84,7 +84,7 @@ def scenario_variants(what: str) -> list[dict[str, str]]:
 
 
 def scenario_from_source(source: bytes) -> Scenario:
-    """A scenario from its canonical JSON, as a journal holds it; its order flow is checked again."""
+    """A scenario from its canonical JSON, as journals hold it; order flow is checked again."""
     scenario = _read(tree_of(json.decode(source), "journal"))
     if scenario.participants.flows:
         problems = list(flow_problems(scenario, build_world(scenario), {}))

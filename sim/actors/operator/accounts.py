@@ -36,10 +36,10 @@ _BOOKED_AS = {
 }
 
 
-def find_account(instance: Engine, name: str) -> str:
+def find_account(engine: Engine, name: str) -> str:
     """The account of this resource name, or of this user or scripted participant."""
-    exchange = instance.exchange
-    user = instance.world.parties.user(name) or exchange.firms.user(name)
+    exchange = engine.exchange
+    user = engine.world.parties.user(name) or exchange.firms.user(name)
     account = user.account if user else name
     if account not in exchange.trading.ledger:
         raise NotFound(
@@ -50,14 +50,14 @@ def find_account(instance: Engine, name: str) -> str:
     return account
 
 
-def fund(instance: Engine, entry: FundStep) -> Answer:
+def fund(engine: Engine, entry: FundStep) -> Answer:
     """Pay dollars into an account, or out of it with a minus sign (§8).
 
     Through a funding source this begins a transaction that takes time; else the money moves at
     once.
     """
-    exchange = instance.exchange
-    account, amount = find_account(instance, entry.account), _cents(entry.amount)
+    exchange = engine.exchange
+    account, amount = find_account(engine, entry.account), _cents(entry.amount)
     if entry.source and entry.purpose:
         raise InvalidRequest(
             "money through a source is a deposit or a withdrawal: leave purpose out", rule="control"
@@ -91,9 +91,9 @@ def _with_balance(exchange: Exchange, transaction: FundingTransaction) -> Answer
     return {**funding_answer(transaction), "balance": cash_text(balance)}
 
 
-def decide_funding(instance: Engine, entry: FundingStep) -> Answer:
+def decide_funding(engine: Engine, entry: FundingStep) -> Answer:
     """Complete, cancel or refund a transaction through a source."""
-    funding = instance.exchange.funding
+    funding = engine.exchange.funding
     if entry.state is FundingState.REFUNDED:
         amount = None if entry.amount is None else _cents(entry.amount)
         transaction = funding.refund(entry.transaction, amount)
@@ -101,7 +101,7 @@ def decide_funding(instance: Engine, entry: FundingStep) -> Answer:
         raise InvalidRequest("amount belongs to a refund", rule="control")
     else:
         transaction = funding.decide(entry.transaction, entry.state)
-    return _with_balance(instance.exchange, transaction)
+    return _with_balance(engine.exchange, transaction)
 
 
 def _source(exchange: Exchange, account: str, name: str) -> FundingSource:
@@ -124,9 +124,9 @@ def _cents(text: str) -> Cash:
     return amount
 
 
-def decide_verification(instance: Engine, entry: KycStep) -> Answer:
+def decide_verification(engine: Engine, entry: KycStep) -> Answer:
     """Decide a verification, or upload its document, by hand."""
-    kyc = instance.exchange.kyc
+    kyc = engine.exchange.kyc
     if entry.document:
         return case_answer(kyc.document(entry.external_id, entry.document))
     return case_answer(kyc.decide(entry.external_id, entry.decision))

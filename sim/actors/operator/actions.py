@@ -334,9 +334,9 @@ _TABLE = (
 ACTIONS = check_actions(_TABLE)
 
 
-def perform(instance: Engine, action: Action, entry: object, outcome: Outcome) -> Answer:
+def perform(engine: Engine, action: Action, entry: object, outcome: Outcome) -> Answer:
     """Perform an action as part of an input; refusals say what is wrong."""
-    answer = action.perform(instance, entry)
+    answer = action.perform(engine, entry)
     if isinstance(answer, dict):
         return answer
     outcome.effects += answer
@@ -344,10 +344,10 @@ def perform(instance: Engine, action: Action, entry: object, outcome: Outcome) -
 
 
 def act(
-    instance: Engine, name: str, subject: str, body: dict[str, object], outcome: Outcome
+    engine: Engine, name: str, subject: str, body: dict[str, object], outcome: Outcome
 ) -> Answer:
     """Perform the action of a name on a subject, with the body of a control call."""
     action = ACTIONS.get(name)
     if action is None:
         raise NotFound(f"there is no action {name!r}", rule="control")
-    return perform(instance, action, action.read(subject, body), outcome)
+    return perform(engine, action, action.read(subject, body), outcome)

@@ -25,21 +25,21 @@ from sim.scenario.world_entries import MaintenanceEntry
 from sim.world import maintenance_windows
 
 
-def add_fault(instance: Engine, entry: FaultEntry) -> Answer:
+def add_fault(engine: Engine, entry: FaultEntry) -> Answer:
     """Put a fault in force."""
     problem = unknown_operation(entry.match.operation) or never_strikes(entry.match)
     if problem:
         remedy = "`sim catalogue operations` lists them"
         raise InvalidRequest(problem, rule="control", remedy=remedy)
     try:
-        return {"id": instance.exchange.faults.add(entry)}
+        return {"id": engine.exchange.faults.add(entry)}
     except ValueError as error:
         raise InvalidRequest(str(error), rule="control") from error
 
 
-def remove_fault(instance: Engine, entry: FaultReference) -> Answer:
+def remove_fault(engine: Engine, entry: FaultReference) -> Answer:
     """End a fault."""
-    if not instance.exchange.faults.remove(entry.id):
+    if not engine.exchange.faults.remove(entry.id):
         raise NotFound(
             f"no fault is called {entry.id!r}",
             rule="control",
@@ -48,9 +48,9 @@ def remove_fault(instance: Engine, entry: FaultReference) -> Answer:
     return {}
 
 
-def add_maintenance(instance: Engine, entry: MaintenanceEntry) -> Answer:
+def add_maintenance(engine: Engine, entry: MaintenanceEntry) -> Answer:
     """Add a one-off maintenance window; without a beginning it begins at once."""
-    window = maintenance_windows.add_maintenance(instance.exchange, entry)
+    window = maintenance_windows.add_maintenance(engine.exchange, entry)
     return {
         "name": window.name,
         "begins": format_instant(window.begins),
@@ -58,9 +58,9 @@ def add_maintenance(instance: Engine, entry: MaintenanceEntry) -> Answer:
     }
 
 
-def cancel_maintenance(instance: Engine, entry: WindowReference) -> Answer:
+def cancel_maintenance(engine: Engine, entry: WindowReference) -> Answer:
     """Call a one-off window off, or end it now."""
-    if not instance.exchange.maintenance.cancel(entry.name):
+    if not engine.exchange.maintenance.cancel(entry.name):
         raise NotFound(
             f"no one-off window is called {entry.name!r}",
             rule="control",
@@ -69,7 +69,7 @@ def cancel_maintenance(instance: Engine, entry: WindowReference) -> Answer:
     return {}
 
 
-def set_preset(instance: Engine, entry: PresetEntry) -> Answer:
+def set_preset(engine: Engine, entry: PresetEntry) -> Answer:
     """Set every quirk as a preset does, and replace another preset's faults by its own.
 
     Faults that were added by hand stay.
@@ -81,13 +81,13 @@ def set_preset(instance: Engine, entry: PresetEntry) -> Answer:
             rule="control",
             remedy="one of " + ", ".join(PRESETS),
         )
-    apply_preset(preset, instance.exchange.ctx.quirks, instance.exchange.faults)
+    apply_preset(preset, engine.exchange.ctx.quirks, engine.exchange.faults)
     return {"name": preset.name, "summary": preset.summary, "faults": len(preset.faults)}
 
 
-def set_quirk(instance: Engine, entry: SettingEntry) -> Answer:
+def set_quirk(engine: Engine, entry: SettingEntry) -> Answer:
     """Change the odds of a quirk."""
-    quirks = instance.exchange.ctx.quirks
+    quirks = engine.exchange.ctx.quirks
     try:
         quirk = quirks.change(entry.name, entry.value)
     except KeyError as error:
@@ -98,9 +98,9 @@ def set_quirk(instance: Engine, entry: SettingEntry) -> Answer:
     return {"name": entry.name, "value": value, "default": default}
 
 
-def set_assumption(instance: Engine, entry: SettingEntry) -> Answer:
+def set_assumption(engine: Engine, entry: SettingEntry) -> Answer:
     """Change an assumption."""
-    exchange, name = instance.exchange, entry.name
+    exchange, name = engine.exchange, entry.name
     assumptions = exchange.ctx.assumptions
     try:
         assumption = assumptions.change(name, entry.value)
@@ -122,12 +122,12 @@ def _unknown_setting(error: KeyError, catalogue: str) -> NotFound:
     )
 
 
-def redeliver_webhooks(instance: Engine, entry: RedeliveryEntry) -> Answer:
+def redeliver_webhooks(engine: Engine, entry: RedeliveryEntry) -> Answer:
     """Send a firm's webhook events again."""
     firm = "firms/" + entry.firm.removeprefix("firms/")
-    return {"redelivered": instance.exchange.webhooks.redeliver(firm)}
+    return {"redelivered": engine.exchange.webhooks.redeliver(firm)}
 
 
-def close_stream(instance: Engine, entry: StreamReference) -> list[Effect]:
+def close_stream(engine: Engine, entry: StreamReference) -> list[Effect]:
     """End a stream with UNAVAILABLE."""
-    return instance.hub.close(entry.id, 14, "closed by the tester")
+    return engine.hub.close(entry.id, 14, "closed by the tester")

@@ -17,59 +17,59 @@ from sim.scenario.world_entries import InstrumentEntry, OrderEntry
 from sim.world.orders import in_units, order_command
 
 
-def create_instrument(instance: Engine, entry: InstrumentEntry) -> Answer:
+def create_instrument(engine: Engine, entry: InstrumentEntry) -> Answer:
     """List an instrument; it appears on every surface at once."""
-    exchange = instance.exchange
+    exchange = engine.exchange
     if entry.symbol in exchange.instruments:
         raise AlreadyExists(f"{entry.symbol} is listed already", rule="control")
     try:
         instrument = list_instrument(entry, exchange.now)
     except ListingError as error:
         raise InvalidRequest(str(error), rule="control") from error
-    instrument = instance.world.add(instrument, entry, exchange.now)
-    exchange.reference = instance.world.reference
+    instrument = engine.world.add(instrument, entry, exchange.now)
+    exchange.reference = engine.world.reference
     exchange.trading.listings.list_instrument(instrument, tell=True)
     return instrument_answer(exchange, instrument)
 
 
-def change_state(instance: Engine, entry: StateStep) -> Answer:
+def change_state(engine: Engine, entry: StateStep) -> Answer:
     """Move an instrument to a state by hand, or let it follow its schedule again.
 
     IllegalTransition for an edge that does not exist.
     """
-    trading = instance.exchange.trading
-    instance.exchange.instruments.require(entry.symbol)
+    trading = engine.exchange.trading
+    engine.exchange.instruments.require(entry.symbol)
     state = None if entry.state == "SCHEDULE" else InstrumentState[entry.state]
     was = trading.listings.change_state(entry.symbol, state)
     return {"symbol": entry.symbol, "state": trading.state(entry.symbol).name, "was": was.name}
 
 
-def settle(instance: Engine, entry: SettleStep) -> Answer:
+def settle(engine: Engine, entry: SettleStep) -> Answer:
     """Set the settlement price and pay at once; an open instrument is closed first."""
-    instrument = instance.exchange.instruments.require(entry.symbol)
+    instrument = engine.exchange.instruments.require(entry.symbol)
     price = in_units(entry.price, instrument.price_scale, "price")
     if not 0 <= price <= instrument.price_scale:
         raise InvalidRequest(
             f"a settlement price lies between 0 and 1 dollar, not {entry.price}", rule="L26"
         )
-    paid = instance.exchange.trading.listings.settle(entry.symbol, price, text=entry.text)
+    paid = engine.exchange.trading.listings.settle(entry.symbol, price, text=entry.text)
     text = decimal_text(price, instrument.price_scale)
     return {"symbol": entry.symbol, "price": text, "paid": paid}
 
 
-def bust_trade(instance: Engine, entry: TradeEntry) -> Answer:
+def bust_trade(engine: Engine, entry: TradeEntry) -> Answer:
     """Undo a trade (rule M42).
 
     NotFound for an unknown one; Conflict when it is undone already or its instrument has paid.
     """
-    trade = instance.exchange.trading.listings.bust(entry.id)
+    trade = engine.exchange.trading.listings.bust(entry.id)
     return {"id": trade.id, "symbol": trade.symbol, "state": "BUSTED"}
 
 
-def place_order(instance: Engine, entry: OrderEntry) -> Answer:
+def place_order(engine: Engine, entry: OrderEntry) -> Answer:
     """Place an order of a scripted participant or of any user."""
-    command = order_command(instance.exchange, instance.world.parties, entry)
-    order = instance.exchange.trading.order_service.place(command)
+    command = order_command(engine.exchange, engine.world.parties, entry)
+    order = engine.exchange.trading.order_service.place(command)
     return {
         "order_id": order.id,
         "state": f"ORDER_STATE_{order.state.name}",
@@ -77,12 +77,12 @@ def place_order(instance: Engine, entry: OrderEntry) -> Answer:
     }
 
 
-def cancel_orders(instance: Engine, entry: CancelStep) -> Answer:
+def cancel_orders(engine: Engine, entry: CancelStep) -> Answer:
     """Cancel one order by its client order id, or all orders of a participant."""
-    user = instance.world.parties.user(entry.as_)
+    user = engine.world.parties.user(entry.as_)
     if user is None:
         raise NotFound(f"nobody is called {entry.as_}", rule="control")
-    trading = instance.exchange.trading
+    trading = engine.exchange.trading
     accounts = (user.account,)
     if entry.all:
         symbols = (entry.symbol,) if entry.symbol else ()

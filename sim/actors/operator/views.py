@@ -31,11 +31,11 @@ Rows: TypeAlias = list[Answer]
 _ALL_LEVELS = 1_000
 
 
-def _books(instance: Engine) -> Rows:
-    trading = instance.exchange.trading
+def _books(engine: Engine) -> Rows:
+    trading = engine.exchange.trading
     rows = []
     for symbol in sorted(trading.lifecycle.symbols()):
-        instrument = instance.exchange.instruments.require(symbol)
+        instrument = engine.exchange.instruments.require(symbol)
         book = trading.books.touched(symbol)
         if book is None:
             continue
@@ -57,20 +57,20 @@ def _levels(book: Book, side: Side, instrument: Instrument) -> Rows:
     ]
 
 
-def _instruments(instance: Engine) -> Rows:
-    instruments = sorted(instance.exchange.instruments, key=lambda terms: terms.symbol)
-    return [instrument_answer(instance.exchange, terms) for terms in instruments]
+def _instruments(engine: Engine) -> Rows:
+    instruments = sorted(engine.exchange.instruments, key=lambda terms: terms.symbol)
+    return [instrument_answer(engine.exchange, terms) for terms in instruments]
 
 
-def _orders(instance: Engine) -> Rows:
-    orders = instance.exchange.trading.orders.all()
+def _orders(engine: Engine) -> Rows:
+    orders = engine.exchange.trading.orders.all()
     return [
         order_answer(order) for order in sorted(orders, key=lambda order: (order.created, order.id))
     ]
 
 
-def _accounts(instance: Engine) -> Rows:
-    trading = instance.exchange.trading
+def _accounts(engine: Engine) -> Rows:
+    trading = engine.exchange.trading
     return [
         {
             "account": account.name,
@@ -78,7 +78,7 @@ def _accounts(instance: Engine) -> Rows:
             "balance": cash_text(trading.ledger.balance(account.name)),
             "buying_power": cash_text(trading.buying_power(account.name)),
             "open_orders": cash_text(trading.open_orders_reserve(account.name)),
-            "positions": _positions(instance.exchange, account.name),
+            "positions": _positions(engine.exchange, account.name),
         }
         for account in sorted(trading.ledger, key=lambda account: account.name)
     ]
@@ -96,41 +96,41 @@ def _positions(exchange: Exchange, account: str) -> Rows:
     ]
 
 
-def _funding(instance: Engine) -> Rows:
+def _funding(engine: Engine) -> Rows:
     """Transactions through funding sources; money that moved at once is in no state to show."""
-    exchange = instance.exchange
+    exchange = engine.exchange
     accounts = [account.name for account in exchange.trading.ledger]
     return [funding_answer(row) for row in exchange.funding.of(accounts) if row.source]
 
 
-def _sessions(instance: Engine) -> Rows:
-    return instance.hub.describe()
+def _sessions(engine: Engine) -> Rows:
+    return engine.hub.describe()
 
 
-def _limits(instance: Engine) -> Rows:
-    return [usage._asdict() for usage in instance.exchange.rate_limits.usage()]
+def _limits(engine: Engine) -> Rows:
+    return [usage._asdict() for usage in engine.exchange.rate_limits.usage()]
 
 
-def _breakers(instance: Engine) -> Rows:
+def _breakers(engine: Engine) -> Rows:
     return [
         {"firm": firm, **to_builtins(breaker)}
-        for firm, breaker in sorted(instance.exchange.webhooks.breakers().items())
+        for firm, breaker in sorted(engine.exchange.webhooks.breakers().items())
     ]
 
 
-def _verifications(instance: Engine) -> Rows:
-    return [case_answer(case) for case in instance.exchange.kyc.cases()]
+def _verifications(engine: Engine) -> Rows:
+    return [case_answer(case) for case in engine.exchange.kyc.cases()]
 
 
-def _timers(instance: Engine) -> Rows:
+def _timers(engine: Engine) -> Rows:
     return [
         {"at": format_instant(timer.due), "timer": timer.kind, "subject": timer.subject}
-        for timer in instance.exchange.ctx.timers.pending()
+        for timer in engine.exchange.ctx.timers.pending()
     ]
 
 
-def _faults(instance: Engine) -> Rows:
-    faults = instance.exchange.faults
+def _faults(engine: Engine) -> Rows:
+    faults = engine.exchange.faults
     return [
         {
             "id": fault.id,
@@ -144,20 +144,20 @@ def _faults(instance: Engine) -> Rows:
     ]
 
 
-def _maintenance(instance: Engine) -> Rows:
+def _maintenance(engine: Engine) -> Rows:
     return [
         {
             "name": window.name,
             "begins": format_instant(window.begins),
             "ends": format_instant(window.ends),
-            "open": window.begins <= instance.now,
+            "open": window.begins <= engine.now,
         }
-        for window in instance.exchange.maintenance.upcoming()
+        for window in engine.exchange.maintenance.upcoming()
     ]
 
 
-def _participants(instance: Engine) -> Rows:
-    positions = instance.exchange.trading.positions
+def _participants(engine: Engine) -> Rows:
+    positions = engine.exchange.trading.positions
     rows: Rows = [
         {
             "name": trader.entry.name,
@@ -174,7 +174,7 @@ def _participants(instance: Engine) -> Rows:
             "orders": len(trader.state.orders),
             "refused": trader.state.refused,
         }
-        for trader, fair in participants_of(instance).rows()
+        for trader, fair in participants_of(engine).rows()
     ]
     rows += [
         {
@@ -184,7 +184,7 @@ def _participants(instance: Engine) -> Rows:
             "refused": flow.state.refused,
             "next": None if flow.due is None else format_instant(flow.due),
         }
-        for flow in participants_of(instance).flows
+        for flow in participants_of(engine).flows
     ]
     return sorted(rows, key=lambda row: (row["name"], row.get("symbol", "")))
 
@@ -206,13 +206,13 @@ VIEWS: dict[str, Callable[[Engine], Rows]] = {
 }
 
 
-def view(instance: Engine, name: str) -> dict[str, Rows]:
+def view(engine: Engine, name: str) -> dict[str, Rows]:
     """A view by name, as {name: rows}. NotFound lists the names."""
     if name not in VIEWS:
         raise NotFound(
             f"there is no view {name!r}", rule="control", remedy="one of " + ", ".join(VIEWS)
         )
-    return {name: VIEWS[name](instance)}
+    return {name: VIEWS[name](engine)}
 
 
 def deliveries(exchange: Exchange) -> Rows:
@@ -238,23 +238,23 @@ def deliveries(exchange: Exchange) -> Rows:
     return rows
 
 
-def metrics(instance: Engine) -> dict[str, float]:
+def metrics(engine: Engine) -> dict[str, float]:
     """Counters and gauges by Prometheus name."""
-    exchange = instance.exchange
+    exchange = engine.exchange
     trading, faults = exchange.trading, exchange.faults
     numbers: dict[str, float] = {
-        "sim_inputs_total": instance.journal.seq,
-        "sim_now_seconds": instance.now // 1_000_000_000,
+        "sim_inputs_total": engine.journal.seq,
+        "sim_now_seconds": engine.now // 1_000_000_000,
         "sim_instruments": len(exchange.instruments),
         "sim_open_orders": len(trading.orders.open()),
         "sim_trades_total": len(trading.trades),
-        "sim_streams": len(instance.hub.describe()),
+        "sim_streams": len(engine.hub.describe()),
         "sim_timers": len(exchange.ctx.timers),
         "sim_cash_total": trading.ledger.total() / CASH_SCALE,
     }
     for fault in (*faults.over(), *faults.all()):
         numbers[f'sim_fault_struck_total{{fault="{fault.id}"}}'] = fault.struck
-    for (plane, operation, status), count in instance.log.counts().items():
+    for (plane, operation, status), count in engine.log.counts().items():
         labels = f'plane="{plane}",operation="{operation}",status="{status}"'
         numbers[f"sim_requests_total{{{labels}}}"] = count
     return numbers
