@@ -178,7 +178,9 @@ class TraderOnInstrument:
 
     def cancel(self, order: Order) -> None:
         """Cancel one of its orders."""
-        self.exchange.trading.order_service.cancel(CancelOrder(accounts=(order.account,), order_id=order.id))
+        self.exchange.trading.order_service.cancel(
+            CancelOrder(accounts=(order.account,), order_id=order.id)
+        )
 
     def cancel_all(self) -> None:
         """Cancel all its orders, if the state of the instrument permits."""
