@@ -1,4 +1,4 @@
-"""What a step can wait for (`when`): whether an event or a client's call is it, and how to say it."""
+"""What a step can wait for (`when`): whether an event or a call is it, and how to say it."""
 
 from __future__ import annotations
 
