@@ -1,9 +1,11 @@
-"""Order flow recorded elsewhere: a CSV file of orders, cancels and replaces, packed when the
-scenario is read and unpacked a part at a time when it runs.
+"""Order flow recorded elsewhere: a CSV file of orders, cancels and replaces.
 
-The file's bytes are kept compressed in parts of a fixed number of lines, so a million rows cost a
-few megabytes, any line is found without reading those before it, and a journal can carry them.
-Nothing here knows the exchange; `participants.py` sends the rows.
+The file is packed when the scenario is read, and unpacked a part at a time when it runs. Its bytes
+are kept compressed in parts of a fixed number of lines. So a million rows cost a few megabytes, any
+line is found without reading those before it, and a journal can carry the file. `Reader` checks the
+rows against the world before a run; a row that is unfit then never reaches the exchange.
+
+Nothing here knows the exchange; `actors/participants/order_flow_player.py` sends the rows.
 """
 
 from __future__ import annotations
@@ -122,7 +124,7 @@ def pack_file(path: Path) -> Packed:
 
 
 def sound(packed: Packed) -> bool:
-    """Whether the parts are the file that the digest names."""
+    """Whether the parts are the file that the SHA-256 names."""
     digest = sha256()
     try:
         for part in packed.parts:
@@ -145,8 +147,8 @@ def lines_of(packed: Packed, first: int = 0) -> Iterator[tuple[int, str]]:
             if number >= first:
                 try:
                     yield number, line.rstrip(b"\r").decode("utf-8-sig" if not number else "utf-8")
-                except UnicodeDecodeError as failed:
-                    raise FlowError(number + 1, failed.start + 1, "not UTF-8 text") from None
+                except UnicodeDecodeError as error:
+                    raise FlowError(number + 1, error.start + 1, "not UTF-8 text") from None
             number += 1
 
 
@@ -160,13 +162,13 @@ class Reader:
         self._who = who
         heading = next(lines_of(packed), None)
         if heading is None:
-            raise FlowError(
-                1, 1, f"the file is empty; its first line names the columns: {','.join(COLUMNS)}"
-            )
+            names = ",".join(COLUMNS)
+            raise FlowError(1, 1, f"the file is empty; its first line names the columns: {names}")
         self._columns = _heading(heading[1])
-        self._places = tuple(
+        # Where the cells of COLUMNS stand in a line; -1 is the empty cell that `_row` appends.
+        self._places = [
             self._columns.index(name) if name in self._columns else -1 for name in COLUMNS
-        )
+        ]
 
     def rows(self, first: int = 0) -> Iterator[tuple[int, Row]]:
         """(number of the line, row) from a line on. Empty lines and lines that begin with # are
@@ -179,123 +181,99 @@ class Reader:
     def _row(self, number: int, line: str) -> Row:
         cells = line.split(",")
         if len(cells) != len(self._columns):
-            raise FlowError(
-                number + 1, 1, f"{len(cells)} cells, not {len(self._columns)} as the heading has"
-            )
+            columns = len(self._columns)
+            raise FlowError(number + 1, 1, f"{len(cells)} cells, not {columns} as the heading has")
         if '"' in line or " " in line or "\t" in line:
             cells = [_bare(cell) for cell in cells]
-        cells.append("")  # what a column that the file does not have holds
-        (
-            at,
-            who,
-            action_place,
-            order,
-            symbol,
-            side_place,
-            price_place,
-            qty_place,
-            type_place,
-            tif_place,
-        ) = self._places
-        action, type, tif = (
-            _ACTIONS.get(cells[action_place]),
-            _TYPES.get(cells[type_place]),
-            _TIFS.get(cells[tif_place]),
-        )
-        side = _SIDES.get(cells[side_place]) if action == NEW else Side.BUY
-        if action is None or type is None or tif is None or side is None:
-            known: tuple[tuple[str, int, Mapping[str, object]], ...]
-            known = (
-                ("action", action_place, _ACTIONS),
-                ("type", type_place, _TYPES),
-                ("tif", tif_place, _TIFS),
-                ("side", side_place, _SIDES),
-            )
-            column, cell, words = next(
-                (name, cells[place], words)
-                for name, place, words in known
-                if cells[place] not in words
-            )
-            raise self.wrong(
-                number,
-                line,
-                column,
-                f"{column} is {' or '.join(filter(None, words))}, not {cell[:40]!r}",
-            )
+        cells.append("")
+        at, who, action, order, symbol, side, price, qty, type, tif = [
+            cells[place] for place in self._places
+        ]
         try:
-            due = _due(cells[at], self._start)
+            row = Row(
+                _due(at, self._start),
+                who or self._who,
+                _ACTIONS[action],
+                order,
+                symbol,
+                _SIDES[side] if action in ("", NEW) else Side.BUY,
+                price,
+                qty,
+                _TYPES[type],
+                _TIFS[tif],
+            )
+        except KeyError:
+            raise self._unknown_word(number, line, action, side, type, tif) from None
         except ValueError as error:
             raise self.wrong(number, line, "at", f"at: {error}") from None
-        price, qty = cells[price_place], cells[qty_place]
-        if action != NEW:
-            if not cells[order]:
-                raise self.wrong(number, line, "id", f"a {action} names the id of an order")
+        if row.action != NEW:
+            if not order:
+                raise self.wrong(number, line, "id", f"a {row.action} names the id of an order")
         elif not qty:
             raise self.wrong(number, line, "qty", "a new order has a quantity")
-        elif (type is OrderType.LIMIT) != bool(price):
-            raise self.wrong(
-                number, line, "price", "a limit order has a price, a market order has none"
-            )
-        return Row(
-            due,
-            cells[who] or self._who,
-            action,
-            cells[order],
-            cells[symbol],
-            side,
-            price,
-            qty,
-            type,
-            tif,
+        elif (row.type is OrderType.LIMIT) != bool(price):
+            message = "a limit order has a price, a market order has none"
+            raise self.wrong(number, line, "price", message)
+        return row
+
+    def _unknown_word(
+        self, number: int, line: str, action: str, side: str, type: str, tif: str
+    ) -> FlowError:
+        """The problem of the first cell that holds none of the words of its column."""
+        known: tuple[tuple[str, str, Mapping[str, object]], ...] = (
+            ("action", action, _ACTIONS),
+            ("type", type, _TYPES),
+            ("tif", tif, _TIFS),
+            ("side", side, _SIDES),
         )
+        column, cell, words = next(each for each in known if each[1] not in each[2])
+        choice = " or ".join(filter(None, words))
+        return self.wrong(number, line, column, f"{column} is {choice}, not {cell[:40]!r}")
 
     def wrong(self, number: int, line: str, column: str, message: str) -> FlowError:
-        """What is wrong with a cell, where it begins; the line itself where the file has no such
-        column.
-        """
+        """A problem of a cell, where the cell begins, or the line if the file lacks the column."""
         place = 0
         if column in self._columns:
             place = sum(len(cell) + 1 for cell in line.split(",")[: self._columns.index(column)])
         return FlowError(number + 1, place + 1, message)
 
     def check(
-        self, price_scales: Mapping[str, tuple[int, int]], known: Callable[[str], bool]
+        self, scales: Mapping[str, tuple[int, int]], exists: Callable[[str], bool]
     ) -> Iterator[FlowError]:
-        """Everything that is wrong, at most PROBLEMS_SHOWN. `price_scales` has the scales of prices
-        and quantities by symbol, `known` says who exists.
+        """Everything that is wrong, at most PROBLEMS_SHOWN.
+
+        `scales` has the scales of price and quantity by symbol; `exists` says who exists.
         """
-        reported, before, names = 0, None, lru_cache(maxsize=4096)(known)
+        reported, latest, known = 0, None, lru_cache(maxsize=4096)(exists)
         for number, line in lines_of(self._packed, 1):
             if not line or line.isspace() or line[0] == "#":
                 continue
             try:
                 row = self._row(number, line)
-                self._check(row, number, line, price_scales, names)
-                if before is not None and row.due < before:
+                for column, message in _row_problems(row, scales.get(row.symbol), known):
+                    raise self.wrong(number, line, column, message)
+                if latest is not None and row.due < latest:
                     raise self.wrong(number, line, "at", "rows stand in order of time")
-                before = row.due
+                latest = row.due
             except FlowError as error:
                 reported += 1
                 yield error
                 if reported == PROBLEMS_SHOWN:
                     return
 
-    def _check(
-        self,
-        row: Row,
-        number: int,
-        line: str,
-        scales: Mapping[str, tuple[int, int]],
-        known: Callable[[str], bool],
-    ) -> None:
-        units = scales.get(row.symbol)
-        if units is None:
-            raise self.wrong(number, line, "symbol", f"unknown symbol {row.symbol[:80]!r}")
-        if not known(row.who):
-            raise self.wrong(number, line, "as", f"nobody is called {row.who[:80]!r}")
-        for column, text, unit in (("price", row.price, units[0]), ("qty", row.qty, units[1])):
-            if text and (problem := _unfit(text, unit)):
-                raise self.wrong(number, line, column, f"{column}: {problem}")
+
+def _row_problems(
+    row: Row, scales: tuple[int, int] | None, known: Callable[[str], bool]
+) -> Iterator[tuple[str, str]]:
+    """(column, message) of what does not fit the world."""
+    if scales is None:
+        yield "symbol", f"unknown symbol {row.symbol[:80]!r}"
+        return
+    if not known(row.who):
+        yield "as", f"nobody is called {row.who[:80]!r}"
+    for column, text, scale in (("price", row.price, scales[0]), ("qty", row.qty, scales[1])):
+        if text and (message := _unfit(text, scale)):
+            yield column, f"{column}: {message}"
 
 
 def _heading(line: str) -> Sequence[str]:
@@ -320,7 +298,7 @@ def _heading(line: str) -> Sequence[str]:
 
 
 def _bare(cell: str) -> str:
-    """A cell without the blanks and quotation marks around it."""
+    """A cell without spaces and quotation marks around it."""
     cell = cell.strip()
     return cell[1:-1] if len(cell) > 1 and cell[0] == cell[-1] == '"' else cell
 
@@ -338,7 +316,7 @@ def _due(text: str, start: Instant) -> Instant:
 
 @lru_cache(maxsize=1 << 16)
 def _unfit(text: str, unit: int) -> str:
-    """Why a decimal is none of an instrument's, above zero; empty when it is."""
+    """Why text is no decimal of an instrument above zero; "" when it is one."""
     try:
         return "" if scaled(text, unit) > 0 else f"{text} is not above zero"
     except NotADecimal as error:
