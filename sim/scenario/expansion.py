@@ -1,9 +1,9 @@
-"""Parameters, matrices and loops of a scenario, written out before it is read: what the exchange
-gets is a plain list of steps.
+"""Expands parameters, matrices and loops before a scenario is read, so that the exchange gets a
+plain list of steps.
 
 `${name}` stands for a parameter (`params`, `matrix`, `sim run --param`), for the variable of a
-loop, or for a value that an earlier step keeps (`save`), which is filled in when the step runs. A
-name that nobody gives is an error where it stands. Positions are those of the file.
+loop, or for a value that an earlier step saves, which is filled in when the step runs. A name
+without a value is an error at its position. Positions are those of the file.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LOOP_KEYS = ("repeat", "each", "var", "pause", "steps")
 
 
 def parameters(node: Node) -> dict[str, str]:
-    """What `params` gives, and the first value of each name of `matrix`."""
+    """Values of `params`, and the first value of each name of `matrix`."""
     found = dict(_texts(node, "params"))
     for name, values in _matrix(node).items():
         found[name] = values[0]
@@ -42,8 +42,9 @@ def parameters(node: Node) -> dict[str, str]:
 
 
 def variants(node: Node) -> list[dict[str, str]]:
-    """Every combination of the values of `matrix`, the last name changing fastest; one empty one
-    without a matrix.
+    """Every combination of the values of `matrix`, the last name changing fastest.
+
+    Without a matrix there is one combination, which is empty.
     """
     matrix = _matrix(node)
     count = 1
@@ -57,8 +58,9 @@ def variants(node: Node) -> list[dict[str, str]]:
 
 
 def expanded(node: Node, given: Values[str, str]) -> Node:
-    """The document with every parameter in its place and every loop written out. ScenarioError
-    lists names that nobody gives.
+    """The document with parameters filled in and loops written out.
+
+    ScenarioError lists names without a value.
     """
     if not isinstance(node, Mapping):
         return node
@@ -110,7 +112,7 @@ def _written_out(
 
 
 def _rounds(step: Mapping, given: Values[str, str]) -> Iterator[dict[str, str]]:
-    """What a loop's variable is in each round: 1, 2, … with `repeat`, the values with `each`."""
+    """A loop's variable in each round: 1, 2, … with `repeat`, the values with `each`."""
     for key, at in step.keys.items():
         if key not in _LOOP_KEYS:
             near = nearest(key, _LOOP_KEYS)
@@ -174,7 +176,7 @@ def _text(node: Scalar, given: Values[str, str]) -> str:
 
 
 def _saved(node: Node | None) -> Iterator[str]:
-    """Names that some step keeps a value under."""
+    """Names under which steps save values."""
     if isinstance(node, Sequence):
         for item in node.items:
             yield from _saved(item)

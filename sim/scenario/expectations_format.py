@@ -1,5 +1,6 @@
-"""What a step of a scenario expects: of its own answer, of the state, of what came on streams and
-webhooks. `expectations.py` looks whether it holds.
+"""What a step of a scenario expects of its own answer, of the state, of streams and of webhooks.
+
+`actors/script/expectations.py` checks it.
 """
 
 from __future__ import annotations
@@ -23,14 +24,15 @@ class StreamExpect(Struct, frozen=True, kw_only=True):
     name: Annotated[str, "as in `subscribe`"]
     count: Annotated[int | None, COUNT, "frames in all, heartbeats not counted"] = None
     has: Annotated[
-        Any, "some frame holds this; of a list, what stands here must be among its items"
+        Any,
+        "some frame holds this; each item of a list must be held by some item of the frame's list",
     ] = UNSET
-    last: Annotated[Any, "the last frame holds this, likewise"] = UNSET
+    last: Annotated[Any, "the last frame holds this, in the same sense"] = UNSET
     code: Annotated[int | None, COUNT, "the stream has ended with this gRPC status"] = None
 
 
 class InstrumentExpect(Struct, frozen=True, kw_only=True):
-    """Where an instrument stands."""
+    """State and settlement of an instrument."""
 
     symbol: str
     state: Annotated[InstrumentState | None, STATES] = None
@@ -77,9 +79,7 @@ class OrderExpect(Struct, frozen=True, kw_only=True):
 
 
 class BookExpect(Struct, frozen=True, kw_only=True):
-    """The top of a book: each level as "price x quantity", best first. An empty list means an empty
-    side.
-    """
+    """The top of a book: levels as "price x quantity", best first; an empty list: an empty side."""
 
     symbol: str
     bids: tuple[str, ...] | None = None
@@ -104,9 +104,7 @@ class WebhookExpect(Struct, frozen=True, kw_only=True):
 
 
 class Expect(Struct, frozen=True, kw_only=True):
-    """What must hold after the step: all that is given. Most checks may be one mapping or a list of
-    them.
-    """
+    """What must hold after the step. Most checks may be one mapping or a list of mappings."""
 
     status: Annotated[int | None, ORDINAL, "HTTP status of the call"] = None
     code: Annotated[int | None, COUNT, "gRPC status code of the call"] = None
@@ -134,6 +132,6 @@ class Expect(Struct, frozen=True, kw_only=True):
     refused: Annotated[
         str,
         REFUSED,
-        "true: what the step does is refused, as an illegal change of state is; maybe: it may be,"
-        " and keep nothing; a call has a status instead",
+        "true: the action of the step must be refused; maybe: it may be, and then saves nothing. A"
+        " call has a status instead",
     ] = "false"

@@ -1,5 +1,7 @@
-"""What a fault may name as its operation: whatever is in the contract, and the types of webhook
-events. A misspelt name would never strike.
+"""Names that a fault may have as its operation: operations of the contract, types of webhook
+events, and work of the engine.
+
+A fault with a misspelt name would never strike, so such names are refused where they are read.
 """
 
 from __future__ import annotations
@@ -14,9 +16,7 @@ from sim.scenario.value_types import nearest
 
 @cache
 def operation_names() -> frozenset[str]:
-    """Every name that means something: operations with and without their service, types of webhook
-    events, the engine's work.
-    """
+    """Every known name: operations with and without their service, webhook events, engine work."""
     operations = load_contract().operations
     return frozenset(
         {name for operation in operations for name in (operation.name, operation.rpc)}
@@ -25,9 +25,7 @@ def operation_names() -> frozenset[str]:
 
 
 def never_strikes(match: FaultMatch) -> str:
-    """What is wrong with an operation that is not served on the plane a fault names, "" when
-    nothing is: such a fault would never strike.
-    """
+    """Why a fault would never strike, because its plane does not serve its operation; else ""."""
     plane, name = match.plane, match.operation
     if not plane or not name or "*" in name:
         return ""
@@ -40,7 +38,7 @@ def never_strikes(match: FaultMatch) -> str:
 
 
 def _places(name: str) -> tuple[str, ...]:
-    """Planes on which a fault may meet an operation, an event type, or the engine's work."""
+    """Planes on which a fault may match a name."""
     found: dict[str, None] = {}
     for operation in load_contract().operations:
         if name in (operation.name, operation.rpc):
@@ -55,7 +53,7 @@ def _places(name: str) -> tuple[str, ...]:
 
 
 def unknown_operation(name: str) -> str:
-    """What is wrong with the name of an operation, "" when it exists or is a pattern."""
+    """What is wrong with the name of an operation; "" if it exists or is a pattern."""
     if not name or "*" in name or name in operation_names():
         return ""
     near = nearest(name, operation_names())

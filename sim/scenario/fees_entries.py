@@ -1,5 +1,5 @@
-"""A fee schedule of a scenario's own: rows that change the published one, and steps of the weekly
-rebate on taker fees (rules P13, P16).
+"""A scenario's own fee schedule: rows that change the published one, and tiers of the weekly rebate
+on taker fees (rules P13, P16).
 """
 
 from __future__ import annotations
@@ -54,12 +54,15 @@ PERCENT = Text(
 
 
 class FeeEntry(Struct, frozen=True, kw_only=True):
-    """Coefficients for some instruments from some instant on: fee = coefficient x contracts x p x
-    (1 - p). What is left out stays as it was.
+    """Coefficients of some instruments: fee = coefficient x contracts x p x (1 - p).
+
+    What is left out stays as it was.
     """
 
-    from_: Annotated[Instant | None, INSTANT, "from when on; always when left out"] = None
-    product: Annotated[str, "instruments of this product; of every one when left out"] = ""
+    from_: Annotated[
+        Instant | None, INSTANT, "instant from which it applies; always when left out"
+    ] = None
+    product: Annotated[str, "instruments of this product; of all products when left out"] = ""
     market_type: Annotated[str, "instruments of this market type: moneyline, spreads, ..."] = ""
     fee_class: Annotated[
         str,
@@ -79,29 +82,29 @@ class FeeEntry(Struct, frozen=True, kw_only=True):
     cumulative: Annotated[
         bool | None,
         BOOLEAN,
-        "false: every fill of an order is rounded for itself, though their sum may then pass that"
-        " of the whole",
+        "false: every fill of an order is rounded on its own, so their sum may exceed the fee of"
+        " the whole order",
     ] = None
 
 
 class RebateEntry(Struct, frozen=True, kw_only=True):
-    """A step of the weekly rebate on taker fees."""
+    """A tier of the weekly rebate on taker fees."""
 
-    volume: Annotated[str, DOLLARS, "dollars traded in the calendar month before, at least"]
+    volume: Annotated[str, DOLLARS, "least dollars traded in the calendar month before"]
     percent: Annotated[int, PERCENT, "of the week's taker fees"]
 
 
 class FeesSection(Struct, frozen=True, kw_only=True):
-    """What trading costs, where it differs from the published schedule."""
+    """Fees that differ from the published schedule."""
 
     schedule: Annotated[
         tuple[FeeEntry, ...],
-        "rows; the narrowest decides, among those the one that began last, among those the"
-        " last one",
+        "for each coefficient the most specific matching row wins; ties go to the row that began"
+        " last, then to the last in the file",
     ] = ()
     rebates: Annotated[
         tuple[RebateEntry, ...] | None,
-        "steps of the weekly rebate instead of the published ones; an empty list pays none",
+        "tiers of the weekly rebate instead of the published ones; an empty list pays none",
     ] = None
 
 

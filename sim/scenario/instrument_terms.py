@@ -1,5 +1,5 @@
-"""From what a scenario or a tester says about an instrument to its terms: decimal text becomes
-scaled integers, and what was not said gets a sound value.
+"""Makes the terms of an instrument from a scenario's entry: decimal text becomes scaled integers,
+and what was left out gets a default.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Faults = list[tuple[str, str]]  # key of the entry, what is wrong with it
 
 
 class ListingError(ValueError):
-    """Terms that cannot be: pairs of the entry's key and what is wrong with it."""
+    """Unsound terms, as pairs of the entry's key and what is wrong with it."""
 
     def __init__(self, faults: Faults) -> None:
         super().__init__("; ".join(message for _, message in faults))
@@ -39,8 +39,9 @@ class ListingError(ValueError):
 def list_instrument(
     entry: InstrumentEntry, now: Instant, known: Instrument | None = None
 ) -> Instrument:
-    """Terms of an entry, at an instant. With `known`, the entry changes those terms and leaves what
-    it does not name. ListingError when they are unsound.
+    """The terms of an entry, at an instant; with `known` a change of those terms.
+
+    ListingError when they are unsound.
     """
     faults: Faults = []
     if known is None and not _SYMBOL.fullmatch(entry.symbol):
@@ -123,9 +124,7 @@ def _price_scale(tick: str) -> int:
 def _bounds(
     entry: InstrumentEntry, known: Instrument | None, scales: dict[str, Any], faults: Faults
 ) -> dict[str, Any]:
-    """Price band, order sizes and minimum. Where an entry does not say, the band is one tick from
-    each end: 0.01 to 0.99 on cents (retail facts §5.2).
-    """
+    """Price band, order sizes and minimum. By default the band ends one tick from 0 and from 1."""
     scale, tick, qty_scale = scales["price_scale"], scales["tick"], scales["qty_scale"]
     terms: dict[str, Any] = {}
     rescaled = known is None or (known.price_scale, known.tick) != (scale, tick)
@@ -149,8 +148,8 @@ def _bounds(
 
 
 def _dates(entry: InstrumentEntry, known: Instrument | None, now: Instant) -> dict[str, Any]:
-    """Dates, filled so that the asked state is one the dates allow: a pending instrument starts
-    tomorrow, an expired one has expired by now.
+    """Dates, completed so that they permit the state: a pending instrument starts tomorrow, an
+    expired one has expired by now.
     """
     if known is not None:
         given = {

@@ -1,6 +1,4 @@
-"""`sim schema`: the JSON schema of scenario files, for editors. Generated from the Structs of the
-format.
-"""
+"""`sim schema`: the JSON schema of scenario files, for editors, generated from the Structs."""
 
 from __future__ import annotations
 
@@ -23,12 +21,15 @@ from sim.scenario.struct_types import record
 _PREFIX = "#/$defs/"
 _REFERENCE = r"\$\{[A-Za-z_]"
 _STEPS = {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/Step"}, {"$ref": "#/$defs/Loop"}]}}
-# A loop is written out before anything is read (`expansion.py`), so no Struct describes it.
+# Loops are written out before a file is read (`expansion.py`), so no Struct describes them.
 _LOOP = {
     "type": "object",
-    "description": "Steps that are written out several times.",
+    "description": "Steps that are repeated.",
     "properties": {
-        "repeat": {"type": ["integer", "string"], "description": "rounds, counted from 1"},
+        "repeat": {
+            "type": ["integer", "string"],
+            "description": "number of rounds, counted from 1",
+        },
         "each": {"type": "array", "description": "a value for each round"},
         "var": {
             "type": "string",
@@ -44,9 +45,7 @@ _LOOP = {
 
 
 def scenario_schema() -> dict[str, Any]:
-    """Schema of a whole file, draft 2020-12, with a definition for every kind of entry it refers
-    to.
-    """
+    """Schema of a whole file (draft 2020-12), with a definition for every entry it refers to."""
     modules = (
         scenario,
         world_entries,
@@ -78,9 +77,7 @@ def scenario_schema() -> dict[str, Any]:
 
 
 def _with_references(schema: Any) -> Any:
-    """The schema with `${name}` allowed wherever text of a form, a word of a list or a truth value
-    is asked for: what stands there is filled in later.
-    """
+    """The schema, with `${name}` allowed where it asks for a pattern, a choice or a boolean."""
     if isinstance(schema, list):
         return [_with_references(item) for item in schema]
     if not isinstance(schema, dict):
@@ -104,7 +101,7 @@ def _and_text(types: str | list[str]) -> list[str]:
 
 
 def _references(schema: Any) -> list[str]:
-    """Names of the definitions a schema refers to."""
+    """Names of the definitions that a schema refers to."""
     if isinstance(schema, dict):
         own = [schema["$ref"].removeprefix(_PREFIX)] if isinstance(schema.get("$ref"), str) else []
         return own + [name for value in schema.values() for name in _references(value)]

@@ -1,5 +1,7 @@
-"""What a scenario says about its scripted participants: one Struct per kind. What they do is in
-`traders.py`, when in `participants.py`.
+"""What a scenario says about its scripted participants: one Struct per kind.
+
+`actors/participants/` implements them: what they do stands in `strategies.py`, when they do it in
+`participants.py`.
 """
 
 from __future__ import annotations
@@ -123,9 +125,7 @@ class PathPoint(Struct, frozen=True, kw_only=True):
 
 
 class FairEntry(Struct, frozen=True, kw_only=True):
-    """What an instrument is worth to those who quote and trade it. An instrument without an entry
-    has one of defaults.
-    """
+    """What scripted participants think an instrument is worth; without an entry by default."""
 
     symbol: str
     start: Annotated[
@@ -193,8 +193,8 @@ class MakerEntry(Trader, frozen=True, kw_only=True):
     an order is half traded.
     """
 
-    every: Annotated[Span, INTERVAL, "time between two looks at an instrument"] = 5 * NS_PER_S
-    jitter: Annotated[Span, JITTER, "up to so much later, drawn each time"] = 0
+    every: Annotated[Span, INTERVAL, "time between two actions on an instrument"] = 5 * NS_PER_S
+    jitter: Annotated[Span, JITTER, "random delay of up to this much, drawn each time"] = 0
     spread: Annotated[str, SHARE, "dollars between its best bid and its best offer"] = "0.02"
     sizes: Annotated[tuple[Annotated[str, POSITIVE], ...], "contracts per level, best first"] = (
         "100",
@@ -205,7 +205,7 @@ class MakerEntry(Trader, frozen=True, kw_only=True):
         str | None, POSITIVE_SHARE, "dollars between two levels; a tick when left out"
     ] = None
     skew: Annotated[
-        str, SHARE, "dollars by which a full inventory moves its quotes towards getting rid of it"
+        str, SHARE, "dollars by which a full inventory moves its quotes, so that it sells off"
     ] = "0"
 
 
@@ -213,22 +213,20 @@ class TakerEntry(Trader, frozen=True, kw_only=True):
     """A taker: arrives at random and takes what is there, immediate or cancel."""
 
     rate: Annotated[
-        str, RATE, "arrivals on each instrument, on average; they are independent of each other"
+        str,
+        RATE,
+        "average number of arrivals on each instrument; arrivals are independent of each other",
     ] = "4/m"
     size: SizeRange = SizeRange()
     buys: Annotated[str, CHANCE, "chance that it buys"] = "1/2"
     slippage: Annotated[str, SHARE, "dollars beyond the best price that it pays"] = "0"
     edge: Annotated[
-        str | None,
-        SHARE,
-        "it knows the fair price, and takes only what is better by so many dollars",
+        str | None, SHARE, "take only what is better than the fair price by so many dollars"
     ] = None
 
 
 class NoiseEntry(Trader, frozen=True, kw_only=True):
-    """A noise trader: leaves orders near the fair price, now and then through it, and takes some
-    out again.
-    """
+    """A noise trader: leaves orders near the fair price and cancels some of them again."""
 
     rate: Annotated[str, RATE, "actions on each instrument, on average"] = "4/m"
     size: SizeRange = SizeRange()
@@ -238,8 +236,8 @@ class NoiseEntry(Trader, frozen=True, kw_only=True):
         "dollars from the fair price to its farthest orders; a quarter of that is how far it goes"
         " through it",
     ] = "0.05"
-    resting: Annotated[int, RESTING, "most orders that it leaves on an instrument"] = 8
-    cancels: Annotated[str, CHANCE, "chance that it takes an order out instead of leaving one"] = (
+    resting: Annotated[int, RESTING, "most orders of its own on an instrument"] = 8
+    cancels: Annotated[str, CHANCE, "chance that it cancels an order instead of leaving one"] = (
         "1/3"
     )
 
@@ -247,7 +245,7 @@ class NoiseEntry(Trader, frozen=True, kw_only=True):
 class FlowEntry(Struct, frozen=True, kw_only=True):
     """Order flow recorded elsewhere, replayed from a CSV file."""
 
-    name: Annotated[str, NAME, "by which the control plane knows it"]
+    name: Annotated[str, NAME, "its name on the control plane"]
     file: Annotated[str, "the file, beside the one that names it"]
     as_: Annotated[str, "who sends the rows that name nobody"] = "noise"
     sha256: Annotated[str, "SHA-256 of the file; where it is written, another file is refused"] = ""
@@ -259,9 +257,7 @@ class FlowEntry(Struct, frozen=True, kw_only=True):
 
 
 class ParticipantsSection(Struct, frozen=True, kw_only=True):
-    """Who trades by himself. What is due at one instant is done in the order in which it was
-    planned; at the start that is by kind, entry and instrument.
-    """
+    """Scripted participants. At the start they act in the order of kind, entry and instrument."""
 
     fair_prices: Annotated[tuple[FairEntry, ...], "by symbol"] = ()
     makers: Annotated[tuple[MakerEntry, ...], "by name"] = ()
@@ -271,10 +267,10 @@ class ParticipantsSection(Struct, frozen=True, kw_only=True):
 
     @property
     def anybody(self) -> bool:
-        """Whether there is anything to do, or to check."""
+        """Whether there is anything to run or to check."""
         return bool(self.traders or self.flows or self.fair_prices)
 
     @property
     def traders(self) -> tuple[Trader, ...]:
-        """Everybody, kind by kind."""
+        """All traders, kind by kind."""
         return (*self.makers, *self.takers, *self.noise)

@@ -1,5 +1,5 @@
-"""What a scenario says about automated windows (`world.windows`): markets that recur on the clock.
-A field of None was not written.
+"""What a scenario says about recurring markets (`world.windows`): series of instruments that the
+clock lists. A field of None was not written.
 """
 
 from __future__ import annotations
@@ -76,30 +76,31 @@ QTY_SCALE = Text(
 
 
 class WindowsEntry(Struct, frozen=True, kw_only=True):
-    """A market that recurs on the clock: whether an asset's index ends each window no lower than it
-    began. What is left out is as in the default world's.
+    """A recurring market: does an asset's index end each interval no lower than it began?
+
+    What is left out is as in the default world's series of this name.
     """
 
-    name: Annotated[str, NAME, "begins the slugs of its events"]
+    name: Annotated[str, NAME, "the slugs of its events begin with it"]
     asset: Annotated[str | None, ASSET, "crypto:<symbol>, whose index decides"] = None
     title: Annotated[str | None, "what people call the asset"] = None
     every: Annotated[
         Span | None,
         EVERY,
-        "length of a window: whole minutes that divide a day, counted from 00:00 UTC",
+        "length of an interval: whole minutes that divide a day, counted from 00:00 UTC",
     ] = None
     lead: Annotated[
         Span | None,
         DAY_AT_MOST,
-        "how long before its beginning a window is listed and opens; 90s when left out",
+        "how long before its interval an instrument is listed and opens; 90s when left out",
     ] = None
     expires: Annotated[
-        Span | None, DAY_AT_MOST, "how long after its end it expires; 30m when left out"
+        Span | None, DAY_AT_MOST, "how long after the interval it expires; 30m when left out"
     ] = None
     terminates: Annotated[
         Span | None,
         DAY_AT_MOST,
-        "how long after that it terminates and leaves the lists; 2h when left out",
+        "how long after expiration it terminates and leaves the lists; 2h when left out",
     ] = None
     tick_size: Annotated[str | None, TICK, "dollars; 0.01 when left out"] = None
     fractional_qty_scale: Annotated[

@@ -1,5 +1,5 @@
-"""The scenario format. Every key of a file is a field of a Struct: here, in `entries.py` (the
-world) and in `steps.py`.
+"""The scenario format. Every key of a file is a field of a Struct: here, in `world_entries.py`, in
+`participant_entries.py` and in `steps.py`.
 
 The Structs hold typed values; prices and sizes stay decimal text, because their scale is the
 instrument's. A field of None was not written.
@@ -86,26 +86,24 @@ class Clock(Struct, frozen=True, kw_only=True):
     mode: Annotated[
         str | None,
         MODE,
-        "manual: moves when told; autojump: jumps while a reply is held; paced:N virtual seconds"
-        " per second; `sim serve` paces what says none",
+        "manual: moves by command; autojump: jumps while a reply is held; paced:N virtual seconds"
+        " per second; `sim serve` paces a scenario without a mode",
     ] = None
 
 
 class WorldSection(Struct, frozen=True, kw_only=True):
-    """What exists when the scenario begins: the default world, plus and changed by what stands
-    here.
-    """
+    """What exists when the scenario begins: the default world, with these additions and changes."""
 
     base: Annotated[
         str,
         Choice(("default", "empty")),
-        "empty: only the scripted participants and what stands here",
+        "empty: only the scripted participants and what is listed here",
     ] = "default"
     games: Annotated[
         int,
         COUNT,
-        "how many games the default world has besides its hand-picked ones, made when asked for;"
-        " 2410 make it as large as life",
+        "number of generated games besides the hand-picked ones of the default world; they are"
+        " created lazily, and 2410 make the world as large as the real one",
     ] = 240
     standing_orders: Annotated[bool, BOOLEAN, "false: the default world's books begin empty"] = True
     instruments: Annotated[tuple[InstrumentEntry, ...], "by symbol"] = ()
@@ -116,15 +114,14 @@ class WorldSection(Struct, frozen=True, kw_only=True):
     automated_windows: Annotated[
         bool,
         BOOLEAN,
-        "false: the default world's automated crypto windows are off; those that stand in `windows`"
-        " are not",
+        "false: the default world has no recurring crypto markets; those in `windows` stay",
     ] = True
-    windows: Annotated[tuple[WindowsEntry, ...], "markets that recur on the clock, by name"] = ()
+    windows: Annotated[tuple[WindowsEntry, ...], "recurring markets, by name"] = ()
     events: Annotated[tuple[EventEntry, ...], "by slug"] = ()
     incentives: Annotated[tuple[IncentiveEntry, ...], "by symbol"] = ()
     books: Annotated[tuple[BookEntry, ...], "standing orders, by symbol"] = ()
     orders: Annotated[
-        tuple[OrderEntry, ...], "single orders, placed before anything else happens"
+        tuple[OrderEntry, ...], "orders that are placed before anything else happens"
     ] = ()
 
 
@@ -132,15 +129,15 @@ class Scenario(Struct, frozen=True, kw_only=True):
     """A whole scenario, with what it extends already in it."""
 
     name: Annotated[str, "name in reports"]
-    description: Annotated[str, "what it shows"] = ""
-    seed: Annotated[int, INTEGER, "everything random follows from it"] = DEFAULT_SEED
+    description: Annotated[str, "what it demonstrates"] = ""
+    seed: Annotated[int, INTEGER, "seed of all randomness"] = DEFAULT_SEED
     extends: Annotated[
         tuple[str, ...],
         OneOrMore(STRING),
-        "a bundled scenario or a file beside this one, or several, each on top of the ones before",
+        "bundled scenarios or files beside this one; each is merged over the ones before",
     ] = ()
     params: Annotated[
-        dict[str, str], "values for ${name}; `sim run --param name=value` gives others"
+        dict[str, str], "values for ${name}; `sim run --param name=value` overrides them"
     ] = field(default_factory=dict)
     matrix: Annotated[
         dict[str, tuple[str, ...]], "values by name; `sim run` runs every combination"
@@ -148,13 +145,13 @@ class Scenario(Struct, frozen=True, kw_only=True):
     clock: Annotated[Clock, "virtual time"] = Clock()
     world: Annotated[WorldSection, "what exists at the start"] = WorldSection()
     participants: Annotated[
-        ParticipantsSection, "who trades by himself: market makers, takers, noise"
+        ParticipantsSection, "scripted participants: market makers, takers, noise, order flow"
     ] = ParticipantsSection()
     environment: Annotated[
-        str, ENVIRONMENT, "which environment this is; each has credentials of its own"
+        str, ENVIRONMENT, "which environment this is; each has its own credentials"
     ] = SANDBOX
     preset: Annotated[
-        str, PRESET, "a mood of all quirks and faults, which those given here come on top of"
+        str, PRESET, "a preset of all quirks and faults; `quirks` and `faults` are applied over it"
     ] = ""
     quirks: Annotated[
         dict[str, Annotated[str, CHANCE]], "odds by quirk: always, never or a fraction"
@@ -162,21 +159,19 @@ class Scenario(Struct, frozen=True, kw_only=True):
     assumptions: Annotated[dict[str, Annotated[str, SETTING]], "value by assumption"] = field(
         default_factory=dict
     )
-    faults: Annotated[tuple[FaultEntry, ...], "faults that are there from the start"] = ()
+    faults: Annotated[tuple[FaultEntry, ...], "faults in force from the start"] = ()
     maintenance: Annotated[
         tuple[MaintenanceEntry, ...], "one-off windows besides the weekly one"
     ] = ()
     limits: Annotated[dict[str, Annotated[str, LIMIT]], "rate limits by name"] = field(
         default_factory=dict
     )
-    fees: Annotated[
-        FeesSection, "what trading costs, where it differs from the published schedule"
-    ] = FeesSection()
+    fees: Annotated[FeesSection, "fees that differ from the published schedule"] = FeesSection()
     steps: Annotated[tuple[Step, ...], "what happens, in order"] = ()
 
     def plain(self) -> dict[str, Any]:
-        """The scenario in its own format, resolved, as JSON values: what it leaves to defaults is
-        left out, and so is every private key.
+        """The resolved scenario in its own format, as JSON values, without defaults and without
+        private keys.
         """
         written: dict[str, Any] = record(Scenario).write(self)
         for key in written.get("world", {}).get("api_keys", ()):
@@ -198,8 +193,8 @@ class Scenario(Struct, frozen=True, kw_only=True):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the source, in hex. A file of order flow counts by its own SHA-256: how it is
-        packed is nobody's business.
+        """SHA-256 of the source, in hex. A file of order flow counts by its own SHA-256, so that
+        it does not matter how it is packed.
         """
         section = self.participants
         bare = (

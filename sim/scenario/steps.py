@@ -58,7 +58,7 @@ PLANES = Choice(("gateway", "retail", "exchange", "auth", "grpc"))
 
 
 class CancelStep(Struct, frozen=True, kw_only=True):
-    """Take orders out: one by the client order id it was placed under, or all of a participant."""
+    """Cancel one order by its client order id, or all orders of a participant."""
 
     as_: str = "maker"
     order: Annotated[str, "client order id, or the name of the step that placed it"] = ""
@@ -76,7 +76,7 @@ class StateStep(Struct, frozen=True, kw_only=True):
 
 
 class SettleStep(Struct, frozen=True, kw_only=True):
-    """Set a settlement price and pay; closes first where the instrument is still open."""
+    """Set a settlement price and pay; an open instrument is closed first."""
 
     symbol: str
     price: Annotated[str, DECIMAL, "dollars, 0 to 1"]
@@ -84,35 +84,29 @@ class SettleStep(Struct, frozen=True, kw_only=True):
 
 
 class PriceStep(Struct, frozen=True, kw_only=True):
-    """An index tick of an asset; one never seen before is created."""
+    """Publish an index tick of an asset; an unknown asset is created."""
 
     asset: Annotated[str, "crypto:<symbol>"]
     price: Annotated[str, POSITIVE, "dollars"]
-    at: Annotated[
-        Instant | None, INSTANT, "instant of the tick, at once when left out; never in the past"
-    ] = None
+    at: Annotated[Instant | None, INSTANT, "instant of the tick: only now, as when left out"] = None
 
 
 class FairPriceStep(Struct, frozen=True, kw_only=True):
-    """News: from now on scripted participants think an instrument worth so much, and its fair price
-    walks from there.
-    """
+    """Set what scripted participants think an instrument is worth."""
 
     symbol: str
     price: Annotated[str, POSITIVE, "dollars, below 1"]
 
 
 class ParticipantStep(Struct, frozen=True, kw_only=True):
-    """Let a scripted participant stop, which takes its orders out where the market lets it, or go
-    on.
-    """
+    """Stop a scripted participant (it cancels its orders if it can), or let it go on."""
 
     name: str
     active: Annotated[bool, BOOLEAN]
 
 
 class Score(Struct, frozen=True):
-    """Points of a game."""
+    """The score of a game."""
 
     home: Annotated[int, COUNT]
     away: Annotated[int, COUNT]
@@ -140,9 +134,7 @@ class GoalEntry(Struct, frozen=True, kw_only=True):
 
 
 class EventStep(Struct, frozen=True, kw_only=True):
-    """How a game stands. When it has ended its markets close, and those the facts decide settle
-    (§2.10).
-    """
+    """Report how a game stands; at its end its markets close and, if it decides them, settle."""
 
     slug: Annotated[str, "slug or number of the event"]
     score: Annotated[Score | None, "the same as home_score and away_score"] = None
@@ -160,14 +152,14 @@ class EventStep(Struct, frozen=True, kw_only=True):
     goals: Annotated[
         tuple[GoalEntry, ...] | None,
         ListOf(record(GoalEntry)),
-        "all goals; an empty list says there was none",
+        "all goals of the game; an empty list: there was none",
     ] = None
     players: Annotated[
         dict[str, dict[str, int]],
         MappingOf(MappingOf(COUNT)),
         "statistics by player: points, rebounds, assists, threes, steals, blocks",
     ] = field(default_factory=dict)
-    advances: Annotated[str, SIDE_OF_GAME, "who goes on to the next round"] = ""
+    advances: Annotated[str, SIDE_OF_GAME, "the team that advances to the next round"] = ""
     result: Annotated[
         str, Choice(("no_result", "abandoned")), "no_result pays half, abandoned the last price"
     ] = ""
@@ -185,27 +177,24 @@ class FundStep(Struct, frozen=True, kw_only=True):
     amount: Annotated[str, DECIMAL, "dollars, at most two decimals"]
     source: Annotated[
         str,
-        "funding source of the account's firm it goes through, state by state; at once when"
+        "funding source of the account's firm; the money then moves state by state. At once when"
         " left out",
     ] = ""
     script: Annotated[
         FundingScript,
         FUNDING_SCRIPTS,
         Alias("course"),
-        "with a source: how it ends by itself; hold waits for a decision",
+        "with a source: how the transaction ends; hold waits for a decision",
     ] = FundingScript.COMPLETE
     purpose: Annotated[
         Purpose,
         PURPOSES,
-        "without a source: what the money is, as retail activities tell it; a deposit when"
-        " left out",
+        "without a source: the kind of money that retail activities show; a deposit when left out",
     ] = Purpose.DEPOSIT
 
 
 class FundingStep(Struct, frozen=True, kw_only=True):
-    """A decision on a funding transaction by hand, or its refund; all that is left of it without an
-    amount.
-    """
+    """Decide a funding transaction by hand, or refund it: all of it without an amount."""
 
     transaction: str
     state: Annotated[FundingState, FUNDING_DECISIONS]
@@ -213,7 +202,7 @@ class FundingStep(Struct, frozen=True, kw_only=True):
 
 
 class KycStep(Struct, frozen=True, kw_only=True):
-    """A compliance decision, or the upload of a document, by hand."""
+    """Decide a verification, or report the upload of its document, by hand."""
 
     external_id: str
     decision: Annotated[str, DECISION_WORDS] = ""
@@ -224,7 +213,7 @@ VERBS = ("get", "post", "put", "delete", "patch")
 
 
 class CallStep(Struct, frozen=True, kw_only=True):
-    """A request on a public surface: exactly one verb with its path, or one rpc."""
+    """Make a request on a public surface: exactly one verb with its path, or one rpc."""
 
     plane: Annotated[str, PLANES]
     get: str = ""
@@ -254,9 +243,7 @@ class CallStep(Struct, frozen=True, kw_only=True):
 
 
 class SubscribeStep(Struct, frozen=True, kw_only=True):
-    """A stream, opened under a name: a gRPC subscription by its rpc, or a retail WebSocket by its
-    path and the frames to send on it.
-    """
+    """Open a stream under a name: a gRPC subscription (rpc) or a retail WebSocket (path)."""
 
     name: Annotated[str, "what `expect.stream` calls it"]
     rpc: Annotated[str, "gRPC method, Service.Method"] = ""
@@ -271,7 +258,7 @@ class SubscribeStep(Struct, frozen=True, kw_only=True):
 
 
 class SendStep(Struct, frozen=True, kw_only=True):
-    """Frames on a stream that is open: a WebSocket, or a bidirectional rpc."""
+    """Send frames on an open stream: a WebSocket, or a bidirectional rpc."""
 
     stream: Annotated[str, "its name in `subscribe`"]
     frames: Annotated[tuple[Any, ...], ListOf(AnyJson())]
@@ -312,14 +299,14 @@ class KycWhen(Struct, frozen=True, kw_only=True):
 
 
 class When(Struct, frozen=True, kw_only=True):
-    """What a step waits for, once the step before it has run: exactly one."""
+    """What a step waits for, once the step before it has run: exactly one thing."""
 
     order: OrderWhen | None = None
     instrument: InstrumentWhen | None = None
     trade: TradeWhen | None = None
     call: CallWhen | None = None
     kyc: KycWhen | None = None
-    maintenance: Annotated[bool | None, BOOLEAN, "true: a window begins; false: it ends"] = None
+    maintenance: Annotated[bool | None, BOOLEAN, "true: maintenance begins; false: it ends"] = None
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -331,14 +318,13 @@ class Step(Struct, frozen=True, kw_only=True):
         'an instant, or "+30s" after the step before; at once when left out',
     ] = None
     when: Annotated[
-        When | None, "wait for this after the step before; `at` then counts from when it happened"
+        When | None,
+        "wait for this after the step before; a distance in `at` then counts from when it happened",
     ] = None
     within: Annotated[
-        Span,
-        SPAN,
-        "how long to wait for `when`; after that the step has failed and the rest goes on",
+        Span, SPAN, "how long to wait for `when`; then the step has failed and the script goes on"
     ] = DAY
-    name: Annotated[str, "shown in the report; also the client order id of an order"] = ""
+    name: Annotated[str, "name in the report; also the client order id of its order"] = ""
     order: OrderEntry | None = None
     cancel: CancelStep | None = None
     state: StateStep | None = None
@@ -353,21 +339,21 @@ class Step(Struct, frozen=True, kw_only=True):
     fault: FaultEntry | None = None
     clear_fault: Annotated[str, "id of a fault to remove: f1 is the first that was added"] = ""
     maintenance: MaintenanceEntry | None = None
-    preset: Annotated[str, PRESET, "a mood of all quirks and faults"] = ""
+    preset: Annotated[str, PRESET, "a preset of all quirks and faults"] = ""
     quirk: Annotated[dict[str, Annotated[str, CHANCE]], "odds by quirk"] = field(
         default_factory=dict
     )
     assumption: Annotated[dict[str, str], "value by assumption"] = field(default_factory=dict)
-    advance: Annotated[Span | None, SPAN, "let so much time pass"] = None
+    advance: Annotated[Span | None, SPAN, "let this much time pass"] = None
     call: CallStep | None = None
     subscribe: SubscribeStep | None = None
     send: SendStep | None = None
     disconnect: Annotated[
-        str, Alias("hang_up"), "end a stream from the client's side: its name in `subscribe`"
+        str, Alias("hang_up"), "disconnect the client from a stream: its name in `subscribe`"
     ] = ""
     save: Annotated[
         dict[str, str],
-        "keep parts of the call's answer for later steps: name to path, such as {order: id}, used"
+        "save parts of the call's answer for later steps: name to path, such as {order: id}, used"
         " as ${order}",
     ] = field(default_factory=dict)
     expect: Expect | None = None

@@ -1,5 +1,6 @@
-"""A scenario changed for one run: another value of an assumption, other odds of a quirk, a preset,
-a fault. Searches are made of such changes.
+"""Changes of a scenario for one run: a value of an assumption, odds of a quirk, a preset, a fault.
+
+Searches (`sim sweep`, `sim explore`) consist of such changes.
 """
 
 from __future__ import annotations
@@ -35,9 +36,7 @@ class Change(Struct, frozen=True):
 
 
 def alternatives(kind: str, scenario: Scenario, only: str = "*") -> Iterator[Change]:
-    """Every other value of everything of a kind whose name matches `only`: what the scenario itself
-    says is no alternative to it.
-    """
+    """Every change of a kind that makes a difference, for names that match `only`."""
     if kind == "presets":
         yield from (
             Change(kind, name)
@@ -68,7 +67,7 @@ def _text(value: object) -> str:
 
 
 def with_changes(scenario: Scenario, changes: Sequence[Change]) -> Scenario:
-    """A scenario with changes made, in order."""
+    """A scenario with changes, in order."""
     for change in changes:
         if change.kind == "presets":
             scenario = replace(scenario, preset=change.name)
@@ -86,5 +85,5 @@ def with_changes(scenario: Scenario, changes: Sequence[Change]) -> Scenario:
 
 
 def label(changes: Sequence[Change]) -> str:
-    """Changes as people write them: `engine.latency=6s hostile`."""
+    """Changes in words, such as `engine.latency=6s hostile`."""
     return " ".join(map(str, changes))

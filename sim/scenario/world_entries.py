@@ -1,8 +1,9 @@
-"""What a scenario says about its world: one Struct per entry of `world`. Prices and sizes are
-decimal text here; `listing.py` and `parties.py` make integers of them.
+"""What a scenario says about its world: one Struct per entry of `world`.
 
-A field of None was not written: an entry that names something of the default world changes what it
-gives and leaves the rest.
+Prices and sizes are decimal text here; `instrument_terms.py` and `world/` make integers of them.
+
+A field of None was not written: an entry that names something of the default world changes the
+fields that it has and leaves the others.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ class Limits(Struct, frozen=True):
 
 
 class SegmentEntry(Struct, frozen=True, kw_only=True):
-    """A weekly stretch of an instrument's trading schedule, in Eastern Time."""
+    """A weekly segment of an instrument's trading schedule, in Eastern Time."""
 
     days: Annotated[tuple[Annotated[int, WEEKDAYS], ...], "weekdays; all when left out"] = (
         0,
@@ -130,9 +131,9 @@ class SegmentEntry(Struct, frozen=True, kw_only=True):
         5,
         6,
     )
-    start: Annotated[Span, TIME_OF_DAY, "time of day at which the stretch begins"] = 0
+    start: Annotated[Span, TIME_OF_DAY, "time of day at which the segment begins"] = 0
     length: Annotated[Span, SPAN, "how long it lasts"]
-    state: Annotated[InstrumentState, STATES, "state during the stretch"] = InstrumentState.OPEN
+    state: Annotated[InstrumentState, STATES, "state during the segment"] = InstrumentState.OPEN
     hide_market_data: Annotated[bool, BOOLEAN, "publish empty books"] = False
     expire_all_orders: Annotated[bool, BOOLEAN, "expire every resting order when it begins"] = False
 
@@ -192,13 +193,12 @@ class InstrumentEntry(Struct, frozen=True, kw_only=True):
     event_outcome: Annotated[
         EventOutcome | None,
         OUTCOMES,
-        "how outcomes of its event and type hang together; independent when left out",
+        "how outcomes of its event and type are related; independent when left out",
     ] = None
     pick: Annotated[
-        str | None,
-        "what exactly it asks for, where the type alone does not say: home, away, none, draw, 2-0",
+        str | None, "what it asks for, if the type alone does not say: home, away, none, draw, 2-0"
     ] = None
-    metadata: Annotated[dict[str, str], "instrument metadata, added to what the dates call for"] = (
+    metadata: Annotated[dict[str, str], "instrument metadata, added to what its dates require"] = (
         field(default_factory=dict)
     )
 
@@ -259,7 +259,7 @@ class AccountEntry(Struct, frozen=True, kw_only=True):
     collateral_return: Annotated[
         bool | None,
         BOOLEAN,
-        "less margin for related shorts; as collateral_return.enabled says when left out",
+        "less margin for related shorts; `collateral_return.enabled` decides when left out",
     ] = None
 
 
@@ -310,16 +310,14 @@ class AssetEntry(Struct, frozen=True, kw_only=True):
 
 
 class MaintenanceEntry(Struct, frozen=True, kw_only=True):
-    """A one-off maintenance window. Without `begins` it begins at once, unannounced: an emergency
-    pause (rule W9).
-    """
+    """A one-off maintenance window; without `begins` an unannounced pause from now on (rule W9)."""
 
     begins: Annotated[Instant | str | None, MOMENT, 'an instant, or "+30m" from now'] = None
     length: Annotated[Span, SPAN, "how long it lasts"]
     lead: Annotated[
         Span | None,
         SPAN,
-        "how long before it orders are canceled and instruments suspended;"
+        "how long before the window orders are canceled and instruments suspended;"
         " `maintenance.cancel_lead` when left out",
     ] = None
 
@@ -339,7 +337,7 @@ class EventEntry(Struct, frozen=True, kw_only=True):
     period: str | None = None
     home_score: Annotated[int | None, COUNT] = None
     away_score: Annotated[int | None, COUNT] = None
-    partners: Annotated[dict[str, str], "what partners call it: partner key, id"] = field(
+    partners: Annotated[dict[str, str], "ids that partners use: partner key to id"] = field(
         default_factory=dict
     )
 

@@ -1,9 +1,9 @@
-"""YAML text → a plain tree that remembers where every node stands.
+"""Reads YAML text into a tree whose nodes have their positions.
 
-Nothing is typed here: a scalar stays the text that was written, so 0.55 is no float, `2:00` no 120
-and `no` no false. Types come from the format (`shapes.py`); only free JSON (`value_of`) follows the
-YAML 1.2 core rules. The tree is built from parser events with an explicit stack, so a hostile file
-is refused by its size, depth or aliases before anything grows.
+Nothing is typed here: a scalar stays the text that was written, so 0.55 is no float, `2:00` is not
+120 and `no` is not false. Types come from the format (`value_types.py`); only free JSON
+(`value_of`) follows the YAML 1.2 core rules. The tree is built from parser events with an explicit
+stack, so a hostile file is refused by its size, depth or aliases before memory grows.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ ALIAS_LIMIT = 100
 
 
 class Position(NamedTuple):
-    """A place in a file; line and column count from 1. Line 0: the tree came from values, not from
-    text.
-    """
+    """A place in a file; line and column count from 1. Line 0: the tree came from JSON values."""
 
     file: str
     line: int
@@ -32,7 +30,7 @@ class Position(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong, and where."""
+    """Something that is wrong, and where."""
 
     file: str
     line: int
@@ -46,7 +44,7 @@ class Problem(NamedTuple):
 
 
 class ScenarioError(Exception):
-    """A scenario that cannot be used: every problem found, in the order of the file."""
+    """A scenario that cannot be used, with all its problems in the order of the file."""
 
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
@@ -69,7 +67,7 @@ class Sequence(NamedTuple):
 
 
 class Mapping(NamedTuple):
-    """A mapping; `keys` says where each key stands."""
+    """A mapping; `keys` has the position of each key."""
 
     at: Position
     items: dict[str, Node]
@@ -85,7 +83,7 @@ def problem(at: Position, message: str) -> Problem:
 
 
 def error_at(at: Position, message: str) -> ScenarioError:
-    """An error of one problem, to be raised."""
+    """An error with one problem, to be raised."""
     return ScenarioError([problem(at, message)])
 
 
@@ -101,8 +99,9 @@ def read_file(path: Path) -> Node:
 
 
 def read_text(source: str | bytes, file: str) -> Node:
-    """Tree of YAML text (JSON is YAML). `file` is the name problems carry. Refuses what this
-    module's limits and the paragraph above exclude.
+    """Tree of YAML text (JSON is YAML); `file` is the name in problems.
+
+    ScenarioError for text beyond the limits of this module, tags, merge keys and doubled keys.
     """
     raw = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
     if len(raw) > SIZE_LIMIT:
@@ -130,8 +129,8 @@ def read_text(source: str | bytes, file: str) -> Node:
 
 
 class _Frame:
-    """A collection being built: its finished members, the key that waits for its value, and the
-    weight and height so far.
+    """A collection being built: finished members, the key that waits for its value, and the number
+    of nodes (weight) and levels (height) so far.
     """
 
     __slots__ = ("anchor", "at", "height", "items", "key", "key_at", "keys", "members", "weight")
@@ -149,7 +148,7 @@ class _Frame:
 
 
 class _Builder:
-    """Tree from parser events."""
+    """Builds a tree from parser events."""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -265,14 +264,12 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,3})?", 
 
 
 def is_null(node: Node) -> bool:
-    """Whether nothing was written: an empty value, `~` or `null`."""
+    """Whether a node is an empty value, `~` or `null`."""
     return isinstance(node, Scalar) and node.plain and node.text in _NULL
 
 
 def value_of(node: Node) -> Any:
-    """JSON value of a tree by the YAML 1.2 core rules. Text such as `.inf`, which JSON cannot say,
-    stays text.
-    """
+    """JSON value of a tree by the YAML 1.2 core rules; `.inf`, which JSON lacks, stays text."""
     if isinstance(node, Mapping):
         return {key: value_of(item) for key, item in node.items.items()}
     if isinstance(node, Sequence):
@@ -296,10 +293,9 @@ def _resolved(text: str) -> Any:
 
 
 def tree_of(value: Any, file: str = "", *, places: bool = False) -> Node:
-    """Tree of a JSON value, as it comes in a request body. Its positions say line 0; the same depth
-    limit holds.
+    """Tree of a JSON value, such as a request body; its positions have line 0.
 
-    With `places` they say where in the value instead, behind the name: `scenario.steps[2].call`.
+    With `places` the file name of a position is the path in the value: `scenario.steps[2].call`.
     """
     return _tree(value, Position(file, 0, 0), 0, places)
 
