@@ -21,8 +21,8 @@ from sim.loader.check_steps import step_problems, unknown_setting
 from sim.loader.check_world import SECTIONS, world_problems
 from sim.loader.nodes import items_of, mappings_of, node_at
 from sim.loader.order_flow_files import flow_problems
+from sim.reference.leagues import fixture
 from sim.reference.recurring_markets import incomplete
-from sim.reference.reference import fixture
 from sim.scenario.fault_names import never_strikes, unknown_operation
 from sim.scenario.fees_entries import fee_problems
 from sim.scenario.instrument_terms import ListingError, list_instrument
