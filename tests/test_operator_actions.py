@@ -23,6 +23,7 @@ from sim.actors.script.runner import CLIENT_KEYS, TIMING_KEYS
 from sim.core.model.refusals import InvalidRequest, Refusal
 from sim.scenario.steps import KycStep, SettleStep, StateStep, Step
 from sim.scenario.struct_types import record
+from sim.scenario.yaml_tree import ScenarioError
 from sim.server.control.routes import ROUTES
 
 OTHERS = (*TIMING_KEYS, *CLIENT_KEYS)
@@ -48,14 +49,14 @@ def test_an_action_without_a_function_is_an_error() -> None:
 
 @pytest.mark.parametrize("path", ["/things/{id}", "/things", "/things/{symbol}/{other}"])
 def test_a_route_whose_variable_is_not_the_subject_is_an_error(path: str) -> None:
-    row = action(subject="symbol", route=Route("POST", path, ""))
+    row = action(subject="symbol", route=Route(f"POST {path}", ""))
     with pytest.raises(ActionTableError, match="must have the subject 'symbol'"):
         check_actions([row])
 
 
 def test_a_route_with_a_variable_and_no_subject_is_an_error() -> None:
     with pytest.raises(ActionTableError, match="must have the subject ''"):
-        check_actions([action(route=Route("POST", "/things/{symbol}", ""))])
+        check_actions([action(route=Route("POST /things/{symbol}", ""))])
 
 
 def test_a_subject_that_the_entry_does_not_have_is_an_error() -> None:
@@ -175,3 +176,27 @@ def test_a_tick_at_another_instant_than_now_is_refused() -> None:
             simulation.control("price.tick", "crypto:btc", {"price": "1", "at": at})
     now = {"price": "63000.5", "at": "2026-09-08T18:00:00Z"}
     assert simulation.control("price.tick", "crypto:btc", now).value == {}
+
+
+def test_a_step_under_its_former_name_is_the_same_step_and_has_the_same_digest() -> None:
+    text = (
+        "name: x\nsteps:\n"
+        "  - {{subscribe: {{name: s, web_socket: /v1/ws/markets}}}}\n"
+        "  - {{{0}: s}}\n"
+        '  - {{fund: {{account: maker, amount: "5", source: sandbox-bank, {1}: hold}},'
+        " expect: {{refused: maybe}}}}\n"
+    )
+    now, before = (
+        load_scenario(text.format(*names))
+        for names in (("disconnect", "script"), ("hang_up", "course"))
+    )
+    assert now == before
+    assert now.digest == before.digest
+    assert now.steps[1].disconnect == "s"
+    assert "disconnect" in now.plain()["steps"][1]
+    assert '"hang_up"' in now.source() and '"course"' in now.source()
+
+
+def test_a_step_under_both_names_is_refused() -> None:
+    with pytest.raises(ScenarioError, match="'hang_up' is the former name of 'disconnect'"):
+        load_scenario("name: x\nsteps: [{disconnect: s, hang_up: s}]\n")

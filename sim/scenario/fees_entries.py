@@ -4,7 +4,7 @@ on taker fees (rules P13, P16).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated
 
 from msgspec import Struct
@@ -19,14 +19,13 @@ from sim.scenario.yaml_tree import Mapping, Node, Problem, Sequence, problem
 _DECIMAL: Schema = {"type": ["string", "number"], "pattern": r"^[+-]?\d+(\.\d+)?$"}
 
 
-def _within(scale: int, low: int, high: int, text: str) -> str:
-    if not low * scale <= scaled(text, scale) <= high * scale:
-        raise ValueError(f"{text} is not between {low} and {high}")
-    return text
+def _within(scale: int, low: int, high: int) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if not low * scale <= scaled(text, scale) <= high * scale:
+            raise ValueError(f"{text} is not between {low} and {high}")
+        return text
 
-
-def _percent(text: str) -> int:
-    return int(_within(1, 0, 100, text))
+    return parse
 
 
 def _dollars(text: str) -> str:
@@ -35,20 +34,13 @@ def _dollars(text: str) -> str:
     return text
 
 
-SHARE = Text(
-    "a coefficient with at most four decimals",
-    lambda text: _within(THETA_SCALE, 0, 1, text),
-    schema=_DECIMAL,
-)
-COEFFICIENT = Text(
-    "a coefficient with at most four decimals",
-    lambda text: _within(THETA_SCALE, -1, 1, text),
-    schema=_DECIMAL,
-)
+_COEFFICIENT = "a coefficient with at most four decimals"
+SHARE = Text(_COEFFICIENT, _within(THETA_SCALE, 0, 1), schema=_DECIMAL)
+COEFFICIENT = Text(_COEFFICIENT, _within(THETA_SCALE, -1, 1), schema=_DECIMAL)
 DOLLARS = Text("dollars and cents", _dollars, schema=_DECIMAL)
 PERCENT = Text(
     "a whole percentage",
-    _percent,
+    lambda text: int(_within(1, 0, 100)(text)),
     schema={"type": ["integer", "string"], "minimum": 0, "maximum": 100},
 )
 

@@ -15,7 +15,16 @@ from msgspec import Struct
 from sim.core.model.quantities import CASH_SCALE, NotADecimal, scaled, scaled_down
 from sim.kernel.instants import DAY, NS_PER_MS, NS_PER_S, Instant, Span, parse_span
 from sim.scenario.struct_types import OneOrMore
-from sim.scenario.value_types import AMOUNT, CHANCE, POSITIVE, SINCE_START, SPAN, STRING, Text
+from sim.scenario.value_types import (
+    AMOUNT,
+    CHANCE,
+    POSITIVE,
+    SINCE_START,
+    STRING,
+    Text,
+    form,
+    span_within,
+)
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)
 _RATE = re.compile(r"([1-9][0-9]{0,5})/([0-9]*(?:\.[0-9]+)?)(ms|s|m|h|d)", re.ASCII)
@@ -23,12 +32,6 @@ SHORTEST: Span = NS_PER_MS  # between two actions of one participant on one inst
 LONGEST: Span = 366 * DAY
 _UNIT = 10**12
 _RICHEST = 10**10 * CASH_SCALE
-
-
-def _name(text: str) -> str:
-    if not _NAME.fullmatch(text):
-        raise ValueError(f"at most 64 letters, digits, '-', '_' and '.', not {text[:70]!r}")
-    return text
 
 
 def mean_wait(rate: str) -> Span:
@@ -43,20 +46,6 @@ def _rate(text: str) -> str:
     if not SHORTEST <= mean_wait(text) <= LONGEST:
         raise ValueError("at most 1000 a second, at least one a year")
     return text
-
-
-def _interval(text: str) -> Span:
-    span = parse_span(text)
-    if not SHORTEST <= span <= LONGEST:
-        raise ValueError("at least 1ms, at most 366 days")
-    return span
-
-
-def _jitter(text: str) -> Span:
-    span = parse_span(text)
-    if not 0 <= span <= LONGEST:
-        raise ValueError("at most 366 days")
-    return span
 
 
 def _share(text: str) -> str:
@@ -77,7 +66,7 @@ def _resting(text: str) -> int:
     return int(text)
 
 
-NAME = Text("a name", _name, schema={"type": "string", "pattern": f"^{_NAME.pattern}$"})
+NAME = form("a name", _NAME, "at most 64 letters, digits, '-', '_' and '.'")
 RATE = Text(
     "a rate",
     _rate,
@@ -87,10 +76,10 @@ RATE = Text(
         "examples": ["12/m", "1/30s", "200/h"],
     },
 )
-INTERVAL = Text(
-    "an interval", _interval, SPAN.write, {"type": "string", "examples": ["5s", "250ms", "1m"]}
+INTERVAL = span_within(
+    "an interval", SHORTEST, LONGEST, "at least 1ms, at most 366 days", "5s", "250ms", "1m"
 )
-JITTER = Text("a duration", _jitter, SPAN.write, {"type": "string", "examples": ["1s", "250ms"]})
+JITTER = span_within("a duration", 0, LONGEST, "at most 366 days", "1s", "250ms")
 _SHARE_SCHEMA: dict[str, Any] = {"type": ["string", "number"], "pattern": r"^\+?\d+(\.\d+)?$"}
 SHARE = Text("dollars from 0 to 1", _share, schema=_SHARE_SCHEMA)
 POSITIVE_SHARE = Text("dollars above 0 and up to 1", _positive_share, schema=_SHARE_SCHEMA)

@@ -12,19 +12,11 @@ from msgspec import Struct
 from sim.core.market_data.assets import Asset
 from sim.kernel.instants import DAY, MINUTE, Span, format_span, parse_span
 from sim.scenario.instrument_terms import scales_of
-from sim.scenario.value_types import Text
+from sim.scenario.value_types import Text, form, span_within
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
 _SPAN_SCHEMA = {"type": "string", "examples": ["5m", "15m", "1h"]}
 _SCALES = ("1", "10", "100", "1000")
-
-
-def _name(text: str) -> str:
-    if not _NAME.fullmatch(text):
-        raise ValueError(
-            f"a name begins with a letter and has at most 40 of a-z, 0-9 and -, not {text[:60]!r}"
-        )
-    return text
 
 
 def _asset(text: str) -> str:
@@ -42,13 +34,6 @@ def _every(text: str) -> Span:
     return span
 
 
-def _day_at_most(text: str) -> Span:
-    span = parse_span(text)
-    if not 0 <= span <= DAY:
-        raise ValueError(f"at most a day, not {text[:40]!r}")
-    return span
-
-
 def _tick(text: str) -> str:
     scales_of(text)
     return text
@@ -60,10 +45,10 @@ def _qty_scale(text: str) -> int:
     return int(text)
 
 
-NAME = Text("a name", _name, schema={"type": "string", "pattern": f"^{_NAME.pattern}$"})
+NAME = form("a name", _NAME, "a name begins with a letter and has at most 40 of a-z, 0-9 and -")
 ASSET = Text("crypto:<symbol>", _asset, schema={"type": "string", "examples": ["crypto:btc"]})
 EVERY = Text("the length of a window", _every, format_span, _SPAN_SCHEMA)
-DAY_AT_MOST = Text("a duration of at most a day", _day_at_most, format_span, _SPAN_SCHEMA)
+DAY_AT_MOST = span_within("a duration of at most a day", 0, DAY, "at most a day", "5m", "15m", "1h")
 TICK = Text("a tick", _tick, schema={"type": ["string", "number"], "examples": ["0.01", "0.005"]})
 QTY_SCALE = Text(
     "a scale",

@@ -22,7 +22,17 @@ from sim.scenario.participant_entries import ParticipantsSection
 from sim.scenario.recurring_entries import WindowsEntry
 from sim.scenario.steps import PRESET, FaultEntry, Step
 from sim.scenario.struct_types import OneOrMore, record
-from sim.scenario.value_types import BOOLEAN, CHANCE, COUNT, INSTANT, INTEGER, STRING, Choice, Text
+from sim.scenario.value_types import (
+    BOOLEAN,
+    CHANCE,
+    COUNT,
+    INSTANT,
+    INTEGER,
+    STRING,
+    Choice,
+    Text,
+    form,
+)
 from sim.scenario.world_entries import (
     ENVIRONMENT,
     AccountEntry,
@@ -44,36 +54,16 @@ _MODE = re.compile(r"manual|autojump|paced(:[0-9]+(\.[0-9]+)?)?", re.ASCII)
 _LIMIT = re.compile(r"off|[0-9]+/([0-9]*(s|m|h))", re.ASCII)
 
 
-def _mode(text: str) -> str:
-    if not _MODE.fullmatch(text):
-        raise ValueError(f"write manual, autojump, paced or paced:60, not {text[:40]!r}")
-    return text
-
-
-def _limit(text: str) -> str:
-    if not _LIMIT.fullmatch(text):
-        raise ValueError(f'write "20/s", "12/m" or "off", not {text[:40]!r}')
-    return text
-
-
-MODE = Text(
+MODE = form(
     "a clock mode",
-    _mode,
-    schema={
-        "type": "string",
-        "pattern": f"^({_MODE.pattern})$",
-        "examples": ["manual", "autojump", "paced", "paced:60"],
-    },
+    _MODE,
+    "write manual, autojump, paced or paced:60",
+    "manual",
+    "autojump",
+    "paced",
+    "paced:60",
 )
-LIMIT = Text(
-    "a rate limit",
-    _limit,
-    schema={
-        "type": "string",
-        "pattern": f"^({_LIMIT.pattern})$",
-        "examples": ["20/s", "12/m", "off"],
-    },
-)
+LIMIT = form("a rate limit", _LIMIT, 'write "20/s", "12/m" or "off"', "20/s", "12/m", "off")
 SETTING = Text("a value", schema={"type": ["string", "boolean", "integer"]})
 
 

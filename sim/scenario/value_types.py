@@ -191,6 +191,30 @@ MOMENT = Text(
 SINCE_START = Text('an instant, or "+30s" after the start', _moment, _format_moment, _MOMENT_SCHEMA)
 
 
+def form(expected: str, regex: re.Pattern[str], hint: str, *examples: str) -> Text:
+    """Text of the form that a regular expression describes; `hint` says what to write."""
+
+    def parse(text: str) -> str:
+        if not regex.fullmatch(text):
+            raise ValueError(f"{hint}, not {text[:70]!r}")
+        return text
+
+    schema: Schema = {"type": "string", "pattern": f"^({regex.pattern})$"}
+    return Text(expected, parse, schema=schema | ({"examples": [*examples]} if examples else {}))
+
+
+def span_within(expected: str, low: Span, high: Span, bounds: str, *examples: str) -> Text:
+    """A duration between two bounds, which `bounds` says in words."""
+
+    def parse(text: str) -> Span:
+        span = parse_span(text)
+        if not low <= span <= high:
+            raise ValueError(bounds)
+        return span
+
+    return Text(expected, parse, format_span, {"type": "string", "examples": [*examples]})
+
+
 class Choice(ValueType):
     """One of a few words; a mapping gives each word its value.
 

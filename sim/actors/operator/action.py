@@ -35,15 +35,24 @@ _VARIABLE = re.compile(r"\{(\w+)\*?\}")
 class Route(NamedTuple):
     """A call of the control plane.
 
-    `path` stands below /_sim/v1; `{name}` is a variable, `{name*}` one that may hold slashes.
-    `body` and `answer` are examples in JSON, which the reference prints.
+    `call` is a verb and a path below /_sim/v1; `{name}` in it is a variable, `{name*}` one that may
+    hold slashes. `body` and `answer` are examples in JSON, which the reference prints.
     """
 
-    verb: str
-    path: str
+    call: str
     summary: str
     body: str = ""
     answer: str = "{}"
+
+    @property
+    def verb(self) -> str:
+        """GET, POST, PUT or DELETE."""
+        return self.call.partition(" ")[0]
+
+    @property
+    def path(self) -> str:
+        """The path with its variables."""
+        return self.call.partition(" ")[2]
 
     @property
     def variables(self) -> list[str]:

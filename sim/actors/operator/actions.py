@@ -50,8 +50,7 @@ _TABLE = (
         InstrumentEntry,
         markets.create_instrument,
         Route(
-            "POST",
-            "/instruments",
+            "POST /instruments",
             "list an instrument: an entry of a scenario's `world.instruments`",
             '{"symbol": "by-hand", "tick_size": "0.01", "state": "OPEN"}',
             '{"symbol": "by-hand", "state": "OPEN", "tick_size": "0.01", "price_scale": 100,'
@@ -65,8 +64,7 @@ _TABLE = (
         StateStep,
         markets.change_state,
         Route(
-            "POST",
-            "/instruments/{symbol}/state",
+            "POST /instruments/{symbol}/state",
             "move an instrument to a state, or back to its SCHEDULE",
             '{"state": "SUSPENDED"}',
             '{"symbol": "by-hand", "state": "SUSPENDED", "was": "OPEN"}',
@@ -79,8 +77,7 @@ _TABLE = (
         SettleStep,
         markets.settle,
         Route(
-            "POST",
-            "/instruments/{symbol}/settle",
+            "POST /instruments/{symbol}/settle",
             "settle an instrument at a price and pay; `paid` counts the positions",
             '{"price": "1"}',
             '{"symbol": "by-hand", "price": "1", "paid": 2}',
@@ -93,8 +90,7 @@ _TABLE = (
         TradeEntry,
         markets.bust_trade,
         Route(
-            "POST",
-            "/trades/{id}/bust",
+            "POST /trades/{id}/bust",
             "undo a trade: contracts, cash and fees go back",
             answer='{"id": "T1", "symbol": "by-hand", "state": "BUSTED"}',
         ),
@@ -106,8 +102,7 @@ _TABLE = (
         OrderEntry,
         markets.place_order,
         Route(
-            "POST",
-            "/orders",
+            "POST /orders",
             "an order of a scripted participant: an `order` step",
             '{"as": "maker", "symbol": "by-hand", "side": "buy", "price": "0.45", "qty": "10"}',
             '{"order_id": "0A1B2C3D4E5F", "state": "ORDER_STATE_NEW", "filled": "0"}',
@@ -120,7 +115,7 @@ _TABLE = (
         "price.tick",
         PriceStep,
         activity.tick,
-        Route("POST", "/prices/{asset}", "publish an index tick", '{"price": "63000.5"}'),
+        Route("POST /prices/{asset}", "publish an index tick", '{"price": "63000.5"}'),
         subject="asset",
         step="price",
     ),
@@ -129,8 +124,7 @@ _TABLE = (
         FairPriceStep,
         activity.set_fair_price,
         Route(
-            "POST",
-            "/fair-prices/{symbol}",
+            "POST /fair-prices/{symbol}",
             "change what scripted participants think an instrument is worth from now on",
             '{"price": "0.80"}',
         ),
@@ -142,8 +136,7 @@ _TABLE = (
         ParticipantStep,
         activity.switch_participant,
         Route(
-            "PUT",
-            "/participants/{name}",
+            "PUT /participants/{name}",
             "stop a scripted participant, or let it go on",
             '{"active": false}',
             '{"name": "mm", "active": false}',
@@ -156,8 +149,7 @@ _TABLE = (
         EventStep,
         activity.update_event,
         Route(
-            "POST",
-            "/events/{slug}",
+            "POST /events/{slug}",
             "report a game's score and state: an `event` step; {slug} may be its number",
             '{"home_score": 1, "away_score": 0, "period": "Q1", "live": true}',
             '{"slug": "nba-bos-nyk-2026-09-08", "home_score": 1, "away_score": 0,'
@@ -172,8 +164,7 @@ _TABLE = (
         FundStep,
         accounts.fund,
         Route(
-            "POST",
-            "/accounts/{account*}/fund",
+            "POST /accounts/{account*}/fund",
             "money for an account, at once or through a source: a `fund` step",
             '{"amount": "5.00"}',
             '{"transaction": "0A1B2C3D4E5F", "account": "firms/atlas-fcm/accounts/mara-voss",'
@@ -188,8 +179,7 @@ _TABLE = (
         FundingStep,
         accounts.decide_funding,
         Route(
-            "POST",
-            "/funding/{transaction}",
+            "POST /funding/{transaction}",
             "complete, cancel or refund a funding transaction",
             '{"state": "refunded", "amount": "2.50"}',
             '{"transaction": "0A1B2C3D4E5F", "account": "firms/atlas-fcm/accounts/mara-voss",'
@@ -203,8 +193,7 @@ _TABLE = (
         KycStep,
         accounts.decide_verification,
         Route(
-            "POST",
-            "/kyc/{external_id}/decision",
+            "POST /kyc/{external_id}/decision",
             "approve or reject a verification",
             '{"decision": "approve"}',
             _CASE,
@@ -217,8 +206,7 @@ _TABLE = (
         KycStep,
         accounts.decide_verification,
         Route(
-            "POST",
-            "/kyc/{external_id}/document",
+            "POST /kyc/{external_id}/document",
             "report the upload of a document: uploaded or failed",
             '{"result": "uploaded"}',
             _CASE,
@@ -232,8 +220,7 @@ _TABLE = (
         FaultEntry,
         chaos.add_fault,
         Route(
-            "POST",
-            "/faults",
+            "POST /faults",
             "inject a fault: an entry of a scenario's `faults`",
             '{"match": {"operation": "CreateOrder", "nth": 2}, "act": {"status": 503}}',
             '{"id": "f1"}',
@@ -244,7 +231,7 @@ _TABLE = (
         "fault.remove",
         FaultReference,
         chaos.remove_fault,
-        Route("DELETE", "/faults/{id}", "remove a fault"),
+        Route("DELETE /faults/{id}", "remove a fault"),
         subject="id",
         step="clear_fault",
     ),
@@ -253,8 +240,7 @@ _TABLE = (
         MaintenanceEntry,
         chaos.add_maintenance,
         Route(
-            "POST",
-            "/maintenance",
+            "POST /maintenance",
             "add a one-off maintenance window; at once without `begins`",
             '{"begins": "+5h", "length": "10m"}',
             '{"name": "window-1", "begins": "2026-09-08T23:00:00Z",'
@@ -266,7 +252,7 @@ _TABLE = (
         "maintenance.cancel",
         WindowReference,
         chaos.cancel_maintenance,
-        Route("DELETE", "/maintenance/{name}", "call a one-off window off, or end it now"),
+        Route("DELETE /maintenance/{name}", "call a one-off window off, or end it now"),
         subject="name",
     ),
     Action(
@@ -274,8 +260,7 @@ _TABLE = (
         PresetEntry,
         chaos.set_preset,
         Route(
-            "PUT",
-            "/preset",
+            "PUT /preset",
             "set all quirks and faults at once: ideal, realistic, hostile",
             '{"name": "ideal"}',
             '{"name": "ideal", "summary": "nothing goes wrong", "faults": 0}',
@@ -287,8 +272,7 @@ _TABLE = (
         SettingEntry,
         chaos.set_quirk,
         Route(
-            "PUT",
-            "/quirks/{name}",
+            "PUT /quirks/{name}",
             "set the odds of a quirk: always, never or a fraction",
             '{"value": "1/2"}',
             '{"name": "webhook_duplicates", "value": "1/2", "default": "1/20"}',
@@ -301,8 +285,7 @@ _TABLE = (
         SettingEntry,
         chaos.set_assumption,
         Route(
-            "PUT",
-            "/assumptions/{name}",
+            "PUT /assumptions/{name}",
             "set the value of an assumption",
             '{"value": "2m"}',
             '{"name": "clearing.delay", "value": "2m", "default": "60s"}',
@@ -315,8 +298,7 @@ _TABLE = (
         RedeliveryEntry,
         chaos.redeliver_webhooks,
         Route(
-            "POST",
-            "/webhooks/{firm*}/redeliver",
+            "POST /webhooks/{firm*}/redeliver",
             "send a firm's unacknowledged events again",
             answer='{"redelivered": ["evt_1"]}',
         ),
@@ -326,7 +308,7 @@ _TABLE = (
         "stream.close",
         StreamReference,
         chaos.close_stream,
-        Route("DELETE", "/streams/{id}", "end a stream with UNAVAILABLE"),
+        Route("DELETE /streams/{id}", "end a stream with UNAVAILABLE"),
         subject="id",
     ),
 )

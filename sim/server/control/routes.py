@@ -25,8 +25,7 @@ _SNAPSHOT = '{"name": "before", "now": "2026-09-08T18:00:00Z", "seq": 12}'
 _OWN = (
     Endpoint(
         Route(
-            "GET",
-            "/clock",
+            "GET /clock",
             "virtual now, the clock's mode and when the next timer is due",
             answer=_CLOCK,
         ),
@@ -34,8 +33,7 @@ _OWN = (
     ),
     Endpoint(
         Route(
-            "PUT",
-            "/clock",
+            "PUT /clock",
             "change the mode: manual, autojump, paced, paced:60",
             '{"mode": "paced:60"}',
             _CLOCK,
@@ -45,8 +43,7 @@ _OWN = (
     ),
     Endpoint(
         Route(
-            "POST",
-            "/clock/advance",
+            "POST /clock/advance",
             "move time, by a duration or to an instant; answers what fired once all has settled",
             '{"by": "5m"}',
             '{"now": "2026-09-08T18:05:00Z", "fired": [{"at": "2026-09-08T18:00:30Z",'
@@ -57,8 +54,7 @@ _OWN = (
     ),
     Endpoint(
         Route(
-            "POST",
-            "/reset",
+            "POST /reset",
             "go back to the scenario's start",
             '{"seed": 7}',
             '{"now": "2026-09-08T18:00:00Z", "seed": 7}',
@@ -68,8 +64,7 @@ _OWN = (
     ),
     Endpoint(
         Route(
-            "POST",
-            "/rewind",
+            "POST /rewind",
             "go back to an instant (`to`) or to right after an input (`seq`), on a new branch",
             '{"seq": 12}',
             '{"now": "2026-09-08T18:00:00Z", "seq": 12, "branch": "branch-1"}',
@@ -78,17 +73,16 @@ _OWN = (
         clock_calls.RewindBody,
     ),
     Endpoint(
-        Route("POST", "/snapshots/{name}", "remember this moment under a name", answer=_SNAPSHOT),
+        Route("POST /snapshots/{name}", "remember this moment under a name", answer=_SNAPSHOT),
         clock_calls.take_snapshot,
     ),
     Endpoint(
-        Route("POST", "/snapshots/{name}/restore", "go to a remembered moment", answer=_SNAPSHOT),
+        Route("POST /snapshots/{name}/restore", "go to a remembered moment", answer=_SNAPSHOT),
         clock_calls.restore_snapshot,
     ),
     Endpoint(
         Route(
-            "POST",
-            "/fork",
+            "POST /fork",
             "start another world that begins as this one is now; answers its ready file",
             '{"name": "what-if"}',
             _INSTANCE,
@@ -98,8 +92,7 @@ _OWN = (
     ),
     Endpoint(
         Route(
-            "GET",
-            "/worlds",
+            "GET /worlds",
             "every world of this process",
             answer='{"worlds": [{"world": "main", "scenario": "quickstart"}]}',
         ),
@@ -107,8 +100,7 @@ _OWN = (
     ),
     Endpoint(
         Route(
-            "POST",
-            "/worlds",
+            "POST /worlds",
             "start another world at a scenario's start; answers its ready file",
             '{"name": "what-if", "scenario": "quickstart", "params": {}, "seed": 7,'
             ' "clock": "manual"}',
@@ -117,13 +109,10 @@ _OWN = (
         instance_calls.start_instance,
         instance_calls.InstanceBody,
     ),
-    Endpoint(
-        Route("DELETE", "/worlds/{name}", "stop serving a world"), instance_calls.stop_instance
-    ),
+    Endpoint(Route("DELETE /worlds/{name}", "stop serving a world"), instance_calls.stop_instance),
     Endpoint(
         Route(
-            "GET",
-            "/journal",
+            "GET /journal",
             "inputs and what came of them, one JSON object a line; `since` counts inputs",
             answer="",
         ),
@@ -132,8 +121,7 @@ _OWN = (
     ),
     Endpoint(
         Route(
-            "GET",
-            "/digest",
+            "GET /digest",
             "digest of everything so far",
             answer='{"digest": "64 hexadecimal digits", "seq": 12}',
         ),
@@ -141,8 +129,7 @@ _OWN = (
     ),
     Endpoint(
         Route(
-            "GET",
-            "/requests",
+            "GET /requests",
             "what clients sent and what they were answered",
             answer='{"requests": [{"seq": 3, "at": "2026-09-08T18:00:00Z", "plane": "exchange",'
             ' "operation": "InsertOrder", "caller": "firms/atlas/users/mara-voss",'
@@ -153,8 +140,7 @@ _OWN = (
     ),
     Endpoint(
         Route(
-            "GET",
-            "/explain/{subject*}",
+            "GET /explain/{subject*}",
             "why a call was refused, or why an order, stream, account, instrument, verification or"
             " webhook is as it is",
         ),
@@ -162,20 +148,19 @@ _OWN = (
     ),
     Endpoint(
         Route(
-            "GET", "/conformance", "check what clients did against the documented rules for clients"
+            "GET /conformance", "check what clients did against the documented rules for clients"
         ),
         read_calls.conformance,
         query=("caller", "rules", "form"),
     ),
     Endpoint(
-        Route("GET", "/judge", "the former name of `/conformance`"),
+        Route("GET /judge", "the former name of `/conformance`"),
         read_calls.conformance,
         query=("caller", "rules", "form"),
     ),
     Endpoint(
         Route(
-            "GET",
-            "/faults",
+            "GET /faults",
             "faults in force, and those that are over",
             answer='{"faults": [{"id": "f1", "match": {"operation": "CreateOrder", "nth": 2},'
             ' "act": {"status": 503}, "seen": 1, "struck": 0, "over": false}]}',
@@ -184,8 +169,7 @@ _OWN = (
     ),
     Endpoint(
         Route(
-            "GET",
-            "/webhooks/deliveries",
+            "GET /webhooks/deliveries",
             "attempts to deliver webhooks",
             answer='{"deliveries": [{"event_id": "evt_1", "type": "kyc.approved",'
             ' "firm": "firms/atlas", "url": "http://127.0.0.1:9000/", "attempt": 1,'
@@ -195,8 +179,7 @@ _OWN = (
     ),
     Endpoint(
         Route(
-            "GET",
-            "/streams",
+            "GET /streams",
             "open streams",
             answer='{"streams": [{"id": 1, "rpc": "MarketDataSubscriptionAPI.CreateMarketData'
             'Subscription", "firm": "firms/atlas", "participant": "", "sent": 4,'
@@ -206,8 +189,7 @@ _OWN = (
     ),
     Endpoint(
         Route(
-            "GET",
-            "/state/{view}",
+            "GET /state/{view}",
             "accounts, books, breakers, faults, funding, instruments, limits, maintenance, orders,"
             " participants, sessions, timers or verifications; answers them under the view's name",
             answer='{"books": [{"symbol": "by-hand", "state": "OPEN",'
@@ -216,15 +198,14 @@ _OWN = (
         read_calls.read_state,
     ),
     Endpoint(
-        Route("GET", "/catalogue", "operations, quirks, faults, presets, assumptions"),
+        Route("GET /catalogue", "operations, quirks, faults, presets, assumptions"),
         read_calls.read_catalogue,
     ),
-    Endpoint(Route("GET", "/catalogue/{kind}", "one catalogue"), read_calls.read_catalogue_of),
-    Endpoint(Route("GET", "/metrics", "Prometheus text", answer=""), read_calls.read_metrics),
+    Endpoint(Route("GET /catalogue/{kind}", "one catalogue"), read_calls.read_catalogue_of),
+    Endpoint(Route("GET /metrics", "Prometheus text", answer=""), read_calls.read_metrics),
     Endpoint(
         Route(
-            "GET",
-            "/health",
+            "GET /health",
             "whether the simulator answers, and what it serves",
             answer='{"status": "ok", "scenario": "quickstart", "seed": 7,'
             ' "now": "2026-09-08T18:00:00Z", "seq": 12}',
