@@ -196,13 +196,3 @@ class FakeSimulation:
 
     def requests(self, **matching: Any) -> list[dict[str, Any]]:
         return [{"seq": 1, "matching": {name: value for name, value in matching.items() if value}}]
-
-    def metrics(self) -> dict[str, Any]:
-        return {
-            "sim_streams": 1,
-            'sim_requests_total{plane="retail",status="200"}': 3,
-            'sim_requests_total{plane="retail",status="429"}': 1,
-        }
-
-    def explain(self, request_id: str) -> dict[str, Any] | None:
-        return {"request_id": request_id} if request_id == "req-1" else None

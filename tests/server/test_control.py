@@ -210,7 +210,9 @@ async def test_reset_starts_over(serve):
     assert await ask(served, "POST", "/reset") == (200, {"now": "2026-09-08T18:00:00Z", "seed": 11})
 
 
-async def test_reading_is_no_input(serve):
+async def test_reading_is_no_input(serve, monkeypatch):
+    known = {"req-1": {"request_id": "req-1"}}
+    monkeypatch.setattr("sim.analysis.explain.explain", lambda sim, subject: known.get(subject))
     served = await serve()
     for path in ("/clock", "/digest", "/requests", "/health", "/explain/req-1"):
         assert (await ask(served, "GET", path))[0] == 200
@@ -230,8 +232,15 @@ async def test_the_journal_is_lines_after_a_number(serve):
         assert await answer.text() == '{"seq":2}\n{"seq":3}\n'
 
 
-async def test_metrics_are_in_prometheus_form(serve):
+async def test_metrics_are_in_prometheus_form(serve, monkeypatch):
     served = await serve()
+    served.sim.engine = None
+    numbers = {
+        "sim_streams": 1,
+        'sim_requests_total{plane="retail",status="200"}': 3,
+        'sim_requests_total{plane="retail",status="429"}': 1,
+    }
+    monkeypatch.setattr("sim.actors.operator.views.metrics", lambda engine: numbers)
     async with (
         aiohttp.ClientSession() as http,
         http.get(f"{served.at.control}/_sim/v1/metrics") as answer,
