@@ -40,6 +40,7 @@ from hypothesis.errors import HypothesisException
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from sim.actors.operator.views import view
+from sim.analysis.search.generator import Document, Terms
 from sim.analysis.search.journal_to_scenario import scenario_document
 from sim.analysis.search.yaml_writer import as_yaml
 from sim.core.invariants import broken
@@ -47,7 +48,7 @@ from sim.core.model.refusals import Refusal
 from sim.loader.load import load_scenario
 from sim.simulation import Simulation
 from sim.testing.client import connect
-from sim.testing.strategies import Document, Terms, clock_jumps, faults, order_steps
+from sim.testing.strategies import clock_jumps, faults, order_steps
 
 if TYPE_CHECKING:
     from sim.core.identity.firms import ApiKey, Firm

@@ -1,74 +1,63 @@
-"""hypothesis strategies for users: requests that are right, requests with exactly one thing wrong,
-markets, faults, jumps of the clock, whole scenarios.
+"""hypothesis strategies for users: valid requests, requests with exactly one thing wrong, markets,
+faults, jumps of the clock, whole scenarios.
+
+What may be drawn is said by the rules of `sim.analysis.search.generator`, which `sim sweep --fuzz`
+uses too; `HypothesisChoices` lets hypothesis take their decisions.
 
 ```python
-terms = Terms.of(exchange.control("GET", "/state/instruments")["instruments"][0])     # or
-Terms("my-symbol")
+terms = Terms("my-symbol")  # or Terms.of(a row of GET /_sim/v1/state/instruments)
 
-@given(order=exchange_orders(terms)) def test_my_client_places_what_is_right(order): ...
+@given(order=exchange_orders(terms))
+def test_my_client_places_valid_orders(order): ...
 
-@given(spoilt=nearly_valid_exchange_orders(terms)) def test_my_client_says_what_is_wrong(spoilt):
-...      # spoilt.body, spoilt.wrong, spoilt.statuses
+@given(spoilt=nearly_valid_exchange_orders(terms))
+def test_my_client_reports_what_is_wrong(spoilt): ...  # spoilt.body, .wrong, .statuses
 ```
 
-Right means: accepted on an open instrument, by an account with ten thousand dollars that has
-nothing on the other side of that book. Everything drawn is plain JSON. Prices and sizes of the
+Valid means: accepted on an open instrument, by an account with ten thousand dollars that has nothing
+on the other side of that book. Everything drawn is plain JSON. Prices and sizes of the
 exchange are scaled integers as text, those of the retail API and of scenarios are dollars and
 contracts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from sim.analysis.search.fault_points import FAULT_KINDS
+from sim.analysis.search import generator
+from sim.analysis.search.generator import Document, MarketSteps, Terms
+from sim.core.model.quantities import decimal_text
 
-Document = dict[str, Any]
 Documents = SearchStrategy[Document]
+T = TypeVar("T")
 
 MOST_CONTRACTS = 50
 
 
-class Terms(NamedTuple):
-    """What a strategy must know of an instrument: tick and band in price units of 1/`price_scale`
-    dollar, smallest order in units of 1/`qty_scale` contract.
-    """
+class HypothesisChoices:
+    """`generator.Choices` made by hypothesis, which tries small values first and shrinks to them."""
 
-    symbol: str
-    tick: int = 1
-    price_scale: int = 100
-    qty_scale: int = 1
-    minimum: int = 1
-    low: int = 1
-    high: int = 99
+    def __init__(self, draw: st.DrawFn) -> None:
+        self._draw = draw
 
-    @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Terms:
-        """Terms of a row of GET /_sim/v1/state/instruments."""
-        scale = int(row["price_scale"])
-        low, high = (int(Decimal(row["price_limit"][side]) * scale) for side in ("low", "high"))
-        return cls(
-            row["symbol"],
-            int(Decimal(row["tick_size"]) * scale),
-            scale,
-            int(row["fractional_qty_scale"]),
-            int(row["minimum_trade_qty"]),
-            low,
-            high,
-        )
+    def below(self, bound: int) -> int:
+        return self._draw(st.integers(0, bound - 1))
 
-    def dollars(self, price: int) -> str:
-        """A price in price units as dollars."""
-        return _text(price, self.price_scale)
+    def between(self, low: int, high: int) -> int:
+        return self._draw(st.integers(low, high))
 
-    def contracts(self, qty: int) -> str:
-        """A quantity in its units as contracts."""
-        return _text(qty, self.qty_scale)
+    log_between = between
+
+    def chance(self, numerator: int, denominator: int) -> bool:
+        return self._draw(st.integers(1, denominator)) <= numerator
+
+    def choice(self, options: Sequence[T]) -> T:
+        return self._draw(st.sampled_from(options))
 
 
 class Spoilt(NamedTuple):
@@ -79,10 +68,6 @@ class Spoilt(NamedTuple):
     body: Document
     wrong: str
     statuses: tuple[int, ...]
-
-
-def _text(units: int, scale: int) -> str:
-    return f"{Decimal(units) / Decimal(scale):f}"
 
 
 # ---- prices and sizes
@@ -126,19 +111,13 @@ def sizes(terms: Terms, most: int = MOST_CONTRACTS) -> SearchStrategy[int]:
 
 @st.composite
 def exchange_orders(draw: st.DrawFn, terms: Terms) -> Document:
-    """Bodies of POST /v1/trading/orders that are accepted: limit orders of every time in force that
-    needs no book.
-    """
-    body = {
-        "type": "ORDER_TYPE_LIMIT",
-        "side": draw(st.sampled_from(("SIDE_BUY", "SIDE_SELL"))),
-        "symbol": terms.symbol,
-        "orderQty": str(draw(sizes(terms))),
-        "price": str(draw(prices(terms))),
-    }
-    tif = draw(st.sampled_from(("", "DAY", "GOOD_TILL_CANCEL", "IMMEDIATE_OR_CANCEL")))
-    if tif:
-        body["timeInForce"] = f"TIME_IN_FORCE_{tif}"
+    """Bodies of POST /v1/trading/orders that are accepted: limit orders that need no book."""
+    most = MOST_CONTRACTS * terms.qty_scale
+    body = generator.exchange_order(
+        HypothesisChoices(draw), terms, types=(generator.LIMIT,), extras=({},), most=most
+    )
+    if draw(st.booleans()):
+        del body["timeInForce"]
     if draw(st.booleans()):
         body["clordId"] = draw(st.uuids(version=4).map(str))
     return body
@@ -178,17 +157,8 @@ def nearly_valid_exchange_orders(draw: st.DrawFn, terms: Terms) -> Spoilt:
 @st.composite
 def retail_orders(draw: st.DrawFn, terms: Terms) -> Document:
     """Bodies of POST /v1/orders on the retail API that are accepted."""
-    return {
-        "marketSlug": terms.symbol,
-        "intent": draw(st.sampled_from(("ORDER_INTENT_BUY_LONG", "ORDER_INTENT_BUY_SHORT"))),
-        "type": "ORDER_TYPE_LIMIT",
-        "price": {"value": terms.dollars(draw(prices(terms))), "currency": "USD"},
-        "quantity": float(terms.contracts(draw(sizes(terms)))),
-        "tif": (
-            "TIME_IN_FORCE_"
-            + draw(st.sampled_from(("DAY", "GOOD_TILL_CANCEL", "IMMEDIATE_OR_CANCEL")))
-        ),
-    }
+    body = generator.retail_order(HypothesisChoices(draw), terms, ("BUY_LONG", "BUY_SHORT"))
+    return {**body, "quantity": float(terms.contracts(draw(sizes(terms))))}
 
 
 @st.composite
@@ -219,17 +189,14 @@ def nearly_valid_retail_orders(draw: st.DrawFn, terms: Terms) -> Spoilt:
 
 @st.composite
 def order_steps(
-    draw: st.DrawFn, terms: Terms, who: tuple[str, ...] = ("maker", "taker", "noise")
+    draw: st.DrawFn, terms: Terms, who: tuple[str, ...] = generator.SCRIPTED
 ) -> Document:
-    """Orders of scripted participants: `order` of a scenario's step, body of POST /_sim/v1/orders."""
-    return {
-        "as": draw(st.sampled_from(who)),
-        "symbol": terms.symbol,
-        "side": draw(st.sampled_from(("buy", "sell"))),
-        "price": terms.dollars(draw(prices(terms))),
-        "qty": terms.contracts(draw(sizes(terms))),
-        "tif": draw(st.sampled_from(("gtc", "day", "ioc"))),
-    }
+    """Orders of scripted participants: `order` of a step, body of POST /_sim/v1/orders."""
+    most = MOST_CONTRACTS * terms.qty_scale
+    order = generator.scripted_order(HypothesisChoices(draw), terms, who, most)
+    if order["tif"] in ("ioc", "fok"):
+        order.pop("post_only", None)  # refused: such an order never rests
+    return order
 
 
 def _spoilt(
@@ -266,7 +233,7 @@ def price_grids(draw: st.DrawFn) -> Document:
     )
     qty_scale = draw(st.sampled_from((1, 10, 100, 1_000)))
     return {
-        "tick_size": _text(tick, scale),
+        "tick_size": decimal_text(tick, scale),
         "price_scale": scale,
         "fractional_qty_scale": qty_scale,
         "minimum_trade_qty": draw(st.sampled_from((1, qty_scale))),
@@ -328,34 +295,24 @@ def clock_jumps() -> SearchStrategy[str]:
     )
 
 
+# Conditions under which a fault strikes, besides its plane and operation.
+_MATCHES: tuple[Document, ...] = (
+    {},
+    *({"nth": n} for n in (1, 2, 5)),
+    *({"every": n} for n in (1, 3)),
+    *generator.PROBABILITIES,
+)
+
+
 @st.composite
 def faults(
     draw: st.DrawFn, planes: tuple[str, ...] = (), operations: tuple[str, ...] = ()
 ) -> Document:
-    """Faults of every kind, on these planes (default: all) and operations: an entry of a scenario's
-    `faults`, body of POST /_sim/v1/faults.
+    """Faults of every kind: an entry of a scenario's `faults`, body of POST /_sim/v1/faults.
+
+    Only on these planes (none: all) and operations.
     """
-    attack = draw(
-        st.sampled_from([one for one in FAULT_KINDS if not planes or set(planes) & set(one.planes)])
-    )
-    match: Document = {
-        "plane": draw(
-            st.sampled_from([plane for plane in attack.planes if not planes or plane in planes])
-        )
-    }
-    if operations:
-        match["operation"] = draw(st.sampled_from(operations))
-    when = draw(st.sampled_from(("nth", "every", "probability", "")))
-    if when == "probability":
-        match["probability"] = draw(st.sampled_from(("1/2", "1/10")))
-    elif when:
-        match[when] = draw(st.integers(1, 5))
-    found: Document = {"match": match, "act": dict(attack.act)}
-    if draw(st.booleans()):
-        found["times"] = draw(st.integers(1, 3))
-    if draw(st.booleans()):
-        found["ttl"] = draw(st.sampled_from(("1s", "1m", "1h")))
-    return found
+    return generator.fault(HypothesisChoices(draw), planes, operations, _MATCHES)
 
 
 def fault_plans(
@@ -365,35 +322,33 @@ def fault_plans(
     return st.lists(faults(planes, operations), max_size=most)
 
 
+_CALLED = ("gateway", "retail", "exchange")
+
+
+@st.composite
+def _market_steps(draw: st.DrawFn, terms: list[Terms]) -> Document:
+    """A step of scripted participants, markets, time or faults."""
+    steps = MarketSteps(HypothesisChoices(draw), terms)
+    drawing = draw(
+        st.sampled_from(
+            (steps.order, steps.order, steps.state, steps.settlement, steps.cancel, steps.wait)
+        )
+    )
+    return drawing()
+
+
 @st.composite
 def scenarios(draw: st.DrawFn, most_steps: int = 12) -> Document:
-    """Whole scenarios: one or two drawn instruments, scripted orders, states, settlements, time,
-    faults. `sim.testing.as_yaml` writes one as a file.
+    """Whole scenarios: one or two instruments, scripted orders, states, settlements, time, faults.
+
+    `sim.testing.as_yaml` writes one as a file.
     """
     entries = [
         draw(instruments(symbol)) for symbol in ("drawn-a", "drawn-b")[: draw(st.integers(1, 2))]
     ]
-    terms = [terms_of(entry) for entry in entries]
-    one = st.sampled_from(terms)
     step = st.one_of(
-        one.flatmap(order_steps).map(lambda order: {"order": order}),
-        one.flatmap(order_steps).map(lambda order: {"order": order}),
-        st.builds(
-            lambda where, state: {"state": {"symbol": where.symbol, "state": state}},
-            one,
-            st.sampled_from(("OPEN", "SUSPENDED", "HALTED", "CLOSED")),
-        ),
-        st.builds(
-            lambda where, price: {"settle": {"symbol": where.symbol, "price": price}},
-            one,
-            st.sampled_from(("0", "0.5", "1")),
-        ),
-        st.builds(
-            lambda who: {"cancel": {"as": who, "all": True}},
-            st.sampled_from(("maker", "taker", "noise")),
-        ),
-        clock_jumps().map(lambda span: {"advance": span}),
-        faults(("gateway", "retail", "exchange")).map(lambda fault: {"fault": fault}),
+        _market_steps([terms_of(entry) for entry in entries]),
+        faults(_CALLED).map(lambda fault: {"fault": fault}),
         st.just({"call": {"plane": "gateway", "get": "/v1/markets"}}),
     )
     return {
@@ -401,6 +356,6 @@ def scenarios(draw: st.DrawFn, most_steps: int = 12) -> Document:
         "extends": "quickstart",
         "seed": draw(st.integers(0, 1_000)),
         "world": {"instruments": entries},
-        "faults": draw(fault_plans(("gateway", "retail", "exchange", "webhook"))),
+        "faults": draw(fault_plans((*_CALLED, "webhook"))),
         "steps": draw(st.lists(step, min_size=1, max_size=most_steps)),
     }

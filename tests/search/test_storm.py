@@ -115,7 +115,7 @@ class Follower:
     def listen(self) -> None:
         for name, opens in (
             ("orders", streams.orders),
-            ("books", lambda world: streams.books(world, "storm-cents")),
+            ("books", lambda world: streams.books(world, "fuzz-cents")),
         ):
             if self.streams[name] is None or self.streams[name].end is not None:
                 try:
@@ -146,13 +146,13 @@ class Follower:
             self.compared += bool(held)
         if (
             self.streams["books"] is not None
-            and trading.state("storm-cents") is InstrumentState.OPEN
+            and trading.state("fuzz-cents") is InstrumentState.OPEN
         ):
             told = [
                 [(level.px, level.qty) for level in side]
                 for side in (self.book.bids, self.book.offers)
             ]
-            book = trading.book("storm-cents")
+            book = trading.book("fuzz-cents")
             assert told == [
                 [(level.price, level.qty) for level in itertools.islice(side.walk(), 10)]
                 for side in (book.bids, book.offers)

@@ -1,19 +1,17 @@
-"""What partners and retail users do in a storm besides entering orders over REST: gRPC calls,
-streams that come and go, verifications and their webhooks.
+"""Random steps of partners and retail users: gRPC calls, streams, verifications and webhooks.
 
 Each method draws one step as a document. Names of streams, people and client order ids are few, so
-that sessions take each other over, verifications are begun twice and cancels find something.
+that sessions replace each other, verifications are started twice, and cancels find an order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
+from sim.analysis.search.generator import Document, Terms
 from sim.kernel.entropy import Stream
 from sim.world.accounts import Parties
-
-Document: TypeAlias = dict[str, Any]
 
 _BY_USER = (
     "OrderEntryAPI.CreateOrderSubscription",
@@ -51,16 +49,12 @@ _RECEIVER = "http://127.0.0.1:9/kyc"
 
 
 class Partners:
-    """Draws steps of partners and retail users on the storm's markets, given as (symbol, price
-    scale, units of a tick).
-    """
+    """Draws steps of partners and retail users on the fuzzed markets."""
 
-    def __init__(
-        self, luck: Stream, parties: Parties, markets: Sequence[tuple[str, int, int]]
-    ) -> None:
-        self._luck = luck
+    def __init__(self, rng: Stream, parties: Parties, markets: Sequence[Terms]) -> None:
+        self._rng = rng
         self._markets = markets
-        self._symbols = [symbol for symbol, _, _ in markets]
+        self._symbols = [terms.symbol for terms in markets]
         self._accounts = {
             user.name: user.account
             for firm in parties.firms
@@ -73,7 +67,7 @@ class Partners:
         self.keys = [key.key_id for key in parties.api_keys]
 
     @property
-    def anybody(self) -> bool:
+    def has_participants(self) -> bool:
         """Whether there is a partner with participants."""
         return bool(self._users)
 
@@ -81,169 +75,162 @@ class Partners:
 
     def rpc(self) -> Document:
         """A unary call: an order, a change of one, a cancel, a read."""
-        luck = self._luck
-        draw = luck.choice(
+        rng = self._rng
+        draw = rng.choice(
             (self._insert, self._insert, self._replace, self._cancel, self._cancel, self._read)
         )
         rpc, body = draw()
-        return {"call": {"plane": "grpc", "rpc": rpc, "as": luck.choice(self._users), "json": body}}
+        return {"call": {"plane": "grpc", "rpc": rpc, "as": rng.choice(self._users), "json": body}}
 
     def _insert(self) -> tuple[str, Document]:
-        luck = self._luck
-        symbol, scale, tick = luck.choice(self._markets)
+        rng = self._rng
+        terms = rng.choice(self._markets)
         body = {
             "type": "ORDER_TYPE_LIMIT",
-            "side": luck.choice(("SIDE_BUY", "SIDE_SELL")),
-            "symbol": symbol,
-            "orderQty": str(luck.log_between(1, 5_000)),
-            "price": str(self._price(scale, tick)),
+            "side": rng.choice(("SIDE_BUY", "SIDE_SELL")),
+            "symbol": terms.symbol,
+            "orderQty": str(rng.log_between(1, 5_000)),
+            "price": str(terms.near_middle(rng)),
             "timeInForce": (
                 "TIME_IN_FORCE_"
-                + luck.choice(("DAY", "GOOD_TILL_CANCEL", "IMMEDIATE_OR_CANCEL", "FILL_OR_KILL"))
+                + rng.choice(("DAY", "GOOD_TILL_CANCEL", "IMMEDIATE_OR_CANCEL", "FILL_OR_KILL"))
             ),
             "clordId": self._clord_id(),
         }
         return "OrderEntryAPI.InsertOrder", body
 
     def _replace(self) -> tuple[str, Document]:
-        luck = self._luck
-        symbol, scale, tick = luck.choice(self._markets)
+        rng = self._rng
+        terms = rng.choice(self._markets)
         body = {
             "clordId": self._clord_id(),
-            "symbol": symbol,
-            "price": str(self._price(scale, tick)),
-            "orderQty": str(luck.log_between(1, 5_000)),
+            "symbol": terms.symbol,
+            "price": str(terms.near_middle(rng)),
+            "orderQty": str(rng.log_between(1, 5_000)),
         }
         return "OrderEntryAPI.CancelReplaceOrder", body
 
     def _cancel(self) -> tuple[str, Document]:
         return "OrderEntryAPI.CancelOrder", {
             "clordId": self._clord_id(),
-            "symbol": self._luck.choice(self._symbols),
+            "symbol": self._rng.choice(self._symbols),
         }
 
     def _read(self) -> tuple[str, Document]:
-        return self._luck.choice(_READS), {}
-
-    def _price(self, scale: int, tick: int) -> int:
-        return self._luck.between(scale * 47 // (100 * tick), scale * 53 // (100 * tick)) * tick
+        return self._rng.choice(_READS), {}
 
     def _clord_id(self) -> str:
-        return f"storm-{self._luck.below(_CLIENT_IDS)}"
+        return f"fuzz-{self._rng.below(_CLIENT_IDS)}"
 
     # ---- streams
 
     def subscription(self) -> Document:
         """A stream opened, over gRPC or on a WebSocket."""
-        luck = self._luck
+        rng = self._rng
         kinds = [self._by_user, self._by_symbol, self._conversation] if self._users else []
         if self.keys:
             kinds += [self._markets_socket, self._private_socket]
-        name = f"storm-{luck.below(_STREAMS)}"
+        name = f"fuzz-{rng.below(_STREAMS)}"
         self._opened[name] = None
-        return {"subscribe": {"name": name, **luck.choice(kinds)()}}
+        return {"subscribe": {"name": name, **rng.choice(kinds)()}}
 
     def _by_user(self) -> Document:
-        user = self._luck.choice(self._users)
-        if self._luck.chance(1, 6):
+        user = self._rng.choice(self._users)
+        if self._rng.chance(1, 6):
             return {"rpc": LEDGER, "as": user, "json": {"account": self._accounts[user]}}
-        return {"rpc": self._luck.choice(_BY_USER), "as": user}
+        return {"rpc": self._rng.choice(_BY_USER), "as": user}
 
     def _by_symbol(self) -> Document:
-        luck = self._luck
+        rng = self._rng
         return {
-            "rpc": luck.choice(_BY_SYMBOL),
-            "as": luck.choice(self._users),
+            "rpc": rng.choice(_BY_SYMBOL),
+            "as": rng.choice(self._users),
             "json": {"symbols": self._some()},
         }
 
     def _conversation(self) -> Document:
-        luck = self._luck
+        rng = self._rng
         return {
             "rpc": BIDIRECTIONAL,
-            "as": luck.choice(self._users),
+            "as": rng.choice(self._users),
             "send": [{"subscribe": {"symbols": self._some()}}],
         }
 
     def _markets_socket(self) -> Document:
         return {
             "web_socket": "/v1/ws/markets",
-            "as": self._luck.choice(self.keys),
-            "send": [self._wish(_MARKET_TYPES)],
+            "as": self._rng.choice(self.keys),
+            "send": [self._subscribe(_MARKET_TYPES)],
         }
 
     def _private_socket(self) -> Document:
         return {
             "web_socket": "/v1/ws/private",
-            "as": self._luck.choice(self.keys),
-            "send": [self._wish(_PRIVATE_TYPES)],
+            "as": self._rng.choice(self.keys),
+            "send": [self._subscribe(_PRIVATE_TYPES)],
         }
 
-    def _wish(self, types: Sequence[str]) -> Document:
-        luck = self._luck
-        wish = {
-            "requestId": f"r{luck.below(4)}",
-            "subscriptionType": f"SUBSCRIPTION_TYPE_{luck.choice(types)}",
+    def _subscribe(self, types: Sequence[str]) -> Document:
+        rng = self._rng
+        request = {
+            "requestId": f"r{rng.below(4)}",
+            "subscriptionType": f"SUBSCRIPTION_TYPE_{rng.choice(types)}",
         }
-        return {"subscribe": {**wish, "marketSlugs": self._some()} if luck.chance(2, 3) else wish}
+        return {
+            "subscribe": {**request, "marketSlugs": self._some()} if rng.chance(2, 3) else request
+        }
 
     def frame(self) -> Document:
-        """Something said on a stream: it may be none that listens, or have ended. The first opens
-        one.
-        """
-        luck = self._luck
+        """A frame on a stream, which may not read frames or may have ended. The first opens one."""
+        rng = self._rng
         if not self._opened:
             return self.subscription()
         frames: tuple[Document, ...] = (
             {"keepalive": {}},
             {"subscribe": {"symbols": self._some()}},
             {"unsubscribe": {"symbols": self._some()}},
-            self._wish(_MARKET_TYPES),
-            {"unsubscribe": {"requestId": f"r{luck.below(4)}"}},
+            self._subscribe(_MARKET_TYPES),
+            {"unsubscribe": {"requestId": f"r{rng.below(4)}"}},
             {"ping": {}},
         )
-        return {
-            "send": {"stream": luck.choice(list(self._opened)), "frames": [luck.choice(frames)]}
-        }
+        return {"send": {"stream": rng.choice(list(self._opened)), "frames": [rng.choice(frames)]}}
 
     def disconnect(self) -> Document:
-        """A stream left by its client. The first opens one."""
+        """The client hangs up a stream. The first opens one."""
         return (
-            {"disconnect": self._luck.choice(list(self._opened))}
+            {"disconnect": self._rng.choice(list(self._opened))}
             if self._opened
             else self.subscription()
         )
 
     def _some(self) -> list[str]:
-        return (
-            list(self._symbols) if self._luck.chance(1, 2) else [self._luck.choice(self._symbols)]
-        )
+        return list(self._symbols) if self._rng.chance(1, 2) else [self._rng.choice(self._symbols)]
 
     # ---- verifications
 
     def verification(self) -> Document:
-        """A person verified, looked up or decided about, or the webhook that tells of it."""
-        luck = self._luck
-        person = luck.below(_PEOPLE)
+        """A verification started, looked up or decided, or the registration of its webhook."""
+        rng = self._rng
+        person = rng.below(_PEOPLE)
         kinds = (self._status, self._decision, self._document, self._prefill, self._code)
-        draw = luck.choice(
+        draw = rng.choice(
             (self._start, self._start, self._start, self._register, self._register, *kinds)
         )
         return draw(person)
 
     def _exchange(self, **call: Any) -> Document:
-        return {"call": {"plane": "exchange", "as": self._luck.choice(self._firms), **call}}
+        return {"call": {"plane": "exchange", "as": self._rng.choice(self._firms), **call}}
 
     def _start(self, person: int) -> Document:
-        luck = self._luck
-        # now and then somebody else's
-        number = person if luck.chance(5, 6) else luck.below(_PEOPLE)
+        rng = self._rng
+        # now and then the number of another person
+        number = person if rng.chance(5, 6) else rng.below(_PEOPLE)
         body = {
-            "external_id": f"storm-{person}",
+            "external_id": f"fuzz-{person}",
             "ssn": f"9001122{number:02}",
             "first_name": "Ada",
             "last_name": "Moreno",
-            "date_of_birth": luck.choice(_BIRTHS),
+            "date_of_birth": rng.choice(_BIRTHS),
             "email": f"person{person}@example.com",
             "phone_number": f"+121255501{person:02}",
             "address": {
@@ -257,12 +244,11 @@ class Partners:
             "ip_address": "203.0.113.7",
         }
         return self._exchange(
-            post="/v1/kyc/start",
-            json={**body, "docv_eligible": True} if luck.chance(1, 3) else body,
+            post="/v1/kyc/start", json={**body, "docv_eligible": True} if rng.chance(1, 3) else body
         )
 
     def _status(self, person: int) -> Document:
-        return self._exchange(get="/v1/kyc/status", query={"external_id": f"storm-{person}"})
+        return self._exchange(get="/v1/kyc/status", query={"external_id": f"fuzz-{person}"})
 
     def _register(self, person: int) -> Document:
         return self._exchange(post="/v1/kyc/webhook", json={"webhook_url": _RECEIVER})
@@ -270,16 +256,16 @@ class Partners:
     def _decision(self, person: int) -> Document:
         return {
             "kyc": {
-                "external_id": f"storm-{person}",
-                "decision": self._luck.choice(("approve", "reject", "review", "resubmit")),
+                "external_id": f"fuzz-{person}",
+                "decision": self._rng.choice(("approve", "reject", "review", "resubmit")),
             }
         }
 
     def _document(self, person: int) -> Document:
         return {
             "kyc": {
-                "external_id": f"storm-{person}",
-                "document": self._luck.choice(("uploaded", "failed")),
+                "external_id": f"fuzz-{person}",
+                "document": self._rng.choice(("uploaded", "failed")),
             }
         }
 
@@ -287,12 +273,12 @@ class Partners:
         body = {
             "date_of_birth": "1988-04-12",
             "phone_number": f"+121255501{person:02}",
-            "user_id": f"storm-{person}",
+            "user_id": f"fuzz-{person}",
             "ip_address": "203.0.113.7",
         }
         return self._exchange(post="/v1/kyc/prefill", json=body)
 
     def _code(self, person: int) -> Document:
         return self._exchange(
-            post="/v1/kyc/prefill/otp", json={"external_id": f"storm-{person}", "otp": "1234"}
+            post="/v1/kyc/prefill/otp", json={"external_id": f"fuzz-{person}", "otp": "1234"}
         )
