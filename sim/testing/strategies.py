@@ -114,7 +114,12 @@ def exchange_orders(draw: st.DrawFn, terms: Terms) -> Document:
     """Bodies of POST /v1/trading/orders that are accepted: limit orders that need no book."""
     most = MOST_CONTRACTS * terms.qty_scale
     body = generator.exchange_order(
-        HypothesisChoices(draw), terms, types=(generator.LIMIT,), extras=({},), most=most
+        HypothesisChoices(draw),
+        terms,
+        types=(generator.LIMIT,),
+        extras=({},),
+        most=most,
+        price=lambda terms, _: draw(prices(terms)),
     )
     if draw(st.booleans()):
         del body["timeInForce"]
@@ -157,7 +162,12 @@ def nearly_valid_exchange_orders(draw: st.DrawFn, terms: Terms) -> Spoilt:
 @st.composite
 def retail_orders(draw: st.DrawFn, terms: Terms) -> Document:
     """Bodies of POST /v1/orders on the retail API that are accepted."""
-    body = generator.retail_order(HypothesisChoices(draw), terms, ("BUY_LONG", "BUY_SHORT"))
+    body = generator.retail_order(
+        HypothesisChoices(draw),
+        terms,
+        ("BUY_LONG", "BUY_SHORT"),
+        price=lambda terms, _: draw(prices(terms)),
+    )
     return {**body, "quantity": float(terms.contracts(draw(sizes(terms))))}
 
 
@@ -193,7 +203,9 @@ def order_steps(
 ) -> Document:
     """Orders of scripted participants: `order` of a step, body of POST /_sim/v1/orders."""
     most = MOST_CONTRACTS * terms.qty_scale
-    order = generator.scripted_order(HypothesisChoices(draw), terms, who, most)
+    order = generator.scripted_order(
+        HypothesisChoices(draw), terms, who, most, lambda terms, _: draw(prices(terms))
+    )
     if order["tif"] in ("ioc", "fok"):
         order.pop("post_only", None)  # refused: such an order never rests
     return order

@@ -8,7 +8,7 @@ Everything drawn is plain JSON, as a scenario or a client writes it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -121,15 +121,22 @@ class Terms(NamedTuple):
 # ---- orders
 
 
+PriceRule = Callable[[Terms, Choices], int]
+
+
 def scripted_order(
-    choices: Choices, terms: Terms, participants: Sequence[str] = SCRIPTED, most: int = 200
+    choices: Choices,
+    terms: Terms,
+    participants: Sequence[str] = SCRIPTED,
+    most: int = 200,
+    price: PriceRule = Terms.price,
 ) -> Document:
     """`order` of a scenario's step, and body of POST /_sim/v1/orders."""
     order: Document = {
         "as": choices.choice(participants),
         "symbol": terms.symbol,
         "side": choices.choice(("buy", "sell")),
-        "price": terms.dollars(terms.price(choices)),
+        "price": terms.dollars(price(terms, choices)),
         "qty": terms.contracts(choices.log_between(terms.minimum, max(terms.minimum, most))),
         "tif": choices.choice(("gtc", "gtc", "day", "ioc", "fok")),
     }
@@ -145,6 +152,7 @@ def exchange_order(
     types: Sequence[str] = (*(LIMIT,) * 5, MARKET_TO_LIMIT),
     extras: Sequence[Document] = EXTRAS,
     most: int = 5_000,
+    price: PriceRule = Terms.price,
 ) -> Document:
     """Body of POST /v1/trading/orders."""
     body: Document = {
@@ -155,12 +163,16 @@ def exchange_order(
         "timeInForce": f"TIME_IN_FORCE_{choices.choice(EXCHANGE_TIFS)}",
     }
     if body["type"] == LIMIT:
-        body["price"] = str(terms.price(choices))
+        body["price"] = str(price(terms, choices))
     return {**body, **choices.choice(extras)}
 
 
 def retail_order(
-    choices: Choices, terms: Terms, intents: Sequence[str] = INTENTS, most: int = 100
+    choices: Choices,
+    terms: Terms,
+    intents: Sequence[str] = INTENTS,
+    most: int = 100,
+    price: PriceRule = Terms.price,
 ) -> Document:
     """Body of POST /v1/orders on the retail API, of whole contracts."""
     least = -(-terms.minimum // terms.qty_scale)
@@ -168,7 +180,7 @@ def retail_order(
         "marketSlug": terms.symbol,
         "intent": f"ORDER_INTENT_{choices.choice(intents)}",
         "type": LIMIT,
-        "price": {"value": terms.dollars(terms.price(choices)), "currency": "USD"},
+        "price": {"value": terms.dollars(price(terms, choices)), "currency": "USD"},
         "quantity": choices.log_between(least, max(least, most)),
         "tif": "TIME_IN_FORCE_"
         + choices.choice(("DAY", "GOOD_TILL_CANCEL", "IMMEDIATE_OR_CANCEL")),
