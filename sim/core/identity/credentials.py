@@ -1,8 +1,9 @@
-"""The token issuer's decisions and the tokens in force (§4.5, §5.1).
+"""The token issuer: which assertions get a token, and which tokens are in force (§4.5, §5.1).
 
-Signatures and the client's clock were judged at the door (`api/sealing.py`); what arrives here is
-the finding, so that this component needs neither cryptography nor a wall clock and a replay decides
-the same. An access token has the shape of a JWT and depends only on the seed and what came before.
+The API verifies signatures and the client's clock before a request becomes an input, and only the
+result arrives here (`TokenRequest.problem`). So this component needs neither cryptography nor a wall
+clock, and a replay decides the same. An access token has the form of a JWT and depends only on the seed
+and on what happened before. The state holds fingerprints of tokens, never a token.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ TOKEN_LIFE: Span = seconds(180)
 GRANT_TYPE = "client_credentials"
 ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
-# Longer than any assertion lives at any plausible rate. By count and not by time, because an
-# assertion may be fresh by a wall clock unknown here.
+# More than the assertions that are valid at once at any plausible rate. Bounded by count and not by
+# time, because an assertion may be valid by a wall clock that is unknown here.
 REMEMBERED_NONCES = 10_000
 REMEMBERED_TOKENS = 10_000
 _REMEMBER_EXPIRED: Span = hours(1)  # only to tell "expired" from "unknown" in the explanation
 
 
 class OAuthRefusal(Refusal):
-    """The token endpoint says no: HTTP status and OAuth error word (RFC 6749 §5.2, with the
+    """The token endpoint refuses, with an HTTP status and an OAuth error (RFC 6749 §5.2, and the
     documented `invalid_client_assertion`).
     """
 
@@ -47,8 +48,8 @@ class OAuthRefusal(Refusal):
 
 
 class Environment(Struct, frozen=True):
-    """One deployment of the service: its own onboarding, its own credentials. Issuer and audience
-    are names put into tokens, not addresses dialled.
+    """One deployment of the service, with its own onboarding and credentials. Issuer and audience are
+    names in tokens; nobody connects to them.
     """
 
     name: str = SANDBOX
@@ -57,7 +58,7 @@ class Environment(Struct, frozen=True):
 
     @classmethod
     def called(cls, name: str) -> Environment:
-        """The environment of a name, with names of its own for issuer and API."""
+        """The environment with a name, whose issuer and API have names of their own."""
         if name == SANDBOX:
             return cls()
         return cls(
@@ -68,11 +69,10 @@ class Environment(Struct, frozen=True):
 
 
 class TokenRequest(Struct, frozen=True, kw_only=True):
-    """A call of the token endpoint as found at the door.
+    """A verified call of the token endpoint.
 
-    `subject` is the client id the assertion speaks for, `problem` a word of `PROBLEMS` or empty,
-    `nonce` the fingerprint of its jti. `audience_known` says whether the `audience` field names
-    this environment.
+    `subject`: the client id of the assertion. `problem`: a key of `PROBLEMS`, or empty. `nonce`: the
+    fingerprint of its jti. `audience_known`: the `audience` field names this environment.
     """
 
     grant_type: str = ""
@@ -86,15 +86,15 @@ class TokenRequest(Struct, frozen=True, kw_only=True):
 
 
 class Grant(Struct, frozen=True):
-    """A token just issued; the clear token exists only here and in the reply."""
+    """A new token; the clear token exists only here and in the reply."""
 
     access_token: str
     expires_in: int
 
 
 class IssuedToken(Struct, frozen=True):
-    """What a token allows, and until when. `participant`: for whom alone, if it is not the firm's
-    own.
+    """What a token allows, and until when. `participant`: the only one it may act for; empty for a
+    firm's token.
     """
 
     firm: str
@@ -112,8 +112,7 @@ class ParticipantGrant(Struct, frozen=True):
     again: bool = False
 
 
-# What a participant's token may have: nothing that shows or moves what belongs to others of the
-# firm.
+# Scopes that a participant's token may have: none that shows or moves what belongs to others.
 PARTICIPANT_SCOPES = frozenset(
     (
         "read:accounts",
@@ -129,8 +128,7 @@ PARTICIPANT_SCOPES = frozenset(
 )
 
 
-# What can be wrong with an assertion → error word, HTTP status, description, what would have
-# worked.
+# Problem of an assertion → OAuth error, HTTP status, description, remedy.
 PROBLEMS: dict[str, tuple[str, int, str, str]] = {
     "missing": (
         "invalid_request",
@@ -217,8 +215,8 @@ class CredentialsState(Struct):
     """Tokens by fingerprint, in order of issue; fingerprints of used jtis, oldest first (the values
     mean nothing).
 
-    `participants` has what went into the last token of each participant, kind, scopes and life:
-    enough to sign the same one again, not to use it.
+    `participants`: what the last token of each participant, kind, scopes and life was made from. It
+    is enough to sign the same token again, not to use it.
     """
 
     tokens: dict[str, IssuedToken] = field(default_factory=dict)
@@ -227,13 +225,13 @@ class CredentialsState(Struct):
 
 
 def fingerprint(token: str) -> str:
-    """Name of a token that does not reveal it: 32 hexadecimal digits."""
+    """A name for a token that does not reveal it: 32 hexadecimal digits."""
     return sha256(token.encode()).hexdigest()[:32]
 
 
 class Credentials:
-    """Issues tokens and knows those in force. `addresses` are where the API of this environment
-    really listens; clients may name one as audience.
+    """Issues and checks tokens. `addresses` are the ones where this environment's API listens; clients
+    may name one as audience.
     """
 
     def __init__(self, ctx: Context, firms: Firms, environment: Environment | None = None) -> None:
@@ -244,8 +242,8 @@ class Credentials:
         self._state = CredentialsState()
 
     def issue(self, request: TokenRequest) -> Grant:
-        """An access token for a firm that proved who it is. Raises `OAuthRefusal`; a jti is spent
-        once its assertion holds.
+        """Issue an access token to a firm. Raises `OAuthRefusal`; a jti counts as used once its
+        assertion is valid.
         """
         self._check_form(request)
         if request.problem:
@@ -271,8 +269,8 @@ class Credentials:
         return self._grant(firm)
 
     def authenticate(self, token: str, now: Instant) -> IssuedToken:
-        """What the token of a fingerprint allows now. Unauthenticated when it is unknown here or
-        has expired.
+        """What the token with a fingerprint allows now. Unauthenticated when it is unknown or has
+        expired.
         """
         found = self._state.tokens.get(token)
         if found is not None and now < found.expires:
@@ -291,7 +289,7 @@ class Credentials:
         )
 
     def token(self, name: str) -> IssuedToken | None:
-        """The token of a fingerprint, in force or expired; None when it is unknown."""
+        """The token with a fingerprint, in force or expired; None when it is unknown."""
         return self._state.tokens.get(name)
 
     def _check_form(self, request: TokenRequest) -> None:
@@ -358,7 +356,7 @@ class Credentials:
     def grant_participant(
         self, firm: Firm, participant: str, scopes: tuple[str, ...], life: Span, *, admin: bool
     ) -> ParticipantGrant:
-        """A token for one participant of a firm. One that still holds is handed out again."""
+        """Issue a token for one participant of a firm; one that is still in force is issued again."""
         now = self._ctx.now
         known = f"{participant}|{admin}|{' '.join(scopes)}|{life}"
         issued, jti = self._state.participants.get(known, (0, ""))
@@ -391,8 +389,8 @@ class Credentials:
         return (text + b"." + _unpadded(hmac.digest(key, text, "sha256"))).decode()
 
     def _forget(self, now: Instant) -> None:
-        """Drop tokens that expired long ago, and the oldest beyond the bound. Those of firms live
-        equally long, so the oldest come first.
+        """Drop tokens that expired long ago, and the oldest beyond the bound. Firms' tokens all live
+        equally long, so the first ones are the oldest.
         """
         tokens = self._state.tokens
         while tokens:

@@ -1,8 +1,8 @@
 """Partner firms, their users, and who may act for whom (§5.1 items 7 and 8).
 
-A firm is a participant firm: it authenticates once and names, per call, the user it acts for. A
-user's account lies with a clearing firm, and neither part of the two names can be derived from the
-other. Retail API keys stand beside firms: one key, one account.
+A firm authenticates once and names in each call the user that it acts for. A user's account lies with
+a clearing firm; neither name can be derived from the other. A retail API key belongs to no firm: one
+key, one account.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class User(Struct, kw_only=True):
 
 
 class Firm(Struct, kw_only=True):
-    """A partner. `name` is firms/<firm>; `limits` raises rate limits for this firm: name of the
-    limit → calls in its period (S8-9).
+    """A partner. `name` is firms/<firm>; `limits` raises rate limits: name of the limit → calls in its
+    period (§8).
     """
 
     name: str
@@ -64,7 +64,7 @@ class Firm(Struct, kw_only=True):
 
     @property
     def id(self) -> str:
-        """Bare name: what the `firm_id` claim and webhook payloads carry."""
+        """The name without firms/, as in the `firm_id` claim and in webhook payloads."""
         return self.name.removeprefix("firms/")
 
 
@@ -87,9 +87,7 @@ class FirmsState(Struct):
 
 
 class Firms:
-    """All firms, users and retail keys. Users join at run time, when they are verified; nobody
-    leaves.
-    """
+    """All firms, users and retail keys. Users join when they are verified; nobody leaves."""
 
     def __init__(
         self, ctx: Context, firms: Iterable[Firm] = (), api_keys: Iterable[ApiKey] = ()
@@ -97,25 +95,23 @@ class Firms:
         self._ctx = ctx
         self._index(FirmsState(list(firms), list(api_keys)))
 
-    # ---- who is who
+    # ---- look-ups
 
     def require(self, name: str) -> Firm:
         """The firm called firms/<firm>; KeyError when there is none."""
         return self._by_name[name]
 
     def by_client(self, client_id: str) -> Firm | None:
-        """The firm a client id belongs to."""
+        """The firm with a client id."""
         return self._by_client.get(client_id)
 
     def user(self, name: str) -> User | None:
-        """The user of a full name."""
+        """The user with a full name."""
         found = self._users.get(name)
         return found[1] if found else None
 
     def holder(self, account: str) -> User | None:
-        """The user an account belongs to; None for clearing accounts, retail accounts and unknown
-        ones.
-        """
+        """The user of an account; None for clearing, retail and unknown accounts."""
         found = self._holders.get(account)
         return found[1] if found else None
 
@@ -125,14 +121,14 @@ class Firms:
         return found[0] if found else None
 
     def owner_of(self, account: str) -> Firm | None:
-        """The firm whose participant's account, or whose own, this is."""
+        """The firm of an account: its user's, or the one that owns it as its clearing account."""
         return self.firm_of(account) or next(
             (firm for firm in self._state.firms if account and firm.clearing_account == account),
             None,
         )
 
     def api_key(self, key_id: str) -> ApiKey | None:
-        """The retail key of an id."""
+        """The retail key with an id."""
         return self._keys.get(key_id)
 
     def all(self) -> tuple[Firm, ...]:
@@ -178,7 +174,7 @@ class Firms:
             return "no such user; GET /v1/users lists those the firm may act for"
         return "this user may not trade yet; wait for kyc.approved"
 
-    # ---- joining
+    # ---- registration
 
     def add_firm(self, firm: Firm) -> None:
         """Register a firm. ValueError when its name or client id is taken."""

@@ -1,6 +1,4 @@
-"""People as partner firms registered them before verification made participants of them: the
-deprecated user calls of January.
-"""
+"""People that partner firms registered before verification existed: the deprecated user calls."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from sim.kernel.instants import Instant
 
 
 class Person(Struct, frozen=True, kw_only=True):
-    """What a firm says of somebody; empty where it says nothing."""
+    """What a firm knows of a person; empty for unknown."""
 
     email: str = ""
     phone_number: str = ""
@@ -25,8 +23,8 @@ class Person(Struct, frozen=True, kw_only=True):
 
 
 class IsvUser(Struct, frozen=True, kw_only=True):
-    """A registered person. `participant` and `account` only where registering made them (assumption
-    `users.create_onboards`).
+    """A registered person. `participant` and `account` are set only if the registration created them
+    (assumption `users.create_onboards`).
     """
 
     id: str
@@ -46,9 +44,7 @@ class IsvUsersState(Struct):
 
 
 class IsvUsers:
-    """All registered people. An id is its firm's own; another firm may use the same for somebody
-    else.
-    """
+    """All registered people. Ids belong to a firm: another firm may use the same id."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -61,7 +57,7 @@ class IsvUsers:
     def create(
         self, firm: str, user_id: str, person: Person, participant: str = "", account: str = ""
     ) -> IsvUser:
-        """Register somebody new."""
+        """Register a person."""
         now = self._ctx.now
         made = IsvUser(
             id=self._ctx.ids.uuid("isv.user"),
@@ -77,9 +73,7 @@ class IsvUsers:
         return made
 
     def update(self, firm: str, user_id: str, person: Person) -> IsvUser:
-        """Take what is new of somebody; empty fields stay as they were. NotFound for an id the firm
-        never registered.
-        """
+        """Change the fields that are not empty. NotFound for an id that the firm never registered."""
         found = self.get(firm, user_id)
         if found is None:
             raise NotFound(f"unknown user: {user_id[:80]}", remedy="POST /v1/users registers one")

@@ -35,8 +35,8 @@ class KycAddress(Struct, frozen=True, kw_only=True):
 
 
 class KycApplication(Struct, frozen=True, kw_only=True):
-    """Fields of a start. `ssn` is sealed at the door (nine digits stay recognisable as such);
-    `agreement_signed_at` is ISO 8601 UTC text.
+    """Fields of a start. `ssn` is redacted before it arrives here, in a form that still shows nine
+    digits; `agreement_signed_at` is ISO 8601 UTC text.
     """
 
     external_id: str = ""
@@ -57,9 +57,7 @@ class KycApplication(Struct, frozen=True, kw_only=True):
 
 
 def problems(application: KycApplication, now: Instant) -> list[str]:
-    """What is wrong with an application, one text per bad field and each beginning with the field's
-    name; empty when it is sound.
-    """
+    """One text for each bad field, beginning with the field's name; empty for a valid application."""
     return [*_person(application, now), *_address(application.address), *_consent(application)]
 
 

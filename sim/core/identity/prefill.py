@@ -1,8 +1,8 @@
-"""Prefill of a verification: a code goes to a phone, and who sends it back learns what is known of
-the person behind the phone.
+"""Prefill of a verification: a one-time code goes to a phone, and whoever sends it back receives the
+personal data known for that phone.
 
-No code is really sent: the sandbox knows one person and one good code, as the public documents name
-them, and two codes that do not succeed.
+The sandbox sends no message. It knows one person, one good code and two codes that fail, as the public
+documents name them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sim.kernel.instants import Instant
 
 
 class Code(StrEnum):
-    """What a submitted code is to the sandbox."""
+    """What a submitted code does."""
 
     GOOD = "good"
     UNDECIDED = "undecided"
@@ -55,8 +55,8 @@ DECISIONS = {
 
 
 class Person(Struct, frozen=True, kw_only=True):
-    """Whom the sandbox knows: made up, but for the phone number and the birthday that were asked
-    for.
+    """The person that the sandbox knows: invented, except for the phone number and birthday of the
+    request.
     """
 
     first_name: str = "Robin"
@@ -74,7 +74,7 @@ class Person(Struct, frozen=True, kw_only=True):
 
 
 class Prefill(Struct, kw_only=True):
-    """One prefill of a firm's person. `failed` counts bad codes since the last was sent at `sent`."""
+    """One prefill. `failed` counts wrong codes since the last code was sent, at `sent`."""
 
     firm: str
     external_id: str
@@ -92,9 +92,7 @@ class PrefillState(Struct):
 
 
 class Prefills:
-    """All prefills. One that is started again gets a new code, which makes the one before
-    worthless.
-    """
+    """All prefills. Starting one again sends a new code, which replaces the former one."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -113,8 +111,8 @@ class Prefills:
         return made
 
     def submit(self, firm: str, external_id: str, code: Code) -> Prefill:
-        """Take a code. NotFound without a start, Conflict when the code was used, has expired or
-        was missed too often.
+        """Check a code. NotFound without a start, Conflict when the code was used, has expired or
+        failed too often.
         """
         found = self._state.prefills.get(f"{firm}|{external_id}")
         if found is None:

@@ -1,4 +1,4 @@
-"""Referral codes of partner firms. How often one was used is counted from verifications, not kept."""
+"""Referral codes of partner firms. Uses are counted from the verifications, not stored."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from sim.core.model.refusals import AlreadyExists, InvalidRequest
 
 
 class Referral(Struct, frozen=True, kw_only=True):
-    """A code, its owner as the firm names the person, and the firm. `category` is None where none
-    was given.
-    """
+    """A code, its firm, and its owner by the firm's name for the person. `category` is None for none."""
 
     code: str
     user: str
@@ -19,7 +17,7 @@ class Referral(Struct, frozen=True, kw_only=True):
 
 
 class ReferralsState(Struct):
-    """Codes of each firm in the order they were made."""
+    """Codes of each firm, oldest first."""
 
     codes: dict[str, dict[str, Referral]] = field(default_factory=dict)
 

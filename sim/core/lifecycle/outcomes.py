@@ -1,9 +1,9 @@
-"""What a market's outcome is, computed from the recorded facts of its game (§2.10): one rule per
-kind of market, nothing guessed.
+"""The outcome of a market, computed from the facts of its game (§2.10): one rule for each kind of
+market, nothing guessed.
 
-A rule says yes, no, a tie (no result: 0.50) or nothing yet, when the facts do not tell. Periods are
-named Q1 to Q4, 1H and 2H, S1 to S5, M1 to M5; anything else (OT1, ET1, …) is extra time, which
-counts for whole games and for no part of one. Extra-time goals of soccer never count.
+A rule answers yes, no, a tie (which pays 0.50), or None while the facts do not decide. Periods are
+called Q1 to Q4, 1H and 2H, S1 to S5, M1 to M5. Every other period (OT1, ET1, …) is extra time: it
+counts for the whole game and for no part of it. Goals of soccer in extra time never count.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _COUNTED = ("points", "assists", "rebounds", "threes", "steals", "blocks")
 
 
 def outcome_of(condition: GameCondition, game: Game) -> Outcome | None:
-    """Outcome of a market, None while the facts do not tell or no rule knows the kind. A game
-    without result ties everything.
+    """Outcome of a market; None while the facts do not decide it or no rule knows its kind. A game
+    with no result ties every market.
     """
     if game.result == "no_result":
         return Outcome.TIE
@@ -55,7 +55,7 @@ def _rule(kind: str) -> Rule | None:
     return next((rule for pattern, rule in _RULES if pattern.fullmatch(kind)), None)
 
 
-# ---- what the facts say
+# ---- scores
 
 
 def _whole(game: Game) -> Score | None:
@@ -102,7 +102,7 @@ def _count(goals: Iterable[Goal], team: str) -> int:
     return sum(1 for goal in goals if goal.team == team)
 
 
-# ---- what markets ask
+# ---- rules
 
 
 def _for_long(condition: GameCondition, score: Score) -> tuple[int, int]:

@@ -1,8 +1,9 @@
-"""Weekly trading schedules as a table of civil instants: which segment is in force, and when the
-next one begins (rules L3, L4).
+"""Weekly trading schedules: which segment is in force, and when the next one begins (rules L3, L4).
 
-The table is made once per schedule. Offsets count from Monday 00:00 Eastern by the wall clock, so a
-segment keeps its hours when daylight saving changes.
+A schedule becomes a table of offsets from Monday 00:00 Eastern, computed once. Offsets count hours as
+wall clocks show them, so a segment keeps its hours when daylight saving changes. Twice a year that
+needs a decision: in the hour that autumn repeats, everything that began in its first pass has begun;
+an edge in the hour that spring leaves out is taken when the clocks go forward.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def _table(schedule: tuple[Segment, ...]) -> tuple[tuple[Span, ...], tuple[Phase
             begun = start if start <= edge else start - _WEEK
             if begun <= edge < begun + length and begun >= latest:
                 latest, phase = begun, asked
-        # one that began before only goes on: what it does as it begins it has done
+        # a segment that began before has done already what it does when it begins
         if latest != edge:
             phase = phase._replace(expire_all=False)
         if not phases or phases[-1][:2] != phase[:2] or phase.expire_all:
@@ -95,9 +96,7 @@ def phase_at(schedule: tuple[Segment, ...], at: Instant) -> Phase:
 
 
 def _offset(at: Instant) -> Span:
-    """How far into the week wall clocks are. In the hour that autumn repeats everything that its
-    first pass began has begun.
-    """
+    """How far into the week wall clocks are; at the end of the hour in the one that autumn repeats."""
     local = to_datetime(at, EASTERN)
     if local.fold:
         local = local.replace(minute=59, second=59, microsecond=999_999)
@@ -123,16 +122,14 @@ def next_phase(schedule: tuple[Segment, ...], after: Instant) -> Instant | None:
     for week in range(3):
         for offset in offsets:
             day, rest = divmod(offset, DAY)
-            at = _shown(monday + timedelta(days=7 * week + day), rest)
+            at = _instant(monday + timedelta(days=7 * week + day), rest)
             if at > after:
                 return at
     return None
 
 
-def _shown(day: date, rest: Span) -> Instant:
-    """When wall clocks show a time of day; one that spring leaves out is passed when the clocks go
-    forward.
-    """
+def _instant(day: date, rest: Span) -> Instant:
+    """When wall clocks show a time of day, or skip it."""
     at = (
         eastern(day, rest // HOUR, rest % HOUR // MINUTE, rest % MINUTE // NS_PER_S)
         + rest % NS_PER_S

@@ -1,10 +1,15 @@
 """Settlement: an outcome becomes a price, the price becomes final, and final prices pay (rules P22,
 L25-L27).
 
-An outcome may be recorded at any time. It waits for the close, then for
-`settlement.delay_after_close`, is preliminary for `settlement.preliminary_for`, and pays the
-instant it is final. What settles by itself and pays nobody (`resolution.py`) is in no record: it is
-read when asked.
+| Step | When |
+|---|---|
+| an outcome is recorded | at any time |
+| it becomes the price | `settlement.delay_after_close` after the close |
+| the price is preliminary | for `settlement.preliminary_for` |
+| it is final and pays | at the end of that |
+
+A later price is a correction: everybody who was paid gets the difference. A settlement that an
+instrument comes to by itself and that pays nobody is not recorded; `resolution.py` computes it.
 """
 
 from __future__ import annotations
@@ -30,8 +35,8 @@ METHOD = "SETTLEMENT_PRICE_CALCULATION_METHOD_EVENT_TIER_1"
 
 
 class Settlement(Struct):
-    """The newest settlement record of an instrument (rule L27). `resolved`: net that each account
-    was paid for, once final.
+    """The newest settlement record of an instrument (rule L27). `resolved`: the net position that each
+    account was paid for, once final.
     """
 
     price: Price
@@ -42,7 +47,7 @@ class Settlement(Struct):
 
 
 class Outcome(Struct):
-    """What is known to have happened and waits to become the settlement."""
+    """A known outcome that waits to become the settlement."""
 
     price: Price
     text: str
@@ -69,7 +74,7 @@ class Settlements:
         risk: Risk,
         by_itself: Callable[[str], Settlement | None],
     ) -> None:
-        """`by_itself` gives the settlement of a symbol that has no record."""
+        """`by_itself` computes the settlement of a symbol that has no record."""
         self._ctx = ctx
         self._by_itself = by_itself
         self._positions = positions
@@ -82,7 +87,7 @@ class Settlements:
         return self._now.settlements.get(symbol) or self._by_itself(symbol)
 
     def written(self, symbol: str) -> Settlement | None:
-        """The newest record that was written down: what has settled by itself has none."""
+        """The newest record; None for a settlement that was only computed."""
         return self._now.settlements.get(symbol)
 
     def final(self, symbol: str) -> bool:
@@ -93,8 +98,8 @@ class Settlements:
     def record(
         self, instrument: Instrument, price: Price, text: str, closed_at: Instant | None
     ) -> None:
-        """Know an outcome from now on. `closed_at`: when the instrument closed; None while it
-        trades, then the close starts the delay. Refused once paid.
+        """Record an outcome. `closed_at`: when the instrument closed; None while it trades, then the
+        close starts the delay. Refused once it has paid.
         """
         check_price(instrument, price)
         if self.final(instrument.symbol):
@@ -116,15 +121,13 @@ class Settlements:
             )
 
     def keep(self, symbol: str, found: Settlement) -> None:
-        """Write down a settlement that came about by itself; a preliminary one becomes final in its
-        time.
-        """
+        """Record a computed settlement; a preliminary one becomes final when its time is over."""
         self._now.settlements[symbol] = found
         if found.preliminary:
             self._wait(symbol, found.set_at + self._ctx.assumptions.number(SETTLEMENT_PRELIMINARY))
 
     def outcome(self, symbol: str) -> Outcome | None:
-        """What waits to become the settlement, or None."""
+        """The outcome that waits to become the settlement, or None."""
         return self._now.outcomes.get(symbol)
 
     def closed(self, symbol: str, at: Instant) -> None:
@@ -135,8 +138,8 @@ class Settlements:
             )
 
     def reopened(self, symbol: str) -> None:
-        """The instrument trades again: what was due waits for the next close, and a preliminary
-        price no longer holds.
+        """The instrument trades again: its settlement waits for the next close, and a preliminary
+        price becomes an outcome again.
         """
         self._cancel(symbol)
         found = self._now.settlements.get(symbol)

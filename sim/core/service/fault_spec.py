@@ -1,9 +1,8 @@
-"""Faults as they are written (design D6): which calls, frames or deliveries one strikes, and what
-happens to those.
+"""The language of faults: which calls, frames or deliveries a fault matches, and what it does to them.
 
-A fault is a document of a scenario or of the control plane. What it can do depends on what it
-strikes: a call, a frame of a stream, a webhook delivery. A document that asks for what cannot
-happen there is refused, never ignored.
+A fault is a document in a scenario or in a call of the control plane. What it can do depends on what
+it matches (`KINDS`): a call, a frame of a stream, a webhook delivery. A document that asks for
+something that cannot happen there is refused, never ignored.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from sim.kernel.instants import NS_PER_S, Instant, Span, parse_instant, parse_sp
 HTTP = ("gateway", "retail", "exchange", "auth")
 CALLS = (*HTTP, "grpc")
 PLANES = (*CALLS, "stream", "webhook", "engine")
-# what can be late in the engine, as operations of that plane
+# Commands that can be late in the engine: the operations of that plane.
 ENGINE = ("place", "cross", "replace", "cancel")
 
 
 class Kind(Struct, frozen=True):
-    """Something a fault can do: its key in `act`, the planes on which it can happen, and what it
-    does there.
+    """Something that a fault can do: its key in `act`, the planes where it can happen, and its
+    effect.
     """
 
     name: str
@@ -66,7 +65,7 @@ KINDS = (
     Kind("revoke", ("stream",), "ends the stream as a revoked session"),
 )
 EFFECTS = tuple(kind.name for kind in KINDS if kind.name not in ("status", "code", "delay"))
-# Effects that need an answer to happen to: the call is handled first.
+# Effects on an answer: the call is handled first.
 _OF_ANSWERS = ("half_close", "slow_body")
 
 _CODE_OF_HTTP = {
@@ -112,8 +111,8 @@ _MESSAGES = {
 
 
 class FaultMatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Which calls, frames or deliveries. Empty matches everything its act can happen to; names may
-    hold `*`.
+    """Which calls, frames or deliveries. Empty matches everything that the act can happen to; names
+    may contain `*`.
 
     `operation` is "Rpc" or "Service.Rpc" (for webhooks the event type); `caller` any name of the
     caller; `symbol` an instrument that the call names in its path, query or body; `nth` only the
@@ -133,11 +132,11 @@ class FaultMatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
 
 class FaultAct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What happens: an error (`status` and/or `code`), a `delay`, and at most one effect on the
+    """What happens: an error (`status`, `code` or both), a `delay`, and at most one effect on the
     connection or the message.
 
-    `handled`: the exchange does what was asked, and only its answer is lost to the error or the
-    effect, so the client cannot know. It goes without saying for half_close and slow_body.
+    `handled`: the exchange handles the call and only its answer is lost, so the client cannot know.
+    half_close and slow_body imply it.
     """
 
     status: int = 0
@@ -158,8 +157,8 @@ class FaultAct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
 
 
 class FaultSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A fault as it is written. It strikes at most `times` (0: without end) and is gone `ttl` after
-    it was added ("": never).
+    """A fault document. The fault strikes at most `times` (0: without end) and ends `ttl` after it was
+    added ("": never).
     """
 
     match: FaultMatch = field(default_factory=FaultMatch)
@@ -169,10 +168,8 @@ class FaultSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
 
 
 class FaultAction(Struct, frozen=True, kw_only=True):
-    """What befalls one call, frame or delivery. `status` 0 means no error of its own; `effect` is
-    one of EFFECTS or empty.
-
-    `handled`: it befalls the answer of a call, not the call.
+    """What a fault does to one call, frame or delivery. `status` 0 is no error; `effect` is one of
+    EFFECTS or empty. `handled`: it happens to the answer, after the call was handled.
     """
 
     fault: str
@@ -186,7 +183,7 @@ class FaultAction(Struct, frozen=True, kw_only=True):
 
     @property
     def answers(self) -> bool:
-        """Whether it stands in for the answer of a call, rather than only delaying it."""
+        """Whether it replaces the answer of a call, rather than only delaying it."""
         return bool(self.status or self.effect)
 
 
@@ -196,14 +193,14 @@ def fault_from(document: object) -> FaultSpec:
     """
     try:
         spec = convert(document, FaultSpec, strict=False)
-    except ValidationError as wrong:
-        raise ValueError(str(wrong)) from None
+    except ValidationError as error:
+        raise ValueError(str(error)) from None
     check(spec)
     return spec
 
 
 def check(spec: FaultSpec) -> None:
-    """Refuse (ValueError) a fault that means nothing or contradicts itself."""
+    """Refuse (ValueError) a fault that does nothing or contradicts itself."""
     compile_act("", spec.act)
     parse_chance(spec.match.probability)
     for text in (spec.match.from_, spec.match.until):
@@ -219,32 +216,31 @@ def check(spec: FaultSpec) -> None:
 
 
 def planes_of(spec: FaultSpec) -> tuple[str, ...]:
-    """Planes on which a fault can strike: those it matches, as far as its act can happen there.
+    """Planes on which a fault can strike: those that it matches and where its act can happen.
 
-    Only calls and the engine know an instrument, only calls are handled, and the engine is late
-    only where it is named.
+    Only calls and commands to the engine name an instrument, and only calls are handled. A fault
+    strikes the engine only if it names that plane.
     """
-    found: tuple[str, ...] = (spec.match.plane,) if spec.match.plane else PLANES[:-1]
+    matched = {spec.match.plane} if spec.match.plane else set(PLANES[:-1])
     if spec.match.symbol:
-        found = tuple(plane for plane in found if plane in (*CALLS, "engine"))
+        matched &= {*CALLS, "engine"}
     if spec.act.handled:
-        found = tuple(plane for plane in found if plane in CALLS)
-    return tuple(
-        plane
-        for plane in found
-        if all(plane in kind.planes for kind in KINDS if getattr(spec.act, kind.name))
-    )
+        matched &= set(CALLS)
+    for kind in KINDS:
+        if getattr(spec.act, kind.name):
+            matched &= set(kind.planes)
+    return tuple(plane for plane in PLANES if plane in matched)
 
 
 def _possible(act: FaultAct) -> str:
-    told = [
+    reasons = [
         f"{kind.name} can happen on {', '.join(kind.planes)}"
         for kind in KINDS
         if getattr(act, kind.name)
     ]
     if act.handled:
-        told.append("handled is said of calls")
-    return "; ".join(told)
+        reasons.append("handled is said of calls")
+    return "; ".join(reasons)
 
 
 def _matched(match: FaultMatch) -> str:
@@ -253,7 +249,7 @@ def _matched(match: FaultMatch) -> str:
 
 
 def compile_act(name: str, act: FaultAct) -> FaultAction:
-    """What an act comes to. ValueError where it says nothing or two things."""
+    """The action of an act. ValueError where it does nothing or two things at once."""
     effects = [effect for effect in EFFECTS if getattr(act, effect)]
     if len(effects) > 1:
         raise ValueError(f"a fault does one of {' and '.join(effects)}, not both")
@@ -262,7 +258,7 @@ def compile_act(name: str, act: FaultAct) -> FaultAction:
         raise ValueError(f"status is an HTTP error, 400 to 599, not {act.status}")
     status = act.status or (_HTTP_OF_CODE.get(code, 500) if code else 0)
     delay = parse_span(act.delay) if act.delay else 0
-    # Every 429 says when to come back (§7.1), one that was injected too.
+    # Every 429 says when to come back (§7.1), an injected one too.
     retry_after = (
         parse_span(act.retry_after) if act.retry_after else NS_PER_S if status == 429 else None
     )
@@ -286,20 +282,18 @@ def compile_act(name: str, act: FaultAct) -> FaultAction:
     )
 
 
-def _code(given: int | str) -> Code:
-    text = str(given)
+def _code(value: int | str) -> Code:
+    text = str(value)
     try:
         return Code(int(text)) if text.isascii() and text.isdigit() else Code[text.upper()]
     except (KeyError, ValueError):
         raise ValueError(
-            f"code is a gRPC status such as UNAVAILABLE or 14, not {given!r}"
+            f"code is a gRPC status such as UNAVAILABLE or 14, not {value!r}"
         ) from None
 
 
 def moment(text: str, added: Instant) -> Instant | None:
-    """An instant as it is written, or "+30s" from when the fault was added; None for "". ValueError
-    otherwise.
-    """
+    """An instant in text, or "+30s" after the fault was added; None for "". ValueError otherwise."""
     if not text:
         return None
     return added + parse_span(text) if text.startswith("+") else parse_instant(text)

@@ -1,9 +1,8 @@
-"""Faults in force (design D6): which of them strikes a call, a frame or a delivery, and how often
-each has.
+"""Faults in force: which of them strikes a call, a frame or a delivery, and how often each did.
 
-Each fault counts what it matches and draws from its own entropy stream, so adding one never changes
-the luck of another. The first fault that strikes acts; all that match count. A fault that is over
-stays listed, with its counts, until it is removed or many newer ones are over.
+Each fault counts what it matches and draws from its own random stream, so adding one never changes
+what another does. All faults that match count; the first one that strikes acts. A fault that is over
+stays listed with its counts, until it is removed or many newer ones are over.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ from sim.core.service.fault_spec import (
 )
 from sim.kernel.instants import Instant, Span, parse_span
 
-# Faults that are over and still shown.
+# How many faults that are over stay listed.
 KEPT_OVER = 100
 
 
 class InjectedFault(Injected):
-    """An injected error. `disturb` names what befalls the connection instead of, or besides, the
-    answer.
+    """An injected error. `connection_fault` names what happens to the connection instead of the
+    answer, or besides it.
     """
 
     section: ClassVar[str] = "7.1"
@@ -53,7 +52,7 @@ class InjectedFault(Injected):
 
 
 class Fault(Struct, kw_only=True):
-    """A fault in force: what was written, what it came to, and how often it matched and struck."""
+    """A fault in force: its specification, its action, and how often it matched and struck."""
 
     id: str
     spec: FaultSpec
@@ -74,11 +73,11 @@ class FaultsState(Struct):
 
 
 class Faults:
-    """Faults of an exchange. `by_symbol` says that some fault asks for the instrument of a call,
-    which is known once the call is parsed.
+    """Faults of an exchange. `by_symbol`: some fault asks for the instrument of a call, which is known
+    only once the call is parsed.
 
-    `survey`, when somebody gives it a dict, counts the points at which a fault could strike, by
-    plane and operation, in order of first passing.
+    While `survey` is a dict, it counts the points at which a fault could strike, by plane and
+    operation, in order of first appearance.
     """
 
     def __init__(self, ctx: Context) -> None:
@@ -90,7 +89,7 @@ class Faults:
 
     @property
     def armed(self) -> bool:
-        """Whether there is any fault in force, or somebody counts where one could strike."""
+        """Whether any fault is in force, or a survey counts where one could strike."""
         return bool(self._faults) or self.survey is not None
 
     def add(self, spec: FaultSpec, name: str = "") -> str:
@@ -145,11 +144,11 @@ class Faults:
         caller: tuple[str, ...] = (),
         symbols: tuple[str, ...] | None = None,
     ) -> FaultAction | None:
-        """What befalls a call, a frame or a delivery, or None. `operation` is "Service.Rpc",
-        `caller` every name the caller goes by.
+        """What faults do to a call, a frame or a delivery, or None. `operation` is "Service.Rpc",
+        `caller` has every name of the caller.
 
-        A call is asked about twice: before anything is known of its instruments (`symbols` None),
-        and with them; a fault takes part in one of the two.
+        A call is asked about twice: before its instruments are known (`symbols` None), and with
+        them. Each fault takes part in one of the two.
         """
         if self.survey is not None and symbols is None:
             self.survey[plane, operation] = self.survey.get((plane, operation), 0) + 1
@@ -166,7 +165,7 @@ class Faults:
                 and _matches(fault.spec.match, operation, caller, symbols)
             ):
                 fault.seen += 1
-                # Each draws every time: whether another struck first must not shift its luck.
+                # Each draws every time: whether another one struck first must not change what it does.
                 if self._strikes(fault) and chosen is None:
                     fault.struck += 1
                     chosen = fault.action
@@ -181,8 +180,8 @@ class Faults:
         caller: tuple[str, ...] = (),
         symbols: tuple[str, ...] | None = None,
     ) -> FaultAction | None:
-        """`pick`, and let it happen to a call: the delay is added to the answer's time, and what
-        comes instead of handling it is raised as `InjectedFault`.
+        """`pick` for a call and apply it: the delay is added to the service time, and what replaces
+        the handling of the call is raised as `InjectedFault`.
         """
         action = self.pick(plane, operation, caller, symbols)
         if action is not None:

@@ -1,8 +1,7 @@
-"""Three moods of the whole catalogue of quirks and faults (design D6): everything kind, as it is,
-everything against the client.
+"""Presets: the odds of every quirk and a set of faults, under one name.
 
-A preset sets every quirk and arms faults of its own, whose ids begin with its name. Each draws from
-its own entropy stream, so what a scenario adds besides keeps its luck.
+The ids of a preset's faults begin with its name. Each fault draws from its own random stream, so what
+a scenario adds besides behaves as it would without the preset.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ Named = tuple[str, FaultSpec]
 
 
 class Preset(Struct, frozen=True, kw_only=True):
-    """Odds by quirk (others as documented, or `quirks_else`), and faults by id."""
+    """Odds by quirk (`quirks_else` for the others, "" for the documented ones), and faults by id."""
 
     name: str
     summary: str
@@ -36,13 +35,12 @@ class Preset(Struct, frozen=True, kw_only=True):
 
 
 def _fault(name: str, plane: str, odds: str, **act: object) -> Named:
-    given = FaultAct(**act)  # type: ignore[arg-type]
-    return (
-        (
-            f"{name}.{plane}.{'.'.join(str(value) if key in ('status', 'code') else key for key, value in act.items())}"
-        ),
-        FaultSpec(match=FaultMatch(plane=plane, probability=odds), act=given),
+    words = [str(value) if key in ("status", "code") else key for key, value in act.items()]
+    spec = FaultSpec(
+        match=FaultMatch(plane=plane, probability=odds),
+        act=FaultAct(**act),  # type: ignore[arg-type]
     )
+    return ".".join((name, plane, *words)), spec
 
 
 def _realistic() -> Iterator[Named]:
@@ -88,14 +86,14 @@ PRESETS = {
     for preset in (
         Preset(
             name="ideal",
-            summary="no oddity, no fault: a client's own mistakes are all that is left",
+            summary="no quirks and no faults: only the client's own mistakes remain",
             quirks_else="never",
         ),
         Preset(
             name="realistic",
             summary=(
-                "documented oddities at their documented odds, rare errors, small delays, late and"
-                " repeated webhooks"
+                "documented quirks at their documented odds, rare errors, small delays, late and"
+                " duplicate webhooks"
             ),
             quirks={STREAM_DUPLICATES.name: "1/1000", WEBHOOK_DUPLICATES.name: "1/50"},
             faults=tuple(_realistic()),
@@ -103,8 +101,8 @@ PRESETS = {
         Preset(
             name="hostile",
             summary=(
-                "every oddity, and every kind of fault on everything it can befall: about one call"
-                " in four fails"
+                "every quirk, and every kind of fault wherever it can happen: about one call in"
+                " four fails"
             ),
             quirks={
                 UNFILTERED_SEARCH_TIMES_OUT.name: "always",
@@ -120,7 +118,7 @@ PRESETS = {
 
 
 def apply(preset: Preset, quirks: Quirks, faults: Faults) -> None:
-    """Set every quirk, and put the preset's faults in the place of another preset's."""
+    """Set every quirk, and replace the faults of another preset by this one's."""
     for quirk in catalogue().values():
         quirks.change(
             quirk.name, preset.quirks.get(quirk.name) or preset.quirks_else or str(quirk.default)

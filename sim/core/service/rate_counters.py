@@ -1,9 +1,10 @@
 """The counters behind rate limits: token buckets and a sliding minute, per limit, method and
 subject, on virtual time (rule R2).
 
-A bucket is kept as the one instant at which it would be full again, so an idle caller needs no
-memory and nothing has to be refilled. Checking (`wait`) and counting (`take`) are two steps,
-because a call refused by one limit must not count against another.
+A bucket is stored as one number, the instant at which it would be full again. So an idle caller
+needs no memory, and nothing has to be refilled (this is the generic cell rate algorithm). Checking
+(`wait`) and counting (`take`) are two steps, because a call that one limit refuses must not count
+against another.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class Bucket:
         self.sweep_at = _SWEEP_AT
 
     def wait(self, subject: str, now: Instant) -> Span:
-        """How long until a call fits; 0 when it fits now."""
+        """How long until the limit admits a call; 0 when it does now."""
         full = self.full.get(subject, 0)
         if full <= now:
             return 0
@@ -79,7 +80,7 @@ class Bucket:
         return max(0, full - now - pace.tolerance)
 
     def take(self, subject: str, now: Instant) -> None:
-        """Count a call that fits."""
+        """Count an admitted call."""
         full = self.full.get(subject, 0)
         pace = self.special.get(subject, self.pace) if self.special else self.pace
         if full > now:
@@ -95,7 +96,7 @@ class Bucket:
         return -(-max(0, self.full.get(subject, 0) - now) // pace.interval)
 
     def subjects(self) -> tuple[str, ...]:
-        """Whoever has a counter."""
+        """Subjects that have a counter."""
         return tuple(self.full)
 
     def _sweep(self, now: Instant) -> None:
@@ -117,7 +118,7 @@ class Sliding:
         self.sweep_at = _SWEEP_AT
 
     def wait(self, subject: str, now: Instant) -> Span:
-        """How long until a call fits; 0 when it fits now."""
+        """How long until the limit admits a call; 0 when it does now."""
         window = self.windows.get(subject)
         if window is None:
             return 0
@@ -135,7 +136,7 @@ class Sliding:
         return (oldest + _WINDOW_S) * NS_PER_S - now
 
     def take(self, subject: str, now: Instant) -> None:
-        """Count a call that fits."""
+        """Count an admitted call."""
         second = now // NS_PER_S
         window = self.windows.get(subject)
         if window is None:
@@ -156,7 +157,7 @@ class Sliding:
         return sum(window.counts[second % _WINDOW_S] for second in range(oldest, window.head + 1))
 
     def subjects(self) -> tuple[str, ...]:
-        """Whoever has a counter."""
+        """Subjects that have a counter."""
         return tuple(self.windows)
 
     def _sweep(self, second: int) -> None:
@@ -171,10 +172,11 @@ Counter: TypeAlias = Bucket | Sliding
 
 
 def pace_of(limit: Limit, count: int) -> Pace:
-    """A raised limit keeps the table's burst, unless the burst is the count itself.
+    """The pace of a limit with another count. A raised limit keeps the table's burst, unless the
+    burst is the count itself.
 
-    The interval is cut down, never up: an emptied bucket of 30 a second is full again after a
-    second, not two nanoseconds later.
+    The interval is rounded down: an emptied bucket of 30 a second is full again after a second, not
+    two nanoseconds later.
     """
     interval = max(1, limit.period // count)
     return Pace(interval, ((limit.burst or count) - 1) * interval, count)

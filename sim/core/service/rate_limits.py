@@ -1,8 +1,9 @@
-"""Rate limits on virtual time (§8, rules R1-R5): the table of limits, who is counted, and what a
-refusal says.
+"""Rate limits on virtual time (§8, rules R1-R5): the table of limits, who is counted, and the text of
+a refusal.
 
-A call is counted against its plane's own limit and its operation's, and against all of them or
-none: a refused call costs nothing.
+A call counts against the limit of its plane and those of its operation. Either all of them admit it,
+or it counts against none: a refused call costs nothing. Who is counted: the firm, else the API key,
+else the address of the caller.
 """
 
 from __future__ import annotations
@@ -103,8 +104,8 @@ LIMITS: dict[str, Limit] = {
     )
 }
 
-# The limit every call on a plane counts against besides its operation's own. On the retail API it
-# depends on whether the caller has a key.
+# The limit of a plane, which every call on it counts against. A call on the retail API without a key
+# counts against the public limit.
 PLANE_LIMITS: dict[str, str] = {
     "exchange": "exchange_rest",
     "retail": "retail",
@@ -135,9 +136,8 @@ class Subject(Protocol):
 
 
 class RateLimitsState(Struct):
-    """Counters by "limit" or "limit method", then by subject; raised limits by subject, then by
-    limit; limits that a scenario replaced for everybody, as (calls, period), with no calls for one
-    that is off.
+    """Counters by "limit" or "limit method", then by subject. `raised`: by subject, then by limit.
+    `replaced`: limits that a scenario set for everybody, as (calls, period); 0 calls for off.
     """
 
     buckets: dict[str, dict[str, Instant]] = field(default_factory=dict)
@@ -158,8 +158,10 @@ class Usage(NamedTuple):
     allowed: int
 
 
-class _Gate(NamedTuple):
-    """Counters a call passes, the global rung first; `extras` are passed only with `limits.extra`."""
+class _Checks(NamedTuple):
+    """Counters that a call is checked against, the global rung first; `extras` count only with
+    `limits.extra`.
+    """
 
     always: tuple[Counter, ...]
     extras: tuple[Counter, ...]
@@ -175,7 +177,7 @@ class RateLimits:
         self._ctx = ctx
         self._state = RateLimitsState()
         self._counters: dict[str, Counter] = {}
-        self._gates: dict[tuple[str, tuple[str, ...]], _Gate] = {}
+        self._checks: dict[tuple[str, tuple[str, ...]], _Checks] = {}
         for subject, counts in (raised or {}).items():
             for name, count in counts.items():
                 self.raise_limit(subject, name, count)
@@ -210,7 +212,7 @@ class RateLimits:
             else (int(calls), parse_span(period if period[0].isdigit() else f"1{period}"))
         )
         self._counters.clear()
-        self._gates.clear()
+        self._checks.clear()
 
     def _limit(self, name: str) -> Limit | None:
         """The limit in force; None when it is off."""
@@ -232,13 +234,13 @@ class RateLimits:
         )
 
     def reread(self) -> None:
-        """Apply changed assumptions; what was counted otherwise stays behind."""
+        """Apply changed assumptions; counters of another kind are left behind."""
         self._counters.clear()
-        self._gates.clear()
+        self._checks.clear()
 
     def admit(self, plane: str | None, operation: Limited, caller: Subject) -> None:
-        """Count a call on a plane (None is gRPC, which has endpoint limits only) by whoever calls.
-        RateLimited when it is over a limit.
+        """Count a call on a plane; None is gRPC, which has only endpoint limits. RateLimited when the
+        call is over a limit.
         """
         subject = caller.firm or caller.api_key
         own = PLANE_LIMITS.get(plane) if plane else None
@@ -251,14 +253,14 @@ class RateLimits:
         )
 
     def check(self, names: tuple[str, ...], subject: str, method: str = "") -> None:
-        """Count one call of `subject` against the named limits. RateLimited when it is over one of
-        them; then it counts against none.
+        """Count one call of `subject` against the named limits, or raise RateLimited and count it
+        against none.
         """
-        engine_queue = self._gates.get((method, names)) or self._engine_queue(method, names)
+        checks = self._checks.get((method, names)) or self._checks_of(method, names)
         now = self._ctx.now
-        counters = engine_queue.always
-        if engine_queue.extras and self._ctx.assumptions.flag(EXTRA_LIMITS):
-            counters += engine_queue.extras
+        counters = checks.always
+        if checks.extras and self._ctx.assumptions.flag(EXTRA_LIMITS):
+            counters += checks.extras
         for counter in counters:
             wait = counter.wait(subject, now)
             if wait:
@@ -269,7 +271,7 @@ class RateLimits:
             counter.take(subject, now)
 
     def usage(self) -> list[Usage]:
-        """What is used of every limit in use, sorted."""
+        """How much of each limit is used, sorted; unused ones are left out."""
         now = self._ctx.now
         found = []
         for key, counter in self._counters.items():
@@ -296,23 +298,23 @@ class RateLimits:
         """Take saved counters."""
         self._state = convert(state, RateLimitsState)
         self._counters.clear()
-        self._gates.clear()
+        self._checks.clear()
         for key in (*self._state.buckets, *self._state.windows):
             name, _, method = key.partition(" ")
             limit = self._limit(name)
             if limit is not None:
                 self._counter(limit, method)
 
-    def _engine_queue(self, method: str, names: tuple[str, ...]) -> _Gate:
+    def _checks_of(self, method: str, names: tuple[str, ...]) -> _Checks:
         found = [limit for name in names if (limit := self._limit(name)) is not None]
         limits = sorted(found, key=lambda limit: limit.rung != "global")
         counters = [self._counter(limit, method) for limit in limits]
-        engine_queue = _Gate(
+        checks = _Checks(
             tuple(counter for counter in counters if not counter.limit.extra),
             tuple(counter for counter in counters if counter.limit.extra),
         )
-        self._gates[method, names] = engine_queue
-        return engine_queue
+        self._checks[method, names] = checks
+        return checks
 
     def _counter(self, limit: Limit, method: str) -> Counter:
         """The one counter of a limit, or of a limit and method."""
