@@ -111,8 +111,8 @@ class Exchange:
     """Every component, and virtual now. It begins empty: `world.populate` lists instruments, enrols
     firms and opens accounts.
 
-    `reference` is what the gateway shows of leagues, events and markets; `answer_caches` are answers
-    that handlers keep. The core carries both and never looks inside.
+    `reference` is what the gateway shows of leagues, events and markets; `answer_caches` are
+    answers that handlers keep. The core carries both and never looks inside.
     """
 
     reference: ReferenceData
@@ -149,8 +149,8 @@ class Exchange:
 
         Trading asks the calendar of maintenance when a date is followed, the games when an event is
         over and what its markets pay, and the faults how long the engine is delayed. Partners and
-        requests for quotes hear what the engine did with an order that waited for it; they are built
-        on top of trading, so they are looked up when they are called.
+        requests for quotes hear what the engine did with an order that waited for it; they are
+        built on top of trading, so they are looked up when they are called.
         """
         self.instruments = Instruments()
         self.faults = Faults(ctx)

@@ -1,8 +1,9 @@
 """Splits the state of trading into what may still change and what never will.
 
 Executions, trades, ledger rows, position rows and done orders never change (rule M41), and they are
-most of a state. A snapshot encodes the changing part and only refers to the rows of the other, which
-it shares with the exchange. So the cost of a snapshot follows what is open, not how long a run was.
+most of a state. A snapshot encodes the changing part and only refers to the rows of the other,
+which it shares with the exchange. So the cost of a snapshot follows what is open, not how long a
+run was.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from sim.core.trading.trading import TradingState
 
 
 class History(NamedTuple):
-    """Rows up to a moment, in order. A snapshot owns the lists and shares the rows. An order that was
-    live at that moment only keeps its place here: the changing part of the state has it.
+    """Rows up to a moment, in order. A snapshot owns the lists and shares the rows. An order that
+    was live at that moment only keeps its place here: the changing part of the state has it.
     """
 
     orders: list[Order]

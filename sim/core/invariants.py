@@ -1,9 +1,9 @@
-"""Invariants: what holds after every input, whatever clients, faults and time do. `INVARIANTS` states
-each one.
+"""Invariants: what holds after every input, whatever clients, faults and time do. `INVARIANTS`
+states each one.
 
 The checks compute every sum a second time, from accounts, positions and open orders, and compare it
-with what the components keep. They change nothing, and visit each row once, so a run may check after
-every input.
+with what the components keep. They change nothing, and visit each row once, so a run may check
+after every input.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ T = TypeVar("T")
 
 
 class Dated(Generic[T]):
-    """A value that changes at instants. `Dated(first, ("2026-07-09", second))` is `first` until that
-    instant and `second` from it on. A bare date is 00:00 Eastern.
+    """A value that changes at instants: `Dated(first, ("2026-07-09", second))` is `first` until
+    then and `second` from then on. A bare date is 00:00 Eastern.
     """
 
     __slots__ = ("_starts", "_values", "name", "section", "title")

@@ -17,8 +17,8 @@ Value: TypeAlias = bool | int | str
 
 
 class Assumption(Struct, frozen=True, kw_only=True):
-    """One choice. `span` marks a number of nanoseconds, which people write as "60s"; `options` lists
-    the words that a text may be, any where it is empty; `least` bounds a number.
+    """One choice. `span` marks a number of nanoseconds, which people write as "60s"; `options`
+    lists the words that a text may be, any where it is empty; `least` bounds a number.
     """
 
     name: str

@@ -1,9 +1,9 @@
 """The token issuer: which assertions get a token, and which tokens are in force (§4.5, §5.1).
 
 The API verifies signatures and the client's clock before a request becomes an input, and only the
-result arrives here (`TokenRequest.problem`). So this component needs neither cryptography nor a wall
-clock, and a replay decides the same. An access token has the form of a JWT and depends only on the seed
-and on what happened before. The state holds fingerprints of tokens, never a token.
+result arrives here (`TokenRequest.problem`). So this component needs neither cryptography nor a
+wall clock, and a replay decides the same. An access token has the form of a JWT and depends only on
+the seed and on what happened before. The state holds fingerprints of tokens, never a token.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class OAuthRefusal(Refusal):
 
 
 class Environment(Struct, frozen=True):
-    """One deployment of the service, with its own onboarding and credentials. Issuer and audience are
-    names in tokens; nobody connects to them.
+    """One deployment of the service, with its own onboarding and credentials. Issuer and audience
+    are names in tokens; nobody connects to them.
     """
 
     name: str = SANDBOX
@@ -71,8 +71,8 @@ class Environment(Struct, frozen=True):
 class TokenRequest(Struct, frozen=True, kw_only=True):
     """A verified call of the token endpoint.
 
-    `subject`: the client id of the assertion. `problem`: a key of `PROBLEMS`, or empty. `nonce`: the
-    fingerprint of its jti. `audience_known`: the `audience` field names this environment.
+    `subject`: the client id of the assertion. `problem`: a key of `PROBLEMS`, or empty. `nonce`:
+    the fingerprint of its jti. `audience_known`: the `audience` field names this environment.
     """
 
     grant_type: str = ""
@@ -230,8 +230,8 @@ def fingerprint(token: str) -> str:
 
 
 class Credentials:
-    """Issues and checks tokens. `addresses` are the ones where this environment's API listens; clients
-    may name one as audience.
+    """Issues and checks tokens. `addresses` are the ones where this environment's API listens;
+    clients may name one as audience.
     """
 
     def __init__(self, ctx: Context, firms: Firms, environment: Environment | None = None) -> None:
@@ -389,8 +389,8 @@ class Credentials:
         return (text + b"." + _unpadded(hmac.digest(key, text, "sha256"))).decode()
 
     def _forget(self, now: Instant) -> None:
-        """Drop tokens that expired long ago, and the oldest beyond the bound. Firms' tokens all live
-        equally long, so the first ones are the oldest.
+        """Drop tokens that expired long ago, and the oldest beyond the bound. Firms' tokens all
+        live equally long, so the first ones are the oldest.
         """
         tokens = self._state.tokens
         while tokens:

@@ -1,8 +1,8 @@
 """Partner firms, their users, and who may act for whom (§5.1 items 7 and 8).
 
-A firm authenticates once and names in each call the user that it acts for. A user's account lies with
-a clearing firm; neither name can be derived from the other. A retail API key belongs to no firm: one
-key, one account.
+A firm authenticates once and names in each call the user that it acts for. A user's account lies
+with a clearing firm; neither name can be derived from the other. A retail API key belongs to no
+firm: one key, one account.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class User(Struct, kw_only=True):
 
 
 class Firm(Struct, kw_only=True):
-    """A partner. `name` is firms/<firm>; `limits` raises rate limits: name of the limit → calls in its
-    period (§8).
+    """A partner. `name` is firms/<firm>; `limits` raises rate limits: name of the limit → calls in
+    its period (§8).
     """
 
     name: str

@@ -1,5 +1,5 @@
-"""The stages of a verification, how each is shown to the firm, and which person is approved, rejected
-or reviewed (rules K4, K5).
+"""The stages of a verification, how each is shown to the firm, and which person is approved,
+rejected or reviewed (rules K4, K5).
 
 | Stage | What ends it |
 |---|---|
@@ -31,8 +31,8 @@ class Stage(StrEnum):
     REJECTED = "rejected"
 
 
-# stage → (decision, status, sub-status) as the firm reads them. Assumptions may replace the status of
-# PROVISIONING and the sub-status of DOCUMENT (`kyc.py`).
+# stage → (decision, status, sub-status) as the firm reads them. Assumptions may replace the status
+# of PROVISIONING and the sub-status of DOCUMENT (`kyc.py`).
 STAGES: dict[Stage, tuple[str, str, str]] = {
     Stage.DOCUMENT: ("REVIEW", "ON_HOLD", "docv_required"),
     Stage.UPLOADED: ("REVIEW", "ON_HOLD", "pending"),
@@ -55,8 +55,9 @@ DECISIONS: dict[str, Stage] = {
 
 
 class Trigger(NamedTuple):
-    """A person whose verification has a fixed outcome. `field` is date_of_birth, email or name (first
-    and last, in lower case); `documents` restricts the trigger to applications with docv_eligible.
+    """A person whose verification has a fixed outcome. `field` is date_of_birth, email or name
+    (first and last, in lower case); `documents` restricts the trigger to applications with
+    docv_eligible.
     """
 
     field: str
@@ -78,7 +79,8 @@ TRIGGERS: tuple[Trigger, ...] = (
     Trigger("email", "reject@example.com", False, Stage.REJECTED, Stage.REJECTED),
     Trigger("name", "paulina gizela", False, Stage.DOCUMENT, Stage.PROVISIONING),
 )
-# What the other values of `kyc.outcome_rules` force on everybody: first stage, stage after a document.
+# What the other values of `kyc.outcome_rules` force on everybody: first stage, stage after a
+# document.
 _FORCED: dict[str, tuple[Stage, Stage]] = {
     "approve": (Stage.PROVISIONING, Stage.PROVISIONING),
     "document": (Stage.DOCUMENT, Stage.PROVISIONING),

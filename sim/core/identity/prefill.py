@@ -1,8 +1,8 @@
-"""Prefill of a verification: a one-time code goes to a phone, and whoever sends it back receives the
-personal data known for that phone.
+"""Prefill of a verification: a one-time code goes to a phone, and whoever sends it back receives
+the personal data known for that phone.
 
-The sandbox sends no message. It knows one person, one good code and two codes that fail, as the public
-documents name them.
+The sandbox sends no message. It knows one person, one good code and two codes that fail, as the
+public documents name them.
 """
 
 from __future__ import annotations

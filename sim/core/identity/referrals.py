@@ -8,7 +8,9 @@ from sim.core.model.refusals import AlreadyExists, InvalidRequest
 
 
 class Referral(Struct, frozen=True, kw_only=True):
-    """A code, its firm, and its owner by the firm's name for the person. `category` is None for none."""
+    """A code, its firm, and its owner by the firm's name for the person. `category` is None for
+    none.
+    """
 
     code: str
     user: str

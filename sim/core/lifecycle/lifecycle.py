@@ -39,8 +39,8 @@ class LifecycleState(Struct):
     `dormant_to`: instant up to which dates of dormant instruments have been followed.
     `dormant_suspended`: maintenance has suspended every open dormant instrument; `resume`: symbols
     materialised since, which it opens one by one. `dormant_changed_at`: when it last did either.
-    `stopped_at`: instant up to which dates were followed when maintenance began (rule W7); 0 outside
-    maintenance.
+    `stopped_at`: instant up to which dates were followed when maintenance began (rule W7); 0
+    outside maintenance.
     """
 
     states: dict[str, InstrumentState] = field(default_factory=dict)
@@ -70,9 +70,9 @@ class Lifecycle:
         event_end: Callable[[Instrument], Instant] = lambda instrument: 0,
         on_materialise: Callable[[Instrument], None] = lambda instrument: None,
     ) -> None:
-        """`defer_past_maintenance` says when an edge that is due at an instant is taken, `event_end`
-        when the game of an instrument is over (0 for unknown). `on_materialise` is called right
-        before a dormant instrument gets a state of its own.
+        """`defer_past_maintenance` says when an edge that is due at an instant is taken,
+        `event_end` when the game of an instrument is over (0 for unknown). `on_materialise` is
+        called right before a dormant instrument gets a state of its own.
         """
         self._ctx = ctx
         self._instruments = instruments
@@ -375,8 +375,8 @@ class Lifecycle:
     def state_by_dates(
         self, asked: InstrumentState, closes: Instant, termination: Instant, at: Instant
     ) -> InstrumentState:
-        """The state of a dormant instrument at an instant, where dates and schedule ask for `asked`.
-        One that closes before its expiration settles by itself and may expire with that.
+        """The state of a dormant instrument at an instant, where dates and schedule ask for
+        `asked`. One that closes before its expiration settles by itself and may expire with that.
         """
         if not closes or at < closes or asked in EXPIRED_STATES:
             return asked

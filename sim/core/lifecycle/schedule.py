@@ -1,9 +1,9 @@
 """Weekly trading schedules: which segment is in force, and when the next one begins (rules L3, L4).
 
-A schedule becomes a table of offsets from Monday 00:00 Eastern, computed once. Offsets count hours as
-wall clocks show them, so a segment keeps its hours when daylight saving changes. Twice a year that
-needs a decision: in the hour that autumn repeats, everything that began in its first pass has begun;
-an edge in the hour that spring leaves out is taken when the clocks go forward.
+A schedule becomes a table of offsets from Monday 00:00 Eastern, computed once. Offsets count hours
+as wall clocks show them, so a segment keeps its hours when daylight saving changes. Twice a year
+that needs a decision: in the hour that autumn repeats, everything that began in its first pass has
+begun; an edge in the hour that spring leaves out is taken when the clocks go forward.
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ METHOD = "SETTLEMENT_PRICE_CALCULATION_METHOD_EVENT_TIER_1"
 
 
 class Settlement(Struct):
-    """The newest settlement record of an instrument (rule L27). `resolved`: the net position that each
-    account was paid for, once final.
+    """The newest settlement record of an instrument (rule L27). `resolved`: the net position that
+    each account was paid for, once final.
     """
 
     price: Price
@@ -98,8 +98,8 @@ class Settlements:
     def record(
         self, instrument: Instrument, price: Price, text: str, closed_at: Instant | None
     ) -> None:
-        """Record an outcome. `closed_at`: when the instrument closed; None while it trades, then the
-        close starts the delay. Refused once it has paid.
+        """Record an outcome. `closed_at`: when the instrument closed; None while it trades, then
+        the close starts the delay. Refused once it has paid.
         """
         check_price(instrument, price)
         if self.final(instrument.symbol):

@@ -1,27 +1,29 @@
-"""The lifecycle of an instrument as two tables (§3.1): what a change of state does, and what a state
-permits. Nothing else in the program lists states by what they permit.
+"""The lifecycle of an instrument as two tables (§3.1): what a change of state does, and what a
+state permits. Nothing else in the program lists states by what they permit.
 
 Four clocks move an instrument. Where they disagree, the one that stands higher here wins:
 
 1. **Expiration and termination dates.** When one of them comes, the instrument becomes EXPIRED or
-   TERMINATED, whatever an operator or the schedule says (rules L8, L9). It passes through the states
-   in between at the same instant, so day orders expire before the rest does. Nothing leads back.
+   TERMINATED, whatever an operator or the schedule says (rules L8, L9). It passes through the
+   states in between at the same instant, so day orders expire before the rest does. Nothing leads
+   back.
 2. **The operator.** Moving an instrument by hand pins it to that state: the three clocks below have
    no say until the operator unpins it (rule L5). An operator may take only the edges of rule L10.
-3. **Start and closing date.** Before its start an instrument is PENDING. From its closing date on it
-   is CLOSED for good. An instrument about a game closes when the game ends, unless its terms name a
-   closing date.
+3. **Start and closing date.** Before its start an instrument is PENDING. From its closing date on
+   it is CLOSED for good. An instrument about a game closes when the game ends, unless its terms
+   name a closing date.
 4. **The weekly schedule.** Between start and closing date the schedule's segments say which state
    holds; outside every segment the instrument is CLOSED (rules L3, L4).
 
-Maintenance is no fifth clock: it stops the others (rules W2, W7). Before a window opens, whatever is
-OPEN is SUSPENDED, without being pinned. While the window lasts, edges that fall due wait. When it
-ends, the waiting edges are taken in the order of their instants, and what is still SUSPENDED because
-of the window opens again. `defer_past_maintenance` says when an edge that falls into a window is
-taken, for whoever needs to know beforehand.
+Maintenance is no fifth clock: it stops the others (rules W2, W7). Before a window opens, whatever
+is OPEN is SUSPENDED, without being pinned. While the window lasts, edges that fall due wait. When
+it ends, the waiting edges are taken in the order of their instants, and what is still SUSPENDED
+because of the window opens again. `defer_past_maintenance` says when an edge that falls into a
+window is taken, for whoever needs to know beforehand.
 
 A change of state has effects on orders, statistics and money. `transitions.py` carries them out in
-the order of `Effect`: those above STATE_CHANGED before the change is announced, the others after it.
+the order of `Effect`: those above STATE_CHANGED before the change is announced, the others after
+it.
 
 Most instruments of a large world are *dormant*: nobody has traded, moved or subscribed to them. A
 dormant instrument has no state and no timer; both follow from its dates whenever somebody asks. The

@@ -1,6 +1,6 @@
-"""Carries out the effects of a change of state, in the order of `states.Effect`, all at one instant:
-executions and payments first, then the change itself, then what continuous trading makes of it (§3.1,
-§1.4 of the rules).
+"""Carries out the effects of a change of state, in the order of `states.Effect`, all at one
+instant: executions and payments first, then the change itself, then what continuous trading makes
+of it (§3.1, §1.4 of the rules).
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """Recurring markets: series of short markets on an index that follow the clock (rules L6, L7, W7).
 
-A series asks the same question again and again: "will the index end this quarter of an hour no lower
-than it began?". Each repetition is a slot. The market of a slot is listed `lead` before the slot
-begins, trades until the slot ends, then expires and terminates. A slot that would overlap maintenance
-is never listed.
+A series asks the same question again and again: "will the index end this quarter of an hour no
+lower than it began?". Each repetition is a slot. The market of a slot is listed `lead` before the
+slot begins, trades until the slot ends, then expires and terminates. A slot that would overlap
+maintenance is never listed.
 
-Which slots are listed, and in which state their markets are, is computed from the series and virtual
-now whenever somebody asks. A market that nobody touches therefore costs nothing: no object, no timer,
-no event. The first order (or a subscription to its symbol) materialises it (`Lifecycle.materialise`);
-from then on it is an instrument like any other. `feed.py` sends the events of the dormant ones to the
-streams that follow every instrument.
+Which slots are listed, and in which state their markets are, is computed from the series and
+virtual now whenever somebody asks. A market that nobody touches therefore costs nothing: no object,
+no timer, no event. The first order (or a subscription to its symbol) materialises it
+(`Lifecycle.materialise`); from then on it is an instrument like any other. `feed.py` sends the
+events of the dormant ones to the streams that follow every instrument.
 """
 
 from __future__ import annotations

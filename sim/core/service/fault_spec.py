@@ -1,7 +1,8 @@
-"""The language of faults: which calls, frames or deliveries a fault matches, and what it does to them.
+"""The language of faults: which calls, frames or deliveries a fault matches, and what it does to
+them.
 
-A fault is a document in a scenario or in a call of the control plane. What it can do depends on what
-it matches (`KINDS`): a call, a frame of a stream, a webhook delivery. A document that asks for
+A fault is a document in a scenario or in a call of the control plane. What it can do depends on
+what it matches (`KINDS`): a call, a frame of a stream, a webhook delivery. A document that asks for
 something that cannot happen there is refused, never ignored.
 """
 
@@ -157,8 +158,8 @@ class FaultAct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
 
 
 class FaultSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A fault document. The fault strikes at most `times` (0: without end) and ends `ttl` after it was
-    added ("": never).
+    """A fault document. The fault strikes at most `times` (0: without end) and ends `ttl` after it
+    was added ("": never).
     """
 
     match: FaultMatch = field(default_factory=FaultMatch)

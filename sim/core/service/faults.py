@@ -1,8 +1,8 @@
 """Faults in force: which of them strikes a call, a frame or a delivery, and how often each did.
 
 Each fault counts what it matches and draws from its own random stream, so adding one never changes
-what another does. All faults that match count; the first one that strikes acts. A fault that is over
-stays listed with its counts, until it is removed or many newer ones are over.
+what another does. All faults that match count; the first one that strikes acts. A fault that is
+over stays listed with its counts, until it is removed or many newer ones are over.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class FaultsState(Struct):
 
 
 class Faults:
-    """Faults of an exchange. `by_symbol`: some fault asks for the instrument of a call, which is known
-    only once the call is parsed.
+    """Faults of an exchange. `by_symbol`: some fault asks for the instrument of a call, which is
+    known only once the call is parsed.
 
     While `survey` is a dict, it counts the points at which a fault could strike, by plane and
     operation, in order of first appearance.
@@ -165,7 +165,8 @@ class Faults:
                 and _matches(fault.spec.match, operation, caller, symbols)
             ):
                 fault.seen += 1
-                # Each draws every time: whether another one struck first must not change what it does.
+                # Each draws every time: whether another one struck first must not change what it
+                # does.
                 if self._strikes(fault) and chosen is None:
                     fault.struck += 1
                     chosen = fault.action

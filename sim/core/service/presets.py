@@ -1,7 +1,7 @@
 """Presets: the odds of every quirk and a set of faults, under one name.
 
-The ids of a preset's faults begin with its name. Each fault draws from its own random stream, so what
-a scenario adds besides behaves as it would without the preset.
+The ids of a preset's faults begin with its name. Each fault draws from its own random stream, so
+what a scenario adds besides behaves as it would without the preset.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Rate limits on virtual time (§8, rules R1-R5): the table of limits, who is counted, and the text of
-a refusal.
+"""Rate limits on virtual time (§8, rules R1-R5): the table of limits, who is counted, and the text
+of a refusal.
 
-A call counts against the limit of its plane and those of its operation. Either all of them admit it,
-or it counts against none: a refused call costs nothing. Who is counted: the firm, else the API key,
-else the address of the caller.
+A call counts against the limit of its plane and those of its operation. Either all of them admit
+it, or it counts against none: a refused call costs nothing. Who is counted: the firm, else the API
+key, else the address of the caller.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ LIMITS: dict[str, Limit] = {
     )
 }
 
-# The limit of a plane, which every call on it counts against. A call on the retail API without a key
-# counts against the public limit.
+# The limit of a plane, which every call on it counts against. A call on the retail API without a
+# key counts against the public limit.
 PLANE_LIMITS: dict[str, str] = {
     "exchange": "exchange_rest",
     "retail": "retail",
@@ -239,8 +239,8 @@ class RateLimits:
         self._checks.clear()
 
     def admit(self, plane: str | None, operation: Limited, caller: Subject) -> None:
-        """Count a call on a plane; None is gRPC, which has only endpoint limits. RateLimited when the
-        call is over a limit.
+        """Count a call on a plane; None is gRPC, which has only endpoint limits. RateLimited when
+        the call is over a limit.
         """
         subject = caller.firm or caller.api_key
         own = PLANE_LIMITS.get(plane) if plane else None

@@ -38,8 +38,8 @@ _SEALED_SECRET = re.compile(r"sealed:w(\d+):[0-9a-f]{32}", re.ASCII)
 def url_problem(url: str, *, allow_private: bool, hosts: tuple[str, ...]) -> str:
     """What keeps a URL from being a webhook's, in words; empty when nothing does.
 
-    Loopback is allowed with `allow_private`, with or without TLS. Every other host must be listed in
-    `hosts` and use TLS (rule K8).
+    Loopback is allowed with `allow_private`, with or without TLS. Every other host must be listed
+    in `hosts` and use TLS (rule K8).
     """
     try:
         parts = urlsplit(url)

@@ -8,10 +8,10 @@ its signed test delivery; only then does it replace the former one. The call tha
 answered at that moment.
 
 **Delivery.** An event becomes one delivery of at most `webhook.attempts` attempts. Any 2xx
-acknowledges it. After every other answer, or none within `webhook.timeout`, the next attempt follows
-after `webhook.retry_first`, doubled each time up to `webhook.retry_longest`, plus or minus 20 %; a
-Retry-After of 408 or 429 replaces that wait. Every attempt carries the same body and event id and
-goes to the URL that is registered when it is made.
+acknowledges it. After every other answer, or none within `webhook.timeout`, the next attempt
+follows after `webhook.retry_first`, doubled each time up to `webhook.retry_longest`, plus or minus
+20 %; a Retry-After of 408 or 429 replaces that wait. Every attempt carries the same body and event
+id and goes to the URL that is registered when it is made.
 
 **What a client may rely on.** An event is delivered at least once, in no promised order; duplicates
 have the same event id. Events raised while the breaker of a firm is open are lost (`breaker.py`):
@@ -97,8 +97,8 @@ class Webhooks:
     # ---- registration
 
     def register(self, firm: str, url: str, secret: str = "") -> PendingRegistration:
-        """Send the test delivery that makes a URL the firm's. InvalidRequest for an unacceptable URL
-        or secret (rule K8).
+        """Send the test delivery that makes a URL the firm's. InvalidRequest for an unacceptable
+        URL or secret (rule K8).
         """
         ctx = self._ctx
         problem = url_problem(

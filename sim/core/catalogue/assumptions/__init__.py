@@ -1,7 +1,7 @@
 """The catalogue of assumptions: our answers where the specification does not give one.
 
-One module a topic; import any of them from here. `sim catalogue assumptions` prints the catalogue. A
-scenario or the control plane changes a value by its name.
+One module a topic; import any of them from here. `sim catalogue assumptions` prints the catalogue.
+A scenario or the control plane changes a value by its name.
 """
 
 from sim.core.catalogue.assumption import Assumption
