@@ -174,7 +174,7 @@ class Exchange:
         self.rfqs = Rfqs(ctx, self.instruments, trading)
 
     def _compose_time(self, ctx: Context) -> None:
-        """What moves instruments besides trading: maintenance, and markets that follow the clock."""
+        """What moves instruments besides trading: maintenance and recurring markets."""
         trading, lifecycle = self.trading, self.trading.lifecycle
         self.pause = MaintenancePause(lifecycle, trading.listings)
         self.maintenance = Maintenance(ctx, self.maintenance_calendar, self.pause)
@@ -313,7 +313,7 @@ class Exchange:
         self.rebates.wait()
 
     def flush(self) -> None:
-        """Let events have their consequences in other components, until there are no more events."""
+        """Let new events have their consequences in other components, until none is left."""
         self.trading.flush()
         events, consequences = self.ctx.events, self._consequences
         while new := events[self._flushed :]:

@@ -111,7 +111,7 @@ def _orders(trading: Trading) -> Iterator[str]:
 
 
 def reserved(trading: Trading, account: str, symbol: str) -> Cash:
-    """What the open orders of an account in an instrument could cost, counted one by one (rule P3)."""
+    """What an account's open orders in an instrument could cost, counted one by one (rule P3)."""
     return _cost(
         trading,
         account,
@@ -172,8 +172,8 @@ INVARIANTS: dict[str, Invariant] = {
         _money,
     ),
     "positions": Invariant(
-        "The positions of an instrument net to zero, its open interest is the sum of its longs, and "
-        "an account's margin is what its short positions require.",
+        "The positions of an instrument net to zero, its open interest is the sum of its longs, "
+        "and an account's margin is what its short positions require.",
         _positions,
     ),
     "orders": Invariant(

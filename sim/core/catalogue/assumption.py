@@ -30,7 +30,7 @@ class Assumption(Struct, frozen=True, kw_only=True):
     least: int = 0
 
     def parse(self, value: object) -> Value:
-        """Value from a scenario or a control call; ValueError says what would have been accepted."""
+        """Value from a scenario or a control call; ValueError says what is accepted."""
         if self.span:
             if isinstance(value, str) and (span := parse_span(value)) >= self.least:
                 return span

@@ -356,7 +356,7 @@ class Credentials:
     def grant_participant(
         self, firm: Firm, participant: str, scopes: tuple[str, ...], life: Span, *, admin: bool
     ) -> ParticipantGrant:
-        """Issue a token for one participant of a firm; one that is still in force is issued again."""
+        """Issue a token for one participant of a firm; one still in force is issued again."""
         now = self._ctx.now
         known = f"{participant}|{admin}|{' '.join(scopes)}|{life}"
         issued, jti = self._state.participants.get(known, (0, ""))

@@ -73,7 +73,7 @@ class IsvUsers:
         return made
 
     def update(self, firm: str, user_id: str, person: Person) -> IsvUser:
-        """Change the fields that are not empty. NotFound for an id that the firm never registered."""
+        """Change the fields that are not empty. NotFound for an unknown id of the firm."""
         found = self.get(firm, user_id)
         if found is None:
             raise NotFound(f"unknown user: {user_id[:80]}", remedy="POST /v1/users registers one")

@@ -186,7 +186,7 @@ class Kyc:
     # ---- what compliance decides by hand
 
     def decide(self, external_id: str, decision: str, firm: str = "") -> KycCase:
-        """Decide a waiting case by a word of `DECISIONS`. Conflict when it waits for no decision."""
+        """Decide a waiting case by a word of `DECISIONS`. Conflict when it does not wait."""
         stage = DECISIONS.get(decision)
         if stage is None:
             raise InvalidRequest(

@@ -96,7 +96,7 @@ def phase_at(schedule: tuple[Segment, ...], at: Instant) -> Phase:
 
 
 def _offset(at: Instant) -> Span:
-    """How far into the week wall clocks are; at the end of the hour in the one that autumn repeats."""
+    """How far into the week wall clocks are; in autumn's repeated hour, at the end of it."""
     local = to_datetime(at, EASTERN)
     if local.fold:
         local = local.replace(minute=59, second=59, microsecond=999_999)

@@ -131,7 +131,7 @@ class Settlements:
         return self._now.outcomes.get(symbol)
 
     def closed(self, symbol: str, at: Instant) -> None:
-        """The instrument closed at an instant: a known outcome becomes its price some time after."""
+        """The instrument closed at an instant: a known outcome becomes its price later."""
         if symbol in self._now.outcomes:
             self._wait(
                 symbol, max(self._ctx.now, at + self._ctx.assumptions.number(SETTLEMENT_DELAY))

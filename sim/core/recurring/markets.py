@@ -182,7 +182,7 @@ class RecurringMarkets:
         return opens is not None and opens <= now
 
     def listed_slots(self) -> Iterator[Slot]:
-        """Slots whose markets stand in lists: listed and not terminated; by series, then by time."""
+        """Slots whose markets are listed and not terminated; by series, then by time."""
         now = self._lifecycle.followed_to
         for number, series in enumerate(self.series):
             first = (now - series.lifetime) // series.every + 1
@@ -266,7 +266,7 @@ def start_text(begins: Instant) -> str:
 
 
 def split_name(name: str) -> tuple[str, Instant | None]:
-    """Split a symbol or slug into its prefix and the beginning of a slot; None where it has none."""
+    """Split a symbol or slug into its prefix and the beginning of a slot, None for no slot."""
     prefix, sign, start = name[:-17], name[-17:-16], name[-16:]
     return prefix, _start(start) if sign == "-" and start[-1:] == "z" else None
 

@@ -158,8 +158,9 @@ class FaultAct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
 
 
 class FaultSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A fault document. The fault strikes at most `times` (0: without end) and ends `ttl` after it
-    was added ("": never).
+    """A fault: which calls, frames or deliveries it matches, and what it does to them.
+
+    It strikes at most `times` (0: without end) and ends `ttl` after it was added ("": never).
     """
 
     match: FaultMatch = field(default_factory=FaultMatch)
@@ -294,7 +295,7 @@ def _code(value: int | str) -> Code:
 
 
 def moment(text: str, added: Instant) -> Instant | None:
-    """An instant in text, or "+30s" after the fault was added; None for "". ValueError otherwise."""
+    """An instant in text, or "+30s" after the fault was added; None for "". May be ValueError."""
     if not text:
         return None
     return added + parse_span(text) if text.startswith("+") else parse_instant(text)

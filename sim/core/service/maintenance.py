@@ -109,7 +109,7 @@ class Maintenance:
             self._schedule(self._calendar.weekly(self._ctx.now))
 
     def begun(self, now: Instant) -> bool:
-        """Whether a window is open, or begins at this very instant, whatever is done first in it."""
+        """Whether a window is open or begins at this instant, whichever timer fires first."""
         return self.active or any(window.begins <= now for window in self._state.windows.values())
 
     def upcoming(self) -> tuple[Window, ...]:

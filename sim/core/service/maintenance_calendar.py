@@ -58,7 +58,7 @@ WINDOWS: dict[str, Dated[Weekly]] = {
 
 
 class Window(Struct, frozen=True, kw_only=True):
-    """One window. Orders are canceled `lead` before it begins. The weekly one is called "weekly"."""
+    """One window; the weekly one is called "weekly". Orders are canceled `lead` before it begins."""
 
     name: str
     begins: Instant

@@ -25,7 +25,7 @@ Named = tuple[str, FaultSpec]
 
 
 class Preset(Struct, frozen=True, kw_only=True):
-    """Odds by quirk (`quirks_else` for the others, "" for the documented ones), and faults by id."""
+    """Odds by quirk (`quirks_else` for the others; "" is the documented odds), and faults by id."""
 
     name: str
     summary: str

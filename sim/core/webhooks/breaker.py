@@ -4,7 +4,7 @@
 |---|---|---|
 | closed | every attempt is made | `webhook.breaker_threshold` failed attempts in a row open it |
 | open | attempts are parked; new events are lost unless `webhook.breaker_buffers` | the cooldown |
-| half_open | one attempt, the probe, is made; others are parked | the probe: success closes, failure opens |
+| half_open | one attempt, the probe, is made; others are parked | success closes, failure opens |
 
 The cooldown doubles at each opening since the last success. A success, a new registration or a
 redelivery by hand closes the breaker, and parked deliveries continue.

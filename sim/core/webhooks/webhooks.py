@@ -317,7 +317,7 @@ class Webhooks:
     def answer(
         self, attempt: str, status: int = 0, error: str = "", retry_after: Span | None = None
     ) -> bool:
-        """Take a receiver's answer; `status` 0 means no HTTP answer. False when it came too late."""
+        """Take a receiver's answer; `status` 0 is no HTTP answer. False when it came too late."""
         found = self._state.in_flight.pop(attempt, None)
         if found is None:
             return False
@@ -405,7 +405,7 @@ class Webhooks:
         return tuple(self._state.log.values())
 
     def body_of(self, event_id: str) -> bytes:
-        """What an event says; empty for one that is no longer remembered, and for test deliveries."""
+        """Body of an event; empty for a forgotten one and for test deliveries."""
         notice = self._state.notices.get(event_id)
         return notice.body if notice is not None else b""
 
