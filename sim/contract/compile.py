@@ -1,8 +1,8 @@
 """`python -m sim.contract.compile [--check]`: compile `proto/` into `sim/pb/` and `sim/messages/`.
 
-Everything written here is derived and committed. `--check` compiles into a scratch directory,
-compares, names what differs and exits 1, so that a contract and its Structs cannot drift apart.
-Needs grpcio-tools, which only a developer has.
+The generated files are committed. `--check` writes nothing: it names the files that are out of date
+and exits 1, so the contract and its Structs cannot drift apart. Needs grpcio-tools, which only
+developers install.
 """
 
 from __future__ import annotations
@@ -19,9 +19,7 @@ OUTPUTS = ("sim/messages", "sim/pb")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Entry point; returns the exit code: 0 written or equal, 1 different, 2 the proto files do not
-    compile.
-    """
+    """Run the compiler; exit code 0 done or equal, 1 out of date, 2 protos do not compile."""
     parser = argparse.ArgumentParser(
         prog="python -m sim.contract.compile", description=__doc__.split("\n\n")[0]
     )
@@ -54,8 +52,7 @@ def _write(files: dict[str, bytes], root: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and path.read_bytes() == content:
             continue
-        # A rename is atomic, so whoever imports the package meanwhile sees the old file or the new
-        # one.
+        # A rename is atomic: who imports the package meanwhile sees the old file or the new one.
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as scratch:
             scratch.write(content)
         Path(scratch.name).chmod(0o644)
@@ -77,12 +74,12 @@ def _compare(files: dict[str, bytes], root: Path) -> int:
 
 
 def _present(root: Path) -> list[str]:
-    found = []
-    for output in OUTPUTS:
-        for path in sorted((root / output).glob("*")):
-            if path.is_file():
-                found.append(path.relative_to(root).as_posix())
-    return found
+    return [
+        path.relative_to(root).as_posix()
+        for output in OUTPUTS
+        for path in sorted((root / output).glob("*"))
+        if path.is_file()
+    ]
 
 
 if __name__ == "__main__":

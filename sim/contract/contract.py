@@ -1,7 +1,6 @@
-"""The table of operations: every rpc of the contract with its addresses, scope, dates and the rest
-of what `proto/` says about it.
+"""The table of operations: every rpc of the contract with its addresses, scope, dates and limits.
 
-Read from generated data (`sim/messages/operations.py`), so that starting up needs no protobuf.
+It is read from generated data (`sim/messages/operations.py`), so that a start needs no protobuf.
 Loading checks what the compiler cannot see in one rpc: two operations at one address or under one
 name, unknown scopes, dates that end before they begin.
 """
@@ -66,9 +65,7 @@ class UnknownOperation(KeyError):
 
 
 class Operation(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
-    """One rpc. `since` and `until` bound its life: it answers from `since` on and no longer at
-    `until`.
-    """
+    """One rpc. It is served from `since` on, and no longer at `until`."""
 
     service: str
     rpc: str
@@ -101,9 +98,7 @@ class Operation(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     @cached_property
     def full_methods(self) -> tuple[str, ...]:
-        """Paths gRPC answers to: the own package's first, then the aliases'. Empty when gRPC does
-        not serve it.
-        """
+        """Paths that gRPC answers: the own package's first, then the aliases'. () without gRPC."""
         if not self.grpc:
             return ()
         return tuple(
@@ -121,7 +116,7 @@ class Operation(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         return find_message(self.response_name)
 
     def credential_on(self, plane: Plane | None) -> Credential:
-        """How a caller proves who it is on a plane; None stands for gRPC. Never "default"."""
+        """Return the credential that a plane asks for, never "default"; None stands for gRPC."""
         if self.credential != "default":
             return self.credential
         return "bearer" if plane is None else _PLANE_CREDENTIAL[plane]
@@ -158,9 +153,9 @@ class Contract:
         }
         self._services = frozenset(method[1:].partition("/")[0] for method in self._by_rpc)
         self._routes = {plane: tuple(_routes(self.operations, plane)) for plane in PLANES}
-        wrong = list(self._contradictions())
-        if wrong:
-            raise ContractError("\n".join(wrong))
+        contradictions = list(self._contradictions())
+        if contradictions:
+            raise ContractError("\n".join(contradictions))
 
     def by_name(self, name: str) -> Operation:
         """Return the operation called "Service.Rpc". UnknownOperation when there is none."""
@@ -172,21 +167,19 @@ class Contract:
         return operation
 
     def by_rpc(self, full_method: str) -> Operation | None:
-        """The operation at a gRPC path ("/exchange.v1.OrderBookAPI/GetOrderBook", or under an
-        alias); None when gRPC serves none there.
-        """
+        """Return the operation at a gRPC path, an alias too; None when gRPC serves none there."""
         return self._by_rpc.get(full_method)
 
     def has_service(self, name: str) -> bool:
-        """Whether some method of a gRPC service, by its full name, is served."""
+        """Whether a gRPC service has a method that is served; `name` is its full name."""
         return name in self._services
 
     def routes(self, plane: Plane) -> tuple[Route, ...]:
-        """Every address on a plane."""
+        """Return every address on a plane."""
         return self._routes[plane]
 
     def unknown_statements(self, known: Iterable[str]) -> list[str]:
-        """Ledger ids that operations name and `known` lacks, as "Service.Rpc: id"."""
+        """Return the spec statements that operations name and `known` lacks."""
         ids = frozenset(known)
         return [
             f"{operation.name}: {statement}"
@@ -236,7 +229,7 @@ def _routes(operations: tuple[Operation, ...], plane: Plane) -> Iterable[Route]:
 
 @lru_cache(maxsize=1)
 def load_contract() -> Contract:
-    """The contract this build was generated from. Always the same object."""
+    """Return the contract this build was generated from, always the same object."""
     from sim.messages.operations import OPERATIONS
 
     return Contract(msgspec.convert(OPERATIONS, tuple[Operation, ...]))

@@ -1,6 +1,4 @@
-"""What both codecs know of a field, read from the generated wire tables, and the two ways an input
-can be wrong.
-"""
+"""Fields as the codecs see them, read from the generated wire tables; errors of input."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ class BadInput(ValueError):
 
 
 class BadField(BadInput):
-    """One field does not fit: `path` as JSON spells it ("requests[0].orderQty"), `reason` in words."""
+    """One field does not fit. `path` is spelled as in JSON: "requests[0].orderQty"."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}" if path else reason)
@@ -44,7 +42,7 @@ class BadField(BadInput):
         self.reason = reason
 
     def under(self, parent: str) -> BadField:
-        """The same complaint seen from the field that holds this one."""
+        """Return the same error as seen from the field that contains this one."""
         if not self.path:
             return BadField(parent, self.reason)
         return BadField(
@@ -62,8 +60,9 @@ class BadBody(BadInput):
 
 
 class Field(Struct, frozen=True):
-    """One row of a `__wire__` table. `kind` is that of the value for a map; `key_kind` and `oneof`
-    are empty where they do not apply.
+    """One row of a `__wire__` table.
+
+    For a map `kind` is that of its values. `key_kind` and `oneof` are "" where they do not apply.
     """
 
     attribute: str
@@ -92,7 +91,7 @@ class Field(Struct, frozen=True):
 
 @cache
 def fields_of(cls: type[Message]) -> tuple[Field, ...]:
-    """The fields of a message, as written in its proto file."""
+    """Return the fields of a message, in the order of its proto file."""
     return tuple(
         _field(attribute, row)
         for attribute, row in zip(cls.__struct_fields__, cls.__wire__, strict=True)
@@ -129,7 +128,8 @@ def _field(
 
 
 def read_moment(text: str) -> Instant:
-    """Instant of RFC 3339 text as protobuf's JSON has it: seconds and offset are not optional.
+    """Parse RFC 3339 text as protobuf's JSON has it: seconds and offset are required.
+
     ValueError otherwise.
     """
     if not _MOMENT.fullmatch(text):
@@ -144,18 +144,18 @@ def read_moment(text: str) -> Instant:
 
 
 def read_duration(text: str) -> Span:
-    """Span of "1.5s". ValueError otherwise."""
-    found = _DURATION.fullmatch(text)
-    if not found:
+    """Parse "1.5s". ValueError otherwise."""
+    match = _DURATION.fullmatch(text)
+    if not match:
         raise ValueError('not a duration (write "1.5s")')
-    length = int(found[2]) * NS_PER_S + int((found[3] or "").ljust(9, "0"))
+    length = int(match[2]) * NS_PER_S + int((match[3] or "").ljust(9, "0"))
     if length > SPAN_MAX:
         raise ValueError("duration out of range")
-    return -length if found[1] else length
+    return -length if match[1] else length
 
 
 def write_duration(span: Span) -> str:
-    """ "1.5s" as protobuf writes it: seconds with 0, 3, 6 or 9 digits behind the point."""
+    """Write "1.5s" as protobuf does: seconds with 0, 3, 6 or 9 digits behind the point."""
     whole, fraction = divmod(abs(span), NS_PER_S)
     digits = f"{fraction:09d}"
     while digits.endswith("000"):

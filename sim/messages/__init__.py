@@ -1,5 +1,8 @@
 # generated from proto/, do not edit
-"""What handlers take and return: one Struct per message of the contract, a module per package, imported when first asked for."""
+"""What handlers take and return: one Struct per message of the contract.
+
+Each package has a module, which is imported on first use.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,14 @@ from typing import ClassVar, TypeAlias
 
 import msgspec
 
-# One field on the wire: number, proto name, JSON name, kind, label ("", "optional", "repeated", "map:<key kind>" or "oneof:<name>"),
-# full name of the message or enumeration ("" for others), and what the contract's field rule says, as pairs.
+# One field on the wire: number, proto name, JSON name, kind, label ("", "optional", "repeated",
+# "map:<key kind>" or "oneof:<name>"), full name of the message or enumeration ("" for others), and
+# the contract's field rule, as pairs.
 WireField: TypeAlias = tuple[int, str, str, str, str, str, tuple[tuple[str, int | str], ...]]
 
 
 class Message(msgspec.Struct, kw_only=True):
-    """Base of every Struct of the contract. `__wire__` has one row per field, in the order of `__struct_fields__`."""
+    """Base of every Struct; `__wire__` has a row per field, in the order of `__struct_fields__`."""
 
     __full_name__: ClassVar[str] = ""
     __wire__: ClassVar[tuple[WireField, ...]] = ()
@@ -39,12 +43,15 @@ FIELD_DATES: tuple[int, ...] = (
     1788235200000000000,  # 2026-09-01
 )
 
-_found: dict[str, type] = {}
+_types: dict[str, type] = {}
 
 
 def find(full_name: str) -> type:
-    """The Struct or IntEnum of a full proto name ("exchange.v1.Order", "exchange.v1.Outer.Inner"). KeyError for a name not in the contract."""
-    known = _found.get(full_name)
+    """Return the Struct or IntEnum of a full proto name ("exchange.v1.Outer.Inner").
+
+    KeyError for a name that the contract does not have.
+    """
+    known = _types.get(full_name)
     if known is not None:
         return known
     package = full_name
@@ -52,16 +59,17 @@ def find(full_name: str) -> type:
         package = package.rpartition(".")[0]
         if not package:
             raise KeyError(full_name)
-    found = getattr(import_module(PACKAGES[package]), full_name[len(package) + 1 :].replace(".", "_"), None)
-    if not isinstance(found, type):
+    name = full_name[len(package) + 1 :].replace(".", "_")
+    message = getattr(import_module(PACKAGES[package]), name, None)
+    if not isinstance(message, type):
         raise KeyError(full_name)
-    _found[full_name] = found
-    return found
+    _types[full_name] = message
+    return message
 
 
 def find_message(full_name: str) -> type[Message]:
-    """The Struct of a full proto name. KeyError when there is no such message."""
-    found = find(full_name)
-    if not issubclass(found, Message):
+    """Return the Struct of a full proto name. KeyError when there is no such message."""
+    message = find(full_name)
+    if not issubclass(message, Message):
         raise KeyError(full_name)
-    return found
+    return message

@@ -473,8 +473,10 @@ class Order(Message, kw_only=True):
     best_limit: bool = False  # price becomes the top of the own side
     immediately_executable_limit: bool = False  # price becomes the top of the other side
     last_trade_id: str = ""
-    price_to_quantity_filled: dict[int, int] = {}  # scaled price → scaled quantity, over the order's life
-    commission_notional_total_collected: int = 0  # units of 1/(price_scale · fractional_quantity_scale) dollar
+    # scaled price → scaled quantity, over the order's life
+    price_to_quantity_filled: dict[int, int] = {}
+    # units of 1/(price_scale · fractional_quantity_scale) dollar
+    commission_notional_total_collected: int = 0
     self_match_prevention_instruction: int = 0
     order_capacity: int = 0
     ignore_price_validity_checks: bool = False  # market-to-limit sells only
@@ -567,7 +569,8 @@ class Execution(Message, kw_only=True):
     leg_prices: list[LegPrice] = []  # of a multi-leg instrument
     trade_id: str = ""  # of a fill, shared by both sides
     aggressor: bool = False  # true on the taker's side
-    commission_notional_collected: int = 0  # units of 1/(price_scale · fractional_quantity_scale) dollar; negative is a rebate
+    # units of 1/(price_scale · fractional_quantity_scale) dollar; negative is a rebate
+    commission_notional_collected: int = 0
     unsolicited_cancel_reason: int = 0
     trace_id: str = ""
     commission_spread_px: int = 0  # scaled by price_scale
@@ -719,7 +722,8 @@ class InsertOrderCrossRequest(Message, kw_only=True):
     requests: list[InsertOrderRequest] = []
     cross_type: int = 0
     cross_id: str = ""
-    cross_prioritized_side: int = 0  # which side counts as there first: its limit is the price; unset means the first request
+    # which side counts as there first: its limit is the price; unset means the first request
+    cross_prioritized_side: int = 0
 
     __full_name__ = "exchange.v1.InsertOrderCrossRequest"
     __wire__ = (
@@ -3212,7 +3216,8 @@ class SearchOrdersRequest(Message, kw_only=True):
     with_last_execution: bool = False  # fill last_executions too
     where_clause: str = ""  # column operator 'value', joined by AND
     field_filter: list[FieldFilter] = []  # only over the allowed columns (§4.3)
-    filter: InstrumentFilter | None = None  # both of them as ListInstruments takes them; all that is given must hold
+    # both of them as ListInstruments takes them; all that is given must hold
+    filter: InstrumentFilter | None = None
 
     __full_name__ = "exchange.v1.SearchOrdersRequest"
     __wire__ = (
@@ -3325,7 +3330,8 @@ class SearchExecutionsRequest(Message, kw_only=True):
     end_transact_trade_date: Date | None = None
     where_clause: str = ""  # column operator 'value', joined by AND
     field_filter: list[FieldFilter] = []  # only over the allowed columns (§4.3)
-    filter: InstrumentFilter | None = None  # both of them as ListInstruments takes them; all that is given must hold
+    # both of them as ListInstruments takes them; all that is given must hold
+    filter: InstrumentFilter | None = None
 
     __full_name__ = "exchange.v1.SearchExecutionsRequest"
     __wire__ = (
@@ -3430,7 +3436,8 @@ class SearchTradesRequest(Message, kw_only=True):
     trade_link_id: str = ""
     where_clause: str = ""  # column operator 'value', joined by AND
     field_filter: list[FieldFilter] = []  # only over the allowed columns (§4.3)
-    filter: InstrumentFilter | None = None  # both of them as ListInstruments takes them; all that is given must hold
+    # both of them as ListInstruments takes them; all that is given must hold
+    filter: InstrumentFilter | None = None
 
     __full_name__ = "exchange.v1.SearchTradesRequest"
     __wire__ = (
@@ -3501,7 +3508,8 @@ class GetTradeStatsRequest(Message, kw_only=True):
     end_trade_date: Date | None = None
     where_clause: str = ""  # column operator 'value', joined by AND
     field_filter: list[FieldFilter] = []  # only over the allowed columns (§4.3)
-    filter: InstrumentFilter | None = None  # both of them as ListInstruments takes them; all that is given must hold
+    # both of them as ListInstruments takes them; all that is given must hold
+    filter: InstrumentFilter | None = None
 
     __full_name__ = "exchange.v1.GetTradeStatsRequest"
     __wire__ = (

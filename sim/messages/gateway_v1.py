@@ -1111,7 +1111,8 @@ class ListMarketsRequest(Message, kw_only=True):
     end_date_max: int | None = None
     related_tags: bool = False  # markets of the tags below those asked for, too
     game_id: str = ""
-    sports_market_types: list[str] = []  # sportsMarketType, or its former name SPORTS_MARKET_TYPE_<NAME>
+    # sportsMarketType, or its former name SPORTS_MARKET_TYPE_<NAME>
+    sports_market_types: list[str] = []
     include_tag: bool | None = None  # false leaves the tags of markets out
     categories: list[str] = []
     market_types: list[str] = []
@@ -1120,7 +1121,8 @@ class ListMarketsRequest(Message, kw_only=True):
     tag_id: int = 0
     cyom: bool | None = None
     question_ids: list[str] = []
-    rewards_min_size: float | None = None  # least target size of a liquidity program that is active on the market
+    # least target size of a liquidity program that is active on the market
+    rewards_min_size: float | None = None
 
     __full_name__ = "gateway.v1.ListMarketsRequest"
     __wire__ = (

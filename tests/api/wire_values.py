@@ -80,7 +80,7 @@ def probe_package(scratch: Path) -> Iterator[ModuleType]:
     schema = compile_schema(scratch)
     module = ModuleType("sim.messages.probe_v1")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sim.messages, "_found", {})
+        patch.setattr(sim.messages, "_types", {})
         for name, source in (
             ("google_protobuf", module_source(schema, "google.protobuf")),
             ("probe_v1", module_source(schema, "probe.v1")),

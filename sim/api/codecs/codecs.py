@@ -1,4 +1,4 @@
-"""The codecs: JSON, query strings, form bodies and protobuf bytes to and from the contract's Structs.
+"""The codecs: JSON, query strings, forms and protobuf bytes to and from the contract's Structs.
 
 Every function is compiled once per message type (and, for JSON answers, per dialect) from the
 generated wire tables:
@@ -16,8 +16,9 @@ Readers refuse with `BadBody` (the whole) or `BadField` (one field, by its path)
 
 from __future__ import annotations
 
+from sim.api.codecs.dialect import Dialect, dialect_at
 from sim.api.codecs.json_reader import JsonDecoder, json_decoder, parse_object
-from sim.api.codecs.json_writer import Dialect, dialect_at, json_encoder
+from sim.api.codecs.json_writer import json_encoder
 from sim.api.codecs.protobuf import protobuf_decoder, protobuf_encoder
 from sim.api.codecs.query import Casing, QueryDecoder, apply_path, form_decoder, query_decoder
 from sim.contract.wire_fields import BadBody, BadField, BadInput, Field, fields_of

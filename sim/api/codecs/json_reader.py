@@ -1,8 +1,8 @@
-"""JSON → Struct: one reader per message type, made when first asked for.
+"""JSON to Struct: one reader per message type, built on first use.
 
-A reader takes plain objects (dicts, lists, text, numbers), accepts every field under both
-spellings, and refuses by name what does not fit. Fields the message does not have are left alone;
-their paths are appended to the list the caller passes.
+A reader takes plain values (dicts, lists, text, numbers), accepts each field in both spellings, and
+refuses a value that does not fit with the field's path. Unknown fields are ignored; their paths are
+appended to the list that the caller passes.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ _BRACKET = re.compile(rb"[\[\]{}]")
 
 
 class JsonDecoder(Protocol):
-    """Reads a body, or what it already decoded to. Refuses with `BadBody` and `BadField`; names
-    fields it ignored in `unknown`.
+    """Reads a body, as bytes or decoded; adds the paths of ignored fields to `unknown`.
+
+    BadBody or BadField when it does not fit.
     """
 
     def __call__(self, body: bytes | dict[str, Any], unknown: list[str] | None = None) -> Any: ...
@@ -33,11 +34,10 @@ class JsonDecoder(Protocol):
 
 @cache
 def json_decoder(cls: type[Message], *, zero_unknown_enums: bool = False) -> JsonDecoder:
-    """The function that reads messages of this type. An empty body is the empty message, as it is
-    for the public service.
+    """Return the function that reads messages of a type. An empty body is the empty message.
 
-    `zero_unknown_enums`: the text of an enumeration that names no member reads as the zero member
-    instead of being refused.
+    With `zero_unknown_enums` the text of an unknown enum member reads as the zero member, instead
+    of being refused.
     """
     read = _READERS[zero_unknown_enums].reader(cls)
 
@@ -51,25 +51,26 @@ def json_decoder(cls: type[Message], *, zero_unknown_enums: bool = False) -> Jso
 
 
 def parse_object(body: bytes) -> dict[str, Any]:
-    """The JSON object a body holds; {} for an empty one. `BadBody` for anything else."""
+    """Return the JSON object in a body; {} for an empty body. BadBody for anything else."""
     if not body.strip():
         return {}
     if _too_deep(body):
         raise BadBody(f"nested deeper than {DEPTH_MAX} levels")
     try:
-        found = msgspec.json.decode(body)
+        value = msgspec.json.decode(body)
     except UnicodeDecodeError:
         raise BadBody("not UTF-8") from None
     except msgspec.DecodeError as refused:
         raise BadBody(f"not JSON: {refused}") from None
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise BadBody("not a JSON object")
-    return found
+    return value
 
 
 def _too_deep(body: bytes) -> bool:
-    """Whether objects and lists nest too deep. Counted here, since the parser's own limit is what
-    is left of the stack, another one in every process.
+    """Whether objects and lists nest too deep.
+
+    The parser has a limit too, but that depends on the stack of the process.
     """
     if body.count(b"{") + body.count(b"[") <= DEPTH_MAX:
         return False
@@ -82,8 +83,9 @@ def _too_deep(body: bytes) -> bool:
 
 
 class _Entry(NamedTuple):
-    """How a field is read. A value whose type is `exact` is taken as it is; a `nested` one may hold
-    fields that are unknown.
+    """How a field is read.
+
+    A value of the type `exact` is taken as it is. A `nested` value may contain unknown fields.
     """
 
     attribute: str
@@ -99,8 +101,9 @@ _EXACT = {"string": str, "bool": bool}
 
 
 class _Readers:
-    """The readers of one rule for unknown enumeration texts; they reach each other late, so that a
-    type may hold itself.
+    """The readers for one rule about unknown enum texts.
+
+    Each reader's table is filled after the reader is registered, so a type may contain itself.
     """
 
     def __init__(self, zero_unknown_enums: bool) -> None:

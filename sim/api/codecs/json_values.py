@@ -1,5 +1,6 @@
-"""One JSON value → one field's value, for every kind of field that holds no message. Refusals carry
-no path: the reader around adds it.
+"""Convert one JSON value to a field's value, for every kind of field but messages.
+
+Errors carry no path: the reader that called adds it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Convert: TypeAlias = Callable[[Any, list[str]], Any]
 
 
 def element_reader(field: Field, *, zero_unknown_enums: bool = False) -> Convert:
-    """Converter of one value of a field that holds no message."""
+    """Return the converter of one value of a field that is no message."""
     if field.kind == "enum":
         return _enum(find(field.type_name), zero_unknown_enums, field.bare_enum, field.other_prefix)
     if field.kind in INTEGER_RANGES:
@@ -29,7 +30,7 @@ def element_reader(field: Field, *, zero_unknown_enums: bool = False) -> Convert
 
 
 def key_reader(kind: str) -> Callable[[str], Any]:
-    """Converter of a map's keys, which JSON writes as text whatever they are."""
+    """Return the converter of a map's keys, which JSON always writes as text."""
     if kind in INTEGER_RANGES:
         read = whole_number(*INTEGER_RANGES[kind])
         return lambda text: read(text, [])
@@ -47,6 +48,8 @@ _WHOLE = re.compile(r"-?[0-9]{1,20}")
 
 @cache
 def whole_number(lowest: int, highest: int) -> Convert:
+    """Return the converter of whole numbers in a range, from text or from a number."""
+
     def convert(raw: Any, unknown: list[str]) -> int:
         kind = type(raw)
         if kind is str:

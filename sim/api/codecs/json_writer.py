@@ -1,18 +1,24 @@
-"""Struct to JSON: one generated Python function per message type and dialect, made on first use.
+"""Struct to JSON: one generated Python function per message type and dialect, built on first use.
 
-The source of such a function is a single f-string over escaped literals, because that is the
-fastest thing Python does with text:
+The body of such a function is one f-string over literals, the fastest thing that Python does with
+text. For a message with the fields state (optional), symbol and bids it reads:
 
     def write_5(m):
-        p0 = "" if m.state is None else f',"state":{enum_2[m.state]}'
-        bids = join([write_3(x) for x in m.bids])
-        return f'{{"symbol":{quote(m.symbol)},"bids":[{bids}]{p0}}}'
+        v = m.state p0 = none if v is None else f',"state":{enum_2[v]}' return
+        f'{{"symbol":{quote(m.symbol)},"bids":[{join(map(write_3, m.bids))}]{p0}}}'
+
+The generator is `_Writers`, one per dialect. `_source` writes the function of a message type out of
+one template per field: `_value` gives the text for a field (map, list, nullable or plain),
+`_element` for one value in it, `_function` names the function that turns one value into text.
+Generated functions call each other by name through one namespace, so a message type may contain
+itself.
+
+Lists of large messages are not part of the text; `large_messages.py` says why and how.
 """
 
 from __future__ import annotations
 
 from binascii import b2a_base64
-from bisect import bisect_right
 from collections.abc import Callable
 from decimal import Decimal
 from functools import lru_cache
@@ -20,40 +26,20 @@ from json.encoder import encode_basestring
 from math import isfinite
 from typing import Any, cast
 
-import msgspec
-
+from sim.api.codecs.dialect import Dialect
+from sim.api.codecs.large_messages import (
+    LARGE_MESSAGES,
+    LIST_MARK,
+    caching_encoder,
+    splicing_encoder,
+)
 from sim.contract.wire_fields import INTEGER_RANGES, LONG_INTEGERS, Field, fields_of, write_duration
-from sim.kernel.instants import EARLIEST, Instant, format_instant
-from sim.messages import FIELD_DATES, Message, find, find_message
-
-
-class Dialect(msgspec.Struct, frozen=True, kw_only=True):
-    """The JSON rules of a surface at a time. `epoch` counts the field dates already passed, so it
-    changes only when some field comes or goes.
-    """
-
-    name: str
-    write_unset: bool = True
-    vendor_prefix: bool = False
-    epoch: int = 0
-
-
-@lru_cache(maxsize=256)
-def _dialect(name: str, write_unset: bool, vendor_prefix: bool, epoch: int) -> Dialect:
-    return Dialect(name=name, write_unset=write_unset, vendor_prefix=vendor_prefix, epoch=epoch)
-
-
-def dialect_at(
-    name: str, now: Instant, *, vendor_prefix: bool = False, write_unset: bool = True
-) -> Dialect:
-    """The dialect of a surface ("exchange", "retail", "gateway", "auth") at an instant. Equal
-    arguments give the same object.
-    """
-    return _dialect(name, write_unset, vendor_prefix, bisect_right(FIELD_DATES, now))
+from sim.kernel.instants import format_instant
+from sim.messages import Message, find, find_message
 
 
 def json_encoder(cls: type[Message], dialect: Dialect) -> Callable[[Any], bytes]:
-    """The function that writes messages of this type in this dialect, as UTF-8."""
+    """Return the function that writes messages of a type in a dialect, as UTF-8."""
     return _writers(dialect).encoder(cls)
 
 
@@ -63,14 +49,14 @@ def _writers(dialect: Dialect) -> _Writers:
 
 
 class _Writers:
-    """The generated functions of one dialect; they call each other by name through one namespace."""
+    """Generates the functions of one dialect, which call each other through one namespace."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
-        self._at = FIELD_DATES[dialect.epoch - 1] if dialect.epoch else EARLIEST
+        self._at = dialect.since
         self._names: dict[object, str] = {}
         self._encoders: dict[type[Message], Callable[[Any], bytes]] = {}
-        self._kept: dict[str, Callable[[Message], bytes]] = {}
+        self._large_encoders: dict[str, Callable[[Message], bytes]] = {}
         self._namespace: dict[str, Any] = {
             "quote": encode_basestring,
             "double": write_double,
@@ -88,38 +74,37 @@ class _Writers:
         }
 
     def encoder(self, cls: type[Message]) -> Callable[[Any], bytes]:
-        known = self._encoders.get(cls)
-        if known is None:
-            name = self._writer(cls)
-            write = cast(Callable[[Any], str], self._namespace[name])
-            large = self._large(cls)
-            if cls.__full_name__ in _KEPT:
-                known = self._kept[cls.__full_name__]
-            elif large is None:
-                known = _utf8(write)
+        encode = self._encoders.get(cls)
+        if encode is None:
+            write = cast(Callable[[Any], str], self._namespace[self._writer(cls)])
+            large = self._large_list(cls)
+            if cls.__full_name__ in LARGE_MESSAGES:
+                encode = self._large_encoders[cls.__full_name__]
+            elif large is not None:
+                encode_element = self._large_encoders[large.type_name]
+                encode = splicing_encoder(write, large.attribute, encode_element)
             else:
-                known = _joining(write, large.attribute, self._kept[large.type_name])
-            self._encoders[cls] = known
-        return known
+                encode = _utf8_encoder(write)
+            self._encoders[cls] = encode
+        return encode
 
-    def _large(self, cls: type[Message]) -> Field | None:
-        """The first field that is a list of large messages, of a type that is not large itself. Its
-        place in the text is marked, and filled in bytes.
-        """
-        if cls.__full_name__ in _KEPT:
+    def _large_list(self, cls: type[Message]) -> Field | None:
+        """Return the first field that is a list of large messages, in a type that is not large."""
+        if cls.__full_name__ in LARGE_MESSAGES:
             return None
         lists = (
             field
             for field in fields_of(cls)
-            if field.active(self._at) and field.repeated and field.type_name in _KEPT
+            if field.active(self._at) and field.repeated and field.type_name in LARGE_MESSAGES
         )
         return next(
             (field for field in lists if self._absent(field, cls.__omit_unset__) is None), None
         )
 
     def _writer(self, cls: type[Message]) -> str:
-        """Name of the function for a message type, written on first use. The name is taken first,
-        so that a type may hold itself.
+        """Return the name of the function for a message type, and generate it on first use.
+
+        The name is taken before the source is written, so that a type may contain itself.
         """
         name = self._names.get(cls)
         if name is None:
@@ -128,9 +113,10 @@ class _Writers:
                 compile(self._source(name, cls), f"<json of {cls.__full_name__}>", "exec"),
                 self._namespace,
             )
-            if cls.__full_name__ in _KEPT:
-                kept = self._kept[cls.__full_name__] = _keeping(self._namespace[name])
-                self._namespace[name] = lambda message: kept(message).decode()
+            if cls.__full_name__ in LARGE_MESSAGES:
+                encode = caching_encoder(self._namespace[name])
+                self._large_encoders[cls.__full_name__] = encode
+                self._namespace[name] = lambda message: encode(message).decode()
         return name
 
     def _enum(self, field: Field) -> str:
@@ -143,30 +129,31 @@ class _Writers:
         return name
 
     def _source(self, name: str, cls: type[Message]) -> str:
+        """Write the source of the function for a message type.
+
+        Every field's text begins with a comma; the first comma is cut off. That happens now if the
+        first field is always written, else in the generated function.
+        """
         lines = [f"def {name}(m):"]
         template = ""
         always_first = False
-        large = self._large(cls)
+        large = self._large_list(cls)
         if large is not None:
             self._function(large)
-        for position, field in enumerate(
-            field for field in fields_of(cls) if field.active(self._at)
-        ):
-            attribute = f"m.{field.attribute}"
-            literal = _literal(f",{encode_basestring(self._name(field))}:")
+        active = [field for field in fields_of(cls) if field.active(self._at)]
+        for position, field in enumerate(active):
+            key = _literal(f",{encode_basestring(self._name(field))}:")
             absent = self._absent(field, cls.__omit_unset__)
-            if absent is None:
-                template += literal + (
-                    f"[{_MARK}]" if field is large else self._value(field, attribute)
-                )
-                always_first = always_first or position == 0
+            if field is large:
+                template += f"{key}[{LIST_MARK}]"
+            elif absent is None:
+                template += key + self._value(field, f"m.{field.attribute}")
             else:
-                lines.append(f"    v = {attribute}")
-                lines.append(
-                    f"    p{position} = none if {absent} else"
-                    f" f{literal + self._value(field, 'v')!r}"
-                )
+                part = repr(key + self._value(field, "v"))
+                lines.append(f"    v = m.{field.attribute}")
+                lines.append(f"    p{position} = none if {absent} else f{part}")
                 template += f"{{p{position}}}"
+            always_first = always_first or (position == 0 and absent is None)
         if always_first:
             lines.append("    return f" + repr("{{" + template[1:] + "}}"))
         else:
@@ -181,7 +168,7 @@ class _Writers:
         )
 
     def _absent(self, field: Field, omit_unset: bool) -> str | None:
-        """Condition on `v` under which the field is left out; None for one that is always written."""
+        """Return the condition on `v` under which a field is left out; None: never."""
         if field.presence:
             return "v is None"
         if field.omit_empty or omit_unset or not self._dialect.write_unset:
@@ -193,7 +180,7 @@ class _Writers:
         return None
 
     def _value(self, field: Field, v: str) -> str:
-        """Template text for the field's value, where `v` is the Python expression that holds it."""
+        """Return template text for a field, where `v` is the expression of its value."""
         if field.key_kind:
             return f"{{{self._map(field)}({v})}}"
         if field.repeated:
@@ -204,7 +191,7 @@ class _Writers:
         return self._element(field, v)
 
     def _element(self, field: Field, v: str) -> str:
-        """Template text for one value that is there."""
+        """Return template text for one value that is set."""
         if field.kind == "bool":
             return f"{{true if {v} else false}}"
         if field.kind == "enum":
@@ -214,10 +201,10 @@ class _Writers:
         return f"{{{self._function(field)}({v})}}"
 
     def _function(self, field: Field) -> str:
-        """Python expression for the function that turns one value into JSON text."""
+        """Return the expression of the function that turns one value into JSON text."""
         if field.kind == "message":
             cls = find_message(field.type_name)
-            if self._large(cls) is not None:
+            if self._large_list(cls) is not None:
                 raise TypeError(
                     f"{field.type_name} holds a list of large messages, so it stands in no other"
                     " message"
@@ -230,7 +217,7 @@ class _Writers:
         return _FUNCTIONS[field.kind]
 
     def _map(self, field: Field) -> str:
-        """Name of a function that writes this map, members sorted by key."""
+        """Generate a function that writes a map, sorted by key, and return its name."""
         name = f"map_{len(self._namespace)}"
         self._namespace[name] = None
         key = {"string": "{quote(k)}", "bool": '"{true if k else false}"'}.get(
@@ -244,63 +231,8 @@ class _Writers:
         return name
 
 
-# Large messages of which the same object is shown again and again, and never changed once shown:
-# their text is written once.
-_KEPT = frozenset(("gateway.v1.Event", "gateway.v1.Market"))
-_KEPT_MAX = 12_000_000  # bytes for each type and dialect, twice
-
-
-def _keeping(write: Callable[[Message], str]) -> Callable[[Message], bytes]:
-    """The same function in UTF-8, remembering what it wrote."""
-    recent: dict[int, tuple[Message, bytes]] = {}
-    # what nobody asks for until `recent` is full again is forgotten
-    before: dict[int, tuple[Message, bytes]] = {}
-    size = 0
-
-    def kept(message: Message) -> bytes:
-        nonlocal recent, before, size
-        found = recent.get(id(message))
-        if found is not None and found[0] is message:
-            return found[1]
-        found = before.get(id(message))
-        if found is None or found[0] is not message:
-            found = (message, write(message).encode())
-        size += len(found[1])
-        if size > _KEPT_MAX:
-            recent, before = {}, recent
-            size = len(found[1])
-        recent[id(message)] = found
-        return found[1]
-
-    return kept
-
-
-def _utf8(write: Callable[[Any], str]) -> Callable[[Any], bytes]:
+def _utf8_encoder(write: Callable[[Any], str]) -> Callable[[Any], bytes]:
     return lambda message: write(message).encode()
-
-
-# Stands where a list of large messages comes to stand; JSON text never holds it.
-_MARK = "\0"
-
-
-def _joining(
-    write: Callable[[Any], str], attribute: str, kept: Callable[[Message], bytes]
-) -> Callable[[Any], bytes]:
-    """A writer of a message with a list of large ones: what was kept of them is joined as bytes and
-    never decoded.
-    """
-
-    def join(message: Any) -> bytes:
-        before, _, after = write(message).partition(_MARK)
-        parts = [before.encode()]
-        for one in getattr(message, attribute):
-            parts += (kept(one), b",")
-        if len(parts) > 1:
-            parts.pop()
-        parts.append(after.encode())
-        return b"".join(parts)  # once, because it is megabytes
-
-    return join
 
 
 _NULLABLE = frozenset(("message", "timestamp", "duration", "struct", "value", "list_value"))
@@ -320,7 +252,7 @@ def _in_quotes(field: Field) -> bool:
 
 
 class _EnumTexts(dict[int, str]):
-    """Number → quoted member name, without a prefix; a number without a member stands for itself."""
+    """Quoted member names, without a prefix, by number; an unknown number stands for itself."""
 
     def __init__(self, enum: Any, prefix: str) -> None:
         super().__init__({int(member): f'"{member.name.removeprefix(prefix)}"' for member in enum})

@@ -1,8 +1,20 @@
-"""Struct ↔ protobuf bytes, for gRPC. The library does the wire format; what is generated here is
-the copying, one function each way per type.
+"""Struct to protobuf bytes and back, for gRPC.
 
-google.protobuf and the descriptors are loaded when the first function is asked for: a run without
-gRPC never pays for them.
+The library encodes and decodes the wire format. This module generates the functions that copy
+between a Struct `m` and the library's message `p`, one each way per message type:
+
+    def put_3(m, p):
+        v = m.symbol
+        if v:
+            p.symbol = v
+        v = m.updated
+        if not (v is None):
+            t = p.updated
+            t.SetInParent()
+            put_moment(v, t)
+
+google.protobuf and the descriptors are loaded with the first function, so a run without gRPC does
+not pay for them.
 """
 
 from __future__ import annotations
@@ -25,22 +37,18 @@ _DESCRIPTORS = Path(__file__).resolve().parents[2] / "pb" / "contract.binpb"
 
 
 def protobuf_encoder(cls: type[Message]) -> Callable[[Any], bytes]:
-    """The function that writes messages of this type. Maps are written in sorted order, so equal
-    messages give equal bytes.
-    """
+    """Return the function that writes messages of a type; equal messages give equal bytes."""
     return _codec().encoder(cls)
 
 
 def protobuf_decoder(cls: type[Message]) -> Callable[[bytes], Any]:
-    """The function that reads messages of this type; unknown fields are ignored. Refuses with
-    `BadBody`.
-    """
+    """Return the function that reads messages of a type. BadBody when the bytes do not fit."""
     return _codec().decoder(cls)
 
 
 @cache
 def descriptor_pool() -> DescriptorPool:
-    """The contract's descriptors, as the library wants them; gRPC reflection shows them too."""
+    """Return the contract's descriptors in the library's form."""
     from google.protobuf.descriptor_pb2 import FileDescriptorSet
     from google.protobuf.descriptor_pool import DescriptorPool
 
@@ -56,7 +64,7 @@ def _codec() -> _Codec:
 
 
 class _Codec:
-    """The generated functions; they call each other by name through one namespace."""
+    """Generates the functions, which call each other by name through one namespace."""
 
     def __init__(self) -> None:
         self._names: dict[tuple[str, type[Message]], str] = {}
@@ -107,11 +115,11 @@ class _Codec:
         return known
 
     def _putter(self, cls: type[Message]) -> str:
-        """Name of the function that copies a Struct `m` into a library message `p`."""
+        """Return the name of the function that copies a Struct `m` into a library message `p`."""
         return self._written("put", cls, self._put_lines)
 
     def _getter(self, cls: type[Message]) -> str:
-        """Name of the function that makes a Struct from a library message `p`."""
+        """Return the name of the function that builds a Struct from a library message `p`."""
         return self._written("get", cls, self._get_lines)
 
     def _written(
@@ -181,7 +189,7 @@ class _Codec:
         place = _place(field)
         element = self._get_element(field, "x")
         if field.key_kind:
-            # The library's maps come in an order of their own, another one in every process.
+            # The order of the library's maps differs between processes.
             return f"{{k: {element} for k, x in sorted({place}.items(), key=lambda item: item[0])}}"
         if field.repeated:
             return f"list({place})" if element == "x" else f"[{element} for x in {place}]"
@@ -254,7 +262,7 @@ def _finite(value: float) -> float:
 
 
 def put_plain(value: Any, target: Any) -> None:
-    """Plain JSON value into a google.protobuf.Value."""
+    """Copy a plain JSON value into a google.protobuf.Value."""
     if value is None:
         target.null_value = 0
     elif isinstance(value, bool):
@@ -282,9 +290,7 @@ def _put_list(value: list[Any], target: Any) -> None:
 
 
 def get_plain(source: Any) -> Any:
-    """google.protobuf.Value as plain JSON value; whole numbers as int, as JSON's own reader has
-    them.
-    """
+    """Return a google.protobuf.Value as a plain JSON value; whole numbers become int."""
     kind = source.WhichOneof("kind")
     if kind is None or kind == "null_value":
         return None

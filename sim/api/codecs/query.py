@@ -1,5 +1,6 @@
-"""Text → Struct: query strings, variables of a path and form bodies, where every value arrives as
-text and nesting is spelled with dots.
+"""Text to Struct: query strings, variables of a path, and form bodies.
+
+Every value arrives as text, and nested fields are spelled with dots: `account.id`.
 """
 
 from __future__ import annotations
@@ -30,17 +31,16 @@ _NUMBER = re.compile(r"-?[0-9]{1,20}")
 
 
 class Casing(Enum):
-    """Which spellings of a parameter count. The others are ignored, as parameters the message does
-    not have are.
-    """
+    """Which spellings of a parameter count; other spellings are ignored like unknown names."""
 
     SNAKE = "snake"
     CAMEL_OR_SNAKE = "camel_or_snake"
 
 
 class QueryDecoder(Protocol):
-    """Reads a raw query string or its decoded pairs. Refuses with `BadField`; names parameters it
-    ignored in `unknown`.
+    """Reads a query string, raw or as pairs; adds ignored parameters to `unknown`.
+
+    BadField when a value does not fit.
     """
 
     def __call__(self, query: str | Pairs, unknown: list[str] | None = None) -> Any: ...
@@ -48,11 +48,10 @@ class QueryDecoder(Protocol):
 
 @cache
 def query_decoder(cls: type[Message], casing: Casing, *, blanks: bool = True) -> QueryDecoder:
-    """The function that reads messages of this type from query strings.
+    """Return the function that reads messages of a type from query strings.
 
-    A repeated field takes every value of its parameter; a parameter of any other field given twice
-    is refused. Without `blanks` an empty text is no entry of a list: `symbols=` names no symbol, as
-    `category=` names no category.
+    A repeated field takes every value of its parameter; any other parameter may come once. Without
+    `blanks` an empty text is no entry of a list: `symbols=` names no symbol.
     """
 
     def decode(query: str | Pairs, unknown: list[str] | None = None) -> Any:
@@ -81,9 +80,7 @@ def query_decoder(cls: type[Message], casing: Casing, *, blanks: bool = True) ->
 
 @cache
 def form_decoder(cls: type[Message]) -> Callable[..., Any]:
-    """The function that reads messages of this type from application/x-www-form-urlencoded bodies;
-    called like a JSON decoder.
-    """
+    """Return the function that reads messages of a type from form bodies."""
     read = query_decoder(cls, Casing.CAMEL_OR_SNAKE)
 
     def decode(body: bytes, unknown: list[str] | None = None) -> Any:
@@ -104,9 +101,7 @@ def form_decoder(cls: type[Message]) -> Callable[..., Any]:
 
 
 def apply_path(request: Message, params: Mapping[str, str]) -> None:
-    """Put the variables of a path ("symbol", "account.id") into a request; they win over what body
-    and query said.
-    """
+    """Put the variables of a path ("account.id") into a request; they win over body and query."""
     for name, text in params.items():
         target = _target(type(request), name, Casing.SNAKE)
         if target is None:
@@ -127,9 +122,7 @@ class _Target:
         self._read = _text_reader(field)
 
     def put(self, message: Message, name: str, text: str) -> None:
-        """Set the field, making the messages on the way; `name` is what to call it when the text
-        does not fit.
-        """
+        """Set the field, and create the messages on the way; errors call the field `name`."""
         try:
             value = self._read(text)
         except BadField as refused:
@@ -151,7 +144,7 @@ _targets: dict[tuple[type[Message], Casing], dict[str, _Target]] = {}
 
 
 def _target(cls: type[Message], name: str, casing: Casing) -> _Target | None:
-    # Only names that lead somewhere are remembered: clients can invent the others without end.
+    # Unknown names are not cached: clients could invent them without end.
     known = _targets.setdefault((cls, casing), {})
     target = known.get(name)
     if target is None:
@@ -196,7 +189,7 @@ def _text_reader(field: Field) -> Callable[[str], Any]:
 
 
 def _whole(text: str) -> Any:
-    """A message or a map has no text of its own, so it is no parameter that could be passed over."""
+    """Refuse a message or a map: it has no form as one text, and ignoring it would hide that."""
     raise BadField("", "has no form as one text; send its fields, each as a parameter of its own")
 
 

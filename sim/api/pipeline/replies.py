@@ -75,7 +75,7 @@ class Replies:
         return reply
 
     def download(self, operation: Operation, answer: Iterator[Any]) -> Reply:
-        """Answer with a gRPC stream that ends by itself; each message is encoded when it is read."""
+        """Answer with a gRPC stream that ends by itself, encoded while it is read."""
         reply = self._grpc()
         reply.chunks = map(protobuf_encoder(operation.response), self._parts(answer))
         return reply

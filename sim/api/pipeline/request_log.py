@@ -1,4 +1,4 @@
-"""The request log: the last calls with their answers, to verify a client and to explain refusals."""
+"""The request log: the last calls with their answers, to verify clients and explain refusals."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class RequestLog:
     def answered(
         self, asked: int, seq: int, status: int, code: int, explanation: dict[str, Any]
     ) -> None:
-        """Change the entry of the call `asked`: its deferred answer was a refusal, at input `seq`."""
+        """Change the entry of the call `asked`: input `seq` brought a refusal as its answer."""
         for place in range(len(self._entries) - 1, -1, -1):
             entry = self._entries[place]
             if entry.seq == asked:

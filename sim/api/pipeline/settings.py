@@ -24,14 +24,14 @@ class Settings(Struct, frozen=True, kw_only=True):
     | Field | Meaning |
     |---|---|
     | host | address of the listeners; any but loopback makes the control plane ask for a token |
-    | latency | on a manual clock, a reply that takes virtual time leaves at once and names that time |
-    | | ("elide"), or waits for the clock ("hold") |
+    | latency | on a manual clock, a reply that takes time waits for it ("hold"), or leaves at |
+    | | once and names that time ("elide") |
     | opaque | no `x-sim-*` header or trailer leaves the process |
     | vendor_prefix | use the vendor-prefixed JSON names of §2.10 instead of the neutral ones |
     | client_clock | the clock that clients' assertions and timestamps are compared with |
     | token_url | address of the token endpoint, which an assertion may name as its `aud` |
     | api_addresses | addresses that a client may name as `audience`, besides the official name |
-    | webhook_clock | the clock that stamps deliveries; auto: virtual now where a receiver accepts it |
+    | webhook_clock | the clock that stamps deliveries; auto: virtual now if a receiver accepts it |
     | webhook_hosts | hosts besides loopback that webhooks may go to, in lower case |
     | max_body | largest request body and WebSocket frame accepted, bytes |
     | stream_buffer | bytes that may wait for a slow reader; then the stream ends, or skips ahead |

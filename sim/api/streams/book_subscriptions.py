@@ -135,7 +135,7 @@ class Books:
         return list(self._followers)
 
     def show(self, stream: BookStream, symbols: Iterable[str]) -> None:
-        """Send a stream the present books of symbols; nothing for those not begun or gone (§3.1)."""
+        """Send a stream the present books of symbols, except those not begun or gone (§3.1)."""
         unmade = self._unmade(stream)
         for symbol in symbols:
             frame = unmade.get(symbol)

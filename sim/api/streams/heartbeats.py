@@ -28,7 +28,7 @@ class Heartbeats:
         self._timer = 0
 
     def join(self, stream: Stream) -> None:
-        """Begin to watch a stream; its first heartbeat comes after an interval, at a full second."""
+        """Begin to watch a stream; its first heartbeat comes at a full second."""
         stream.last_sent = self._context.now
         interval = self._context.period(STREAM_HEARTBEAT)
         due = self._context.now + interval

@@ -49,7 +49,8 @@ def _varint(value: int) -> bytes:
 
 def frame_head(request_id: str, subscription_type: str, key: str) -> bytes:
     """Return what precedes the payload of a WebSocket frame; `FRAME_TAIL` follows it."""
-    return f'{{"requestId":{encode_basestring(request_id)},"subscriptionType":"{subscription_type}","{key}":'.encode()
+    quoted = encode_basestring(request_id)
+    return f'{{"requestId":{quoted},"subscriptionType":"{subscription_type}","{key}":'.encode()
 
 
 FRAME_TAIL = b"}"
@@ -58,4 +59,5 @@ HEARTBEAT_FRAME = b'{"heartbeat":{}}'
 
 def error_frame(request_id: str, text: str) -> bytes:
     """Return the frame of a refusal on a WebSocket, which stays open."""
-    return f'{{"requestId":{encode_basestring(request_id)},"error":{encode_basestring(text)}}}'.encode()
+    quoted, error = encode_basestring(request_id), encode_basestring(text)
+    return f'{{"requestId":{quoted},"error":{error}}}'.encode()

@@ -1,6 +1,4 @@
-"""Writes what is no source code: the notes that OpenAPI documents show, and the proto bundle
-partners compile their clients from.
-"""
+"""The passes that write no source code: notes for OpenAPI, and the proto bundle for partners."""
 
 from __future__ import annotations
 
@@ -35,13 +33,14 @@ def notes(schema: Schema) -> bytes:
 
 
 def bundle(schema: Schema, proto: Path) -> bytes:
-    """Zip of every proto file that gRPC needs, uncompressed, in sorted order: the same bytes on
-    every machine, so that a checksum means something.
+    """Zip every proto file that gRPC needs.
+
+    The files are sorted, uncompressed and undated, so the bytes are the same on every machine.
     """
-    wanted = _reached(schema)
+    needed = _reached(schema)
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
-        for name in sorted(wanted):
+        for name in sorted(needed):
             if (proto / name).is_file():
                 entry = zipfile.ZipInfo(name, _EPOCH)
                 entry.external_attr = 0o644 << 16
@@ -50,7 +49,7 @@ def bundle(schema: Schema, proto: Path) -> bytes:
 
 
 def _reached(schema: Schema) -> set[str]:
-    """Files that declare an rpc served over gRPC, and everything they import."""
+    """Return the files that declare an rpc served over gRPC, and everything they import."""
     files = {file.name: file for file in schema.files}
     waiting = [
         file.name

@@ -1,5 +1,8 @@
-"""Writes `sim/messages/<package>.py`: one Struct per message, one IntEnum per enumeration, each
-with its wire table.
+"""The passes that write `sim/messages`: a Struct per message with its wire table, IntEnums, an
+index.
+
+A wire table has one row per field. The codecs read it instead of descriptors, so that a run without
+gRPC needs no protobuf library.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from sim.contract.compiler.schema import (
 from sim.kernel.instants import parse_instant
 
 HEADER = "# generated from proto/, do not edit\n"
-WIDTH = 140
+WIDTH = 100
 
 _SCALARS = {
     "string": ("str", '""'),
@@ -43,7 +46,7 @@ _ANNOTATION_NAMES = frozenset(("int", "str", "bool", "float", "bytes", "list", "
 
 
 def module_source(schema: Schema, package: str) -> str:
-    """Source of one package's module."""
+    """Write the module of one package."""
     enums = [entry for entry in schema.enums if entry.package == package]
     messages = [entry for entry in schema.messages if entry.package == package]
     bodies = [_enum(entry) for entry in enums] + [_message(schema, entry) for entry in messages]
@@ -62,9 +65,7 @@ def module_source(schema: Schema, package: str) -> str:
 
 
 def index_source(schema: Schema) -> str:
-    """Source of `sim/messages/__init__.py`: the base class, the packages, and the dates on which
-    fields come and go.
-    """
+    """Write `sim/messages/__init__.py`: base class, packages, dates of fields."""
     rows = "".join(
         f'    "{package}": "sim.messages.{module_of(package)}",\n' for package in schema.packages
     )
@@ -74,7 +75,10 @@ def index_source(schema: Schema) -> str:
     return _INDEX.format(header=HEADER, rows=rows, dates=f"(\n{dates})" if dates else "()")
 
 
-_INDEX = '''{header}"""What handlers take and return: one Struct per message of the contract, a module per package, imported when first asked for."""
+_INDEX = '''{header}"""What handlers take and return: one Struct per message of the contract.
+
+Each package has a module, which is imported on first use.
+"""
 
 from __future__ import annotations
 
@@ -83,13 +87,14 @@ from typing import ClassVar, TypeAlias
 
 import msgspec
 
-# One field on the wire: number, proto name, JSON name, kind, label ("", "optional", "repeated", "map:<key kind>" or "oneof:<name>"),
-# full name of the message or enumeration ("" for others), and what the contract's field rule says, as pairs.
+# One field on the wire: number, proto name, JSON name, kind, label ("", "optional", "repeated",
+# "map:<key kind>" or "oneof:<name>"), full name of the message or enumeration ("" for others), and
+# the contract's field rule, as pairs.
 WireField: TypeAlias = tuple[int, str, str, str, str, str, tuple[tuple[str, int | str], ...]]
 
 
 class Message(msgspec.Struct, kw_only=True):
-    """Base of every Struct of the contract. `__wire__` has one row per field, in the order of `__struct_fields__`."""
+    """Base of every Struct; `__wire__` has a row per field, in the order of `__struct_fields__`."""
 
     __full_name__: ClassVar[str] = ""
     __wire__: ClassVar[tuple[WireField, ...]] = ()
@@ -102,12 +107,15 @@ PACKAGES: dict[str, str] = {{
 # Instants at which some field appears or disappears, ascending.
 FIELD_DATES: tuple[int, ...] = {dates}
 
-_found: dict[str, type] = {{}}
+_types: dict[str, type] = {{}}
 
 
 def find(full_name: str) -> type:
-    """The Struct or IntEnum of a full proto name ("exchange.v1.Order", "exchange.v1.Outer.Inner"). KeyError for a name not in the contract."""
-    known = _found.get(full_name)
+    """Return the Struct or IntEnum of a full proto name ("exchange.v1.Outer.Inner").
+
+    KeyError for a name that the contract does not have.
+    """
+    known = _types.get(full_name)
     if known is not None:
         return known
     package = full_name
@@ -115,19 +123,20 @@ def find(full_name: str) -> type:
         package = package.rpartition(".")[0]
         if not package:
             raise KeyError(full_name)
-    found = getattr(import_module(PACKAGES[package]), full_name[len(package) + 1 :].replace(".", "_"), None)
-    if not isinstance(found, type):
+    name = full_name[len(package) + 1 :].replace(".", "_")
+    message = getattr(import_module(PACKAGES[package]), name, None)
+    if not isinstance(message, type):
         raise KeyError(full_name)
-    _found[full_name] = found
-    return found
+    _types[full_name] = message
+    return message
 
 
 def find_message(full_name: str) -> type[Message]:
-    """The Struct of a full proto name. KeyError when there is no such message."""
-    found = find(full_name)
-    if not issubclass(found, Message):
+    """Return the Struct of a full proto name. KeyError when there is no such message."""
+    message = find(full_name)
+    if not issubclass(message, Message):
         raise KeyError(full_name)
-    return found
+    return message
 '''
 
 
@@ -162,14 +171,14 @@ def _message(schema: Schema, entry: MessageEntry) -> str:
 
 
 def attribute(name: str) -> str:
-    """Attribute of a field; one that is a Python keyword ("from") gets an underscore behind it."""
+    """Return the attribute of a field: its name, with "_" behind a Python keyword ("from")."""
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def _annotation(
     schema: Schema, entry: MessageEntry, field: FieldDescriptorProto
 ) -> tuple[str, str]:
-    """Python annotation and default of a field."""
+    """Return the Python annotation and the default of a field."""
     shadowed = _ANNOTATION_NAMES.intersection(other.name for other in entry.proto.field)
     if shadowed:
         raise ValueError(

@@ -1,5 +1,7 @@
-"""Writes `sim/messages/operations.py`: the table of operations as plain data, one dict per rpc,
-defaults left out.
+"""The pass that writes `sim/messages/operations.py`: the table of operations.
+
+The table is plain data, one dict per rpc without default values, so reading it needs no protobuf.
+The pass refuses an rpc that is served nowhere, has no comment, or binds a variable to no field.
 """
 
 from __future__ import annotations
@@ -19,8 +21,9 @@ _VERBS = ("get", "put", "post", "delete", "patch")
 
 
 def operations_source(schema: Schema) -> str:
-    """Source of the table: services in the order of sorted file names, rpcs as written; then what
-    the services' comments say.
+    """Write the table of operations, and the comments of the services.
+
+    Services come in the order of sorted file names, rpcs in the order of the file.
     """
     rows = []
     services = []

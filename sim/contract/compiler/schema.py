@@ -1,6 +1,4 @@
-"""Reads `proto/`: runs protoc and answers what the descriptors, their comments and our own options
-say.
-"""
+"""The first pass: run protoc over `proto/`, and index descriptors, comments and our own options."""
 
 from __future__ import annotations
 
@@ -44,8 +42,8 @@ _ENUM_VALUE = _SERVICE_METHOD = 2
 
 @dataclass(frozen=True)
 class MessageEntry:
-    """One message: its full name ("exchange.v1.Outer.Inner"), Struct name ("Outer_Inner"), package,
-    descriptor and comments by field name.
+    """One message: full name ("exchange.v1.Outer.Inner"), Struct name ("Outer_Inner"), descriptor,
+    and comments by field name.
     """
 
     full_name: str
@@ -93,7 +91,7 @@ class Schema:
         for file in self.files:
             if file.syntax != "proto3":
                 raise ValueError(f"{file.name}: every file of the contract is proto3")
-        # Foreign files keep their comments to themselves: their words are not ours to repeat.
+        # Comments of foreign files are left out: their text is not ours to republish.
         self._comments = {
             file.name: _comments(file) if file in self.files else {} for file in compiled.file
         }
@@ -110,9 +108,7 @@ class Schema:
         self.packages = sorted({entry.package for entry in self.by_name.values()})
 
     def stripped(self) -> bytes:
-        """The descriptor set without source positions, so that a changed comment or line break
-        leaves it alone.
-        """
+        """Return the descriptor set without source positions: comments do not change its bytes."""
         bare = FileDescriptorSet()
         bare.CopyFrom(self._set)
         for file in bare.file:
@@ -120,9 +116,7 @@ class Schema:
         return bare.SerializeToString(deterministic=True)
 
     def option(self, holder: Any, extension: str) -> Any:
-        """The value of one extension on a message's, field's, method's or file's options; an empty
-        message where it is not written.
-        """
+        """Return one extension of an options message; an empty message where it is not written."""
         kind = message_factory.GetMessageClass(
             self._pool.FindMessageTypeByName(holder.options.DESCRIPTOR.full_name)
         )
@@ -130,7 +124,7 @@ class Schema:
         return known.Extensions[self._pool.FindExtensionByName(extension)]
 
     def map_entry(self, field: FieldDescriptorProto) -> DescriptorProto | None:
-        """The synthetic entry message (key 1, value 2) of a map field; None for every other field."""
+        """Return the synthetic entry message (key 1, value 2) of a map field, else None."""
         return self._map_entries.get(field.type_name[1:])
 
     def method_comment(self, file: FileDescriptorProto, service: int, method: int) -> str:
@@ -170,9 +164,7 @@ class Schema:
 
 
 def compile_schema(proto: Path) -> Schema:
-    """Run protoc over every file below `proto`. Refuses (ValueError) with protoc's own words what
-    it does not accept.
-    """
+    """Run protoc over every file below `proto`. ValueError with protoc's own words on failure."""
     names = sorted(path.relative_to(proto).as_posix() for path in proto.rglob("*.proto"))
     shared = Path(next(iter(google.api.__path__))).parents[1]
     with tempfile.TemporaryDirectory() as scratch:
@@ -201,9 +193,7 @@ def module_of(package: str) -> str:
 
 
 def _messages(file: FileDescriptorProto) -> Iterator[tuple[str, str, DescriptorProto, Address]]:
-    """(full name, Struct name, descriptor, comment path) of every message of a file, outer before
-    inner.
-    """
+    """Yield (full name, Struct name, descriptor, comment path) of every message, outer first."""
 
     def walk(
         prefix: str, flat: str, protos: Any, path: Address, slot: int
@@ -223,7 +213,7 @@ def _messages(file: FileDescriptorProto) -> Iterator[tuple[str, str, DescriptorP
 
 
 def _enums(file: FileDescriptorProto) -> Iterator[tuple[str, str, EnumDescriptorProto, Address]]:
-    """The same of every enumeration: those of the file first, then those inside messages."""
+    """Yield the same of every enumeration: those of the file first, then those in messages."""
     for i, proto in enumerate(file.enum_type):
         yield f"{file.package}.{proto.name}", proto.name, proto, (_FILE_ENUM, i)
     for full_name, name, message, path in _messages(file):

@@ -1,0 +1,45 @@
+"""Dialects: the JSON rules of a surface at an instant.
+
+Fields appear and disappear on dates, so the JSON of one message differs between instants. A dialect
+counts the dates that have passed, not the instant itself; so it changes only when some field comes
+or goes, and encoders can be cached by it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import lru_cache
+
+from msgspec import Struct
+
+from sim.kernel.instants import EARLIEST, Instant
+from sim.messages import FIELD_DATES
+
+
+class Dialect(Struct, frozen=True, kw_only=True):
+    """The JSON rules of a surface. `epoch` is the number of field dates that have passed."""
+
+    name: str
+    write_unset: bool = True
+    vendor_prefix: bool = False
+    epoch: int = 0
+
+    @property
+    def since(self) -> Instant:
+        """The last field date that has passed: fields that exist then exist in this dialect."""
+        return FIELD_DATES[self.epoch - 1] if self.epoch else EARLIEST
+
+
+def dialect_at(
+    name: str, now: Instant, *, vendor_prefix: bool = False, write_unset: bool = True
+) -> Dialect:
+    """Return the dialect of a surface ("exchange", "retail", "gateway", "auth") at an instant.
+
+    Equal arguments give the same object.
+    """
+    return _dialect(name, write_unset, vendor_prefix, bisect_right(FIELD_DATES, now))
+
+
+@lru_cache(maxsize=256)
+def _dialect(name: str, write_unset: bool, vendor_prefix: bool, epoch: int) -> Dialect:
+    return Dialect(name=name, write_unset=write_unset, vendor_prefix=vendor_prefix, epoch=epoch)

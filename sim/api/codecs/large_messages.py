@@ -1,0 +1,65 @@
+"""Events and markets of the gateway: large messages whose JSON is encoded once.
+
+A page of events has megabytes, and the next page shows mostly the same events. Handlers show the
+same object again as long as nothing changed in it, and never change one that was shown. So its
+bytes are cached by the object's identity, and a list of such messages is joined from cached bytes,
+without ever being text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sim.messages import Message
+
+LARGE_MESSAGES = frozenset(("gateway.v1.Event", "gateway.v1.Market"))
+# Stands in a text where a list of large messages belongs. JSON text never holds this character.
+LIST_MARK = "\0"
+
+_GENERATION_MAX = 12_000_000  # bytes of a generation, for each message type and dialect
+
+
+def caching_encoder(write: Callable[[Message], str]) -> Callable[[Message], bytes]:
+    """Return an encoder that caches what `write` makes of each object.
+
+    The cache has two generations. When the young one is full it becomes the old one, and what
+    nobody asked for meanwhile is dropped.
+    """
+    young: dict[int, tuple[Message, bytes]] = {}
+    old: dict[int, tuple[Message, bytes]] = {}
+    size = 0
+
+    def encode(message: Message) -> bytes:
+        nonlocal young, old, size
+        # An entry keeps its message alive, so an id in the cache belongs to no other object.
+        entry = young.get(id(message))
+        if entry is not None:
+            return entry[1]
+        entry = old.get(id(message)) or (message, write(message).encode())
+        size += len(entry[1])
+        if size > _GENERATION_MAX:
+            young, old = {}, young
+            size = len(entry[1])
+        young[id(message)] = entry
+        return entry[1]
+
+    return encode
+
+
+def splicing_encoder(
+    write: Callable[[Any], str], attribute: str, encode_element: Callable[[Message], bytes]
+) -> Callable[[Any], bytes]:
+    """Return an encoder of messages with a list of large ones, for which `write` writes a mark."""
+
+    def encode(message: Any) -> bytes:
+        before, _, after = write(message).partition(LIST_MARK)
+        parts = [before.encode()]
+        for element in getattr(message, attribute):
+            parts += (encode_element(element), b",")
+        if len(parts) > 1:
+            parts.pop()
+        parts.append(after.encode())
+        return b"".join(parts)  # one copy only, because it is megabytes
+
+    return encode
