@@ -16,7 +16,7 @@ Readers refuse with `BadBody` (the whole) or `BadField` (one field, by its path)
 
 from __future__ import annotations
 
-from sim.api.codecs.dialect import Dialect, dialect_at
+from sim.api.codecs.dialect import Dialect, dialect_at, epoch_at
 from sim.api.codecs.json_reader import JsonDecoder, json_decoder, parse_object
 from sim.api.codecs.json_writer import json_encoder
 from sim.api.codecs.protobuf import protobuf_decoder, protobuf_encoder
@@ -34,6 +34,7 @@ __all__ = [
     "QueryDecoder",
     "apply_path",
     "dialect_at",
+    "epoch_at",
     "fields_of",
     "form_decoder",
     "json_decoder",

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from sim.kernel.instants import EARLIEST, Instant
+from sim.kernel.instants import EARLIEST, LATEST, Instant
 from sim.messages import FIELD_DATES
 
 
@@ -38,6 +38,13 @@ def dialect_at(
     Equal arguments give the same object.
     """
     return _dialect(name, write_unset, vendor_prefix, bisect_right(FIELD_DATES, now))
+
+
+def epoch_at(now: Instant) -> tuple[Instant, Instant]:
+    """Return the field dates between which dialects stay the same: from, until."""
+    epoch = bisect_right(FIELD_DATES, now)
+    until = FIELD_DATES[epoch] if epoch < len(FIELD_DATES) else LATEST + 1
+    return FIELD_DATES[epoch - 1] if epoch else EARLIEST, until
 
 
 @lru_cache(maxsize=256)

@@ -1,8 +1,10 @@
-"""Who is calling, and whether they may: authenticate, scope, participant, in this order (§5.1,
-§5.2).
+"""Who calls, and whether they may: identity, scope, participant, in this order (§5.1, §5.2).
 
-401 says who you are is not settled, 403 naming a scope says your firm was not granted it, 403
-without one says you may not act for that participant.
+| Answer | Meaning |
+|---|---|
+| 401 | the caller's identity is not established |
+| 403 that names a scope | the firm was not granted that scope |
+| 403 without a scope | the caller may not act for that participant |
 """
 
 from __future__ import annotations
@@ -10,12 +12,11 @@ from __future__ import annotations
 from typing import Protocol
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from sim.api.pipeline.inputs import NOBODY, VerifiedCredential
 from sim.contract.contract import Operation, Plane
 from sim.core.identity.credentials import Credentials
-from sim.core.identity.firms import Firms
+from sim.core.identity.firms import Firm, Firms
 from sim.core.model.context import Context
 from sim.core.model.refusals import (
     InvalidSignature,
@@ -39,10 +40,9 @@ class Parties(Protocol):
 class Caller(Struct, frozen=True, kw_only=True):
     """An authenticated caller on a plane ("grpc" there).
 
-    `account` is the account of the participant the call acts for, or of the API key; `accounts` are
-    all that the caller may act for. `credential` is what the door found, which only the token
-    issuer looks at. `bound`: the token itself speaks for the participant, and for nobody else of
-    the firm.
+    `account` is the account of the participant that the call acts for, or of the API key;
+    `accounts` are all that the caller may act for. Only the token issuer looks at `credential`.
+    `bound` says that the token itself is a participant's, and acts for nobody else of the firm.
     """
 
     plane: str
@@ -100,31 +100,26 @@ def authenticate_caller(
     participant: str | None,
     peer: str = "",
 ) -> Caller:
-    """The caller of an operation on a plane (None: gRPC); `participant` is its x-participant-id.
-    Unauthenticated, MissingScope, PermissionDenied otherwise.
+    """Return the caller of an operation on a plane; None is gRPC.
+
+    `participant` is the call's x-participant-id. Unauthenticated, MissingScope or PermissionDenied
+    for a caller who may not.
     """
+    surface = plane or "grpc"
     policy = operation.credential_on(plane)
     if policy == "bearer":
-        caller = _firm_caller(parties, plane or "grpc", credential, peer)
-        if operation.scope and operation.scope not in caller.scopes:
-            raise MissingScope(operation.scope)
-        return _acting_for(
-            parties,
-            caller,
-            operation.participant,
-            participant,
-            writes=operation.scope.startswith("write:"),
-        )
+        return _firm_caller(parties, operation, surface, credential, participant, peer)
     if policy == "api_key":
-        return _key_caller(parties, plane or "grpc", credential, peer)
-    return Caller(plane=plane or "grpc", peer=peer, credential=credential)
+        return _key_caller(parties, surface, credential, peer)
+    return Caller(plane=surface, peer=peer, credential=credential)
 
 
 def names_of(
     parties: Parties, credential: VerifiedCredential, participant: str | None, peer: str
 ) -> tuple[str, ...]:
-    """Names a call goes by before it is authenticated, the most precise first: what injected faults
-    match. Claims nothing about its rights.
+    """Return the names a call goes by before it is authenticated, the most precise first.
+
+    Injected faults match them. They say nothing about the call's rights.
     """
     firm = key = None
     if credential.kind == "bearer":
@@ -147,68 +142,64 @@ def names_of(
     return tuple(name for name in names if name)
 
 
-def _acting_for(
-    parties: Parties, caller: Caller, policy: str, header: str | None, *, writes: bool
+def _firm_caller(
+    parties: Parties,
+    operation: Operation,
+    surface: str,
+    credential: VerifiedCredential,
+    header: str | None,
+    peer: str,
 ) -> Caller:
-    """The caller with the participant its header names, where the operation wants one ("optional":
-    checked when sent, "not_needed": ignored).
+    """Return a firm's caller, acting for the participant of its header or of its token.
 
-    A token that is bound to a participant needs no header and stands no other one; what its firm
-    does as a whole is not its to change.
+    The header counts where the operation requires a participant, or admits one and it was sent.
     """
-    if caller.bound:
-        if header and header != caller.participant:
-            raise PermissionDenied(
-                rule="participant-token", remedy=f"this token speaks for {caller.participant} alone"
-            )
-        if policy == "not_needed" and writes:
-            raise PermissionDenied(
-                rule="participant-token", remedy="call with the firm's own access token"
-            )
-        return caller
-    if policy == "not_needed" or (policy == "optional" and not header) or caller.firm is None:
-        return caller
-    user = parties.firms.participant_of(parties.firms.require(caller.firm), header)
-    return replace(caller, participant=user.name, account=user.account)
+    firm, scopes, token_participant = _firm_of(parties, credential)
+    user = parties.firms.participant_of(firm, token_participant) if token_participant else None
+    bound = user is not None
+    if operation.scope and operation.scope not in scopes:
+        raise MissingScope(operation.scope)
+    if user is not None:
+        _check_bound(user.name, operation, header)
+    elif operation.participant == "required" or (operation.participant == "optional" and header):
+        user = parties.firms.participant_of(firm, header)
+    return Caller(
+        plane=surface,
+        firm=firm.name,
+        client_id=firm.client_id,
+        participant=user.name if user is not None else None,
+        account=user.account if user is not None else None,
+        accounts=(user.account,) if user is not None and bound else parties.firms.accounts_of(firm),
+        scopes=scopes,
+        peer=peer,
+        bound=bound,
+    )
 
 
-def _firm_caller(parties: Parties, plane: str, credential: VerifiedCredential, peer: str) -> Caller:
+def _firm_of(
+    parties: Parties, credential: VerifiedCredential
+) -> tuple[Firm, tuple[str, ...], str | None]:
+    """Return the firm of a credential, its scopes, and the participant whose token it is."""
     if credential.kind == "script":
         firm = parties.firms.require(credential.key)
-        return Caller(
-            plane=plane,
-            firm=firm.name,
-            client_id=firm.client_id,
-            accounts=parties.firms.accounts_of(firm),
-            scopes=firm.scopes,
-            peer=peer,
-        )
+        return firm, firm.scopes, None
     if credential.kind != "bearer" or credential.problem:
         problem = credential.problem if credential.kind == "bearer" else ""
         raise Unauthenticated(rule="S5.1-4", remedy=_BEARER_REMEDIES[problem])
     token = parties.credentials.authenticate(credential.key, parties.ctx.now)
-    firm = parties.firms.require(token.firm)
-    if token.participant:
-        user = parties.firms.participant_of(firm, token.participant)
-        return Caller(
-            plane=plane,
-            firm=firm.name,
-            client_id=firm.client_id,
-            participant=user.name,
-            account=user.account,
-            accounts=(user.account,),
-            scopes=token.scopes,
-            peer=peer,
-            bound=True,
+    return parties.firms.require(token.firm), token.scopes, token.participant
+
+
+def _check_bound(participant: str, operation: Operation, header: str | None) -> None:
+    """Refuse a participant's token for somebody else, and for changes of the firm as a whole."""
+    if header and header != participant:
+        raise PermissionDenied(
+            rule="participant-token", remedy=f"this token speaks for {participant} alone"
         )
-    return Caller(
-        plane=plane,
-        firm=firm.name,
-        client_id=firm.client_id,
-        accounts=parties.firms.accounts_of(firm),
-        scopes=token.scopes,
-        peer=peer,
-    )
+    if operation.participant == "not_needed" and operation.scope.startswith("write:"):
+        raise PermissionDenied(
+            rule="participant-token", remedy="call with the firm's own access token"
+        )
 
 
 def _key_caller(parties: Parties, plane: str, credential: VerifiedCredential, peer: str) -> Caller:

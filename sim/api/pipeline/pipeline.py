@@ -135,14 +135,12 @@ class Pipeline:
         operation = found.operation if isinstance(found, Match) else None
         state = CallState(self._services, call.plane, call.plane, operation, found)
         _walk(call, state, _REST)
-        assert state.reply is not None
         return state.reply
 
     def rpc(self, call: RpcCall) -> Reply:
         """Answer one unary gRPC request."""
         state = CallState(self._services, None, "grpc", self._contract.by_rpc(call.method))
         _walk(call, state, _RPC)
-        assert state.reply is not None
         return state.reply
 
     def open(self, call: StreamOpened) -> Admitted | Reply:
@@ -155,7 +153,6 @@ class Pipeline:
             if not download:
                 log(call, state)
             return state.reply
-        assert operation is not None and state.caller is not None
         return Admitted(
             operation=operation,
             caller=state.caller,
@@ -185,7 +182,6 @@ class Pipeline:
         state = admitted.state
         state.refuse(refusal, handle.__name__)
         log(call, state)
-        assert state.reply is not None
         return state.reply
 
     def log_late_refusal(self, refusal: Refusal, reply: Reply, orders: list[str]) -> None:

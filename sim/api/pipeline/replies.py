@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sim.api.codecs.codecs import Dialect, dialect_at, json_encoder, protobuf_encoder
+from sim.api.codecs.codecs import Dialect, dialect_at, epoch_at, json_encoder, protobuf_encoder
 from sim.api.pipeline.deferred import DeferredResponse
 from sim.api.pipeline.error_mapping import grpc_code, http_body, http_headers, http_status
 from sim.api.pipeline.inputs import Reply
@@ -18,6 +18,7 @@ from sim.contract.contract import Operation, Plane
 from sim.core.model import refusals
 from sim.core.model.context import Context
 from sim.core.model.refusals import Refusal
+from sim.kernel.instants import Instant
 from sim.messages import Message
 
 
@@ -27,11 +28,21 @@ class Replies:
     def __init__(self, ctx: Context, *, vendor_prefix: bool) -> None:
         self._ctx = ctx
         self._vendor_prefix = vendor_prefix
+        self._dialects: dict[Plane, Dialect] = {}
+        self._dialects_hold: tuple[Instant, Instant] = (0, 0)  # from, until
         self.epoch = 0  # how often somebody has travelled in time
 
     def dialect(self, plane: Plane) -> Dialect:
         """Return the JSON rules of a plane that are in force now."""
-        return dialect_at(plane, self._ctx.now, vendor_prefix=self._vendor_prefix)
+        now, (begin, end) = self._ctx.now, self._dialects_hold
+        if not begin <= now < end:
+            self._dialects.clear()
+            self._dialects_hold = epoch_at(now)
+        dialect = self._dialects.get(plane)
+        if dialect is None:
+            dialect = dialect_at(plane, now, vendor_prefix=self._vendor_prefix)
+            self._dialects[plane] = dialect
+        return dialect
 
     def rest(self, plane: Plane, operation: Operation, answer: Any) -> Reply:
         """Answer an HTTP request."""

@@ -25,7 +25,7 @@ from sim.api.pipeline.named_symbols import symbols_of
 from sim.api.pipeline.replies import Replies
 from sim.api.pipeline.request_log import LoggedCall, RequestLog
 from sim.api.pipeline.requests import Requests
-from sim.api.pipeline.routing import Match, MethodNotAllowed, NotFound
+from sim.api.pipeline.routing import Match, MethodNotAllowed
 from sim.contract.contract import Operation, Plane
 from sim.core.exchange import Exchange
 from sim.core.model import refusals
@@ -57,17 +57,20 @@ class CallState(Struct):
     `plane` is None for gRPC; `surface` is the plane's name or "grpc". `found` is what the router
     found for a path. `fault` is the injected fault that struck, `ignored` the names of parameters
     and keys that no message field takes. `refused_in` names the stage that refused.
+
+    Fields whose type admits Any are None until their stage has run. The stages behind it rely on
+    the order of the tuples instead of asking again.
     """
 
     services: Services
     plane: Plane | None
     surface: str
-    operation: Operation | None
-    found: Match | NotFound | MethodNotAllowed | None = None
-    caller: Caller | None = None
+    operation: Operation | Any
+    found: Match | Any = None
+    caller: Caller | Any = None
     request: Any = None
     answer: Any = None
-    reply: Reply | None = None
+    reply: Reply | Any = None
     fault: FaultAction | None = None
     refusal: Refusal | None = None
     refused_in: str = ""
@@ -114,11 +117,9 @@ def size(call: RestCall, state: CallState) -> None:
 
 def authenticate(call: Call, state: CallState) -> None:
     """Establish who calls; scope and participant are checked too, each with its own refusal."""
-    operation = state.operation
-    assert operation is not None
     state.caller = authenticate_caller(
         state.services.exchange,
-        operation,
+        state.operation,
         state.plane,
         call.credential,
         call.participant,
@@ -128,16 +129,13 @@ def authenticate(call: Call, state: CallState) -> None:
 
 def rate_limit(call: Call, state: CallState) -> None:
     """Count the call against the limits of its plane and operation."""
-    assert state.operation is not None and state.caller is not None
     state.services.exchange.rate_limits.admit(state.plane, state.operation, state.caller)
 
 
 def parse(call: Call, state: CallState) -> None:
     """Read the request message. Streams whose frames bring their requests have none yet."""
     requests, operation = state.services.requests, state.operation
-    assert operation is not None
     if isinstance(call, RestCall):
-        assert isinstance(state.found, Match)
         state.request = requests.rest(call, state.found, state.ignored)
     elif isinstance(call, RpcCall) or operation.kind == "server":
         state.request = requests.rpc(operation, call.message)
@@ -152,7 +150,6 @@ def fault_on_symbol(call: Call, state: CallState) -> None:
 def handle(call: Call, state: CallState) -> None:
     """Call the handler of the operation."""
     services, operation = state.services, state.operation
-    assert operation is not None and state.caller is not None
     handler = services.handlers.get(operation.name)
     if handler is None:
         raise _no_handler(operation)
@@ -162,7 +159,6 @@ def handle(call: Call, state: CallState) -> None:
 def render(call: Call, state: CallState) -> None:
     """Encode the answer for the plane and protocol of the call."""
     replies, operation = state.services.replies, state.operation
-    assert operation is not None
     if isinstance(call, RestCall):
         state.reply = replies.rest(call.plane, operation, state.answer)
     elif isinstance(call, RpcCall):
@@ -180,7 +176,7 @@ def apply_fault(call: Call, state: CallState) -> None:
         return
     if state.fault.status:
         state.refuse(InjectedFault(state.fault), fault.__name__)
-    elif state.fault.handled and state.reply is not None:
+    elif state.fault.handled:
         state.reply.connection_fault = state.fault.effect
 
 
@@ -192,7 +188,6 @@ def edge(call: Call, state: CallState) -> None:
     """
     if state.services.exchange.ctx.service_time <= EDGE_TIMEOUT:
         return
-    assert state.reply is not None
     if not state.reply.connection_fault and not state.reply.pending_on:
         remedy = "ask again: whatever made the answer slow may be over"
         state.refuse(
@@ -203,16 +198,16 @@ def edge(call: Call, state: CallState) -> None:
 def log(call: Call, state: CallState) -> None:
     """Add the call and its answer to the request log, with an explanation of a refusal."""
     services, reply, refusal = state.services, state.reply, state.refusal
-    assert reply is not None
     ctx = services.exchange.ctx
     operation = state.operation.name if state.operation else ""
-    fault_id = state.fault.fault if state.fault is not None else getattr(refusal, "fault", "")
-    if fault_id:
-        reply.headers = (*reply.headers, ("x-sim-fault", fault_id))
+    fault_id = state.fault.fault if state.fault is not None else ""
     why = None
     if refusal is not None:
+        fault_id = fault_id or getattr(refusal, "fault", "")
         why = explanation(refusal, request_id=ctx.trace_id, operation=operation, now=ctx.now)
         why["stage"] = state.refused_in.replace("_", " ")
+    if fault_id:
+        reply.headers = (*reply.headers, ("x-sim-fault", fault_id))
     services.log.add(
         LoggedCall(
             seq=int(ctx.trace_id, 16),
