@@ -1,5 +1,6 @@
-"""The token issuer's one operation (§4.5, §5.1). Decisions are `core/credentials.py`'s, findings on
-the assertion the door's.
+"""The token issuer's one operation (§4.5, §5.1).
+
+`pipeline/verification.py` has verified the assertion, and `core/identity/credentials.py` decides.
 """
 
 from __future__ import annotations
@@ -15,21 +16,22 @@ from sim.messages.issuer_v1 import IssueTokenRequest, IssueTokenResponse
 def issue_token(
     exchange: Exchange, caller: Caller, request: IssueTokenRequest
 ) -> IssueTokenResponse:
-    """A bearer token for 180 seconds. `request.client_assertion` was sealed; what it proves is
-    `caller.credential`.
+    """Issue a bearer token for 180 seconds.
+
+    The assertion itself is redacted in the request; `caller.credential` holds its verification.
     """
-    found = caller.credential
-    judged = found.kind == "assertion"
+    credential = caller.credential
+    is_assertion = credential.kind == "assertion"
     grant = exchange.credentials.issue(
         TokenRequest(
             grant_type=request.grant_type,
             client_id=request.client_id,
             assertion_type=request.client_assertion_type,
             audience=request.audience,
-            audience_known=found.claims.get("audience") == "known",
-            subject=found.key if judged else "",
-            problem=found.problem if judged else "missing",
-            nonce=found.nonce,
+            audience_known=credential.claims.get("audience") == "known",
+            subject=credential.key if is_assertion else "",
+            problem=credential.problem if is_assertion else "missing",
+            nonce=credential.nonce,
         )
     )
     return IssueTokenResponse(

@@ -1,5 +1,6 @@
-"""Whose accounts a call is about. With x-participant-id the caller is that participant, without it
-the whole firm (§5.1 items 7 and 8).
+"""Which accounts a call may read or trade on (§5.1 items 7 and 8).
+
+With x-participant-id the caller is that participant, without it the whole firm.
 """
 
 from __future__ import annotations
@@ -16,15 +17,16 @@ _RULE = "S5.1-6"
 
 
 def firm_of(exchange: Exchange, caller: Caller) -> Firm:
-    """The calling firm."""
+    """Return the calling firm."""
     if caller.firm is None:
         raise PermissionDenied(rule=_RULE, remedy="call with a firm's access token")
     return exchange.firms.require(caller.firm)
 
 
 def whole_firm(exchange: Exchange, caller: Caller) -> Firm:
-    """The calling firm, for what concerns it as a whole. PermissionDenied for a token that speaks
-    for one participant.
+    """Return the calling firm for what concerns it as a whole.
+
+    PermissionDenied for a participant's token.
     """
     if caller.bound:
         raise PermissionDenied(
@@ -34,9 +36,7 @@ def whole_firm(exchange: Exchange, caller: Caller) -> Firm:
 
 
 def trading_account(caller: Caller, named: str) -> str:
-    """The account an order is for: the participant's own, which a request may name.
-    PermissionDenied for any other.
-    """
+    """Return the participant's own account, for an order. PermissionDenied for any other name."""
     mine = caller.account
     if mine is None:
         raise PermissionDenied(rule=_RULE, remedy="name the participant in x-participant-id")
@@ -52,8 +52,9 @@ def trading_account(caller: Caller, named: str) -> str:
 
 
 def visible_accounts(caller: Caller, named: Sequence[str] = ()) -> tuple[str, ...]:
-    """Accounts a read covers: those named, else the participant's, else all of the firm's.
-    PermissionDenied when one is not the firm's.
+    """Return the accounts of a read: those named, else the participant's, else all of the firm's.
+
+    PermissionDenied for an account that the caller may not act for.
     """
     for account in named:
         if account not in caller.accounts:
@@ -66,7 +67,7 @@ def visible_accounts(caller: Caller, named: Sequence[str] = ()) -> tuple[str, ..
 
 
 def ledger_account(exchange: Exchange, caller: Caller, named: str) -> str:
-    """The account whose ledger is read: one of the firm's, or its pool (rule P24)."""
+    """Return the account whose ledger is read: one of the firm's, or its pool (rule P24)."""
     if not named:
         raise InvalidRequest(
             "account is required",
@@ -81,8 +82,9 @@ def ledger_account(exchange: Exchange, caller: Caller, named: str) -> str:
 
 
 def balance_account(exchange: Exchange, caller: Caller, named: str) -> str:
-    """The trading account a position or balance call names. A clearing account, or one that does
-    not exist, is "invalid account" (rule P26).
+    """Return the trading account that a position or balance call names.
+
+    "invalid account" for a clearing account, or for one that does not exist (rule P26).
     """
     if not named:
         raise InvalidRequest(

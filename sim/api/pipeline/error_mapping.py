@@ -1,9 +1,12 @@
-"""Refusal -> HTTP status and body, or gRPC status, per surface (§7, table 8 of the behaviour
-rules).
+"""From a refusal to HTTP status and body, or gRPC status, per surface (§7).
 
-The exchange and the gateway answer `{"code", "message", "details": []}`, the retail API `{"status",
-"message"}`, the token issuer an OAuth error object. Clients branch on status and code, never on the
-text (§7.2).
+| Surface | Body |
+|---|---|
+| exchange, gateway | `{"code", "message", "details": []}` |
+| retail | `{"status", "message"}`; so is 429 of the gateway |
+| token issuer | an OAuth error object |
+
+Clients branch on status and code, never on the text (§7.2).
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from sim.core.model import refusals
 from sim.core.model.refusals import Code, Refusal
 from sim.kernel.instants import NS_PER_S, format_instant, format_seconds
 
-# What grpc-gateway makes of a code; the classes below differ because §7.1 says so.
+# The mapping of grpc-gateway. The classes below differ from it, because §7.1 says so.
 _HTTP_OF_CODE = {
     Code.CANCELLED: 499,
     Code.UNKNOWN: 500,
@@ -49,22 +52,22 @@ _RETAIL_MESSAGES = {429: "Too Many Requests", 503: "Service Unavailable"}
 
 
 def grpc_code(refusal: Refusal) -> int:
-    """gRPC status code of a refusal."""
+    """Return the gRPC status code of a refusal."""
     return int(refusal.injected_code if isinstance(refusal, refusals.Injected) else refusal.code)
 
 
 def http_status(refusal: Refusal) -> int:
-    """HTTP status of a refusal, the same on every plane."""
+    """Return the HTTP status of a refusal, the same on every plane."""
     if isinstance(refusal, refusals.Injected):
         return refusal.http
-    found = getattr(refusal, "http", None)
-    if isinstance(found, int):
-        return found
+    own_status = getattr(refusal, "http", None)
+    if isinstance(own_status, int):
+        return own_status
     return _HTTP_OF_CLASS.get(type(refusal)) or _HTTP_OF_CODE[refusal.code]
 
 
 def http_body(refusal: Refusal, plane: str) -> bytes:
-    """JSON body of a refusal in the shape of its plane."""
+    """Return the JSON body of a refusal in the shape of its plane."""
     status = http_status(refusal)
     if plane == "auth":
         error = getattr(refusal, "error", "invalid_request" if status < 500 else "server_error")
@@ -80,7 +83,7 @@ def http_body(refusal: Refusal, plane: str) -> bytes:
 
 
 def http_headers(refusal: Refusal) -> tuple[tuple[str, str], ...]:
-    """Retry-After in whole seconds, rounded up, at least 1 (rule R4); Allow on 405 (RFC 9110)."""
+    """Return Retry-After in whole seconds, at least 1 (rule R4), or Allow on 405 (RFC 9110)."""
     if refusal.retry_after is not None:
         return (("Retry-After", str(max(1, -(-refusal.retry_after // NS_PER_S)))),)
     if isinstance(refusal, refusals.MethodNotAllowed):
@@ -89,7 +92,7 @@ def http_headers(refusal: Refusal) -> tuple[tuple[str, str], ...]:
 
 
 def explanation(refusal: Refusal, *, request_id: str, operation: str, now: int) -> dict[str, Any]:
-    """Why a call was refused and what would have worked, for people (design D10f)."""
+    """Explain to people why a call was refused, and what would have worked."""
     return {
         "request_id": request_id,
         "operation": operation,

@@ -1,4 +1,4 @@
-"""The instruments a request names, wherever in its message: for faults that ask for one."""
+"""The instruments that a request names, for faults that ask for an instrument."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _FIELDS = frozenset({"symbol", "symbols", "market_slug", "market_slugs", "slug",
 
 
 def symbols_of(request: Message) -> tuple[str, ...]:
-    """Symbols and slugs in the order in which the message holds them, its parts included."""
+    """Return the symbols and slugs of a message and its parts, in order."""
     found: list[str] = []
     _collect(request, found)
     return tuple(found)

@@ -1,5 +1,6 @@
-"""Offset page tokens: base64 of {"offset":N} (rule R7). Rows are read again for every page, so a
-sweep drifts when rows come or go in between (§4.3).
+"""Offset page tokens: base64 of {"offset":N} (rule R7).
+
+Rows are read anew for every page, so pages shift when rows come or go in between (§4.3).
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ _read = json.Decoder(_Token).decode
 
 
 def token_of(offset: int) -> str:
-    """The token of the page that begins at a row."""
+    """Return the token of the page that begins at a row."""
     return b64encode(json.encode(_Token(offset))).decode()
 
 
 def offset_of(token: str) -> int:
-    """The row a token points at; 0 for none. Refuses what no page ever carried."""
+    """Return the row of a token; 0 without one. InvalidRequest for a token that is not ours."""
     if not token:
         return 0
     try:
@@ -52,8 +53,9 @@ def offset_of(token: str) -> int:
 
 
 def page_length(asked: int, default: int, *, refuse: bool = False) -> int:
-    """Rows of a page: `default` when none are asked for, at most 1000. With `refuse` a longer page
-    is an error (rule P24), else it is cut.
+    """Return the length of a page: `default` for 0, at most 1000.
+
+    A longer page is cut, or with `refuse` an error (rule P24).
     """
     if asked < 0 or (refuse and asked > PAGE_MAX):
         raise InvalidRequest(
@@ -63,8 +65,9 @@ def page_length(asked: int, default: int, *, refuse: bool = False) -> int:
 
 
 def page_of(rows: Iterable[R], token: str, length: int) -> tuple[Sequence[R], str]:
-    """The rows of a page and the token of the next one, "" on the last. Rows are read up to one
-    past the end of the page.
+    """Return the rows of a page, and the token of the next one or "" on the last.
+
+    At most one row past the end of the page is read.
     """
     start = offset_of(token)
     end = start + length

@@ -1,7 +1,6 @@
-"""What history still shows: from the window of 2026-07-16 on, each weekly maintenance takes away
-what has grown too old (§8, rule R10).
+"""Retention: from 2026-07-16 on, each weekly maintenance hides what has grown too old (§8, R10).
 
-Nothing is deleted; reports look away. Trades, positions and ledgers are kept.
+Nothing is deleted: reports leave the old rows out. Trades, positions and ledgers stay.
 """
 
 from __future__ import annotations
@@ -35,8 +34,9 @@ WIPES = Dated(
 
 
 def purged_before(exchange: Exchange, kept: Span) -> Instant:
-    """Rows before this instant are gone: the last weekly window less what is kept, or a wipe of
-    executions; 0 before the first purge.
+    """Return the instant before which rows are hidden; 0 before the first purge.
+
+    It is the last weekly window less the time kept, or for executions a later wipe.
     """
     now = exchange.now
     weekly = WINDOWS[exchange.ctx.assumptions.text(MAINTENANCE_HOURS)].at(now)
@@ -52,7 +52,7 @@ def purged_before(exchange: Exchange, kept: Span) -> Instant:
 
 
 def order_kept(order: Order, boundary: Instant) -> bool:
-    """Whether an order still shows: one that works does, however old."""
+    """Whether an order still shows; a working order always does."""
     return order.live or order.changed >= boundary
 
 

@@ -1,10 +1,10 @@
-"""Path templates → operation: one tree per plane, walked segment by segment.
+"""From path to operation: one tree of path segments per plane.
 
-A literal segment beats a variable. Where the better branch has no answer for the verb, the other
-one is tried, so `GET /orders/open` beside `POST /orders/{id}` serves both. A path that exists under
-other verbs is a 405 that names them; HEAD is a verb like any other. Segments are percent-decoded
-exactly once, after splitting, so an encoded slash stays inside its segment. A trailing slash is
-another path.
+A literal segment is preferred to a variable. Where the preferred branch has no operation for the
+verb, the other branch is tried, so `GET /orders/open` and `POST /orders/{id}` can coexist. A path
+that exists under other verbs is a 405 that names them; HEAD is a verb like any other. Segments are
+percent-decoded once, after splitting, so an encoded slash stays inside its segment. A path with a
+trailing slash is a different path.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ PathParams: TypeAlias = "MappingProxyType[str, str]"
 
 _NO_PARAMS: MappingProxyType[str, str] = MappingProxyType({})
 _PART = re.compile(r"/(?:\{([a-z0-9_.]+)(?:=([^{}]+))?\}|([^/{}]+))")
-_REMEMBERED = 4096  # paths seen; bounded, because a client could invent paths without end
+_CACHED_MAX = 4096  # paths; clients could invent them without end
 
 
 class Match(Struct, frozen=True):
-    """The operation at a path, what its variables hold (by field path: "account.id"), and "*" where
-    an HTTP body fills the request.
+    """The operation at a path, the values of its variables by field path ("account.id"), and "*"
+    where an HTTP body fills the request.
     """
 
     operation: Operation
@@ -54,8 +54,8 @@ class _Node(Struct):
 
 
 class _Leaf(Struct, frozen=True):
-    """Where each variable of the template lies: (field path, first segment, segment behind the last
-    or None for all that follow).
+    """The end of a template. Each variable has its field path and its segments: first, end or None
+    for all that follow.
     """
 
     route: Route
@@ -75,7 +75,7 @@ class Router:
             self._add(route)
 
     def match(self, verb: str, path: str) -> Match | NotFound | MethodNotAllowed:
-        """What answers at `path` (as sent: still percent-encoded, without query)."""
+        """Find the operation at a path as sent: percent-encoded, without query."""
         known = self._known.get((verb, path))
         if known is not None:
             return known
@@ -97,7 +97,7 @@ class Router:
             params = MappingProxyType(
                 {name: "/".join(segments[start:end]) for name, start, end in leaf.variables}
             )
-        if len(self._known) >= _REMEMBERED:
+        if len(self._known) >= _CACHED_MAX:
             self._known.clear()
         found = self._known[verb, path] = Match(leaf.route.operation, params, leaf.route.body)
         return found
@@ -127,7 +127,7 @@ def _child(node: _Node, segment: str) -> _Node:
 
 
 def _reached(node: _Node, segments: list[str], index: int) -> Iterator[_Node]:
-    """Nodes with leaves at which the path can end, best first."""
+    """Yield the nodes with leaves at which the path can end, preferred ones first."""
     if index == len(segments):
         if node.leaves:
             yield node

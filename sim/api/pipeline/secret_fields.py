@@ -1,6 +1,4 @@
-"""Which fields of a message are secret (`(sim.field).secret` in the contract), and a copy of a
-message that may be journalled.
-"""
+"""Masks the secret fields of a response (`(sim.field).secret` in the contract) for the journal."""
 
 from __future__ import annotations
 
@@ -16,26 +14,20 @@ from sim.messages import Message
 
 @cache
 def secret_fields(cls: type[Message]) -> tuple[Field, ...]:
-    """Secret fields of a message type itself; the contract keeps them at the top level of requests
-    and responses.
-    """
+    """Return the secret fields of a message type; the contract has them at the top level only."""
     return tuple(field for field in fields_of(cls) if field.secret)
 
 
 def fingerprint(secret: str) -> str:
-    """What stands for a secret where it may be seen: enough to tell two apart, too little to use
-    one.
-    """
+    """Return what stands for a secret: enough to tell two apart, too little to use one."""
     return "sha256:" + sha256(secret.encode()).hexdigest()[:32]
 
 
 def masked(message: Struct) -> Any:
-    """The message with every secret text replaced by its fingerprint; the message itself when it
-    holds none.
-    """
-    found = {
+    """Return a copy with fingerprints for secrets, or the message itself without secrets."""
+    masks = {
         field.attribute: fingerprint(getattr(message, field.attribute))
         for field in secret_fields(type(message))
         if getattr(message, field.attribute)
     }
-    return structs.replace(message, **found) if found else message
+    return structs.replace(message, **masks) if masks else message

@@ -1,9 +1,9 @@
-"""What a client's RS256 assertion or Ed25519 request signature is worth: pure judgements of text,
-keys and instants (§5.1, §5.2).
+"""Cryptographic checks of RS256 client assertions and Ed25519 request signatures (§5.1, §5.2).
 
-Only the verdict leaves this module. One algorithm is accepted per credential and it is chosen here,
-never by the client's header, so a forged `alg` cannot steer verification. The cryptography package
-is imported when the first signature comes in: it is a third of a cold start.
+The functions are pure: text, keys and instants in, a problem or "" out. Each kind of credential has
+one algorithm, which is chosen here and never by the client's header, so a forged `alg` cannot steer
+verification. The cryptography package is imported with the first signature, because it takes a
+third of a cold start.
 """
 
 from __future__ import annotations
@@ -31,9 +31,7 @@ _NUMBER_MAX = 1 << 40  # seconds; beyond it a claim is no date
 
 
 class VerifiedAssertion(NamedTuple):
-    """A judged assertion: whom it speaks for, a word of `credentials.PROBLEMS` or "", and the
-    fingerprint of its jti.
-    """
+    """An assertion as verified: client, a key of `credentials.PROBLEMS` or "", jti fingerprint."""
 
     client_id: str
     problem: str
@@ -48,8 +46,10 @@ def verify_assertion(
     clocks: tuple[Instant, ...],
     life_max: Span,
 ) -> VerifiedAssertion:
-    """Judge a client assertion (JWT). It is fresh when it is by any of `clocks`; `audiences` hold
-    no trailing slashes; it may live `life_max` at most.
+    """Verify a client assertion (JWT).
+
+    It must be valid by one of `clocks`, and may live `life_max` at most. `audiences` have no
+    trailing slashes.
     """
     if not token:
         return VerifiedAssertion("", "missing")
@@ -113,8 +113,9 @@ def verify_request(
     key: ApiKey | None,
     clocks: tuple[Instant, ...],
 ) -> str:
-    """Judge a retail signature over timestamp + any of `texts` (METHOD + path): "" or the first
-    thing wrong, in the order of retail.md §1.
+    """Verify a retail signature of timestamp + one of `texts` (METHOD + path).
+
+    Return "" or the first problem: missing header, timestamp, stale, key, encoding, signature.
     """
     for name, value in (("key", key_id), ("timestamp", timestamp), ("signature", signature)):
         if not value:
@@ -148,9 +149,7 @@ def _object(part: str) -> dict[str, Any] | None:
 
 
 def _decoded(text: str, *, urlsafe: bool) -> bytes | None:
-    """Bytes of base64 text, strictly: the URL alphabet without padding, or the standard one with
-    it.
-    """
+    """Decode base64 strictly: the URL alphabet without padding, or the standard one with it."""
     try:
         if urlsafe:
             return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
@@ -160,7 +159,7 @@ def _decoded(text: str, *, urlsafe: bool) -> bytes | None:
 
 
 def _instant(claim: object) -> Instant | None:
-    """Instant of a numeric date (RFC 7519 §2: seconds, a fraction is allowed)."""
+    """Return the instant of a numeric date (RFC 7519 §2: seconds, with a fraction)."""
     if (
         isinstance(claim, bool)
         or not isinstance(claim, int | float)

@@ -1,6 +1,4 @@
-"""Columns of orders, executions and trades that a where_clause or a field_filter may name (rule
-R9).
-"""
+"""Columns of orders, executions and trades that filters may name (rule R9)."""
 
 from __future__ import annotations
 
@@ -74,7 +72,7 @@ TRADE_COLUMNS: dict[str, Column[Trade]] = {
 
 
 def trade_columns(accounts: Sequence[str]) -> dict[str, Column[Trade]]:
-    """Columns of trades for one of their sides: the aggressor's where both are the caller's."""
+    """Return trade columns with those of the caller's side; the aggressor's if both are."""
     mine = frozenset(accounts)
 
     def side(trade: Trade) -> Execution:

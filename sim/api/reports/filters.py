@@ -1,6 +1,8 @@
-"""Which orders, executions and trades a report is about (rules R7-R10): by id where one is asked
-for, else by account or symbol within the window, then the filters of the request one row at a time.
-Nothing is gathered: whoever wants a page reads no further than its end.
+"""Select the orders, executions and trades of a report (rules R7-R10).
+
+Rows are found by id if the request names one, else by account or symbol within the time window.
+Then the filters of the request are applied row by row. Results are iterators: a page reads no
+further than its end.
 """
 
 from __future__ import annotations

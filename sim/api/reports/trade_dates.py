@@ -14,8 +14,9 @@ from sim.messages.exchange_v1 import Date
 def trade_days(
     first: Date | None, last: Date | None, *, name: str = "transact_trade_date"
 ) -> tuple[Instant | None, Instant | None]:
-    """The first and the last instant of the trade days from one date to another; None on a side
-    that is open. `name` is that of the fields without start_.
+    """Return the first and the last instant of a range of trade days; None for an open side.
+
+    `name` is the name of the request's fields without start_ or end_.
     """
     start = None if first is None else _rolled(first, f"start_{name}", days=-1)
     end = None if last is None else _rolled(last, f"end_{name}") - 1
@@ -23,9 +24,7 @@ def trade_days(
 
 
 def in_order(exchange: Exchange, start: Instant | None, end: Instant | None) -> None:
-    """InvalidRequest for a window that ends before it starts, unless the assumption lets it find
-    nothing.
-    """
+    """Refuse a window that ends before it starts, unless the assumption says that it is empty."""
     if (
         start is not None
         and end is not None
@@ -39,11 +38,11 @@ def in_order(exchange: Exchange, start: Instant | None, end: Instant | None) -> 
         )
 
 
-def _rolled(given: Date, name: str, days: int = 0) -> Instant:
-    """The end of the trade day some days after a date."""
+def _rolled(day: Date, name: str, days: int = 0) -> Instant:
+    """Return the end of the trade day some days after a date."""
     try:
         return eastern(
-            date(given.year, given.month, given.day) + timedelta(days=days), TRADE_DAY_ROLL_HOUR
+            date(day.year, day.month, day.day) + timedelta(days=days), TRADE_DAY_ROLL_HOUR
         )
     except (ValueError, OverflowError):
         raise InvalidRequest(

@@ -3,7 +3,7 @@
 
     state = 'OPEN' AND symbol LIKE 'aec-%' AND price >= 45 AND account IN ('a', 'b')
 
-Which columns there are, and how they read, is the caller's: a mapping of names to `Column`s.
+The caller provides the columns: a mapping of names to `Column`s.
 """
 
 from __future__ import annotations
