@@ -20,7 +20,7 @@ from sim.messages import exchange_kyc_v1 as wire
 def start_kyc_verification(
     exchange: Exchange, caller: Caller, request: wire.StartKYCVerificationRequest
 ) -> wire.StartKYCVerificationResponse:
-    """First result of a verification. An approved person has no participant_id until provisioned."""
+    """Start a verification. An approved person has a participant_id only once provisioned."""
     firm = firm_of(exchange, caller).name
     case = exchange.kyc.start(firm, _application(request))
     found = exchange.kyc.status(firm, case.external_id)

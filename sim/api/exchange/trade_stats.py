@@ -1,4 +1,4 @@
-"""Trade statistics of an instrument over a window, whole and in equal bars (§2.4, §4.3, rule R11)."""
+"""Trade statistics of an instrument over a window, in total and in equal bars (§4.3, R11)."""
 
 from __future__ import annotations
 

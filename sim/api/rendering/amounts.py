@@ -85,7 +85,7 @@ def nearest(value: int, scale: int) -> int:
 
 
 def two_figures(value: int, scale: int) -> str:
-    """value/scale cut to two significant figures, towards zero: 3625.5 is "3600", 0.987 is "0.98"."""
+    """Cut value/scale to two significant figures: 3625.5 is "3600", 0.987 is "0.98"."""
     value *= CASH_SCALE // scale
     unit = 10 ** max(len(str(value)) - 2, 0)
     return decimal_text(value // unit * unit, CASH_SCALE)
@@ -105,7 +105,7 @@ def _price_text(price: Price, price_scale: int) -> str:
 
 
 def read_price(given: Amount, instrument: Instrument, field: str) -> Price:
-    """A YES price, cut down to the tick (retail facts §5.2). Refuses what is no amount of dollars."""
+    """Return a YES price, cut down to the tick. Refuses what is no amount of dollars."""
     price = read_amount(given, instrument.price_scale, field)
     return price // instrument.tick * instrument.tick
 

@@ -99,7 +99,7 @@ def current_price(stats: SymbolStats, bid: Price | None, ask: Price | None) -> P
 def stats_message(
     instrument: Instrument, stats: SymbolStats, current: Price | None
 ) -> wire.MarketStats:
-    """Statistics of a market whose `current_price` is `current`; prices nobody has seen are null."""
+    """Return the statistics of a market; a price that never existed is null."""
     scale, qty_scale = instrument.price_scale, instrument.qty_scale
     return wire.MarketStats(
         open_px=book_price(stats.open_px, scale),
@@ -134,7 +134,7 @@ def _level(instrument: Instrument, price: Price, qty: Qty) -> wire.BookLevel:
 
 
 def _sample(instrument: Instrument, stats: SymbolStats) -> wire.PriceSample | None:
-    """Prices of both sides at the last trade; the contract takes the field out from 2026-07-03 on."""
+    """Return both sides' prices at the last trade; the contract drops the field on 2026-07-03."""
     price = stats.last_trade_px
     if price is None:
         return None

@@ -89,7 +89,7 @@ def moment(of: Callable[[R], int]) -> Column[R]:
 
 
 def member(enum: type[IntEnum], prefix: str, of: Callable[[R], int]) -> Column[R]:
-    """A column of enumeration numbers, asked for by name, with or without its prefix, or by number."""
+    """Return a column of enum numbers; values name a member, with or without prefix, or a number."""
 
     def parse(given: str) -> int:
         name = given.upper()
@@ -155,7 +155,7 @@ def values_of(conditions: Sequence[Condition], column: str) -> tuple[str, ...] |
 def predicate(
     conditions: Sequence[Condition], columns: Mapping[str, Column[R]]
 ) -> Callable[[R], bool]:
-    """Whether a row meets every condition. Refuses unknown columns and values that do not fit them."""
+    """Return the test for every condition. Refuses unknown columns and unfit values."""
     tests = [_test(condition, columns) for condition in conditions]
     return lambda row: all(test(row) for test in tests)
 

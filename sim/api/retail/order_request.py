@@ -188,7 +188,7 @@ def _base(
 
 
 def _is_market(request: wire.CreateOrderRequest) -> bool:
-    """Whether a market order is asked for. Refuses sizes that do not go with the type, and no size."""
+    """Whether this is a market order. Refuses a missing size, or one that does not fit the type."""
     market = request.type == wire.OrderType.ORDER_TYPE_MARKET
     if not market and request.type not in (None, wire.OrderType.ORDER_TYPE_LIMIT):
         raise InvalidRequest("type must be ORDER_TYPE_LIMIT or ORDER_TYPE_MARKET")
