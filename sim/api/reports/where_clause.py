@@ -89,7 +89,7 @@ def moment(of: Callable[[R], int]) -> Column[R]:
 
 
 def member(enum: type[IntEnum], prefix: str, of: Callable[[R], int]) -> Column[R]:
-    """Return a column of enum numbers; values name a member, with or without prefix, or a number."""
+    """Return a column of enum numbers; a value is a member, with or without prefix, or a number."""
 
     def parse(given: str) -> int:
         name = given.upper()
