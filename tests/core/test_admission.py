@@ -17,7 +17,8 @@ from sim.core.model.instrument import Instrument
 from sim.core.model.orders import Order
 from sim.core.model.refusals import Refusal
 from sim.core.trading import admission
-from sim.core.trading.admission import CHECKS, _order
+from sim.core.trading.admission import CHECKS
+from sim.core.trading.order_draft import draft_order
 from sim.testing.trading_harness import Market
 
 SHARED = sorted(
@@ -49,9 +50,9 @@ def test_each_term_is_taken_over_by_itself(name: str) -> None:
         name,
         True if isinstance(was, bool) else 7 if isinstance(was, int) or was is None else "other",
     )
-    order = _order(structs.replace(plain, **{name: given}), Instrument(symbol="X"), 1)
+    order = draft_order(structs.replace(plain, **{name: given}), Instrument(symbol="X"), 1)
     assert getattr(order, name) == given
-    untouched = _order(plain, Instrument(symbol="X"), 1)
+    untouched = draft_order(plain, Instrument(symbol="X"), 1)
     assert {
         other
         for other in order.__struct_fields__

@@ -15,10 +15,10 @@ from sim.kernel.timers import TimerQueue
 
 
 class Context:
-    """Passed to each component at construction. `now` always means virtual now; `trace_id` names
-    the input being handled.
+    """Passed to each component at construction.
 
-    `elapsed` is the virtual time the answer being made takes; whoever makes it slow adds to it.
+    `now` always means virtual now. `trace_id` names the input that is being handled. `service_time`
+    is the virtual time that its answer takes; faults and quirks add to it.
     """
 
     def __init__(self, *, seed: int, now: Instant) -> None:

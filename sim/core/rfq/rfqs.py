@@ -154,18 +154,8 @@ class Rfqs:
             raise PermissionDenied(rule="rfq", remedy="a request is answered by others")
         if rfq.status is RfqStatus.CLOSED:
             raise Conflict("the rfq is closed", rule="rfq")
-        if not buy_price and not sell_price:
-            raise InvalidRequest("buyPrice or sellPrice is required", rule="rfq")
-        if buy_price and sell_price and buy_price >= sell_price:
-            raise InvalidRequest("buyPrice must be below sellPrice", rule="rfq")
-        self._check_open(rfq.symbol)
         instrument = self._instruments.require(rfq.symbol)
-        for price in (buy_price, sell_price):
-            if price and (
-                price % instrument.tick
-                or not instrument.price_low <= price <= instrument.price_high
-            ):
-                raise OrderRefused("Price is off the tick or outside the limits", rule="M4")
+        self._check_prices(instrument, buy_price, sell_price)
         now = self._ctx.now
         quote = Quote(
             id=self._ctx.ids.uuid("quote"),
@@ -186,6 +176,17 @@ class Rfqs:
         self._quotes_of.setdefault(rfq_id, []).append(quote.id)
         self._emit("quote_created", rfq, quote)
         return quote
+
+    def _check_prices(self, instrument: Instrument, buy_price: Price, sell_price: Price) -> None:
+        if not buy_price and not sell_price:
+            raise InvalidRequest("buyPrice or sellPrice is required", rule="rfq")
+        if buy_price and sell_price and buy_price >= sell_price:
+            raise InvalidRequest("buyPrice must be below sellPrice", rule="rfq")
+        self._check_open(instrument.symbol)
+        low, high = instrument.price_low, instrument.price_high
+        for price in filter(None, (buy_price, sell_price)):
+            if price % instrument.tick or not low <= price <= high:
+                raise OrderRefused("Price is off the tick or outside the limits", rule="M4")
 
     def delete_quote(self, account: str, quote_id: str) -> None:
         """Delete an own quote that is not confirmed."""

@@ -33,7 +33,6 @@ the quantity that cash buys.
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import attrgetter
 from typing import NamedTuple
 
 from sim.core.accounts.account_state import AccountState
@@ -50,16 +49,12 @@ from sim.core.model.commands import PlaceOrder
 from sim.core.model.context import Context
 from sim.core.model.enums import (
     BUY,
-    DAY_ORDER,
-    EXCHANGE,
     MARKET_TO_LIMIT,
     OPEN,
     REJECT_AGGRESSOR,
     RETAIL,
     SELL,
-    STOP,
     STOP_TYPES,
-    UNPREVENTED,
     InstrumentState,
     RejectReason,
 )
@@ -86,7 +81,7 @@ from sim.core.trading.order_checks import (
     check_size,
     check_stop,
 )
-from sim.kernel.instants import Instant
+from sim.core.trading.order_draft import draft_order
 
 POST_ONLY_TEXT = "Order may participate but not initiate in the market"
 
@@ -137,7 +132,8 @@ class OrderAdmission:
     def draft(self, command: PlaceOrder) -> Order:
         """The order that a command describes, without an id; checks its shape and symbol only."""
         check_shape(command)
-        return _order(command, self._instruments.require(command.symbol), self._ctx.now)
+        instrument = self._instruments.require(command.symbol)
+        return draft_order(command, instrument, self._ctx.now)
 
     def validate(self, command: PlaceOrder, order: Order) -> None:
         """Run every check on a draft, and complete it with what the book decides."""
@@ -354,67 +350,3 @@ def _cash_too_small() -> OrderRefused:
     return OrderRefused(
         "CashOrderQty buys less than one unit", rule="M24", reason=RejectReason.INCORRECT_QUANTITY
     )
-
-
-# Terms that most orders leave at their defaults. A Struct looks up each keyword among all its
-# fields, so creating an order with forty keywords takes three times as long as matching it.
-_SELDOM = [
-    "stop_price",
-    "min_qty",
-    "cash_qty",
-    "all_or_none",
-    "post_only",
-    "strict_limit",
-    "best_limit",
-    "immediately_executable_limit",
-    "ignore_price_checks",
-    "order_capacity",
-    "client_account_id",
-    "client_participant_id",
-    "parent_id",
-]
-_seldom = attrgetter(*_SELDOM)
-
-
-def _order(command: PlaceOrder, instrument: Instrument, now: Instant) -> Order:
-    order = Order(
-        id="",
-        symbol=command.symbol,
-        account=command.account,
-        participant=command.participant,
-        side=command.side,
-        type=command.type,
-        tif=command.tif or DAY_ORDER,
-        price=0 if command.type is STOP else command.price,
-        qty=command.qty,
-        leaves_qty=command.qty,
-        price_scale=instrument.price_scale,
-        qty_scale=instrument.qty_scale,
-    )
-    order.created = order.changed = now
-    if command.clord_id:
-        order.clord_id = command.clord_id
-    if command.submitter:
-        order.submitter = command.submitter
-    if command.intent:
-        order.intent = command.intent
-    if command.manual_indicator:
-        order.manual_indicator = command.manual_indicator
-    if command.smp_id:
-        order.smp_id = command.smp_id
-    if command.session_id:
-        order.session_id = command.session_id
-    if command.good_till is not None:
-        order.good_till = command.good_till
-    if command.channel is not EXCHANGE:
-        order.channel = command.channel
-    terms = _seldom(command)
-    if any(terms):
-        for name, value in zip(_SELDOM, terms, strict=True):
-            if value:
-                setattr(order, name, value)
-    if command.channel is RETAIL or (command.smp is UNPREVENTED and command.smp_id):
-        order.smp = REJECT_AGGRESSOR  # rules M30, M26
-    elif command.smp:
-        order.smp = command.smp
-    return order

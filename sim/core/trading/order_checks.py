@@ -91,16 +91,8 @@ def check_combination(command: PlaceOrder, now: Instant, assumptions: Assumption
         raise InvalidRequest(
             "best_limit and immediately_executable_limit need a limit order", rule="M21"
         )
-    if command.post_only and (
-        command.tif in AT_ONCE
-        or command.all_or_none
-        or command.min_qty
-        or command.type is MARKET_TO_LIMIT
-    ):
-        raise InvalidRequest(
-            "participate_dont_initiate excludes IOC, FOK, all_or_none, min_qty and market orders",
-            rule="M20",
-        )
+    if command.post_only:
+        _check_post_only_combination(command)
     if command.ignore_price_checks and (
         command.type is not MARKET_TO_LIMIT or command.side is not SELL
     ):
@@ -108,14 +100,25 @@ def check_combination(command: PlaceOrder, now: Instant, assumptions: Assumption
             "ignore_price_validity_checks is for market-to-limit sells", rule="M23"
         )
     if command.cash_qty:
-        if command.qty:
-            raise InvalidRequest("order_qty and cash_order_qty exclude each other", rule="M24")
-        if command.type is not MARKET_TO_LIMIT and not (
-            command.type is LIMIT and assumptions.flag(CASH_QTY_LIMIT)
-        ):
-            raise InvalidRequest(
-                "For cash_order_qty order_type must be MARKET_TO_LIMIT", rule="M24"
-            )
+        _check_cash_combination(command, assumptions)
+
+
+def _check_post_only_combination(command: PlaceOrder) -> None:
+    must_trade = command.tif in AT_ONCE or command.all_or_none or command.min_qty
+    if must_trade or command.type is MARKET_TO_LIMIT:
+        raise InvalidRequest(
+            "participate_dont_initiate excludes IOC, FOK, all_or_none, min_qty and market orders",
+            rule="M20",
+        )
+
+
+def _check_cash_combination(command: PlaceOrder, assumptions: Assumptions) -> None:
+    if command.qty:
+        raise InvalidRequest("order_qty and cash_order_qty exclude each other", rule="M24")
+    if command.type is MARKET_TO_LIMIT:
+        return
+    if command.type is not LIMIT or not assumptions.flag(CASH_QTY_LIMIT):
+        raise InvalidRequest("For cash_order_qty order_type must be MARKET_TO_LIMIT", rule="M24")
 
 
 def check_precision(command: PlaceOrder, instrument: Instrument) -> None:

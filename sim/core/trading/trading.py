@@ -118,37 +118,17 @@ class Trading:
         market = MarketState(self.orders, self.books, self.execution_log, self.statistics)
 
         fills = Fills(ctx, market, accounts)
-        matching = self._matching = Matching(ctx, market, self.risk, fills)
+        self._matching = Matching(ctx, market, self.risk, fills)
         self._clearing = Clearing(ctx, instruments, self.execution_log, accounts)
         self._engine_queue = EngineQueue(ctx, delay)
-        admission = OrderAdmission(ctx, instruments, lifecycle, market, accounts)
-        stages = OrderStages(
-            engine_queue=self._engine_queue,
-            admission=admission,
-            matching=matching,
-            crosses=CrossOrders(
-                ctx,
-                lifecycle,
-                market,
-                self.risk,
-                admission=admission,
-                matching=matching,
-                fills=fills,
-            ),
-            cancel_replace=CancelReplace(
-                ctx, lifecycle, market, self.risk, admission=admission, matching=matching
-            ),
-            clearing=self._clearing,
-        )
         self.order_service = OrderService(
             ctx,
             lifecycle,
             market,
-            stages,
+            self._stages(market, accounts, fills),
             on_order_taken=on_order_taken,
             on_quote_taken=on_quote_taken,
         )
-
         self.resolution = Resolution(
             ctx,
             instruments,
@@ -157,6 +137,25 @@ class Trading:
             Assets(ctx) if assets is None else assets,
             planned_worth,
         )
+        self._compose_listings(Auction(self.orders, self._matching, fills))
+
+    def _stages(self, market: MarketState, accounts: AccountState, fills: Fills) -> OrderStages:
+        """Build what an order passes."""
+        ctx, lifecycle, matching = self.ctx, self.lifecycle, self._matching
+        admission = OrderAdmission(ctx, self.instruments, lifecycle, market, accounts)
+        crosses = CrossOrders(
+            ctx, lifecycle, market, self.risk, admission=admission, matching=matching, fills=fills
+        )
+        cancel_replace = CancelReplace(
+            ctx, lifecycle, market, self.risk, admission=admission, matching=matching
+        )
+        return OrderStages(
+            self._engine_queue, admission, matching, crosses, cancel_replace, self._clearing
+        )
+
+    def _compose_listings(self, auction: Auction) -> None:
+        """Build what moves instruments."""
+        ctx, instruments, lifecycle = self.ctx, self.instruments, self.lifecycle
         self.settlements = Settlements(
             ctx, self.positions, self.ledger, self.risk, self.resolution.by_itself
         )
@@ -164,8 +163,8 @@ class Trading:
             ctx,
             lifecycle,
             books=self.books,
-            matching=matching,
-            auction=Auction(self.orders, matching, fills),
+            matching=self._matching,
+            auction=auction,
             positions=self.positions,
             settlements=self.settlements,
             statistics=self.statistics,
