@@ -192,6 +192,12 @@ def test_every_import_points_down(file: Path) -> None:
             )
 
 
+def test_the_api_knows_the_reference_data_by_their_protocol_only() -> None:
+    for file in (SIM / "api").rglob("*.py"):
+        for line, module in imports(ast.parse(file.read_text())):
+            assert module[:2] != ("sim", "reference"), f"{file}:{line} imports {'.'.join(module)}"
+
+
 def test_no_module_stands_loose_and_no_folder_is_a_drawer() -> None:
     any_failure = {file.name for file in SIM.glob("*.py")}
     assert any_failure == {"__init__.py", "__main__.py", "simulation.py"}

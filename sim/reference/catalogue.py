@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, chain, pairwise, repeat
+from itertools import accumulate, chain, repeat
 from typing import Any, Protocol
 
 from sim.core.model.reference_data import EVENT_FIELDS, MARKET_FIELDS, Flags
@@ -65,8 +65,8 @@ class Catalogue:
         ]
         self.dormant_events = range(base, base + len(generated))
         self._event_slots = _next(self.dormant_events, recurring)
-        sizes = (len(games.templates(slug)) for slug in games.slugs)
-        self._firsts = list(accumulate(sizes, initial=base_markets))
+        self._sizes = [len(games.templates(slug)) for slug in games.slugs]
+        self._firsts = list(accumulate(self._sizes, initial=base_markets))
         self.dormant_markets = range(base_markets, self._firsts[-1])
         self._market_slots = _next(self.dormant_markets, recurring)
         self.market_count = self._market_slots.stop + len(reference.markets) - base_markets
@@ -78,9 +78,8 @@ class Catalogue:
         self._owners: dict[int, int] = {}
         self._markets: dict[int, list[int]] = {}
         for number, market in enumerate(reference.markets):
-            place = (
-                number if number < base_markets else self._market_slots.stop + number - base_markets
-            )
+            added = number >= base_markets
+            place = self._market_slots.stop + number - base_markets if added else number
             self._listed[place] = market
             self._places[market.slug] = place
             event = reference.event_of(market.slug)
@@ -185,22 +184,19 @@ class Catalogue:
         after = [*events, *repeat(_NO_EVENT, len(before) - len(events))]
         for event in before[: len(self._shown)]:
             del self._event_places[event.slug], self._places[event.markets[0].slug]
-        for event, place, market in zip(
-            events, self._event_slots, self._market_slots, strict=False
-        ):
-            self._event_places[event.slug], self._places[event.markets[0].slug] = place, market
+        for number, event in enumerate(events):
+            self._event_places[event.slug] = self._event_slots[number]
+            self._places[event.markets[0].slug] = self._market_slots[number]
         self._shown = list(slots)
         self.events[self._event_slots.start : self._event_slots.stop] = after
         moved = [number for number in range(len(before)) if before[number] is not after[number]]
         for name, key in self._event_keys.items():
-            values = {self._event_slots[at]: _value(after[at], EVENT_FIELDS[name]) for at in moved}
-            _deal(key, values)
+            _deal(
+                key, {self._event_slots[at]: _value(after[at], EVENT_FIELDS[name]) for at in moved}
+            )
+        markets = [self._market_slots[at] for at in moved]
         for name, market_key in self._market_keys.items():
-            values = {
-                place: self._market_value(name, place)
-                for place in map(self._market_slots.__getitem__, moved)
-            }
-            _deal(market_key, values)
+            _deal(market_key, {place: self._market_value(name, place) for place in markets})
         return True
 
     # ---- keys to sort by
@@ -221,30 +217,18 @@ class Catalogue:
 
     def _make_market_key(self, name: str) -> KeyIndex | UniqueKeyIndex:
         listed = {place: self._market_value(name, place) for place in self.listed_markets()}
-        games, slugs = self._games, self._games.slugs
+        games, dormant = self._games, self.dormant_markets
         if name in _DATES:
-            dates = (getattr(games.dates(slug), _DATES[name]) for slug in slugs)
-            return KeyIndex(self.market_runs(dates, listed))
+            dates = (getattr(games.dates(slug), _DATES[name]) for slug in games.slugs)
+            return KeyIndex(self._runs(zip(dates, self._sizes, strict=True), listed))
         if name == "slug":
             symbols = list(games.symbols())
             ranks = sorted(range(len(symbols)), key=symbols.__getitem__)
-            places = [self.dormant_markets[rank] for rank in ranks]
-            return UniqueKeyIndex(places, self.symbol, listed)
-        ids = list(chain.from_iterable(map(games.market_ids, slugs)))
+            return UniqueKeyIndex([dormant[rank] for rank in ranks], self.symbol, listed)
+        ids = list(chain.from_iterable(map(games.market_ids, games.slugs)))
         if name == "id":
-            first = self.dormant_markets.start
-            return UniqueKeyIndex(self.dormant_markets, lambda place: ids[place - first], listed)
-        before, after = (
-            self.dormant_markets.start,
-            range(self.dormant_markets.stop, self.market_count),
-        )
-        return KeyIndex(
-            chain(
-                ((listed[place], 1) for place in range(before)),
-                ((number % SORT_ORDERS, 1) for number in ids),
-                ((listed.get(place, MISSING), 1) for place in after),
-            )
-        )
+            return UniqueKeyIndex(dormant, lambda place: ids[place - dormant.start], listed)
+        return KeyIndex(self._runs(((number % SORT_ORDERS, 1) for number in ids), listed))
 
     def _market_value(self, name: str, place: int) -> Any:
         """Return the key of a market that is not generated; `MISSING` for an empty place."""
@@ -259,19 +243,19 @@ class Catalogue:
         yield from zip(dormant, repeat(1))
         yield MISSING, len(self.events) - self.dormant_events.stop
 
-    def market_runs(
-        self, dormant: Iterable[Any], listed: Mapping[int, Any] | None = None
-    ) -> Iterator[tuple[Any, int]]:
-        """Yield keys of all markets, with lengths of runs, from one for each dormant event.
+    def market_runs(self, dormant: Iterable[Any]) -> Iterator[tuple[Any, int]]:
+        """Yield keys of all markets, with lengths of runs, from one for each dormant event."""
+        return self._runs(zip(dormant, self._sizes, strict=True), {})
 
-        `listed` has the keys of other markets by place, `MISSING` where it has none.
-        """
-        known, dormant_markets = listed or {}, self.dormant_markets
-        yield from ((known.get(place, MISSING), 1) for place in range(dormant_markets.start))
-        sizes = (stop - start for start, stop in pairwise(self._firsts))
-        yield from zip(dormant, sizes, strict=True)
-        rest = range(dormant_markets.stop, self.market_count)
-        yield from ((known.get(place, MISSING), 1) for place in rest)
+    def _runs(
+        self, dormant: Iterable[tuple[Any, int]], listed: Mapping[int, Any]
+    ) -> Iterator[tuple[Any, int]]:
+        """Yield keys of all markets, with lengths of runs; `listed` has those of other markets."""
+        for place in range(self.dormant_markets.start):
+            yield listed.get(place, MISSING), 1
+        yield from dormant
+        for place in range(self.dormant_markets.stop, self.market_count):
+            yield listed.get(place, MISSING), 1
 
     # ---- filters
 

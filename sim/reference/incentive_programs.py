@@ -1,5 +1,5 @@
-"""Incentive programs of the default world: the periods that public programs have, placed around
-each game (§2.3, retail facts §6.3).
+"""Incentive programs of the default world, with the periods of public programs around each game
+(§2.3).
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ _EARNER = "firms/retail/accounts/e94a6d31"
 def programs(
     instruments: tuple[Instrument, ...], reference: Reference, now: Instant
 ) -> tuple[tuple[Period, ...], tuple[Reward, ...]]:
-    """Programs of some markets of every kind, and what one account earned with them in the last
-    days. Nothing is announced before its market is listed.
+    """Return programs of some markets of every kind, and what one account earned with them lately.
+
+    No program is announced before its market is listed.
     """
     chosen = [
         terms

@@ -45,10 +45,10 @@ OPENING_BALANCE = "10000"
 
 
 class Account(Struct, frozen=True, kw_only=True):
-    """An account with its opening cash. `clearing`: a firm's own, which is no participant's.
-    `collateral_return`: None for what the assumption says.
+    """An account with its opening cash.
 
-    `prior_volume`: what it traded in the month before.
+    `clearing` marks a firm's own account, which belongs to no participant; `collateral_return` is
+    None for what the assumption says; `prior_volume` is what was traded in the month before.
     """
 
     name: str
@@ -72,14 +72,14 @@ class Parties(Struct, frozen=True, kw_only=True):
     secrets: dict[str, str]
 
     def user(self, name: str) -> User | None:
-        """A user by resource name, or a scripted participant by its last part."""
+        """Return a user by resource name, or a scripted participant by its last part."""
         wanted = scripted_user(name)
         return next(
             (user for firm in self.firms for user in firm.users if user.name == wanted), None
         )
 
     def require_user(self, name: str) -> User:
-        """The user; NotFound when there is none."""
+        """Return a user, or raise NotFound."""
         found = self.user(name)
         if found is None:
             raise NotFound(
@@ -90,15 +90,13 @@ class Parties(Struct, frozen=True, kw_only=True):
         return found
 
     def account(self, name: str) -> Account | None:
-        """An account by resource name, or that of a user."""
+        """Return an account by resource name, or that of a user."""
         user = self.user(name)
         wanted = user.account if user else name
         return next((account for account in self.accounts if account.name == wanted), None)
 
     def knows(self, caller: str) -> bool:
-        """Whether a name is somebody a call can be made as: a firm, a user, an account or an API
-        key.
-        """
+        """Return whether calls can be made as a name: of a firm, user, account or API key."""
         if any(caller == firm.name for firm in self.firms) or any(
             caller == key.key_id for key in self.api_keys
         ):
@@ -107,14 +105,12 @@ class Parties(Struct, frozen=True, kw_only=True):
 
 
 def scripted_user(name: str) -> str:
-    """Resource name of a user that may be called by its last part alone, as scripted participants
-    are.
-    """
+    """Return the resource name of a user, who may be named by the last part alone."""
     return name if "/" in name else f"{SANDBOX_FIRM}/users/{name}"
 
 
 def with_traders(firms: Iterable[FirmEntry], traders: Iterable[Trader]) -> list[FirmEntry]:
-    """The firms with a user for each scripted participant that trades as itself."""
+    """Add a user to the sandbox firm for each scripted participant that trades as itself."""
     found = []
     for firm in firms:
         if firm.name == SANDBOX_FIRM:

@@ -54,10 +54,7 @@ class Column:
         books, read = exchange.trading.books, self._read
         self._read = books.version
         if books.version != read:
-            symbols = (
-                (catalogue.place_of_market(name), name) for name in books.symbols.since(read)
-            )
-            self.refresh_all((place, name) for place, name in symbols if place is not None)
+            self.refresh_symbols(books.symbols.since(read))
             events = map(catalogue.place_of_event, books.events.since(read))
             self.on_events(place for place in events if place is not None)
         if self._now != exchange.now:
@@ -69,6 +66,11 @@ class Column:
             places = catalogue.recurring_markets()
             self.refresh_all((place, catalogue.symbol(place)) for place in places)
             self.on_events(map(catalogue.event_of, places))
+
+    def refresh_symbols(self, symbols: Iterable[str]) -> None:
+        """Look at the markets of some symbols; combos, for one, are no markets of the gateway."""
+        places = ((self.catalogue.place_of_market(symbol), symbol) for symbol in symbols)
+        self.refresh_all((place, symbol) for place, symbol in places if place is not None)
 
     def refresh_all(self, markets: Iterable[tuple[int, str]]) -> None:
         """Look at some markets, then at the events of those that are not what they were."""
@@ -294,8 +296,7 @@ class Trades(Column):
         self.interest = SparseAmounts(len(catalogue.events))
         trading = exchange.trading
         traded = dict.fromkeys((*trading.trades.symbols(), *trading.positions.open_interest))
-        places = ((catalogue.place_of_market(symbol), symbol) for symbol in traded)
-        self.refresh_all((place, symbol) for place, symbol in places if place is not None)
+        self.refresh_symbols(traded)
 
     def refresh(self, place: int, symbol: str) -> bool:
         """Look at a market."""
@@ -346,9 +347,7 @@ class Resting(Column):
         super().__init__(exchange, catalogue)
         self.markets = SparseAmounts(catalogue.market_count)
         self.events = SparseAmounts(len(catalogue.events))
-        booked = list(exchange.trading.books.symbols_with_book())
-        places = ((catalogue.place_of_market(symbol), symbol) for symbol in booked)
-        self.refresh_all((place, symbol) for place, symbol in places if place is not None)
+        self.refresh_symbols(list(exchange.trading.books.symbols_with_book()))
 
     def refresh(self, place: int, symbol: str) -> bool:
         """Look at a market."""

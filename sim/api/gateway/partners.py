@@ -1,4 +1,4 @@
-"""Events under the ids that partners use for them (retail facts §2.7)."""
+"""Events under the ids that partners use for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search over events by their words (retail facts §2.7)."""
+"""Search over events by their words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sports, teams and players (retail facts §2.7)."""
+"""Sports, teams and players."""
 
 from __future__ import annotations
 

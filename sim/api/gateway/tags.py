@@ -1,4 +1,4 @@
-"""Tags and series, and the events behind them (retail facts §2.7)."""
+"""Tags and series, and the events behind them."""
 
 from __future__ import annotations
 
