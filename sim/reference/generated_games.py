@@ -175,20 +175,16 @@ class GeneratedGames:
         """What a search looks through: all texts of each event, and its title."""
         patterns: dict[Kind, str] = {}
         texts, titles = [], []
-        for slug, kind in zip(self.slugs, self.kinds, strict=True):
+        for (slug, game), kind in zip(self._plan.items(), self.kinds, strict=True):
             if kind not in patterns:
                 patterns[kind] = _text_pattern(self._leagues, kind[0], self.templates(slug))
-            texts.append(self._fill(patterns[kind], slug))
-            titles.append(self._fill("{first} vs. {second}", slug))
+            title = self.bare(slug).title.lower()
+            first, _, second = title.partition(" vs. ")
+            short = dict(zip(("first_short", "second_short"), game.short_names, strict=True))
+            names = {"slug": slug, "first": first, "second": second}
+            texts.append(filled(patterns[kind], names | short))
+            titles.append(title)
         return TextIndex(texts), TextIndex(titles)
-
-    def _fill(self, pattern: str, slug: str) -> str:
-        """Fill in what is particular to an event, in lower case."""
-        game = self._plan[slug]
-        first, second = self._game(game).teams
-        names = {"slug": slug, "first": first.name.lower(), "second": second.name.lower()}
-        short = dict(zip(("first_short", "second_short"), game.short_names, strict=True))
-        return filled(pattern, names | short)
 
     # ---- dormant instruments
 

@@ -6,6 +6,8 @@ sports instruments name home, away and tournament only when created after 2026-0
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import msgspec
 from msgspec import Struct, json
 
@@ -13,7 +15,7 @@ from sim.core.market_data.assets import PRICE_SCALE
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import decimal_text, scaled
 from sim.kernel.dated import Dated
-from sim.kernel.instants import EASTERN, Instant, to_datetime
+from sim.kernel.instants import EASTERN, HOUR, Instant, to_datetime
 from sim.messages.gateway_v1 import (
     AssetPriceTerms,
     Event,
@@ -220,4 +222,10 @@ def with_metadata(instrument: Instrument, facts: Facts, event: Event) -> Instrum
 
 def eastern_day(at: Instant) -> str:
     """Return the date of an instant in Eastern Time, as YYYY-MM-DD."""
-    return to_datetime(at, EASTERN).strftime("%Y-%m-%d")
+    return _day_of_hour(at // HOUR)
+
+
+@lru_cache(maxsize=4096)
+def _day_of_hour(hour: int) -> str:
+    # No day begins within an hour, and thousands of games begin in the same ones.
+    return to_datetime(hour * HOUR, EASTERN).strftime("%Y-%m-%d")

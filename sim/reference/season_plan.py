@@ -69,7 +69,8 @@ class PlannedGame(NamedTuple):
     def dates(self) -> MarketDates:
         """When the game's markets are listed, open, expire and terminate."""
         expiration = self.start + EXPIRES_AFTER
-        return MarketDates(self.created, self.opens, expiration, expiration + TERMINATES_AFTER)
+        terminated = expiration + TERMINATES_AFTER
+        return MarketDates(self.created, self.opens, expiration, terminated, self.start)
 
     @property
     def short_names(self) -> tuple[str, str]:

@@ -205,7 +205,7 @@ def dormant_state(exchange: Exchange, slug: str) -> InstrumentState:
     lifecycle, dates = exchange.trading.lifecycle, _generated(exchange, slug)
     at = lifecycle.followed_to
     asked = dates.state(at)
-    if asked in OVER_STATES:
+    if asked in OVER_STATES or at < dates.game:
         return asked
     return lifecycle.state_by_dates(asked, exchange.games.event_end(slug), dates.termination, at)
 
@@ -215,7 +215,7 @@ def dormant_change(exchange: Exchange, slug: str) -> Instant:
     lifecycle, dates = exchange.trading.lifecycle, _generated(exchange, slug)
     state = lifecycle.unless_suspended(dormant_state(exchange, slug))
     ends = exchange.games.event_end(slug)
-    return whole_seconds(lifecycle.last_change_by_dates(dates.created, dates[1:], ends, state))
+    return whole_seconds(lifecycle.last_change_by_dates(dates.created, dates[1:4], ends, state))
 
 
 def _generated(exchange: Exchange, slug: str) -> MarketDates:

@@ -43,12 +43,16 @@ MARKET_FIELDS: Mapping[str, str] = {
 
 
 class MarketDates(NamedTuple):
-    """When the markets of a generated event are listed, open, expire and terminate."""
+    """When the markets of a generated event are listed, open, expire and terminate.
+
+    `game` is when the game begins.
+    """
 
     created: Instant
     start: Instant
     expiration: Instant
     termination: Instant
+    game: Instant
 
     def state(self, at: Instant) -> InstrumentState:
         """Return the state that the dates call for at an instant."""
