@@ -117,7 +117,7 @@ def test_many_open_orders_are_checked_now_and_then_and_at_the_end(monkeypatch):
     ("verb", "path", "body", "status", "words"),
     [
         ("GET", "/judge?form=xml", None, 400, "form is json or junit"),
-        ("PUT", "/preset", {}, 400, "name must be text"),
+        ("PUT", "/preset", {}, 400, "the key .name. is missing"),
         (
             "PUT",
             "/quirks/session_revokation",

@@ -9,15 +9,15 @@ without a value is an error at its position. Positions are those of the file.
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterator
 from collections.abc import Mapping as Values
 
-from sim.scenario.value_types import nearest
+from sim.scenario.value_types import nearest, suggestion
 from sim.scenario.yaml_tree import (
     Mapping,
     Node,
-    Position,
     Problem,
     Scalar,
     ScenarioError,
@@ -35,10 +35,9 @@ _LOOP_KEYS = ("repeat", "each", "var", "pause", "steps")
 
 def parameters(node: Node) -> dict[str, str]:
     """Values of `params`, and the first value of each name of `matrix`."""
-    found = dict(_texts(node, "params"))
-    for name, values in _matrix(node).items():
-        found[name] = values[0]
-    return found
+    return dict(_texts(node, "params")) | {
+        name: values[0] for name, values in _matrix(node).items()
+    }
 
 
 def variants(node: Node) -> list[dict[str, str]]:
@@ -47,9 +46,7 @@ def variants(node: Node) -> list[dict[str, str]]:
     Without a matrix there is one combination, which is empty.
     """
     matrix = _matrix(node)
-    count = 1
-    for values in matrix.values():
-        count *= len(values)
+    count = math.prod(len(values) for values in matrix.values())
     if count > VARIANTS_MAX:
         raise error_at(node.at, f"the matrix has {count} combinations, more than {VARIANTS_MAX}")
     return [
@@ -57,122 +54,112 @@ def variants(node: Node) -> list[dict[str, str]]:
     ]
 
 
-def expanded(node: Node, given: Values[str, str]) -> Node:
+def expanded(node: Node, values: Values[str, str]) -> Node:
     """The document with parameters filled in and loops written out.
 
     ScenarioError lists names without a value.
     """
     if not isinstance(node, Mapping):
         return node
-    problems: list[Problem] = []
-    later = set(_saved(node.items.get("steps")))
+    expansion = _Expansion(set(_saved(node.items.get("steps"))))
     items: dict[str, Node] = {}
     for key, item in node.items.items():
         if key in ("params", "matrix"):
             items[key] = item
         elif key == "steps" and isinstance(item, Sequence):
-            steps = list(_written_out(item, given, later, problems))
-            if len(steps) > STEPS_MAX:
-                raise error_at(item.at, f"more than {STEPS_MAX} steps once loops are written out")
-            items[key] = Sequence(item.at, steps)
+            items[key] = Sequence(item.at, list(expansion.steps(item, values)))
         else:
-            items[key] = _filled(item, given, later, problems)
-    if problems:
-        raise ScenarioError(problems)
+            items[key] = expansion.filled(item, values)
+    if expansion.problems:
+        raise ScenarioError(expansion.problems)
     return Mapping(node.at, items, node.keys)
 
 
-def _written_out(
-    steps: Sequence, given: Values[str, str], later: set[str], problems: list[Problem]
-) -> Iterator[Node]:
-    total = 0
-    for step in steps.items:
-        if not isinstance(step, Mapping) or not ("repeat" in step.items or "each" in step.items):
-            yield _filled(step, given, later, problems)
-            continue
-        for number, round_ in enumerate(_rounds(step, given)):
-            pause = step.items.get("pause")
+class _Expansion:
+    """The expansion of one document. `saved` are names whose values only the run knows."""
+
+    def __init__(self, saved: set[str]) -> None:
+        self.problems: list[Problem] = []
+        self._saved = saved
+        self._steps = 0
+
+    def steps(self, steps: Sequence, values: Values[str, str]) -> Iterator[Node]:
+        """Steps with their loops written out."""
+        for step in steps.items:
+            if isinstance(step, Mapping) and ("repeat" in step.items or "each" in step.items):
+                yield from self._loop(step, values)
+                continue
+            self._steps += 1
+            if self._steps > STEPS_MAX:
+                message = f"more than {STEPS_MAX} steps once loops are written out"
+                raise error_at(steps.at, message)
+            yield self.filled(step, values)
+
+    def _loop(self, loop: Mapping, values: Values[str, str]) -> Iterator[Node]:
+        pause, inner = loop.items.get("pause"), loop.items.get("steps")
+        for number, variable in enumerate(_rounds(loop, values)):
+            scope = {**values, **variable}
             if number and pause is not None:
-                yield _filled(
-                    Mapping(pause.at, {"advance": pause}, {"advance": pause.at}),
-                    {**given, **round_},
-                    later,
-                    problems,
-                )
-            inner = step.items.get("steps")
+                advance = Mapping(pause.at, {"advance": pause}, {"advance": pause.at})
+                yield self.filled(advance, scope)
             if not isinstance(inner, Sequence):
-                raise error_at(step.at, "a loop needs `steps`, a list")
-            for one in _written_out(inner, {**given, **round_}, later, problems):
-                total += 1
-                if total > STEPS_MAX:
-                    raise error_at(
-                        step.at, f"more than {STEPS_MAX} steps once loops are written out"
-                    )
-                yield one
+                raise error_at(loop.at, "a loop needs `steps`, a list")
+            yield from self.steps(inner, scope)
+
+    def filled(self, node: Node, values: Values[str, str]) -> Node:
+        """A node with the values of its `${name}`; one without a value becomes a problem."""
+        if isinstance(node, Mapping):
+            items = {key: self.filled(item, values) for key, item in node.items.items()}
+            return Mapping(node.at, items, node.keys)
+        if isinstance(node, Sequence):
+            return Sequence(node.at, [self.filled(item, values) for item in node.items])
+        if "${" not in node.text:
+            return node
+        for name in REFERENCE.findall(node.text):
+            if name not in values and name not in self._saved:
+                near = nearest(name, [*values, *self._saved])
+                hint = f", did you mean ${{{near}}}?" if near else ": name it in `params`"
+                self.problems.append(problem(node.at, f"nothing gives ${{{name}}}{hint}"))
+        return Scalar(node.at, _text(node, values), node.plain)
 
 
-def _rounds(step: Mapping, given: Values[str, str]) -> Iterator[dict[str, str]]:
+def _rounds(loop: Mapping, values: Values[str, str]) -> Iterator[dict[str, str]]:
     """A loop's variable in each round: 1, 2, … with `repeat`, the values with `each`."""
-    for key, at in step.keys.items():
+    for key, at in loop.keys.items():
         if key not in _LOOP_KEYS:
-            near = nearest(key, _LOOP_KEYS)
-            raise error_at(
-                at,
-                f"a loop has {', '.join(_LOOP_KEYS)}, not {key!r}"
-                + (f", did you mean {near!r}?" if near else ""),
-            )
-    if "repeat" in step.items and "each" in step.items:
-        raise error_at(step.keys["each"], "a loop has `repeat` or `each`, not both")
-    variable = step.items.get("var")
-    name = (
-        variable.text if isinstance(variable, Scalar) else "n" if "repeat" in step.items else "item"
-    )
+            keys = ", ".join(_LOOP_KEYS)
+            raise error_at(at, f"a loop has {keys}, not {key!r}{suggestion(key, _LOOP_KEYS)}")
+    if "repeat" in loop.items and "each" in loop.items:
+        raise error_at(loop.keys["each"], "a loop has `repeat` or `each`, not both")
+    variable = loop.items.get("var")
+    name = "n" if "repeat" in loop.items else "item"
+    if isinstance(variable, Scalar):
+        name = variable.text
     if not REFERENCE.fullmatch(f"${{{name}}}"):
-        raise error_at(step.at, f"{name!r} is no name for a variable")
-    if "each" in step.items:
-        values = step.items["each"]
-        if not isinstance(values, Sequence) or not all(
-            isinstance(item, Scalar) for item in values.items
-        ):
-            raise error_at(values.at, "`each` is a list of values")
-        for item in values.items:
-            assert isinstance(item, Scalar)
-            yield {name: _text(item, given)}
+        raise error_at(loop.at, f"{name!r} is no name for a variable")
+    if "each" in loop.items:
+        for item in _scalars(loop.items["each"], "`each` is a list of values"):
+            yield {name: _text(item, values)}
         return
-    times = step.items["repeat"]
-    text = _text(times, given) if isinstance(times, Scalar) else ""
+    times = loop.items["repeat"]
+    text = _text(times, values) if isinstance(times, Scalar) else ""
     if not text.isdecimal() or not text.isascii() or len(text) > 6:
         raise error_at(times.at, "`repeat` is a number of rounds")
     for number in range(1, int(text) + 1):
         yield {name: str(number)}
 
 
-def _filled(node: Node, given: Values[str, str], later: set[str], problems: list[Problem]) -> Node:
-    if isinstance(node, Mapping):
-        return Mapping(
-            node.at,
-            {key: _filled(item, given, later, problems) for key, item in node.items.items()},
-            node.keys,
-        )
-    if isinstance(node, Sequence):
-        return Sequence(node.at, [_filled(item, given, later, problems) for item in node.items])
-    if "${" not in node.text:
-        return node
-    for name in REFERENCE.findall(node.text):
-        if name not in given and name not in later:
-            near = nearest(name, [*given, *later])
-            problems.append(
-                problem(
-                    node.at,
-                    f"nothing gives ${{{name}}}"
-                    + (f", did you mean ${{{near}}}?" if near else ": name it in `params`"),
-                )
-            )
-    return Scalar(node.at, _text(node, given), node.plain)
+def _scalars(node: Node, message: str) -> list[Scalar]:
+    """The items of a list of values; the message says what was expected."""
+    items = node.items if isinstance(node, Sequence) else [node]
+    scalars = [item for item in items if isinstance(item, Scalar)]
+    if not isinstance(node, Sequence) or len(scalars) != len(items):
+        raise error_at(node.at, message)
+    return scalars
 
 
-def _text(node: Scalar, given: Values[str, str]) -> str:
-    return REFERENCE.sub(lambda found: given.get(found[1], found[0]), node.text)
+def _text(node: Scalar, values: Values[str, str]) -> str:
+    return REFERENCE.sub(lambda match: values.get(match[1], match[0]), node.text)
 
 
 def _saved(node: Node | None) -> Iterator[str]:
@@ -189,37 +176,31 @@ def _saved(node: Node | None) -> Iterator[str]:
 
 
 def _matrix(node: Node) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    matrix = node.items.get("matrix") if isinstance(node, Mapping) else None
-    if matrix is None:
-        return found
-    if not isinstance(matrix, Mapping):
-        raise error_at(matrix.at, "`matrix` is a mapping from names to lists of values")
-    for name, values in matrix.items.items():
-        _check_name(name, matrix.keys[name])
-        if (
-            not isinstance(values, Sequence)
-            or not values.items
-            or not all(isinstance(item, Scalar) for item in values.items)
-        ):
-            raise error_at(values.at, f"`matrix` gives {name} a list of values")
-        found[name] = [item.text for item in values.items if isinstance(item, Scalar)]
-    return found
+    matrix: dict[str, list[str]] = {}
+    for name, values in _named(node, "matrix", "names to lists of values"):
+        message = f"`matrix` gives {name} a list of values"
+        matrix[name] = [item.text for item in _scalars(values, message)]
+        if not matrix[name]:
+            raise error_at(values.at, message)
+    return matrix
 
 
 def _texts(node: Node, key: str) -> Iterator[tuple[str, str]]:
-    found = node.items.get(key) if isinstance(node, Mapping) else None
-    if found is None:
-        return
-    if not isinstance(found, Mapping):
-        raise error_at(found.at, f"`{key}` is a mapping from names to values")
-    for name, value in found.items.items():
-        _check_name(name, found.keys[name])
+    for name, value in _named(node, key, "names to values"):
         if not isinstance(value, Scalar):
             raise error_at(value.at, f"`{key}` gives {name} one value")
         yield name, value.text
 
 
-def _check_name(name: str, at: Position) -> None:
-    if not REFERENCE.fullmatch(f"${{{name}}}"):
-        raise error_at(at, f"{name!r} is no name for a parameter: letters, digits and _")
+def _named(node: Node, key: str, what: str) -> Iterator[tuple[str, Node]]:
+    """The entries of a mapping from names of parameters; none when it is left out."""
+    mapping = node.items.get(key) if isinstance(node, Mapping) else None
+    if mapping is None:
+        return
+    if not isinstance(mapping, Mapping):
+        raise error_at(mapping.at, f"`{key}` is a mapping from {what}")
+    for name, value in mapping.items.items():
+        if not REFERENCE.fullmatch(f"${{{name}}}"):
+            at = mapping.keys[name]
+            raise error_at(at, f"{name!r} is no name for a parameter: letters, digits and _")
+        yield name, value

@@ -45,15 +45,8 @@ def list_instrument(
     """
     faults: Faults = []
     if known is None and not _SYMBOL.fullmatch(entry.symbol):
-        faults.append(
-            (
-                "symbol",
-                (
-                    "a symbol is 1 to 128 letters, digits and . _ ~ : @ + = -, not"
-                    f" {entry.symbol[:40]!r}: it stands in paths"
-                ),
-            )
-        )
+        rule = "a symbol is 1 to 128 letters, digits and . _ ~ : @ + = -, not"
+        faults.append(("symbol", f"{rule} {entry.symbol[:40]!r}: it stands in paths"))
     terms: dict[str, Any] = {"symbol": entry.symbol} if known is None else {}
     terms |= _scales(entry, known, faults)
     if not faults:
