@@ -1,6 +1,4 @@
-"""What is wrong with a scenario's participants that their form alone does not show, at the
-positions of the file.
-"""
+"""Checks of a scenario's participants beyond their form, at the positions of the file."""
 
 from __future__ import annotations
 
@@ -56,17 +54,17 @@ def participant_problems(scenario: Scenario, node: Node, world: World) -> Iterat
                 f"nobody is called {flow.as_!r}: maker, taker, noise, a participant, or"
                 " firms/<firm>/users/<user>",
             )
-    seats = sum(len(list(matching(symbols, trader.symbols))) for trader in section.traders)
-    if seats > TRADERS_MAX:
+    traders = sum(len(list(matching(symbols, trader.symbols))) for trader in section.traders)
+    if traders > TRADERS_MAX:
         yield problem(
-            stated.at, f"participants on {seats} instruments in all, more than {TRADERS_MAX}"
+            stated.at, f"participants on {traders} instruments in all, more than {TRADERS_MAX}"
         )
 
 
 def _stated(
     entries: Iterable[T], section: Mapping, kind: str, key: str
 ) -> Iterator[tuple[T, Mapping]]:
-    """Entries with the places that state them."""
+    """The entries that this file states, with their nodes."""
     named = {getattr(entry, key): entry for entry in entries}
     found = section.items.get(kind)
     for item in found.items if isinstance(found, Sequence) else ():
@@ -78,9 +76,7 @@ def _stated(
 
 
 def _place(at: Mapping, key: str) -> Position:
-    """Where an entry says something, or where it stands when what it says comes from what the file
-    extends.
-    """
+    """The position of an entry's key, or of the entry if a file that is extended has the key."""
     return at.items[key].at if key in at.items else at.at
 
 

@@ -1,5 +1,7 @@
-"""The CSV files a scenario names: read beside the file that names them, packed into it, and checked
-against its world.
+"""Files of order flow that a scenario names: read, packed into the scenario, and checked against
+its world.
+
+The content travels with the scenario from then on, so a journal replays without the file.
 """
 
 from __future__ import annotations
@@ -19,8 +21,9 @@ if TYPE_CHECKING:
 
 
 def with_order_flow(node: Node, places: dict[str, str], access: FileAccess) -> Node:
-    """The document with the content of every file of order flow in it. `places` learns where each
-    flow's file is.
+    """The document with the content of every file of order flow in it.
+
+    `places` gets the path of each file, by name of the flow.
     """
     if not isinstance(node, yaml_tree.Mapping):
         return node
@@ -40,14 +43,13 @@ def _with_content(item: Node, places: dict[str, str], access: FileAccess) -> Nod
         or not isinstance(named, Scalar)
         or "content" in item.items
     ):
-        return item  # what is amiss is told when it is read
+        return item  # the reading of the entry reports what is wrong
     path = access.resolve_relative(named.at, named.text)
     try:
         packed = pack_file(path)
-    except OSError as failed:
-        raise ScenarioError(
-            [problem(named.at, f"cannot read {path}: {failed.strerror or failed}")]
-        ) from None
+    except OSError as error:
+        message = f"cannot read {path}: {error.strerror or error}"
+        raise ScenarioError([problem(named.at, message)]) from None
     except FlowError as error:
         raise ScenarioError([Problem(str(path), error.line, error.column, str(error))]) from None
     pinned = item.items.get("sha256")
@@ -67,7 +69,7 @@ def _with_content(item: Node, places: dict[str, str], access: FileAccess) -> Nod
 
 
 def flow_problems(scenario: Scenario, world: World, places: Mapping[str, str]) -> Iterator[Problem]:
-    """What is wrong with the rows of every flow."""
+    """Problems of the rows of every flow, at most some of each file."""
     scales = {terms.symbol: (terms.price_scale, terms.qty_scale) for terms in world.instruments}
     for entry in scenario.participants.flows:
         place, packed = places.get(entry.name, entry.file), packed_of(entry)
