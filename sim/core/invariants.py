@@ -24,10 +24,10 @@ class Broken(NamedTuple):
     """A contradiction to an invariant: its name, and the numbers that contradict it."""
 
     invariant: str
-    found: str
+    contradiction: str
 
     def __str__(self) -> str:
-        return f"{self.invariant}: {self.found}"
+        return f"{self.invariant}: {self.contradiction}"
 
 
 def _money(trading: Trading) -> Iterator[str]:

@@ -10,7 +10,8 @@ import pytest
 from sim.api.auth.tokens import issue_token
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.inputs import NOBODY, VerifiedCredential
-from sim.core.identity.credentials import ASSERTION_TYPE, Credentials, OAuthRefusal, fingerprint
+from sim.core.identity.assertion_problems import OAuthRefusal
+from sim.core.identity.credentials import ASSERTION_TYPE, Credentials, fingerprint
 from sim.core.identity.firms import Firm, Firms
 from sim.core.model.context import Context
 from sim.kernel.instants import parse_instant

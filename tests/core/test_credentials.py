@@ -9,12 +9,11 @@ import msgspec
 import pytest
 
 from sim.core.identity import credentials as module
+from sim.core.identity.assertion_problems import PROBLEMS, OAuthRefusal
 from sim.core.identity.credentials import (
     ASSERTION_TYPE,
-    PROBLEMS,
     Credentials,
     CredentialsState,
-    OAuthRefusal,
     TokenRequest,
     fingerprint,
 )

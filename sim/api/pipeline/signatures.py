@@ -31,7 +31,7 @@ _NUMBER_MAX = 1 << 40  # seconds; beyond it a claim is no date
 
 
 class VerifiedAssertion(NamedTuple):
-    """An assertion as verified: client, a key of `credentials.PROBLEMS` or "", jti fingerprint."""
+    """A verified assertion: client, a key of `PROBLEMS` or "", and the fingerprint of its jti."""
 
     client_id: str
     problem: str

@@ -15,9 +15,10 @@ from hashlib import sha256
 from msgspec import Struct, convert, field, json
 
 from sim.core.catalogue.assumptions import TOKEN_CLIENT_ID_REQUIRED
+from sim.core.identity.assertion_problems import OAuthRefusal, refusal_of
 from sim.core.identity.firms import SANDBOX, Firm, Firms
 from sim.core.model.context import Context
-from sim.core.model.refusals import Code, Refusal, Unauthenticated
+from sim.core.model.refusals import Unauthenticated
 from sim.kernel.instants import NS_PER_S, Instant, Span, hours, seconds
 
 TOKEN_LIFE: Span = seconds(180)
@@ -29,22 +30,6 @@ ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 REMEMBERED_NONCES = 10_000
 REMEMBERED_TOKENS = 10_000
 _REMEMBER_EXPIRED: Span = hours(1)  # only to tell "expired" from "unknown" in the explanation
-
-
-class OAuthRefusal(Refusal):
-    """The token endpoint refuses, with an HTTP status and an OAuth error (RFC 6749 §5.2, and the
-    documented `invalid_client_assertion`).
-    """
-
-    code = Code.UNAUTHENTICATED
-    section = "5.1"
-
-    def __init__(
-        self, error: str, http: int, description: str, *, rule: str = "E3", remedy: str = ""
-    ) -> None:
-        super().__init__(description, rule=rule, remedy=remedy)
-        self.error = error
-        self.http = http
 
 
 class Environment(Struct, frozen=True):
@@ -128,89 +113,6 @@ PARTICIPANT_SCOPES = frozenset(
 )
 
 
-# Problem of an assertion → OAuth error, HTTP status, description, remedy.
-PROBLEMS: dict[str, tuple[str, int, str, str]] = {
-    "missing": (
-        "invalid_request",
-        400,
-        "client_assertion is required",
-        "send the signed assertion as client_assertion",
-    ),
-    "malformed": (
-        "invalid_client_assertion",
-        400,
-        "client_assertion is not a JWT",
-        "send header.payload.signature, each part base64url",
-    ),
-    "algorithm": (
-        "invalid_client_assertion",
-        400,
-        "client_assertion must be signed with RS256",
-        "sign with the registered RSA key and alg RS256",
-    ),
-    "unknown_client": (
-        "invalid_client",
-        401,
-        "unknown client",
-        "use the client id the firm was given for this environment",
-    ),
-    "environment": (
-        "invalid_client",
-        401,
-        "unknown client",
-        "these credentials belong to another environment; each needs its own",
-    ),
-    "signature": (
-        "invalid_client",
-        401,
-        "client authentication failed",
-        "sign with the private half of the registered key",
-    ),
-    "subject": (
-        "invalid_client_assertion",
-        400,
-        "iss and sub must both be the client id",
-        "set iss = sub = client_id",
-    ),
-    "audience": (
-        "invalid_client_assertion",
-        400,
-        "aud is not this token endpoint",
-        "set aud to the token endpoint's URL or to the API address",
-    ),
-    "claims": (
-        "invalid_client_assertion",
-        400,
-        "iat, exp and jti are required",
-        "send iat and exp in unix seconds and a fresh jti",
-    ),
-    "lifetime": (
-        "invalid_client_assertion",
-        400,
-        "exp must be after iat, and not too long after it",
-        "let the assertion live 4 minutes",
-    ),
-    "early": (
-        "invalid_client_assertion",
-        400,
-        "client_assertion is not valid yet",
-        "check the clock that wrote iat and nbf",
-    ),
-    "expired": (
-        "invalid_client_assertion",
-        400,
-        "client_assertion has expired",
-        "sign a new assertion for every call",
-    ),
-    "reused": (
-        "invalid_client_assertion",
-        400,
-        "jti has been used before",
-        "draw a new jti for every assertion",
-    ),
-}
-
-
 class CredentialsState(Struct):
     """Tokens by fingerprint, in order of issue; fingerprints of used jtis, oldest first (the values
     mean nothing).
@@ -247,10 +149,10 @@ class Credentials:
         """
         self._check_form(request)
         if request.problem:
-            raise _refusal(request.problem)
+            raise refusal_of(request.problem)
         firm = self._firms.by_client(request.subject)
         if firm is None:
-            raise _refusal("unknown_client")
+            raise refusal_of("unknown_client")
         if request.client_id and request.client_id != request.subject:
             raise OAuthRefusal(
                 "invalid_client_assertion",
@@ -272,10 +174,10 @@ class Credentials:
         """What the token with a fingerprint allows now. Unauthenticated when it is unknown or has
         expired.
         """
-        found = self._state.tokens.get(token)
-        if found is not None and now < found.expires:
-            return found
-        if found is None:
+        issued = self._state.tokens.get(token)
+        if issued is not None and now < issued.expires:
+            return issued
+        if issued is None:
             raise Unauthenticated(
                 rule="S5.1-4",
                 remedy=(
@@ -328,7 +230,7 @@ class Credentials:
     def _spend(self, nonce: str) -> None:
         nonces = self._state.nonces
         if nonce in nonces:
-            raise _refusal("reused")
+            raise refusal_of("reused")
         nonces[nonce] = True
         if len(nonces) > REMEMBERED_NONCES:
             del nonces[next(iter(nonces))]
@@ -406,11 +308,6 @@ class Credentials:
     def load(self, state: object) -> None:
         """Take saved tokens and jtis."""
         self._state = convert(state, CredentialsState)
-
-
-def _refusal(problem: str) -> OAuthRefusal:
-    error, http, description, remedy = PROBLEMS[problem]
-    return OAuthRefusal(error, http, description, rule="S5.1-1", remedy=remedy)
 
 
 def _part(content: dict[str, object]) -> bytes:

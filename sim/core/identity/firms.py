@@ -107,18 +107,18 @@ class Firms:
 
     def user(self, name: str) -> User | None:
         """The user with a full name."""
-        found = self._users.get(name)
-        return found[1] if found else None
+        entry = self._users.get(name)
+        return entry[1] if entry else None
 
     def holder(self, account: str) -> User | None:
         """The user of an account; None for clearing, retail and unknown accounts."""
-        found = self._holders.get(account)
-        return found[1] if found else None
+        entry = self._holders.get(account)
+        return entry[1] if entry else None
 
     def firm_of(self, account: str) -> Firm | None:
         """The firm that acts for an account's holder."""
-        found = self._holders.get(account)
-        return found[0] if found else None
+        entry = self._holders.get(account)
+        return entry[0] if entry else None
 
     def owner_of(self, account: str) -> Firm | None:
         """The firm of an account: its user's, or the one that owns it as its clearing account."""
@@ -145,22 +145,22 @@ class Firms:
         """The user a call acts for, from its x-participant-id. PermissionDenied unless it names a
         tradable user of the calling firm itself.
         """
-        found = self._users.get(header) if header else None
-        if found is not None and found[0] is firm and found[1].tradable:
-            return found[1]
+        entry = self._users.get(header) if header else None
+        if entry is not None and entry[0] is firm and entry[1].tradable:
+            return entry[1]
         raise PermissionDenied(rule="S5.1-5", remedy=self._why_not(firm, header))
 
     def accounts_of(self, firm: Firm) -> tuple[str, ...]:
         """Accounts of the firm's users, in order of onboarding: what it may see and trade."""
-        found = self._accounts.get(firm.name)
-        if found is None:
-            found = self._accounts[firm.name] = tuple(user.account for user in firm.users)
-        return found
+        accounts = self._accounts.get(firm.name)
+        if accounts is None:
+            accounts = self._accounts[firm.name] = tuple(user.account for user in firm.users)
+        return accounts
 
     def may_act_for(self, firm: Firm, account: str) -> bool:
         """Whether an account belongs to one of the firm's users."""
-        found = self._holders.get(account)
-        return found is not None and found[0] is firm
+        entry = self._holders.get(account)
+        return entry is not None and entry[0] is firm
 
     def _why_not(self, firm: Firm, header: str | None) -> str:
         if not header:

@@ -59,7 +59,7 @@ class IsvUsers:
     ) -> IsvUser:
         """Register a person."""
         now = self._ctx.now
-        made = IsvUser(
+        user = IsvUser(
             id=self._ctx.ids.uuid("isv.user"),
             firm=firm,
             user_id=user_id,
@@ -69,19 +69,19 @@ class IsvUsers:
             participant=participant,
             account=account,
         )
-        self._state.users[f"{firm}|{user_id}"] = made
-        return made
+        self._state.users[f"{firm}|{user_id}"] = user
+        return user
 
     def update(self, firm: str, user_id: str, person: Person) -> IsvUser:
         """Change the fields that are not empty. NotFound for an unknown id of the firm."""
-        found = self.get(firm, user_id)
-        if found is None:
+        user = self.get(firm, user_id)
+        if user is None:
             raise NotFound(f"unknown user: {user_id[:80]}", remedy="POST /v1/users registers one")
-        given = {
+        changes = {
             name: value for name in person.__struct_fields__ if (value := getattr(person, name))
         }
         changed = self._state.users[f"{firm}|{user_id}"] = replace(
-            found, person=replace(found.person, **given), updated=self._ctx.now
+            user, person=replace(user.person, **changes), updated=self._ctx.now
         )
         return changed
 

@@ -222,7 +222,7 @@ class Kyc:
         """The case of an external id or document token. NotFound, or Conflict when several firms
         use the id and none is named.
         """
-        found = [
+        matching = [
             case
             for case in self._state.cases.values()
             if (
@@ -231,15 +231,15 @@ class Kyc:
             )
             and firm in ("", case.firm)
         ]
-        if not found:
+        if not matching:
             raise NotFound(f"no verification of {external_id!r}", rule="K4")
-        if len(found) > 1:
+        if len(matching) > 1:
             raise Conflict(
-                f"{external_id!r} is used by {', '.join(case.firm for case in found)}",
+                f"{external_id!r} is used by {', '.join(case.firm for case in matching)}",
                 rule="K2",
                 remedy="name the firm",
             )
-        return found[0]
+        return matching[0]
 
     def cases(self) -> tuple[KycCase, ...]:
         """All cases in order of their first start."""

@@ -100,47 +100,48 @@ class Prefills:
 
     def start(self, firm: str, external_id: str, phone: str, date_of_birth: str) -> Prefill:
         """Send a code."""
-        made = Prefill(
+        prefill = Prefill(
             firm=firm,
             external_id=external_id,
             phone=phone,
             date_of_birth=date_of_birth,
             sent=self._ctx.now,
         )
-        self._state.prefills[f"{firm}|{external_id}"] = made
-        return made
+        self._state.prefills[f"{firm}|{external_id}"] = prefill
+        return prefill
 
     def submit(self, firm: str, external_id: str, code: Code) -> Prefill:
         """Check a code. NotFound without a start, Conflict when the code was used, has expired or
         failed too often.
         """
-        found = self._state.prefills.get(f"{firm}|{external_id}")
-        if found is None:
+        prefill = self._state.prefills.get(f"{firm}|{external_id}")
+        if prefill is None:
             raise NotFound(
                 f"no prefill was started for {external_id[:80]}",
                 remedy="POST /v1/kyc/prefill first",
             )
         assumptions = self._ctx.assumptions
         again = "POST /v1/kyc/prefill sends a new code"
-        if found.stage in (Stage.COMPLETE, Stage.NO_MATCH):
+        if prefill.stage in (Stage.COMPLETE, Stage.NO_MATCH):
             raise Conflict("the code was used", rule="kyc.prefill", remedy=again)
-        if found.failed >= assumptions.number(KYC_PREFILL_ATTEMPTS):
+        if prefill.failed >= assumptions.number(KYC_PREFILL_ATTEMPTS):
             raise Conflict("too many wrong codes", rule="kyc.prefill_attempts", remedy=again)
-        if self._ctx.now >= found.sent + assumptions.number(KYC_PREFILL_CODE_LIFE):
+        if self._ctx.now >= prefill.sent + assumptions.number(KYC_PREFILL_CODE_LIFE):
             raise Conflict("the code has expired", rule="kyc.prefill_code_life", remedy=again)
         if code is Code.BAD:
-            found.failed += 1
-            found.stage = Stage.REJECTED
+            prefill.failed += 1
+            prefill.stage = Stage.REJECTED
         elif code is Code.UNDECIDED:
-            found.stage = Stage.PENDING
+            prefill.stage = Stage.PENDING
         else:
-            found.stage = Stage.COMPLETE if self._matches(found) else Stage.NO_MATCH
-        return found
+            prefill.stage = Stage.COMPLETE if self._matches(prefill) else Stage.NO_MATCH
+        return prefill
 
-    def _matches(self, found: Prefill) -> bool:
+    def _matches(self, prefill: Prefill) -> bool:
         rule = self._ctx.assumptions.text(KYC_PREFILL_MATCH)
         return rule == "always" or (
-            rule == "sandbox" and (found.phone.removeprefix("+"), found.date_of_birth) == MATCHING
+            rule == "sandbox"
+            and (prefill.phone.removeprefix("+"), prefill.date_of_birth) == MATCHING
         )
 
     def save(self) -> PrefillState:

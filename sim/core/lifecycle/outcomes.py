@@ -73,10 +73,10 @@ def _whole(game: Game) -> Score | None:
 
 def _part(game: Game, names: Iterable[str]) -> Score | None:
     """The score of some periods, all of which must be known."""
-    found = [game.periods.get(name) for name in names]
-    if None in found:
+    scores = [game.periods.get(name) for name in names]
+    if None in scores:
         return None
-    return sum(score[0] for score in found if score), sum(score[1] for score in found if score)
+    return sum(score[0] for score in scores if score), sum(score[1] for score in scores if score)
 
 
 def _regulation(game: Game) -> Score | None:
@@ -92,10 +92,10 @@ def _half_goals(game: Game, half: str) -> list[Goal] | None:
     if game.goals is None:
         return None
     first = half == "first"
-    found = [
+    goals = [
         goal for goal in game.goals if (goal.minute <= 45 if first else 46 <= goal.minute <= 90)
     ]
-    return sorted(found, key=lambda goal: (goal.minute, goal.stoppage))
+    return sorted(goals, key=lambda goal: (goal.minute, goal.stoppage))
 
 
 def _count(goals: Iterable[Goal], team: str) -> int:
@@ -132,8 +132,8 @@ def _sign(margin: Fraction) -> Outcome:
     return Outcome.TIE if margin == 0 else Outcome.YES if margin > 0 else Outcome.NO
 
 
-def _yes(found: bool | None) -> Outcome | None:
-    return None if found is None else Outcome.YES if found else Outcome.NO
+def _yes(answer: bool | None) -> Outcome | None:
+    return None if answer is None else Outcome.YES if answer else Outcome.NO
 
 
 def _player(condition: GameCondition, game: Game) -> Outcome | None:
@@ -178,8 +178,8 @@ def _three_way(condition: GameCondition, game: Game) -> Outcome | None:
     score = _regulation(game)
     if score is None:
         return None
-    found = "draw" if score[0] == score[1] else "home" if score[0] > score[1] else "away"
-    return _yes(found == (condition.pick or condition.long))
+    result = "draw" if score[0] == score[1] else "home" if score[0] > score[1] else "away"
+    return _yes(result == (condition.pick or condition.long))
 
 
 def _advance(condition: GameCondition, game: Game) -> Outcome | None:

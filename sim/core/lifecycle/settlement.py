@@ -92,8 +92,8 @@ class Settlements:
 
     def final(self, symbol: str) -> bool:
         """Whether the instrument has paid."""
-        found = self.get(symbol)
-        return found is not None and not found.preliminary
+        settlement = self.get(symbol)
+        return settlement is not None and not settlement.preliminary
 
     def record(
         self, instrument: Instrument, price: Price, text: str, closed_at: Instant | None
@@ -120,11 +120,13 @@ class Settlements:
                 remedy="settle again with a final price to correct",
             )
 
-    def keep(self, symbol: str, found: Settlement) -> None:
+    def keep(self, symbol: str, settlement: Settlement) -> None:
         """Record a computed settlement; a preliminary one becomes final when its time is over."""
-        self._now.settlements[symbol] = found
-        if found.preliminary:
-            self._wait(symbol, found.set_at + self._ctx.assumptions.number(SETTLEMENT_PRELIMINARY))
+        self._now.settlements[symbol] = settlement
+        if settlement.preliminary:
+            self._wait(
+                symbol, settlement.set_at + self._ctx.assumptions.number(SETTLEMENT_PRELIMINARY)
+            )
 
     def outcome(self, symbol: str) -> Outcome | None:
         """The outcome that waits to become the settlement, or None."""
@@ -142,9 +144,9 @@ class Settlements:
         price becomes an outcome again.
         """
         self._cancel(symbol)
-        found = self._now.settlements.get(symbol)
-        if found is not None and found.preliminary:
-            self._now.outcomes.setdefault(symbol, Outcome(found.price, found.text))
+        settlement = self._now.settlements.get(symbol)
+        if settlement is not None and settlement.preliminary:
+            self._now.outcomes.setdefault(symbol, Outcome(settlement.price, settlement.text))
             del self._now.settlements[symbol]
 
     def step(self, instrument: Instrument) -> bool:
@@ -155,8 +157,8 @@ class Settlements:
         self._now.timers.pop(symbol, None)
         outcome = self._now.outcomes.get(symbol)
         if outcome is None:
-            found = self._now.settlements[symbol]
-            self.finalise(instrument, found.price, found.text)
+            settlement = self._now.settlements[symbol]
+            self.finalise(instrument, settlement.price, settlement.text)
             return True
         wait = self._ctx.assumptions.number(SETTLEMENT_PRELIMINARY)
         if wait > 0:

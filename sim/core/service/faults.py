@@ -122,9 +122,9 @@ class Faults:
 
     def remove(self, name: str) -> bool:
         """End a fault and forget it; False when there is none of this id."""
-        found = self._faults.pop(name, None) or self._state.over.pop(name, None)
+        fault = self._faults.pop(name, None) or self._state.over.pop(name, None)
         self._index()
-        return found is not None
+        return fault is not None
 
     def all(self) -> tuple[Fault, ...]:
         """Faults in force, oldest first."""

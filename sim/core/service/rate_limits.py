@@ -273,13 +273,13 @@ class RateLimits:
     def usage(self) -> list[Usage]:
         """How much of each limit is used, sorted; unused ones are left out."""
         now = self._ctx.now
-        found = []
+        usage = []
         for key, counter in self._counters.items():
             method = key.partition(" ")[2]
             for subject in counter.subjects():
                 used = counter.used(subject, now)
                 if used:
-                    found.append(
+                    usage.append(
                         Usage(
                             counter.limit.name,
                             method,
@@ -288,7 +288,7 @@ class RateLimits:
                             counter.special.get(subject, counter.pace).calls,
                         )
                     )
-        return sorted(found)
+        return sorted(usage)
 
     def save(self) -> RateLimitsState:
         """Counters and raised limits."""
@@ -306,8 +306,8 @@ class RateLimits:
                 self._counter(limit, method)
 
     def _checks_of(self, method: str, names: tuple[str, ...]) -> _Checks:
-        found = [limit for name in names if (limit := self._limit(name)) is not None]
-        limits = sorted(found, key=lambda limit: limit.rung != "global")
+        in_force = [limit for name in names if (limit := self._limit(name)) is not None]
+        limits = sorted(in_force, key=lambda limit: limit.rung != "global")
         counters = [self._counter(limit, method) for limit in limits]
         checks = _Checks(
             tuple(counter for counter in counters if not counter.limit.extra),
@@ -319,17 +319,17 @@ class RateLimits:
     def _counter(self, limit: Limit, method: str) -> Counter:
         """The one counter of a limit, or of a limit and method."""
         key = limit.name if limit.rung == "global" else f"{limit.name} {method}"
-        found = self._counters.get(key)
-        if found is None:
+        counter = self._counters.get(key)
+        if counter is None:
             if limit.sliding:
-                found = Sliding(limit, self._state.windows.setdefault(key, {}))
+                counter = Sliding(limit, self._state.windows.setdefault(key, {}))
             else:
-                found = Bucket(limit, self._state.buckets.setdefault(key, {}))
+                counter = Bucket(limit, self._state.buckets.setdefault(key, {}))
             for subject, counts in self._state.raised.items():
                 if limit.name in counts:
-                    found.special[subject] = pace_of(limit, counts[limit.name])
-            self._counters[key] = found
-        return found
+                    counter.special[subject] = pace_of(limit, counts[limit.name])
+            self._counters[key] = counter
+        return counter
 
 
 def go_duration(span: Span) -> str:

@@ -318,16 +318,16 @@ class Webhooks:
         self, attempt: str, status: int = 0, error: str = "", retry_after: Span | None = None
     ) -> bool:
         """Take a receiver's answer; `status` 0 is no HTTP answer. False when it came too late."""
-        found = self._state.in_flight.pop(attempt, None)
-        if found is None:
+        in_flight = self._state.in_flight.pop(attempt, None)
+        if in_flight is None:
             return False
-        self._ctx.timers.cancel(found.timer)
+        self._ctx.timers.cancel(in_flight.timer)
         acknowledged = 200 <= status < 300
         record = self._state.log.get(attempt)
         if record is not None:
             record.status, record.error = status, error
             record.outcome = "delivered" if acknowledged else "failed"
-        pending = self._state.pending.get(found.subject)
+        pending = self._state.pending.get(in_flight.subject)
         if pending is not None:
             what = f"HTTP {status}" if status else error or "no answer"
             self._settle(
@@ -336,7 +336,7 @@ class Webhooks:
                 "webhook validated" if acknowledged else f"test delivery failed: {what}",
             )
             return True
-        delivery = self._state.deliveries[found.subject]
+        delivery = self._state.deliveries[in_flight.subject]
         if acknowledged:
             self._acknowledged(delivery)
         else:

@@ -1,0 +1,110 @@
+"""What can be wrong with a client assertion, and how the token endpoint refuses it (§5.1)."""
+
+from __future__ import annotations
+
+from sim.core.model.refusals import Code, Refusal
+
+
+class OAuthRefusal(Refusal):
+    """The token endpoint refuses, with an HTTP status and an OAuth error (RFC 6749 §5.2, and the
+    documented `invalid_client_assertion`).
+    """
+
+    code = Code.UNAUTHENTICATED
+    section = "5.1"
+
+    def __init__(
+        self, error: str, http: int, description: str, *, rule: str = "E3", remedy: str = ""
+    ) -> None:
+        super().__init__(description, rule=rule, remedy=remedy)
+        self.error = error
+        self.http = http
+
+
+# Problem of an assertion → OAuth error, HTTP status, description, remedy.
+PROBLEMS: dict[str, tuple[str, int, str, str]] = {
+    "missing": (
+        "invalid_request",
+        400,
+        "client_assertion is required",
+        "send the signed assertion as client_assertion",
+    ),
+    "malformed": (
+        "invalid_client_assertion",
+        400,
+        "client_assertion is not a JWT",
+        "send header.payload.signature, each part base64url",
+    ),
+    "algorithm": (
+        "invalid_client_assertion",
+        400,
+        "client_assertion must be signed with RS256",
+        "sign with the registered RSA key and alg RS256",
+    ),
+    "unknown_client": (
+        "invalid_client",
+        401,
+        "unknown client",
+        "use the client id the firm was given for this environment",
+    ),
+    "environment": (
+        "invalid_client",
+        401,
+        "unknown client",
+        "these credentials belong to another environment; each needs its own",
+    ),
+    "signature": (
+        "invalid_client",
+        401,
+        "client authentication failed",
+        "sign with the private half of the registered key",
+    ),
+    "subject": (
+        "invalid_client_assertion",
+        400,
+        "iss and sub must both be the client id",
+        "set iss = sub = client_id",
+    ),
+    "audience": (
+        "invalid_client_assertion",
+        400,
+        "aud is not this token endpoint",
+        "set aud to the token endpoint's URL or to the API address",
+    ),
+    "claims": (
+        "invalid_client_assertion",
+        400,
+        "iat, exp and jti are required",
+        "send iat and exp in unix seconds and a fresh jti",
+    ),
+    "lifetime": (
+        "invalid_client_assertion",
+        400,
+        "exp must be after iat, and not too long after it",
+        "let the assertion live 4 minutes",
+    ),
+    "early": (
+        "invalid_client_assertion",
+        400,
+        "client_assertion is not valid yet",
+        "check the clock that wrote iat and nbf",
+    ),
+    "expired": (
+        "invalid_client_assertion",
+        400,
+        "client_assertion has expired",
+        "sign a new assertion for every call",
+    ),
+    "reused": (
+        "invalid_client_assertion",
+        400,
+        "jti has been used before",
+        "draw a new jti for every assertion",
+    ),
+}
+
+
+def refusal_of(problem: str) -> OAuthRefusal:
+    """The refusal of an assertion with a problem."""
+    error, http, description, remedy = PROBLEMS[problem]
+    return OAuthRefusal(error, http, description, rule="S5.1-1", remedy=remedy)
