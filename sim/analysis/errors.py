@@ -1,4 +1,4 @@
-"""Errors of analysis that tell a user what to change; commands print their text without a traceback."""
+"""Errors that tell a user what to change; commands print their text without a traceback."""
 
 from __future__ import annotations
 

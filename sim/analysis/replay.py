@@ -13,8 +13,7 @@ states. `Divergence.part` names what differs, and with it the likely cause:
 | header, scenario | somebody edited the file |
 | form, input, aside, seq | the line was damaged or edited; a line is missing |
 | at | an earlier move of the clock was edited |
-| out | the code or a library has changed since; or code read a clock, iterated over a set, or drew |
-| | randomness outside the named streams |
+| out | the code or a library has changed; or code read a clock or drew outside the named streams |
 | digest | an earlier line was replaced by one of equal meaning |
 
 Values that clients drew at random, such as nonces, stand `aside`: they have a checksum of their own

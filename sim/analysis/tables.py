@@ -1,4 +1,4 @@
-"""Rows for people and programs: a table on a terminal, aligned text, Markdown, JSON. Nothing is cut.
+"""Rows for people and programs: table on a terminal, aligned text, Markdown, JSON; never cut.
 
 `rich` is imported only when standard output is a terminal: it wraps cells to the window. Elsewhere
 each row is one line, however long, so that `grep` and `cut` work on it.

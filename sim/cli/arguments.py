@@ -1,7 +1,7 @@
 """What commands share: argument types, options that several commands have, and exit codes.
 
-A command is a module with `add_arguments(parser)` and `run(args) -> exit code`. Its docstring is its
-help text: the first line stands in `sim --help`. Modules of commands import what they need inside
+A command is a module with `add_arguments(parser)` and `run(args) -> exit code`. Its docstring is
+its help text: the first line stands in `sim --help`. Modules of commands import what they need inside
 `run`, so that `sim --help` and a usage error are instant.
 """
 

@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _explore_tests(args: argparse.Namespace) -> int:
-    """Run pytest in its own process: it rewrites modules when it imports them, which this one has."""
+    """Run pytest in its own process, because it rewrites modules when it imports them."""
     options = [
         "--explore",
         f"--explore-operations={args.operations}",

@@ -88,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _prepare_process(*, handle_signals: bool) -> None:
-    """Let output survive a closed stream and a terminal without Unicode, and SIGTERM run `finally`."""
+    """Survive a closed stream and a terminal without Unicode; let SIGTERM run `finally`."""
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
@@ -202,7 +202,8 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
         prog="sim",
         usage="sim [--version] COMMAND ...",
         description=(
-            f"A deterministic sandbox of a prediction-market exchange.\n\n{_overview()}\n\n{EXAMPLES}"
+            "A deterministic sandbox of a prediction-market exchange."
+            f"\n\n{_overview()}\n\n{EXAMPLES}"
         ),
         formatter_class=_HelpFormatter,
         allow_abbrev=False,

@@ -1,8 +1,9 @@
 """Run scenarios over many seeds and alternatives.
 
-Alternatives are other values of assumptions and quirks, and presets. Prints one table. The invariants of money, positions, orders and books are checked after every
-input, and less often while more than 1,000 orders are open. Without --seeds, --vary and --fuzz the
-command varies assumptions and quirks.
+Alternatives are other values of assumptions and quirks, and presets. Prints one table. The
+invariants of money, positions, orders and books are checked after every input, and less often
+while more than 1,000 orders are open. Without --seeds, --vary and --fuzz the command varies
+assumptions and quirks.
 
 examples:
   sim sweep my.yaml --seeds 1..1000

@@ -151,7 +151,7 @@ class Connection:
         return self.advance_to(self.simulation.now + parse_span(by))
 
     def advance_to(self, to: int | str) -> Outcome:
-        """Move the clock to an instant, stopping wherever a webhook has to be answered on the way."""
+        """Move the clock to an instant; on the way, webhooks are answered."""
         target = parse_instant(to) if isinstance(to, str) else to
         while (due := self.simulation.next_due()) is not None and due <= target:
             self.absorb(self.simulation.advance_to(due))

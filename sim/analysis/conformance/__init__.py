@@ -17,8 +17,8 @@ made the rule apply. A rule module stands in `MODULES`, in the order of the repo
 | advice | a client broke it, and the rule is only advice |
 | skipped | the rule never applied |
 
-Time is virtual. A client that sleeps in real time while the clock stands still looks hasty, so check
-runs on a paced clock, or clients that follow the virtual clock.
+Time is virtual. A client that sleeps in real time while the clock stands still looks hasty, so
+check runs on a paced clock, or clients that follow the virtual clock.
 """
 
 from __future__ import annotations

@@ -302,7 +302,7 @@ def _status(recorded: CallInput, out: dict[str, Any]) -> int:
 
 
 def _deferred_status(entry: LoggedCall | None) -> int:
-    """The status of an answer that was deferred and refused in the end; the call's line lacks it."""
+    """The status of a deferred answer that was refused in the end; the call's line lacks it."""
     if entry is None or "answered_in" not in (entry.explanation or {}):
         return 0
     return entry.status

@@ -1,5 +1,5 @@
 """Journal lines as steps of an explanation: who or what caused the input, what came of it, and the
-links that are made of both.
+links that are document of both.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class JournalStep(Struct, frozen=True):
         )
 
     def actor(self, at: Instant) -> str:
-        """Who or what made it happen, in words; `at` is when it happened, which is later than the
+        """Who or what document it happen, in words; `at` is when it happened, which is later than the
         input's instant where time moves.
         """
         given = self.input
@@ -104,19 +104,19 @@ def steps(sim: Simulation, *needles: str, until: int | None = None) -> Iterator[
     """Steps of the present branch whose line holds one of the texts, oldest first; up to an input
     when one is given.
     """
-    wanted = [needle.encode() for needle in needles]
+    texts = [needle.encode() for needle in needles]
     for raw in sim.journal.lines(0, until):
-        if any(needle in raw for needle in wanted):
+        if any(needle in raw for needle in texts):
             yield _step(raw)
 
 
 def steps_back(sim: Simulation, needle: str, until: int | None = None) -> Iterator[JournalStep]:
     """Steps whose line holds a text, latest first."""
-    wanted, end = needle.encode(), sim.seq if until is None else until
+    text, end = needle.encode(), sim.seq if until is None else until
     while end > 0:
         start = max(0, end - _PIECE)
         for raw in reversed(list(sim.journal.lines(start, end))):
-            if wanted in raw:
+            if text in raw:
                 yield _step(raw)
         end = start
 
@@ -136,22 +136,27 @@ def cause_of(
 ) -> Cause:
     """One link of a chain."""
     at = step.at if at is None else at
-    made: Cause = {"seq": step.seq, "at": format_instant(at), "by": step.actor(at), "what": what}
+    document: Cause = {
+        "seq": step.seq,
+        "at": format_instant(at),
+        "by": step.actor(at),
+        "what": what,
+    }
     if step.input["type"] in ("rest", "rpc", "open"):
-        made["request_id"] = f"{step.seq:016x}"
-    return made | basis_document(sim, basis)
+        document["request_id"] = f"{step.seq:016x}"
+    return document | basis_document(sim, basis)
 
 
 def basis_document(sim: Simulation, basis: Basis) -> dict[str, Any]:
     """A reason as it is shown, with the values in force now."""
-    made: dict[str, Any] = {}
+    document: dict[str, Any] = {}
     if basis.rule:
-        made["rule"] = basis.rule
+        document["rule"] = basis.rule
     if basis.section:
-        made["section"] = f"§{basis.section}"
+        document["section"] = f"§{basis.section}"
     if basis.assumptions:
         known = assumptions.catalogue()
-        made["assumptions"] = [
+        document["assumptions"] = [
             {
                 "name": known[name].name,
                 "value": sim.exchange.ctx.assumptions.shown(name),
@@ -161,12 +166,12 @@ def basis_document(sim: Simulation, basis: Basis) -> dict[str, Any]:
         ]
     if basis.quirk:
         quirk = quirks.catalogue()[basis.quirk]
-        made["quirk"] = {
+        document["quirk"] = {
             "name": quirk.name,
             "odds": sim.exchange.ctx.quirks.shown(quirk.name),
             "section": f"§{quirk.spec}",
         }
-    return made
+    return document
 
 
 def due_of(sim: Simulation, kind: str, subject: str) -> Instant | None:

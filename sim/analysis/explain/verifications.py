@@ -133,8 +133,8 @@ def _chain(sim: Simulation, case: KycCase) -> Iterator[Cause]:
                 if refused == "true"
                 else ", unless that was refused"
             )
-        made = cause_of(sim, step, what, Basis("K4", "3.5"), result.at)
-        made["by"] = f"{result.name} of the scenario"
+        cause = cause_of(sim, step, what, Basis("K4", "3.5"), result.at)
+        cause["by"] = f"{result.name} of the scenario"
         # Before what it set off in the same input, such as the end of the verification.
         place = next(
             (
@@ -144,7 +144,7 @@ def _chain(sim: Simulation, case: KycCase) -> Iterator[Cause]:
             ),
             len(causes),
         )
-        causes.insert(place, made)
+        causes.insert(place, cause)
     yield from causes
 
 

@@ -231,8 +231,8 @@ def _chain(sim: Simulation, event_id: str, records: list[DeliveryRecord]) -> Ite
 
 def _unsent(sim: Simulation, step: JournalStep, record: DeliveryRecord) -> Cause:
     basis = _BREAKER if "breaker" in record.error else Basis(section="6.1")
-    made = cause_of(sim, step, f"an attempt was not made: {record.error}", basis, record.at)
-    return made | fault_document(
+    cause = cause_of(sim, step, f"an attempt was not made: {record.error}", basis, record.at)
+    return cause | fault_document(
         sim, record.error.removeprefix("fault ") if record.error.startswith("fault ") else ""
     )
 

@@ -187,7 +187,8 @@ def _print_outcomes(outcomes: list[Outcome], out: TextIO) -> None:
         print(f"… and {len(broken) - FAILURES_MAX} more; --json FILE has all of them", file=out)
     if broken:
         print(
-            f"next: add the fault to the scenario and run it again: faults: [{broken[0].trial.fault}]",
+            "next: add the fault to the scenario and run it again: faults:"
+            f" [{broken[0].trial.fault}]",
             file=out,
         )
 

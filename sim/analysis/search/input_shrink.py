@@ -51,7 +51,7 @@ def session_of(path: Path) -> Session:
 
 
 def feed(sim: Simulation, inputs: list[RecordedInput]) -> None:
-    """Hand inputs to a simulation at its start, each frame to the stream that it belongs to here."""
+    """Hand inputs to a simulation at its start, each frame to the stream it belongs to here."""
     streams: dict[int, int] = {}
     for recorded in inputs:
         one = recorded.input

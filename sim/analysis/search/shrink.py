@@ -57,15 +57,17 @@ _INTERNAL = "internal error"
 
 
 class Failure(NamedTuple):
-    """What a reduced run must still show: a broken invariant's name (`step` -1), or the message of a
-    step, which is named by its place in the whole scenario.
+    """What a reduced run must still show.
+
+    A broken invariant's name (`step` -1), or the message of a step, which is named by its place in
+    the whole scenario.
     """
 
     step: int
     message: str
 
     def is_in(self, report: Report, steps: Steps, *, any_failure: bool) -> bool:
-        """Whether a run of `steps` shows it; with `any_failure`, any failure of the step will do."""
+        """Whether a run of `steps` shows it; with `any_failure`, any failure of the step counts."""
         if self.step < 0:
             return any(_invariant(line) == self.message for line in report.broken)
         return any(
@@ -287,7 +289,7 @@ def _has_dangling_reference(document: Document) -> bool:
 
 
 def _close_gaps(whole: Steps, kept: Steps) -> Steps:
-    """The kept steps at their instants: the time that removed steps took is added to the next one."""
+    """The kept steps at their instants: the time of removed steps is added to the next one."""
     numbers = {number for number, _ in kept}
     result: Steps = []
     gap = 0

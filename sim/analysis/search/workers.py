@@ -58,7 +58,7 @@ def map_jobs(work: Callable[[T], R], jobs: Sequence[T], processes: int) -> Itera
 
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Start processes that ignore Ctrl-C, which a terminal sends to them too: their parent ends them.
+    """Start processes that ignore Ctrl-C, which a terminal sends to them too; we end them.
 
     The parent receives an interrupt when the block ends.
     """
