@@ -50,7 +50,7 @@ from sim.world.world import World, build_world
 
 
 class Simulation:
-    """A run: the exchange, its clock and its journal; docs/explanation/architecture.md says what enters."""
+    """A run of a scenario: the exchange, its clock and its journal."""
 
     def __init__(
         self,

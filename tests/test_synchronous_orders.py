@@ -278,7 +278,7 @@ def test_a_waiting_answer_survives_a_snapshot_and_replays(tmp_path: Path) -> Non
     assert [row.who for row in shown if "answer-1 is answered: 200" in row.details] == [
         "clock",
         "clock",
-        "shell",
+        "server",
     ]
 
 

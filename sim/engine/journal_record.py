@@ -1,5 +1,6 @@
-"""What of an outcome stands in the journal: the record of a line, its events, and the versions a
-header names.
+"""What the journal shows of an outcome.
+
+Field names and their order are the journal's format: a change of either changes every digest.
 """
 
 from __future__ import annotations
@@ -20,18 +21,20 @@ from sim.core.model.events import Event, Traded
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import Instant, Span
 
-# Longest body of an answer that the journal keeps as it is. A shared one is a book: public, and
-# asked for over and over.
-_OWN_KEPT = 4096
-_SHARED_KEPT = 1024
+# Longest body of an answer that the journal keeps in full. A shared one is public and the same for
+# many callers, such as a book.
+_OWN_BODY_MAX = 4096
+_SHARED_BODY_MAX = 1024
+# Longest body whose digest is remembered; a page of megabytes is built for one answer only.
+_REMEMBERED_BODY_MAX = 1 << 18
 
 
 class Record(Struct, omit_defaults=True):
-    """What came of an input, as the journal shows it. Of a long body size and SHA-256 stand there:
-    a replay makes the body anew, and lists would fill disks.
+    """The outcome of an input, as the journal shows it.
 
-    `frames` counts stream frames sent and `frames_crc` chains their bytes, each distinct frame
-    once.
+    A long body is recorded by its size and SHA-256: a replay produces it again, and lists would
+    fill disks. `frames` counts stream frames sent; `frames_crc` chains the bytes of those that
+    differ from the one before.
     """
 
     operation: str = ""
@@ -56,9 +59,7 @@ class Record(Struct, omit_defaults=True):
 def record_of(
     outcome: Outcome, events: list[Any], entry: LoggedCall | None, now: Instant
 ) -> Record:
-    """The record of an outcome: its events, the request log's entry of the input if it was a call,
-    and the instant at which it was done.
-    """
+    """The record of an outcome that was complete at `now`; `entry` is its call, if it was one."""
     reply = outcome.reply
     out = Record(events=events, fired=outcome.fired, stream=outcome.stream)
     if entry is not None:
@@ -68,13 +69,13 @@ def record_of(
         if reply.ready_at > now:
             out.elapsed = reply.ready_at - now
         body = reply.body if reply.journal is None else reply.journal
-        if len(body) > (_SHARED_KEPT if reply.shared else _OWN_KEPT):
+        if len(body) > (_SHARED_BODY_MAX if reply.shared else _OWN_BODY_MAX):
             out.body_size, out.body_sha256 = len(body), _sha256(body)
         elif body:
             out.body = (
                 Raw(body) if reply.content_type == "application/json" else Raw(json.encode(body))
             )
-    if isinstance(outcome.value, Refusal):  # a tester's action that could not be
+    if isinstance(outcome.value, Refusal):  # an operator's action was refused
         out.message = outcome.value.message
     last: bytes | None = None
     for effect in outcome.effects:
@@ -95,9 +96,7 @@ def record_of(
 
 
 def event_record(event: Event) -> object:
-    """An event as the journal shows it; a trade's executions are events of their own, so the trade
-    is named only.
-    """
+    """An event as the journal shows it. A trade is only named: its executions are events too."""
     if isinstance(event, Traded):
         trade = event.trade
         return {
@@ -112,24 +111,21 @@ def event_record(event: Event) -> object:
 
 
 def _sha256(body: bytes) -> str:
-    """Digest of a body. Pages of megabytes are put together for each answer, so they are not held
-    for the next one.
-    """
-    return _known_sha256(body) if len(body) <= _KNOWN_MAX else sha256(body).hexdigest()
-
-
-_KNOWN_MAX = 1 << 18  # bytes
+    if len(body) > _REMEMBERED_BODY_MAX:
+        return sha256(body).hexdigest()
+    return _remembered_sha256(body)
 
 
 @lru_cache(maxsize=16)
-def _known_sha256(body: bytes) -> str:
-    """The same of a body that was prepared once and is sent many times: then it is the same object."""
+def _remembered_sha256(body: bytes) -> str:
+    """Digest of a body that was encoded once and is sent many times, as one object."""
     return sha256(body).hexdigest()
 
 
 def library_versions() -> dict[str, str]:
-    """Versions that a journal's header names. The modules say them themselves: asking what is
-    installed is slow, and a server does it at every start.
+    """Versions of libraries for the header.
+
+    Read from the modules: `importlib.metadata` is slow, and a server does this at every start.
     """
     return {
         "msgspec": msgspec.__version__,

@@ -10,14 +10,14 @@ Theory.
 * A *snapshot* is a pair of state and checkpoint. The state comes in three parts, by how it changes:
   what may still change is encoded to bytes, so nothing that happens later reaches it; rows that
   never change again (executions, done orders, moved cash) are shared, in lists of the snapshot's
-  own; reference data is replaced as a whole and never changed in place, so it is shared too. Streams
-  are connections and no state; the request log is cut to length, or copied where another branch may
-  come back to it.
+  own; reference data is replaced as a whole and never changed in place, so it is shared too.
+  Streams are connections and no state. The request log is cut to length, or copied where another
+  branch may come back to it.
 * The *checkpoint* is a copy of the running SHA-256 of the journal with the places of its lines. The
-  digest at a moment covers the scenario, the seed and the lines up to there, and nothing else. After
+  digest at a moment covers the scenario, the seed and the lines up to there, nothing else. After
   a rewind the chain goes on from the copy over lines that are equal byte for byte, because equal
-  state and equal inputs give equal outcomes. Hence the digest after a rewind to a moment equals the
-  digest that the moment had; if it did not, something that changes would be missing from `save`.
+  state and equal inputs give equal outcomes. Hence the digest after a rewind to a moment equals
+  the digest that the moment had; if it did not, something that changes is missing from `save`.
 * A *branch* is one sequence of inputs. A rewind cuts the present branch at a moment and begins
   another there; the lines that were cut off stay in the journal's file and are on no branch that
   can be gone to, except by a named snapshot.

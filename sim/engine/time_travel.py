@@ -4,7 +4,7 @@
 |---|---|---|---|
 | restore | a named snapshot of any branch | stays named as it was | that of the snapshot |
 | reset | the start, with the same seed | main | that of a fresh start |
-| rewind | the nearest snapshot, and the inputs after it handled again | a new one | that of the input |
+| rewind | the nearest snapshot; inputs after it are handled again | a new one | that of the input |
 | fork | a snapshot taken for it | the same, in another run | the same |
 
 `snapshots.py` has the theory. This file adds what a snapshot does not hold. Streams are connections

@@ -1,3 +1,1 @@
-"""Determinism, and nothing about markets: time as integers, timers, named entropy, identifiers, the
-journal.
-"""
+"""Determinism without markets: instants, timers, named randomness, identifiers, the journal."""

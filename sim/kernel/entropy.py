@@ -2,8 +2,9 @@
 
 A stream is counter-based: draw n of stream "kyc.provision_delay" under seed 7 is the same number
 whatever else was drawn, in whatever order, on any Python. So switching one quirk on never changes
-the luck of another, and the whole of a simulation's randomness is saved as one small integer per
-stream.
+the draws of another, and the state of all randomness is one small integer per stream.
+
+The names of streams are part of every digest: another name draws other numbers.
 """
 
 from __future__ import annotations
@@ -47,8 +48,10 @@ class Stream:
         return low + self.below(high - low + 1)
 
     def chance(self, numerator: int, denominator: int) -> bool:
-        """True with probability numerator/denominator. Always draws, so certainty costs the same
-        luck as doubt.
+        """True with probability numerator/denominator.
+
+        Consumes one draw even when the outcome is certain, so the odds of a quirk may change
+        without shifting its later draws.
         """
         return self.below(denominator) < numerator
 
@@ -57,22 +60,25 @@ class Stream:
         return options[self.below(len(options))]
 
     def log_between(self, low: int, high: int) -> int:
-        """Integer in [low, high], about log-uniform: each octave is equally likely, uniform inside
-        it. 0 < low <= high. No floats.
+        """Integer in [low, high], roughly log-uniform; 0 < low <= high.
+
+        Each octave is equally likely and uniform inside. Integers only, so equal on all machines.
         """
         octaves = (high // low).bit_length()
         start = low << self.below(octaves)
         return start + self.below(min(start, high + 1 - start))
 
     def exponential(self, mean: int) -> int:
-        """Exponentially distributed integer of this mean, from 1 on: the wait for the next of
-        independent arrivals. No floats, so the same everywhere.
+        """Exponentially distributed integer of this mean, at least 1: time to the next arrival.
+
+        Computes the binary logarithm of a uniform word digit by digit: squaring the mantissa yields
+        one digit each time. Integers only, so equal on all machines.
         """
         word = self.bits() | 1
         size = word.bit_length()
         mantissa = word << (_BITS - size) >> (_BITS - 32)  # 32 bits, the highest set
         logarithm = size - 1
-        for _ in range(16):  # a binary digit of the logarithm of the mantissa for each squaring
+        for _ in range(16):
             square = mantissa * mantissa
             carry = square >> 63
             logarithm = logarithm << 1 | carry
@@ -97,7 +103,7 @@ class Entropy:
         return found
 
     def key(self, name: str) -> bytes:
-        """32 secret-looking bytes that depend on seed and name only."""
+        """32 bytes that look random and depend on seed and name only."""
         return blake2b(
             f"{self.seed}\x00{name}".encode(), digest_size=32, person=b"sim-entropy"
         ).digest()

@@ -1,11 +1,13 @@
 """Identifiers that look random, never repeat, and depend only on seed, purpose and a counter.
 
-The counter is split: its low part picks one of the 1296 pairs of letters and digits in an order of
-the purpose's own, its high part is scrambled by a keyed Feistel network over 50 bits, which ten
-base-36 digits can hold. Both are one-to-one, so identifiers are unique without a record of those
-given out, two seeds give different ones, and the scrambling is paid once in 1296 times. Rule M8:
-order and execution ids are 12 or 13 upper-case letters and digits; sorting by creation is not
-promised.
+An identifier is a head of two base-36 digits and a tail of ten. The counter modulo 1296 picks the
+head, from all pairs in an order that depends on the purpose's key. The counter divided by 1296 is
+scrambled to the tail by a keyed Feistel network over 50 bits, which ten base-36 digits can hold.
+Both steps are one-to-one, so identifiers are unique without a record of those given out, can be
+turned back into the counter, and cost one scrambling for 1296 of them.
+
+Rule M8: order and execution ids are 12 or 13 upper-case letters and digits, and do not sort by
+creation.
 """
 
 from __future__ import annotations
@@ -25,18 +27,16 @@ _MASK = (1 << _HALF_BITS) - 1
 
 
 class Sequence:
-    """The identifiers of one purpose. `count` is how many numbers were given out; the rest is only
-    kept to be quick.
-    """
+    """The identifiers of one purpose. `count` numbers were given out; the rest is a cache."""
 
-    __slots__ = ("_heads", "_key", "_keys", "_place_of", "_run", "_tail", "count")
+    __slots__ = ("_heads", "_index_of_head", "_key", "_keys", "_run", "_tail", "count")
 
     def __init__(self, key: bytes) -> None:
         self.count = 0
         self._key = key
         self._keys = tuple(int.from_bytes(key[i : i + 8], "big") | 1 for i in range(0, 32, 8))
         self._heads: list[str] = []
-        self._place_of: dict[str, int] = {}
+        self._index_of_head: dict[str, int] = {}
         self._run = -1
         self._tail = ""
 
@@ -49,35 +49,28 @@ class Sequence:
         return self._heads[number % _RUN] + self._tail
 
     def number(self, identifier: str) -> int:
-        """Which one of those given out an identifier is, from 1; 0 when it is none. Whoever keeps
-        things in order needs no index by id.
+        """The number of an identifier that was given out, from 1; 0 for any other text.
+
+        Whoever keeps things in order of creation needs no index by id.
         """
         if not _FORM.fullmatch(identifier):
             return 0
         tail = int(identifier[2:], 36)
         if tail >> 2 * _HALF_BITS:
             return 0
-        number = _unscramble(tail, self._keys) * _RUN + self._places()[identifier[:2]]
+        if not self._index_of_head:
+            self._index_of_head = {head: index for index, head in enumerate(_heads(self._key))}
+        number = _unscramble(tail, self._keys) * _RUN + self._index_of_head[identifier[:2]]
         return number if 0 < number <= self.count else 0
 
-    def _places(self) -> dict[str, int]:
-        if not self._place_of:
-            self._place_of = {head: place for place, head in enumerate(self._ordered())}
-        return self._place_of
-
-    def _ordered(self) -> list[str]:
-        if not self._heads:
-            self._heads = _order(self._key)
-        return self._heads
-
     def _begin(self, run: int) -> None:
-        self._ordered()
+        self._heads = _heads(self._key)
         self._run, self._tail = run, _ten_digits(_scramble(run, self._keys))
 
 
 @lru_cache(maxsize=64)
-def _order(key: bytes) -> list[str]:
-    """The pairs in the order of a key. Worlds of one seed share it."""
+def _heads(key: bytes) -> list[str]:
+    """All pairs in the order of a key, shared by runs of one seed."""
     return sorted(_PAIRS, key=lambda pair: blake2b(pair.encode(), digest_size=8, key=key).digest())
 
 
@@ -91,9 +84,7 @@ class Identifiers:
         self._sequences: dict[str, Sequence] = {}
 
     def sequence(self, purpose: str) -> Sequence:
-        """The sequence of a purpose, to be kept by whoever draws from it often; it stays the same
-        object when a state is loaded.
-        """
+        """The sequence of a purpose; it stays the same object when a state is loaded."""
         found = self._sequences.get(purpose)
         if found is None:
             found = self._sequences[purpose] = Sequence(self._entropy.key(f"id.{purpose}"))
@@ -115,7 +106,10 @@ class Identifiers:
         digest = blake2b(
             number.to_bytes(8, "big"), digest_size=16, key=self._entropy.key(f"id.{purpose}")
         ).hexdigest()
-        return f"{digest[:8]}-{digest[8:12]}-4{digest[13:16]}-{'89ab'[int(digest[16], 16) % 4]}{digest[17:20]}-{digest[20:32]}"
+        variant = "89ab"[int(digest[16], 16) % 4]
+        return (
+            f"{digest[:8]}-{digest[8:12]}-4{digest[13:16]}-{variant}{digest[17:20]}-{digest[20:32]}"
+        )
 
     def save(self) -> dict[str, int]:
         """Counts by purpose."""

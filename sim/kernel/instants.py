@@ -75,7 +75,7 @@ def hours(n: int) -> Span:
 
 
 def days(n: int) -> Span:
-    """`n` times 24 hours as a span; a civil day in Eastern Time may be an hour longer or shorter."""
+    """`n` times 24 hours as a span; a civil day in Eastern Time may differ by an hour."""
     return n * DAY
 
 
@@ -94,18 +94,17 @@ def to_datetime(at: Instant, zone: ZoneInfo | None = None) -> datetime:
 
 
 def is_supported_instant(at: Instant) -> bool:
-    """Whether an exchange may stand at an instant: its calendar, with time zones and weekly hours,
-    is worked out for the years 1990 to 2199.
+    """Whether virtual now may be this instant: civil calendar and weekly hours are known for it.
+
+    That is the case for the years 1990 to 2199.
     """
     return FIRST <= at < BEYOND
 
 
 def parse_instant(text: str) -> Instant:
-    """Instant of RFC 3339 text with an offset, to nine fractional digits. A bare date means 00:00
-    Eastern.
+    """Instant of RFC 3339 text with an offset; a bare date means 00:00 Eastern.
 
-    Refuses (ValueError) text without an offset, impossible dates and more than nine fractional
-    digits.
+    ValueError for text without an offset, impossible dates and more than nine fractional digits.
     """
     bare = _DATE.fullmatch(text)
     if bare:
@@ -130,9 +129,7 @@ def parse_instant(text: str) -> Instant:
 
 
 def format_instant(at: Instant) -> str:
-    """RFC 3339 UTC text with `Z`; fraction in groups of three digits as protobuf writes it (none,
-    3, 6 or 9).
-    """
+    """RFC 3339 UTC text with `Z`; the fraction has 0, 3, 6 or 9 digits, as protobuf writes it."""
     whole, fraction = divmod(at, NS_PER_S)
     text = _whole_second(whole)
     if not fraction:
@@ -146,16 +143,14 @@ def format_instant(at: Instant) -> str:
 
 @lru_cache(maxsize=4096)
 def _whole_second(second: int) -> str:
-    moment = _EPOCH + timedelta(seconds=second)
-    return f"{moment.year:04d}-{moment.month:02d}-{moment.day:02d}T{moment.hour:02d}:{moment.minute:02d}:{moment.second:02d}"
+    return (_EPOCH + timedelta(seconds=second)).replace(tzinfo=None).isoformat()
 
 
 def parse_span(text: str) -> Span:
-    """Span of an ISO 8601 duration ("PT5M", "P1DT2H") or the short form ("5m", "1h30m", "250ms"),
-    optionally signed.
+    """Span of an ISO 8601 duration ("PT5M", "P1DT2H") or the short form ("5m", "1h30m", "250ms").
 
-    Refuses (ValueError) empty, mixed or calendar-dependent (months, years) text, and what is longer
-    than the calendar.
+    A sign may stand before either. ValueError for empty or mixed text, for months and years, whose
+    length depends on the calendar, and for spans longer than the calendar.
     """
     sign = 1
     body = text
@@ -195,7 +190,7 @@ def _bounded(span: Span, text: str) -> Span:
 
 
 def format_span(span: Span) -> str:
-    """Short text of a span, largest units first: "1h30m", "4.2s", "0s". `parse_span` reads it back."""
+    """Short text of a span, largest units first ("1h30m", "4.2s"), as `parse_span` reads it."""
     if span < 0:
         return "-" + format_span(-span)
     parts = []
@@ -215,8 +210,9 @@ def format_seconds(span: Span) -> str:
 
 
 def eastern(day: date, hour: int = 0, minute: int = 0, second: int = 0) -> Instant:
-    """Instant at which Eastern wall clocks show this time; the first of the two in autumn, shifted
-    forward in spring's gap.
+    """Instant at which Eastern wall clocks show this time.
+
+    In autumn the first of the two; in the gap of spring the time is shifted forward.
     """
     moment = datetime(day.year, day.month, day.day, hour, minute, second, tzinfo=EASTERN)
     return from_datetime(moment.astimezone(UTC))
@@ -231,16 +227,12 @@ TRADE_DAY_ROLL_HOUR = 17  # rule L11
 
 
 def trade_date(at: Instant) -> date:
-    """Trade date: rolls at 17:00 Eastern on every calendar day; an event at 17:00 belongs to the
-    next one (rule L11).
-    """
+    """Trade date; it rolls at 17:00 Eastern every day, and 17:00 belongs to the next (rule L11)."""
     return _trade_date_of_hour(at // HOUR)
 
 
 def same_trade_date(one: Instant, other: Instant) -> bool:
-    """Whether two instants have one trade date; most pairs asked for lie in one hour, which never
-    has two.
-    """
+    """Whether two instants have one trade date; two of one UTC hour always have."""
     hours = one // HOUR, other // HOUR
     return hours[0] == hours[1] or _trade_date_of_hour(hours[0]) == _trade_date_of_hour(hours[1])
 

@@ -1,11 +1,20 @@
-"""The journal: one JSON line for the header, then one for each input with everything that came of
-it, chained by a running SHA-256.
+"""The journal: a header line, then one JSON line for each input with everything that followed.
 
-A line is written before its outcome leaves the process, in one unbuffered write, so a journal left
-behind by a killed process holds everything that was acknowledged and at most one torn last line.
-The digest covers the header's scenario and seed and each record's `seq`, `at`, `in` and `out`; the
-header's library versions and each record's `aside` (what clients drew at random) stay outside it,
-so equal runs have equal digests.
+| Line | Holds | In the digest |
+|---|---|---|
+| header | scenario, seed, start | yes, by the scenario's own digest |
+| | name, settings, versions of libraries | no |
+| record | `seq`, `at`, `input`, `out` | yes, its bytes as they stand |
+| | `aside`: what the client drew at random | no, so that equal runs have equal digests |
+| mark | a jump: reset, rewind, snapshot, restore, fork | no; it says where the chain goes on |
+
+The digest is a running SHA-256 over the records of the present branch. A line is written before its
+outcome leaves the process, in one unbuffered write: a killed process leaves a journal that holds
+everything that was acknowledged, and at most one torn last line, which reading drops.
+
+The file is append-only. A rewind cuts no lines off; it resumes the chain at an earlier checkpoint,
+and `lines` shows the present branch only. What an input and an outcome look like is the engine's
+affair; this module knows bytes. `engine/snapshots.py` explains branches and checkpoints.
 """
 
 from __future__ import annotations
@@ -25,17 +34,16 @@ from zlib import error as ZlibError
 from msgspec import DecodeError, Raw, Struct, ValidationError, json, structs
 
 FORMAT = 1
-_PIECE = 1 << 20
-_PACKED = b"\x1f\x8b"
-_FORMAT = re.compile(rb'\{"journal":\d+')
+_COPY_BYTES = 1 << 20
+_GZIP = b"\x1f\x8b"
+_ANY_FORMAT = re.compile(rb'\{"journal":\d+')
 
 
 class Header(Struct, kw_only=True):
-    """First line of a journal. `scenario` is the fully resolved scenario, so a journal needs no
-    other file to be replayed.
+    """First line of a journal.
 
-    `settings` are the settings of the process that change what comes out. `check` is the CRC-32 of
-    the line with an empty `check`.
+    `scenario` is fully resolved, so a replay needs no other file. `settings` are those settings of
+    the process that change what comes out. `check` is the CRC-32 of the line with an empty `check`.
     """
 
     journal: int = FORMAT
@@ -50,10 +58,9 @@ class Header(Struct, kw_only=True):
 
 
 class Line(Struct, kw_only=True, omit_defaults=True):
-    """A line as read back: a record, or a mark of a jump (reset, rewind, snapshot, restore, fork)
-    that a replay has to make too.
+    """A line as read back: a record, or the mark of a jump that a replay has to make too.
 
-    `check` is the CRC-32 of `aside`, which the digest does not cover.
+    `digest` is the first 16 digits after the record; `check` the CRC-32 of `aside`.
     """
 
     seq: int = 0
@@ -77,11 +84,11 @@ class Chain(Protocol):
 
 
 class Checkpoint(NamedTuple):
-    """A point of a branch: how many inputs led to it, the digest so far, and where their lines are
-    (three numbers each: offset, size, instant after).
+    """A point of a branch: how many inputs led to it, the digest so far, and where their lines are.
 
-    `places` may go on beyond the point: it is the branch's own list, which only grows, so keeping a
-    point costs nothing however long the branch is.
+    `places` has three numbers for each line: offset, size, instant after. It may go on beyond the
+    point: it is the branch's own list, which only grows, so a checkpoint costs nothing however long
+    the branch is.
     """
 
     seq: int
@@ -90,7 +97,7 @@ class Checkpoint(NamedTuple):
 
 
 class NotAJournal(ValueError):
-    """The file is no journal of this format."""
+    """The file is not a journal of this format."""
 
 
 def unreadable(error: Exception) -> str:
@@ -99,15 +106,13 @@ def unreadable(error: Exception) -> str:
 
 
 class Journal:
-    """Append-only record of one run. The file keeps every line ever written; `lines` shows those of
-    the present branch.
-    """
+    """Append-only record of one run."""
 
     def __init__(self, header: Header, file: BinaryIO | None = None) -> None:
         self.header = header
-        self.shadow = False  # while a rewind re-runs inputs: their lines are in the file already
+        self.shadow = False  # set while a rewind handles inputs again: their lines exist already
         self._file: BinaryIO = file if file is not None else BytesIO()
-        self._past: Journal | None = None  # of a fork: whose file holds the bytes before `_start`
+        self._origin: Journal | None = None  # of a fork: its file holds the bytes before `_start`
         self._start = self._end = 0
         self.seq = 0
         self._places = array("q")
@@ -126,9 +131,7 @@ class Journal:
         return self._chain.hexdigest()
 
     def restart(self, seed: int) -> None:
-        """Count and chain from the beginning, as a fresh start with this seed would; earlier lines
-        stay in the file.
-        """
+        """Count and chain from the beginning, as a fresh run with this seed would."""
         self.seq = 0
         self._places = array("q")
         self._chain = sha256(
@@ -140,14 +143,16 @@ class Journal:
         self._file.write(line)
         self._end += len(line)
 
-    def append(self, at: int, sealed: bytes, out: bytes, aside: bytes, after: int) -> None:
-        """Add the next record: instant before it, JSON of the sealed input and of the outcome,
-        instant after it.
+    def append(self, at: int, redacted: bytes, out: bytes, aside: bytes, after: int) -> None:
+        """Add the next record.
+
+        `at` and `after` are the instants before and after the input; `redacted` and `out` are the
+        input and the outcome as JSON.
         """
         self.seq += 1
-        head = b'{"seq":%d,"at":%d,"input":%b,"out":' % (self.seq, at, sealed)
+        head = b'{"seq":%d,"at":%d,"input":%b,"out":' % (self.seq, at, redacted)
         self._chain.update(head)
-        self._chain.update(out)  # where it lies: a page of a large catalogue is megabytes
+        self._chain.update(out)  # not joined to the head: a page of a catalogue is megabytes
         if self.shadow:
             return
         tail = b',"aside":%b,"check":"%08x"' % (aside, crc32(aside)) if aside else b""
@@ -158,7 +163,7 @@ class Journal:
         self._end += size
 
     def mark(self, mark: str, argument: str) -> None:
-        """Note a jump."""
+        """Add the mark of a jump."""
         self._write(json.encode(Line(mark=mark, argument=argument)) + b"\n")
 
     def checkpoint(self) -> Checkpoint:
@@ -167,7 +172,7 @@ class Journal:
 
     @property
     def places(self) -> array[int]:
-        """Where the lines of the present branch are, for the checkpoint a rewind arrives at."""
+        """Where the lines of the present branch are; see `Checkpoint`."""
         return self._places
 
     def resume(self, checkpoint: Checkpoint) -> None:
@@ -184,9 +189,7 @@ class Journal:
         )
 
     def seq_at(self, at: int) -> int:
-        """How many inputs of this branch were complete at an instant, those at exactly that instant
-        included.
-        """
+        """Number of inputs of this branch that were complete at an instant, inclusive."""
         return bisect_right(
             range(len(self._places) // 3), at, key=lambda index: self._places[3 * index + 2]
         )
@@ -198,31 +201,31 @@ class Journal:
             yield self._read(places[index], places[index + 1])
 
     def fork(self, file: BinaryIO | None = None) -> Journal:
-        """A journal that goes on from here by itself. With a file everything so far is copied
-        there, byte for byte; without, it is read from this one's.
+        """A journal that goes on from here by itself.
+
+        With a file, everything so far is copied there, byte for byte. Without, it is read from the
+        file of this journal, which only grows.
         """
-        made = copy(self)
-        made._places = self._places[:]
-        made._chain = self._chain.copy()
+        forked = copy(self)
+        forked._places = self._places[:]
+        forked._chain = self._chain.copy()
         if file is None:
-            made._file, made._past, made._start = BytesIO(), self, self._end
+            forked._file, forked._origin, forked._start = BytesIO(), self, self._end
         else:
-            made._file, made._past, made._start = file, None, 0
-            for offset in range(0, self._end, _PIECE):
-                file.write(self._read(offset, min(_PIECE, self._end - offset)))
-        return made
+            forked._file, forked._origin, forked._start = file, None, 0
+            for offset in range(0, self._end, _COPY_BYTES):
+                file.write(self._read(offset, min(_COPY_BYTES, self._end - offset)))
+        return forked
 
     def _read(self, offset: int, size: int) -> bytes:
-        """Bytes of the file; a fork's begins in the file of its origin, which only grows."""
-        if self._past is not None and offset < self._start:
-            found = self._past._read(offset, min(size, self._start - offset))
-            return (
-                found if len(found) == size else found + self._read(self._start, size - len(found))
-            )
+        if self._origin is not None and offset < self._start:
+            before = self._origin._read(offset, min(size, self._start - offset))
+            rest = size - len(before)
+            return before + self._read(self._start, rest) if rest else before
         self._file.seek(offset - self._start)
-        found = self._file.read(size)
+        text = self._file.read(size)
         self._file.seek(self._end - self._start)
-        return found
+        return text
 
 
 def encode_header(header: Header) -> bytes:
@@ -236,8 +239,9 @@ read_line = json.Decoder(Line).decode
 
 
 def read_journal(file: BinaryIO) -> tuple[Header, Iterator[tuple[int, bytes]]]:
-    """Header and (line number, line) of a journal file, which gzip may have packed; a torn last
-    line is dropped. NotAJournal says what is wrong.
+    """The header of a journal file, and its lines with their numbers.
+
+    The file may be compressed by gzip; a torn last line is dropped. NotAJournal says what is wrong.
     """
     lines = _lines(file)
     first = next(lines, b"")
@@ -249,34 +253,30 @@ def read_journal(file: BinaryIO) -> tuple[Header, Iterator[tuple[int, bytes]]]:
             " fit; take the original"
         )
     try:
+        version = json.decode(first)["journal"] if _ANY_FORMAT.match(first) else FORMAT
+        if version != FORMAT:
+            raise NotAJournal(
+                f"journal format {version} is not the one this version reads ({FORMAT})"
+            )
         header = _read_header(first)
-    except ValidationError as error:
-        if _FORMAT.match(first) and (found := json.decode(first)["journal"]) != FORMAT:
-            raise NotAJournal(
-                f"journal format {found} is not the one this version reads ({FORMAT})"
-            ) from error
-        raise NotAJournal(f"line 1 is no journal header: {error}") from error
     except DecodeError as error:
-        if _FORMAT.match(first) and not first.endswith(b"\n"):
-            raise NotAJournal(
-                "the journal ends within its first line: nothing of the run is left"
-            ) from error
-        raise NotAJournal(f"line 1 is no journal header: {error}") from error
-    if header.journal != FORMAT:
+        cut = _ANY_FORMAT.match(first) and not first.endswith(b"\n")
         raise NotAJournal(
-            f"journal format {header.journal} is not the one this version reads ({FORMAT})"
-        )
+            "the journal ends within its first line: nothing of the run is left"
+            if cut and not isinstance(error, ValidationError)
+            else f"line 1 is no journal header: {error}"
+        ) from error
     return header, (
         (number, raw[:-1]) for number, raw in enumerate(lines, start=2) if raw.endswith(b"\n")
     )
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """Lines of a file or pipe, unpacked where gzip has packed them; a packed file that is cut
-    yields what is whole.
+    """Lines of a file or pipe, decompressed if need be; a compressed file that is cut yields what
+    is whole.
     """
     peek = getattr(file, "peek", None)
-    if peek is None or peek(2)[:2] != _PACKED:
+    if peek is None or peek(2)[:2] != _GZIP:
         yield from file
         return
     from gzip import BadGzipFile, GzipFile

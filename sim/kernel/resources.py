@@ -1,6 +1,4 @@
-"""Where files that are not code stand: beside `sim/` in a checkout, inside `sim/_data/` in an
-installed wheel.
-"""
+"""Files that are not code: beside `sim/` in a checkout, inside `sim/_data/` in a wheel."""
 
 from __future__ import annotations
 
@@ -13,9 +11,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 @cache
 def folder(kind: str) -> Path:
-    """Folder of a kind: "fixtures", "scenarios" or "proto". FileNotFoundError when the installation
-    lacks it.
-    """
+    """Folder of a kind ("fixtures", "scenarios", "proto"); FileNotFoundError if there is none."""
     if kind not in KINDS:
         raise ValueError(f"unknown kind of resource {kind!r}")
     for candidate in (_PACKAGE / "_data" / kind, _PACKAGE.parent / kind):
