@@ -27,6 +27,7 @@ from sim.reference.generated_games import GeneratedGames, Kind
 from sim.reference.market_pair import SORT_ORDERS
 from sim.reference.recurring_markets import RecurringEvents
 
+_EVENT_FIELDS = {**EVENT_FIELDS, "eventdate": "event_date"}  # the date is for filters only
 # The dates of a generated event that stand in these fields of its markets.
 _DATES = {"startdate": "start", "enddate": "expiration", "createdat": "created"}
 _NO_EVENT = Event()
@@ -191,9 +192,8 @@ class Catalogue:
         self.events[self._event_slots.start : self._event_slots.stop] = after
         moved = [number for number in range(len(before)) if before[number] is not after[number]]
         for name, key in self._event_keys.items():
-            _deal(
-                key, {self._event_slots[at]: _value(after[at], EVENT_FIELDS[name]) for at in moved}
-            )
+            field = _EVENT_FIELDS[name]
+            _deal(key, {self._event_slots[at]: _value(after[at], field) for at in moved})
         markets = [self._market_slots[at] for at in moved]
         for name, market_key in self._market_keys.items():
             _deal(market_key, {place: self._market_value(name, place) for place in markets})
@@ -203,7 +203,7 @@ class Catalogue:
 
     def event_key(self, name: str) -> KeyIndex | None:
         """Return the events in order of a field that never changes, or None for another name."""
-        field = EVENT_FIELDS.get(name)
+        field = _EVENT_FIELDS.get(name)
         if field is not None and name not in self._event_keys:
             values = ((_value(event, field), 1) for event in self.events)
             self._event_keys[name] = KeyIndex(values)

@@ -7,7 +7,7 @@ looks at a market.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import reduce
 from itertools import chain
 from typing import NamedTuple
@@ -70,12 +70,14 @@ def events_like(index: MarketIndex, test: Test) -> Flags:
     return bytes(map(test, index.catalogue.events))
 
 
-def tag_ids(tags: Iterable[Tag], *, related: bool) -> set[int]:
-    """Return the numbers of tags; `related` adds the tags above them.
+def carrying(tags: Iterable[Tag], numbers: Collection[int], *, related: bool) -> frozenset[str]:
+    """Return the ids of the tags by which a thing is found that is asked for by tag numbers.
 
-    So what carries a tag is found by the tag above it.
+    With `related` a thing is also found by the tags above its own.
     """
-    return {int(tag.id) for tag in tags} | ({tag.parent_id for tag in tags} if related else set())
+    return frozenset(
+        tag.id for tag in tags if int(tag.id) in numbers or (related and tag.parent_id in numbers)
+    )
 
 
 def events_between(index: MarketIndex, name: str, bounds: Bounds) -> Iterator[Flags]:

@@ -10,13 +10,13 @@ from msgspec.structs import replace
 from sim.api.gateway.event_filters import (
     EventFilters,
     Test,
+    carrying,
     event_keys,
     event_page,
     event_places,
     events_between,
     events_flagged,
     events_like,
-    tag_ids,
 )
 from sim.api.gateway.list_query import check_order, folded, of_sport
 from sim.api.gateway.live_views import event_view, exists
@@ -118,7 +118,7 @@ def _shaped(event: wire.Event, *, groups: bool, combos_only: bool) -> wire.Event
 
 def _filters(index: MarketIndex, request: wire.ListEventsRequest) -> EventFilters:
     """Return one filter for each parameter that is set."""
-    tests = [*_tests(index.exchange, request), *_tag_tests(request)]
+    tests = [*_tests(index.exchange, request), *_tag_tests(index.exchange, request)]
     flags = [
         *_on_places(index, request),
         *_on_dates(index, request),
@@ -157,13 +157,15 @@ def _tests(exchange: Exchange, request: wire.ListEventsRequest) -> Iterator[Test
         yield lambda event: event.series_slug in slugs
 
 
-def _tag_tests(request: wire.ListEventsRequest) -> Iterator[Test]:
-    wanted = {*request.tag_ids, *([request.tag_id] if request.tag_id else [])}
-    excluded, related = request.exclude_tag_id, request.related_tags
-    if wanted:
-        yield lambda event: not wanted.isdisjoint(tag_ids(event.tags, related=related))
-    if excluded:
-        yield lambda event: tag_ids(event.tags, related=related).isdisjoint(excluded)
+def _tag_tests(exchange: Exchange, request: wire.ListEventsRequest) -> Iterator[Test]:
+    numbers = {*request.tag_ids, *([request.tag_id] if request.tag_id else [])}
+    tags, related = exchange.reference.tags, request.related_tags
+    if numbers:
+        wanted = carrying(tags, numbers, related=related)
+        yield lambda event: not wanted.isdisjoint([tag.id for tag in event.tags])
+    if request.exclude_tag_id:
+        excluded = carrying(tags, request.exclude_tag_id, related=related)
+        yield lambda event: excluded.isdisjoint([tag.id for tag in event.tags])
     slugs = {*request.tag_slugs_all, *([request.tag_slug] if request.tag_slug else [])}
     if slugs:
         yield lambda event: slugs.issubset({tag.slug for tag in event.tags})
@@ -180,7 +182,9 @@ def _on_places(index: MarketIndex, request: wire.ListEventsRequest) -> Iterator[
     if request.game_id:
         yield events_like(index, lambda event: event.game_id == request.game_id)
     if request.event_date:
-        yield events_like(index, lambda event: event.event_date == request.event_date)
+        key = index.catalogue.event_key("eventdate")
+        days = key.between(request.event_date, request.event_date) if key is not None else ()
+        yield events_flagged(index, days)
     if request.team_id:
         team_id = request.team_id
         yield events_like(index, lambda event: team_id in [team.id for team in event.teams])

@@ -8,7 +8,7 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from sim.api.gateway.event_filters import TRADED, event_places, events_like, tag_ids
+from sim.api.gateway.event_filters import TRADED, carrying, event_places, events_like
 from sim.api.gateway.list_query import PAGE_DEFAULT, check_order, check_page, folded, of_sport
 from sim.api.gateway.live_views import listed, market_view
 from sim.api.gateway.market_columns import Resting, States, Trades, Updates
@@ -58,7 +58,7 @@ def _key(index: MarketIndex, name: str) -> OrderedIndex | None:
 
 def _filters(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator[Flags]:
     """Yield flags for each filter that is set."""
-    tests = list(_tests(request))
+    tests = list(_tests(index.exchange, request))
     if tests:
         yield index.catalogue.markets_where(lambda market: all(test(market) for test in tests))
     yield from _on_events(index, request)
@@ -67,7 +67,9 @@ def _filters(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator[F
     yield from _on_what_changes(index, request)
 
 
-def _tests(request: wire.ListMarketsRequest) -> Iterator[Callable[[wire.Market], bool]]:
+def _tests(
+    exchange: Exchange, request: wire.ListMarketsRequest
+) -> Iterator[Callable[[wire.Market], bool]]:
     """Yield tests of what does not depend on who plays when.
 
     What no market here has (a question, an author) is matched by none.
@@ -77,8 +79,8 @@ def _tests(request: wire.ListMarketsRequest) -> Iterator[Callable[[wire.Market],
     if request.categories:
         yield lambda market: market.category in request.categories
     if tags:
-        related = request.related_tags
-        yield lambda market: not tags.isdisjoint(tag_ids(market.tags, related=related))
+        wanted = carrying(exchange.reference.tags, tags, related=request.related_tags)
+        yield lambda market: not wanted.isdisjoint([tag.id for tag in market.tags])
     if types:
         yield lambda market: market.market_type in types
     if sports_types:
