@@ -1,3 +1,1 @@
-"""Figures as ratios against a floor measured in the same run. `python -m benchmarks` prints the
-table.
-"""
+"""Benchmarks: `python -m benchmarks` measures every area beside a floor and prints the table."""

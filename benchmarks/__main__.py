@@ -1,10 +1,9 @@
-"""`make bench`: every figure beside its floor, measured in interleaved rounds of one run; medians
-are quoted, machines are noisy.
+"""`make bench`: measure every figure beside its floor, in interleaved rounds of one run.
 
-`python -m benchmarks [AREA ...] [--rounds 7] [--keep FOLDER] [--peers FOLDER]`, or `--soak MINUTES`
-alone for a long run that looks for leaks. Each area is a module with a function `figures(rounds)`.
-The folder that keeps them gets `benchmarks.json`, where an area measured again replaces what was
-there, and a plot of each area.
+`python -m benchmarks [AREA ...] [--rounds 7] [--keep FOLDER] [--peers FOLDER]` prints medians,
+because machines are noisy. `--soak MINUTES` alone is a long run that looks for leaks. Each area is
+a module of `benchmarks.areas`. `--keep` writes `benchmarks.json`, in which an area measured again
+replaces its earlier figures, and a plot of each area.
 """
 
 from __future__ import annotations
@@ -35,21 +34,21 @@ def main() -> int:
         description="Figures as ratios against a floor measured in the same run.",
     )
     parser.add_argument(
-        "areas", nargs="*", choices=[*AREAS, []], help="areas to measure; all when left out"
+        "areas", nargs="*", choices=[*AREAS, []], help="areas to measure (default: all)"
     )
     parser.add_argument(
         "--rounds", type=int, default=7, help="interleaved rounds of each pair (default 7)"
     )
     parser.add_argument(
-        "--keep", type=Path, metavar="FOLDER", help="keep the figures and a plot of each area there"
+        "--keep", type=Path, metavar="FOLDER", help="write figures and plots to this folder"
     )
     parser.add_argument(
         "--peers",
         type=Path,
         metavar="FOLDER",
         help=(
-            "measure the peers installed there too (python -m benchmarks.peers FOLDER installs"
-            " them)"
+            "also measure the peers installed in this folder (`python -m benchmarks.peers FOLDER`"
+            " installs them)"
         ),
     )
     parser.add_argument(
@@ -58,30 +57,31 @@ def main() -> int:
         metavar="MINUTES",
         help="instead of areas: one long run over a fixed working set, whose memory must not grow",
     )
-    given = parser.parse_args()
-    if given.peers:
-        use(given.peers.resolve())
-    found: list[Figure] = []
-    if given.soak is not None:
+    args = parser.parse_args()
+    if args.peers:
+        use(args.peers.resolve())
+    measured: list[Figure] = []
+    if args.soak is not None:
         from benchmarks import soak
 
-        found = soak.figures(given.soak)
-        if given.keep:
-            _keep(given.keep, SOAK, found)
-        print(table(found))
+        measured = soak.figures(args.soak)
+        if args.keep:
+            _keep(args.keep, SOAK, measured)
+        print(table(measured))
         return 0
-    for area in given.areas or AREAS:
+    for area in args.areas or AREAS:
         print(f"measuring {area} …", file=sys.stderr, flush=True)
-        figures = importlib.import_module(f"benchmarks.{area}").figures(given.rounds)
-        found += figures
-        if given.keep:
-            _keep(given.keep, area, figures)
-    print(table(found))
-    print(summary(found))
+        figures = importlib.import_module(f"benchmarks.areas.{area}").figures(args.rounds)
+        measured += figures
+        if args.keep:
+            _keep(args.keep, area, figures)
+    print(table(measured))
+    print(summary(measured))
     return 0
 
 
 def _keep(folder: Path, area: str, figures: list[Figure]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
     file = folder / "benchmarks.json"
     kept: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
     machine = {

@@ -1,4 +1,4 @@
-"""A bearer token from a served simulation."""
+"""Fetch a bearer token from a served simulation."""
 
 from __future__ import annotations
 

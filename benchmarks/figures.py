@@ -1,4 +1,4 @@
-"""A figure beside its floor, its goal, and the table that shows them."""
+"""A figure beside its floor and its goal, and the table that shows them."""
 
 from __future__ import annotations
 
@@ -46,12 +46,10 @@ class Figure(NamedTuple):
         """ "reached" or "missed"; empty without a goal."""
         if self.goal is None:
             return ""
-        found = median(self.ours) if self.goal.absolute else self.ratio
-        return (
-            "reached"
-            if (found <= self.goal.bound if self.goal.lower else found >= self.goal.bound)
-            else "missed"
-        )
+        value = median(self.ours) if self.goal.absolute else self.ratio
+        bound = self.goal.bound
+        reached = value <= bound if self.goal.lower else value >= bound
+        return "reached" if reached else "missed"
 
     def plain(self) -> dict[str, Any]:
         """As JSON: what was measured, and the row of the table."""
@@ -64,13 +62,9 @@ class Figure(NamedTuple):
 
     def cells(self) -> tuple[str, ...]:
         """Row of the table."""
-        goal = (
-            ""
-            if self.goal is None
-            else f"{self.goal} {self.unit}"
-            if self.goal.absolute
-            else str(self.goal)
-        )
+        goal = "" if self.goal is None else str(self.goal)
+        if self.goal is not None and self.goal.absolute:
+            goal += f" {self.unit}"
         return (
             self.work,
             f"{short(median(self.ours))} {self.unit}",
@@ -102,15 +96,11 @@ def summary(figures: list[Figure]) -> str:
 
 def short(value: float) -> str:
     """A number as people read it."""
-    return (
-        f"{value:,.0f}"
-        if value >= 100
-        else f"{value:.3g}"
-        if value >= 10
-        else f"{value:.2f}"
-        if value >= 0.1
-        else f"{value:.2g}"
-    )
+    if value >= 100:
+        return f"{value:,.0f}"
+    if value >= 10:
+        return f"{value:.3g}"
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"
 
 
 def _rounded(value: float) -> float:

@@ -1,11 +1,12 @@
-"""The floors: the least a server on the same stack can do. `python -m benchmarks.floors KIND FILE`
-prints its port and serves until stopped.
+"""The floors: the least that a server on the same stack can do.
 
-get: a bare aiohttp application whose one handler returns the bytes of FILE. post: one that reads
-JSON, verifies one Ed25519 signature and answers the bytes of FILE. fanout: one whose POST sends the
-bytes of FILE to every WebSocket connected to the same path. grpc: a bare grpc.aio server whose
-unary method returns the bytes of FILE and whose stream method sends them without end. Each call of
-its method Push sends them once to every stream of its method Follow.
+`python -m benchmarks.floors KIND FILE` prints its port and serves until it is stopped:
+
+- get: an aiohttp application whose one handler returns the bytes of FILE;
+- post: one that reads JSON, verifies an Ed25519 signature and answers the bytes of FILE;
+- fanout: one whose POST sends the bytes of FILE to every WebSocket on the same path;
+- grpc: a grpc.aio server. Its unary method returns the bytes of FILE, its stream method sends them
+  without end, and its method Push sends them once to every stream of its method Follow.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Flows of operations for matchers, the same list for everyone.
+"""Flows of operations for matching engines: the same list for each.
 
 `mixed` is the flow of the goals. Of a hundred operations, 60 quote within twenty ticks of a middle
-that wanders in 1 to 99 ticks, 25 cancel an order that rests, 15 take. It is drawn beside a book, so
-that the shares are what really happens: no quote crosses, no cancel comes too late, no taker finds
-nothing.
+that wanders from 1 to 99 ticks, 25 cancel a resting order, and 15 take. The flow is drawn beside a
+book so that these shares hold: no quote crosses, no cancel comes too late, no taker finds an empty
+book.
 """
 
 from __future__ import annotations

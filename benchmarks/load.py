@@ -1,5 +1,4 @@
-"""A load generator that costs little: raw HTTP/1.1 over keep-alive connections, in a process of its
-own.
+"""A cheap load generator: raw HTTP/1.1 over keep-alive connections, in a process of its own.
 
 `drive` sends prepared requests one after another on each connection and counts whole answers.
 """

@@ -1,8 +1,8 @@
-"""Programs others would use instead, measured beside ours by whoever has installed them.
+"""Programs that others would use instead, measured beside ours where they are installed.
 
 `python -m benchmarks.peers FOLDER` installs them all: Python packages into a virtual environment,
-npm packages beside it where npm is there. `python -m benchmarks --peers FOLDER` then uses them.
-Without, their rows are left out.
+npm packages beside it if npm is available. `python -m benchmarks --peers FOLDER` then uses them.
+Without it their rows are left out.
 """
 
 from __future__ import annotations

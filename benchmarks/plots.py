@@ -1,5 +1,7 @@
-"""A plot of an area: for each figure with a floor the ratio of every round as a dot, their median
-as a bar, and the goal as a line. Plain SVG.
+"""A plot of an area, as plain SVG.
+
+For each figure with a floor, a dot is the ratio of one round, a bar their median, and a line the
+goal.
 """
 
 from __future__ import annotations

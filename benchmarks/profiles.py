@@ -1,10 +1,9 @@
-"""Where the time of a hot path goes: `python -m benchmarks.profiles [PATH ...] [--keep
-docs/profiles.md]`.
+"""Where the time of a hot path goes: `python -m benchmarks.profiles [PATH ...] [--keep FILE]`.
 
-Each path runs in a loop in this process, without a socket, while a timer of processor time takes
-samples of the stack, as often as the kernel's clock ticks. A row says which share of the samples
-was in a function or below it ("all") and in itself, C code that it called included ("self").
-Nothing is instrumented, so small functions are not made to look large.
+Each path runs in a loop in this process, without a socket, while a timer of processor time samples
+the stack at the rate of the kernel's clock. A row gives the share of samples in which a function or
+one below it ran ("all"), and the share in which the function itself ran, with the C code that it
+called ("self"). Nothing is instrumented, so small functions do not look larger than they are.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from typing import TypeAlias
 
 from multidict import CIMultiDict, CIMultiDictProxy
 
+from benchmarks.areas.http import SCENARIO, SYMBOL
+from benchmarks.areas.matching import run_trading
+from benchmarks.areas.participants import busy
 from benchmarks.flows import mixed
-from benchmarks.http import SCENARIO, SYMBOL
-from benchmarks.matching import run_trading
-from benchmarks.participants import busy
 from sim import Simulation, load_scenario
 from sim.kernel.instants import DAY, HOUR, MINUTE
 from sim.server.host import Host
@@ -223,29 +222,27 @@ def report(title: str, found: tuple[float, int, Counter[str], Counter[str]]) -> 
 
 
 async def main() -> int:
-    """A host wants an event loop around it, though nothing here awaits."""
+    """Run inside an event loop, which a host requires although nothing here awaits."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.profiles",
         description="Where the processor time of a hot path goes.",
     )
     parser.add_argument(
-        "paths", nargs="*", choices=[*PATHS, []], help="paths to look at; all when left out"
+        "paths", nargs="*", choices=[*PATHS, []], help="paths to sample (default: all)"
     )
     parser.add_argument(
         "--seconds", type=float, default=4.0, help="processor time for each (default 4)"
     )
-    parser.add_argument("--keep", type=Path, metavar="FILE", help="write the tables there")
-    given = parser.parse_args()
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="write the tables to this file")
+    args = parser.parse_args()
     tables = []
-    for name in given.paths or PATHS:
+    for name in args.paths or PATHS:
         title, make = PATHS[name]
-        tables.append(report(title, sampled(make(), given.seconds)))
+        tables.append(report(title, sampled(make(), args.seconds)))
         print(tables[-1])
-    if given.keep:
-        given.keep.write_text(
-            "# Where the time goes\n\n`python -m benchmarks.profiles --keep docs/profiles.md` wrote"
-            " this.\n\n" + "\n".join(tables)
-        )
+    if args.keep:
+        args.keep.parent.mkdir(parents=True, exist_ok=True)
+        args.keep.write_text("# Where the time goes\n\n" + "\n".join(tables))
     return 0
 
 

@@ -1,8 +1,7 @@
-"""Processes to measure: a served simulation, a floor, and a load generator, each its own process.
+"""Processes to measure: a served simulation, a floor and a load generator, each a process.
 
-What a server does is counted against its own processor time, over all its threads: a server that
-keeps one core busy answers so much a second, and what else runs on the machine disturbs the figure
-far less than a wall clock's.
+The work of a server is divided by its own processor time over all its threads, that is, what one
+busy core does. Other work on the machine disturbs that figure far less than a wall clock.
 """
 
 from __future__ import annotations

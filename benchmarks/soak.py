@@ -1,10 +1,10 @@
 """A long run over a fixed working set: `python -m benchmarks --soak MINUTES`. Memory must not grow.
 
-A served simulation goes through the same round over and over, as a test suite does: reset, token,
-orders that rest, trade and are cancelled over REST, books over the gateway and gRPC, WebSockets and
-gRPC streams that come, listen and go, an hour of virtual time. Its resident memory is read after
-each reset. What an exchange remembers within a round (orders, trades, calls) is counted by
-`memory`; here it is the same in every round, so what is left over is a leak.
+A served simulation repeats one round, as a test suite does: reset, token, orders that rest, trade
+and are canceled over REST, books over gateway and gRPC, WebSockets and gRPC streams that open,
+listen and close, an hour of virtual time. Its resident memory is read after each reset. What an
+exchange remembers within a round (orders, trades, calls) is measured by `memory`; here it is the
+same in every round, so what remains is a leak.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.areas.fanout import MARKETS, _signed, _subscribe
+from benchmarks.areas.http import SCENARIO, SYMBOL
 from benchmarks.credentials import token
-from benchmarks.fanout import MARKETS, _signed, _subscribe
 from benchmarks.figures import Figure, Goal
-from benchmarks.http import SCENARIO, SYMBOL
 from benchmarks.serving import served
 
 ORDERS, READS, UNARY, SOCKETS, STREAMS = 400, 400, 100, 10, 5

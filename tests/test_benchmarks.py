@@ -74,7 +74,7 @@ def test_a_plot_shows_every_figure_that_has_a_floor() -> None:
 
 @pytest.mark.parametrize("area", AREAS)
 def test_every_area_is_a_module(area: str) -> None:
-    assert importlib.util.find_spec(f"benchmarks.{area}") is not None
+    assert importlib.util.find_spec(f"benchmarks.areas.{area}") is not None
 
 
 def test_a_round_of_the_soak_makes_the_calls_it_counts_and_reads_the_memory() -> None:

@@ -23,7 +23,7 @@ from sim.kernel.instants import parse_instant
 from sim.testing.client import connect
 from tests.journeys import firm, key, order, quiet, retail_order, trader
 
-BENCH = str(Path(__file__).parents[1] / "benchmarks" / "bench.yaml")
+BENCH = str(Path(__file__).parents[1] / "benchmarks" / "areas" / "bench.yaml")
 
 
 def busy_journal(path: Path, seed: int = 7) -> Simulation:

@@ -1,21 +1,20 @@
-"""Order books against each other, in one run: `python -m benchmarks.matching`.
+"""Order books beside each other, in one run: `python -m benchmarks.areas.matching`.
 
-Three flows (`flows.py`), each the same list of operations for everyone, in operations per second
-and as a ratio to the reference engine (`lightmatchingengine` from the package index, where it is
-installed; else the book on a sorted container):
+Three flows (`flows.py`) give every engine the same operations. Figures are operations per second
+and the ratio to the reference engine: `lightmatchingengine` where it is installed, otherwise the
+book on a sorted container.
 
-- deep: market makers queue up behind each other within ten ticks of the touch, cancel as often as
-  they quote, and one order in ten takes; some 25,000 orders rest.
-- 1 symbol, 100 symbols: of a hundred operations 60 rest around a middle that wanders in 1 to 99
-  ticks, 25 cancel what rests, 15 take.
+- deep: market makers queue up behind each other within ten ticks of the best price and cancel as
+  often as they quote; one order in ten takes. Some 25,000 orders rest.
+- 1 symbol, 100 symbols: of a hundred operations 60 rest around a middle that wanders from 1 to 99
+  ticks, 25 cancel a resting order, 15 take.
 
-`book and fills` is the product's `Book` with a fill told for every match, on orders of four fields;
-`whole orders` have the product's forty. `whole command` is checks, collateral, reports, positions,
-cash and statistics as well, which the reference engine does not have.
+`book and fills` is the product's `Book` with a callback for each fill, on orders of four fields.
+`whole orders` have the product's forty fields. `whole command` adds checks, collateral, reports,
+positions, cash and statistics, which the reference engine does not have.
 
-The reference scans lists, so the ratio grows with the length of a flow: the goals are for 50,000
-operations, the size at which the book on `SortedDict` stands where issue 7 measured it, at 3.6 and
-1.8 times the reference.
+The reference scans lists, so the ratio grows with the length of a flow. The goals are for 50,000
+operations.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ def whole_order(number: int, side: Side, price: int, qty: int) -> Order:
 
 
 def run_ladder(ops: list[Op], order_of: Callable[[int, Side, int, int], Any] = MinimalOrder) -> int:
-    """The product's book, with a fill told for every match; with orders of four fields, the least
+    """The product's book, with a callback for each fill; with orders of four fields, the least
     that the reference engine has too.
     """
     books = {symbol: Book(instrument(symbol)) for symbol in {op.symbol for op in ops}}
@@ -224,7 +223,7 @@ def reference() -> tuple[str, Callable[[list[Op]], int]]:
 
 
 def pyorderbook() -> Callable[[list[Op]], int] | None:
-    """Another book, with heaps of levels, decimal prices and UUIDs; None where it is not installed."""
+    """A book with heaps of levels, decimal prices and UUIDs; None if it is not installed."""
     try:
         from pyorderbook import Book as Peer
         from pyorderbook import ask, bid

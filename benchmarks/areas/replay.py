@@ -1,5 +1,7 @@
-"""How fast a journal replays, against the rate at which the same inputs were handled live, in one
-process; and what journalling takes of a signed POST.
+"""How fast a journal replays, and what journalling costs.
+
+The floor of the replay is the rate at which the same inputs were handled live, in one process. The
+floor of the journal is a signed POST.
 """
 
 from __future__ import annotations
@@ -87,9 +89,9 @@ def _recorded() -> tuple[float, float]:
         made_of.append(parts)
         return record(*parts)
 
-    def handling(given: Any) -> Any:
-        inputs.append(given)
-        return handle(given)
+    def handling(one: Any) -> Any:
+        inputs.append(one)
+        return handle(one)
 
     simulation.record_of, sim.handle = recording, handling  # type: ignore[method-assign]
     try:
@@ -98,8 +100,8 @@ def _recorded() -> tuple[float, float]:
         simulation.record_of = record
     journal, encode = Journal(sim.journal.header, spooled_journal()), json.Encoder().encode
     start = time.thread_time()
-    for given, parts in zip(inputs, made_of, strict=True):
-        journal.append(0, encode(given), encode(record(*parts)), b"", 0)
+    for one, parts in zip(inputs, made_of, strict=True):
+        journal.append(0, encode(one), encode(record(*parts)), b"", 0)
     return (time.thread_time() - start) / SIGNED * 1e6, whole
 
 

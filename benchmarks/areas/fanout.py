@@ -1,12 +1,12 @@
-"""One order in, a book update out to a hundred WebSocket clients, and a busy crowd: a thousand
-clients across a hundred markets, each market with its own orders; against a bare aiohttp server
-that sends the same bytes to as many.
+"""One order in, book updates out to many WebSocket clients.
 
-Every client checks that the book it gets has grown by exactly one order: a frame lost, doubled or
-overtaken ends the measurement.
+Two crowds are measured: a hundred clients of one market, and a thousand clients of a hundred
+markets. The floor is a bare aiohttp server that sends the same bytes to as many clients. Every
+client checks that each book has exactly one order more than the one before, so a frame that is
+lost, doubled or reordered ends the measurement.
 
-`python -m benchmarks.fanout` is the client of both: it reads its orders as JSON from stdin and
-prints the rate.
+`python -m benchmarks.areas.fanout` is the client process of both: it reads its task as JSON from
+standard input and prints the rate.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import sys
 import time
 from typing import Any, NamedTuple
 
+from benchmarks.areas.http import SCENARIO
 from benchmarks.credentials import token
 from benchmarks.figures import Figure, Goal
-from benchmarks.http import SCENARIO
 from benchmarks.serving import (
     HERE,
     control,
@@ -171,7 +171,7 @@ def _run(
     """Frames per second of a server's processor time, and the last frame."""
     orders = {"server": server, "listen": listen, "to": to, "groups": groups, "clients": clients}
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.fanout"],
+        [sys.executable, "-m", "benchmarks.areas.fanout"],
         cwd=HERE.parent,
         input=json.dumps(orders).encode(),
         capture_output=True,

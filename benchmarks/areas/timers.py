@@ -1,5 +1,7 @@
-"""Virtual timers: scheduled at random instants, then fired in order, beside a bare heap of the same
-tuples, and beside simpy and looptime where they are installed (`python -m benchmarks.peers`).
+"""Virtual timers, scheduled at random instants and then fired in order.
+
+The floors are a bare heap of the same tuples, and simpy and looptime where they are installed
+(`python -m benchmarks.peers`).
 """
 
 from __future__ import annotations

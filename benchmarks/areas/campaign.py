@@ -1,5 +1,5 @@
-"""How many scenarios a minute: stormy runs in two processes against one, and the trials of a shrink
-against runs whose world is built anew each time.
+"""Scenarios per minute: fuzzed runs in two processes beside one, and the trials of a shrink beside
+runs that build their world anew.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TRIALS = 40
 
 
 def figures(rounds: int) -> list[Figure]:
-    """Runs a minute."""
+    """Measure runs per minute."""
     one, two, set_back, anew = [], [], [], []
     document = load_scenario("price-time-priority").plain()
     for _ in range(max(1, rounds // 3)):

@@ -1,5 +1,6 @@
-"""A hundred market data subscribers on one busy book against a bare grpc.aio server that puts the
-same bytes into a hundred queues.
+"""A hundred market data subscribers of one busy book.
+
+The floor is a bare grpc.aio server that puts the same bytes into a hundred queues.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.areas.http import SYMBOL
 from benchmarks.credentials import token
 from benchmarks.figures import Figure, Goal
-from benchmarks.http import SYMBOL
 from benchmarks.serving import floor, processor_s, served
 
 SCENARIO = str(Path(__file__).parent / "subscribers.yaml")

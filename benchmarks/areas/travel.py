@@ -1,5 +1,7 @@
-"""What time travel costs: fork, reset, snapshot and rewind of the quickstart, and a rewind into a
-journal of 100,000 inputs. Less is better; processor time.
+"""The cost of time travel: fork, reset, snapshot and rewind of the quickstart, and a rewind into a
+journal of 100,000 inputs.
+
+Measured in processor time; less is better.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""What things weigh: bytes a resting order, a trade, a market data subscriber, an idle market. Each
-is counted in a process of its own, as growth of what it holds resident while so many are made.
-`python -m benchmarks.memory KIND COUNT` prints one number.
+"""Memory of a resting order, a trade, a market data subscriber and an idle market.
+
+Each is counted in a process of its own, as growth of resident memory while many are created.
+`python -m benchmarks.areas.memory KIND COUNT` prints one number.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def figures(rounds: int) -> list[Figure]:
 
 
 def _weighed(kind: str, count: int) -> float:
-    command = [sys.executable, "-m", "benchmarks.memory", kind, str(count)]
+    command = [sys.executable, "-m", "benchmarks.areas.memory", kind, str(count)]
     return float(subprocess.run(command, cwd=HERE.parent, capture_output=True, check=True).stdout)
 
 

@@ -1,4 +1,4 @@
-"""From the command to every listener accepting, in processor time."""
+"""Processor time from the command until every listener accepts."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Lists, filters, sorting and search over a catalogue as large as life (43,000 markets), against a
-bare aiohttp server that answers the same bytes; and over worlds of three sizes in which fifty books
-change between two lists, against the smallest of them.
+"""Lists, filters, sorting and search over 43,000 markets.
+
+The floor is a bare aiohttp server that answers the same bytes. A second table measures worlds of
+three sizes in which fifty books change between two lists; its floor is the smallest world.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from pathlib import Path
 from time import thread_time
 from typing import Any
 
+from benchmarks.areas.http import fetched, pair
 from benchmarks.figures import Figure
-from benchmarks.http import fetched, pair
 from benchmarks.serving import Server, control, floor, port_of, request, resident_kb, served
 from sim import Simulation, load_scenario
 from sim.core.model.enums import InstrumentState

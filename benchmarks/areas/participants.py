@@ -1,7 +1,7 @@
 """A busy virtual day: `python -m benchmarks participants`.
 
 Two makers, two takers and noise trade on each of several instruments around the clock. Events are
-orders, executions and trades; the floor is the bare book on a flow of its own (`matching.py`), in
+orders, executions and trades. The floor is the bare book on a flow of its own (`matching.py`), in
 operations and fills. The idle year is in `state.py`.
 """
 
@@ -11,9 +11,9 @@ import gc
 import tempfile
 from time import thread_time
 
+from benchmarks.areas.matching import run_ladder
 from benchmarks.figures import Figure
 from benchmarks.flows import mixed
-from benchmarks.matching import run_ladder
 from sim import Simulation, load_scenario
 from sim.kernel.instants import DAY, HOUR
 
@@ -24,14 +24,23 @@ BUSY = """
 name: busy
 world: {{base: empty, instruments: [{instruments}]}}
 participants:
-  makers: [{{name: deep, symbols: "b*", balance: "1000000"}}, {{name: fast, symbols: "b*", every: 2s, spread: "0.01", sizes: ["50"], balance: "1000000"}}]
-  takers: [{{name: crowd, symbols: "b*", rate: 12/m, balance: "1000000"}}, {{name: sharp, symbols: "b*", rate: 6/m, edge: "0.005", balance: "1000000"}}]
+  makers:
+    - {{name: deep, symbols: "b*", balance: "1000000"}}
+    - name: fast
+      symbols: "b*"
+      every: 2s
+      spread: "0.01"
+      sizes: ["50"]
+      balance: "1000000"
+  takers:
+    - {{name: crowd, symbols: "b*", rate: 12/m, balance: "1000000"}}
+    - {{name: sharp, symbols: "b*", rate: 6/m, edge: "0.005", balance: "1000000"}}
   noise: [{{name: fog, symbols: "b*", rate: 12/m, balance: "1000000"}}]
 """
 
 
 def busy(instruments: int = INSTRUMENTS) -> Simulation:
-    """A simulation in which so many instruments live."""
+    """Return a simulation with this many busy instruments."""
     listed = ", ".join(
         f'{{symbol: b-{number}, tick_size: "0.01", state: OPEN}}' for number in range(instruments)
     )

@@ -1,5 +1,6 @@
-"""gRPC unary and server stream against a bare grpc.aio server that answers the same bytes; the
-client is grpc.aio on both sides.
+"""gRPC unary calls and a server stream, beside a bare grpc.aio server that answers the same bytes.
+
+The client is grpc.aio on both sides.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ import json
 import urllib.request
 from typing import Any
 
+from benchmarks.areas.http import SCENARIO, SYMBOL
 from benchmarks.credentials import token
 from benchmarks.figures import Figure, Goal
-from benchmarks.http import SCENARIO, SYMBOL
 from benchmarks.serving import floor, processor_s, served
 
 CALLS = 1_500

@@ -1,4 +1,4 @@
-"""What time and a full exchange cost: one idle virtual year, snapshot and restore over three
+"""The cost of time and of a full exchange: one idle virtual year, snapshot and restore over three
 decades of resting orders.
 
 Measured in processor time, which other work on the machine disturbs least.

@@ -1,5 +1,6 @@
-"""The gateway's book against the same bytes from the mocks that users know. Peers that are not
-installed (see `benchmarks.peers`) have no row.
+"""The gateway's book beside the same bytes from mock servers that users know.
+
+Mocks that are not installed (`benchmarks.peers` installs them) have no row.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.areas.http import SCENARIO, SYMBOL, fetched
 from benchmarks.figures import Figure, Goal
-from benchmarks.http import SCENARIO, SYMBOL, fetched
 from benchmarks.serving import Server, load, port_of, processor_s, request, running, served
 
 PATH = f"/v1/markets/{SYMBOL}/book"
@@ -33,7 +34,8 @@ from pathlib import Path
 sys.path.extend(sys.argv[4:])
 from pytest_httpserver import HTTPServer
 server = HTTPServer(port=int(sys.argv[1]))
-server.expect_request(sys.argv[2]).respond_with_data(Path(sys.argv[3]).read_bytes(), content_type="application/json")
+handler = server.expect_request(sys.argv[2])
+handler.respond_with_data(Path(sys.argv[3]).read_bytes(), content_type="application/json")
 server.start()
 threading.Event().wait()
 """

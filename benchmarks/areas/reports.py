@@ -1,8 +1,8 @@
-"""Reports over a million trades: what they cost beside the same reports over a thousand, and CSV
-text beside the standard library's writer.
+"""Reports over a million trades beside the same reports over a thousand, and CSV text beside the
+standard library's writer.
 
-The trades are written straight to the tape, as pairs of a few executions: what is measured is
-reading.
+The trades are written straight into the execution log, as pairs of a few executions, because
+reading is what is measured.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from itertools import islice
 from time import thread_time
 from typing import Any
 
+from benchmarks.areas.http import SCENARIO, SYMBOL
 from benchmarks.figures import Figure, Goal
-from benchmarks.http import SCENARIO, SYMBOL
 
 MANY, FEW = 1_000_000, 1_000
 ROWS = 20_000  # of text, in one round
