@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import textwrap
 from pathlib import Path
 
+import generate
 import pytest
 import yaml
+from generator import links, scenario_keys
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -19,10 +20,6 @@ PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text()
     for path in [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
 }
-_spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
-assert _spec is not None and _spec.loader is not None
-generate = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(generate)
 
 
 @pytest.mark.parametrize("name", list(generate.BLOCKS))
@@ -33,8 +30,8 @@ def test_a_generated_block_is_current(name: str) -> None:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("docs/")])
 def test_sections_and_rules_are_links(page: str) -> None:
-    if page not in (generate._SPECIFICATION, generate._RULES):
-        assert generate.linked(PAGES[page], page) == PAGES[page], "run `make docs`"
+    if page not in (links.SPECIFICATION, links.RULES):
+        assert links.linked(PAGES[page], page) == PAGES[page], "run `make docs`"
 
 
 def anchors(text: str) -> set[str]:
@@ -86,7 +83,7 @@ def test_the_yaml_of_the_site_names_only_files_that_exist() -> None:
 def test_the_steps_and_keys_that_the_pages_name_exist() -> None:
     page = PAGES["docs/how-to/script-calls-and-waits.md"]
     whens = set(re.findall(r"^\| `(\w+):", page, re.MULTILINE))
-    assert whens == set(generate._schema()["$defs"]["When"]["properties"])
+    assert whens == set(scenario_keys.whole_schema()["$defs"]["When"]["properties"])
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page != "CHANGELOG.md"])

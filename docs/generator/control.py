@@ -1,0 +1,97 @@
+"""Blocks of the control plane: its calls with bodies and answers, and its views."""
+
+from __future__ import annotations
+
+import json
+
+from sim.actors.operator.views import VIEWS, view
+from sim.analysis.tables import as_markdown
+from sim.kernel.instants import NS_PER_S
+from sim.loader.load import load_scenario
+from sim.scenario.struct_types import record
+from sim.server.control.call import Endpoint
+from sim.server.control.routes import ROUTES
+from sim.simulation import Simulation
+
+
+def calls() -> str:
+    """Every call of the control plane, with an example of its body and of its answer."""
+    return "\n\n".join(_call(endpoint) for endpoint in ROUTES)
+
+
+def _call(endpoint: Endpoint) -> str:
+    route = endpoint.route
+    parts = [f"### `{route.verb} {route.path}`", _sentence(route.summary)]
+    if endpoint.query:
+        parts.append("Query: " + ", ".join(f"`{name}`" for name in endpoint.query))
+    if keys := _keys(endpoint):
+        parts.append("Keys of the body: " + ", ".join(f"`{key}`" for key in keys))
+    if route.body:
+        parts.append(f'```json title="body"\n{_pretty(route.body)}\n```')
+    if route.answer not in ("", "{}"):
+        parts.append(f'```json title="answer"\n{_pretty(route.answer)}\n```')
+    return "\n\n".join(parts)
+
+
+def _keys(endpoint: Endpoint) -> tuple[str, ...]:
+    body = endpoint.body
+    return body if isinstance(body, tuple) else tuple(record(body).keys)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:].rstrip(".") + "."
+
+
+def _pretty(text: str) -> str:
+    """JSON on one line where it fits, else indented; text that is no JSON as it is."""
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError:
+        return text
+    line = json.dumps(value, ensure_ascii=False)
+    return line if len(line) <= 90 else json.dumps(value, ensure_ascii=False, indent=1)
+
+
+def views() -> str:
+    """Every view of `GET /state`, with the keys of its rows in a world that has some."""
+    simulation = Simulation(load_scenario(_BUSY_WORLD))
+    simulation.advance_to(simulation.now + 7200 * NS_PER_S)
+    table = []
+    for name in VIEWS:
+        shown = view(simulation.engine, name)[name]
+        table.append(
+            {
+                "view": f"`{name}`",
+                "one row for each": _ROW_OF[name],
+                "keys": ", ".join(f"`{key}`" for key in (shown[0] if shown else {})),
+            }
+        )
+    return as_markdown(table)
+
+
+# A world in which every view has a row.
+_BUSY_WORLD = """
+name: busy
+extends: [quickstart, kyc-approval-window]
+world: {instruments: [{symbol: alive, tick_size: "0.01", state: OPEN}]}
+participants: {makers: [{name: deep, symbols: alive, spread: "0.04"}]}
+faults: [{match: {operation: CreateOrder, nth: 99}, act: {status: 503}}]
+maintenance: [{begins: 2027-01-01T00:00:00Z, length: 1h}]
+steps:
+  - fund: {account: firms/atlas-fcm/accounts/8f3a61c4, amount: "10", source: atlas-bank}
+"""
+_ROW_OF = {
+    "accounts": "account, with its positions",
+    "books": "book that is not empty",
+    "breakers": "firm's webhook circuit breaker",
+    "faults": "fault, also after it has ended",
+    "funding": "transaction through a funding source",
+    "instruments": "instrument that exists",
+    "limits": "rate limit and caller that has used it",
+    "maintenance": "maintenance window, present or announced",
+    "orders": "order",
+    "participants": "simulated trader on an instrument",
+    "sessions": "open stream",
+    "timers": "timer that waits",
+    "verifications": "verification",
+}

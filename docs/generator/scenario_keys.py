@@ -1,0 +1,118 @@
+"""Blocks of the scenario format: what each key means, from the JSON schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import Any
+
+from sim.analysis.tables import as_markdown
+from sim.scenario.json_schema import scenario_schema
+
+
+@cache
+def whole_schema() -> dict[str, Any]:
+    return scenario_schema()
+
+
+def keys(*names: str, root: bool = False) -> Callable[[], str]:
+    """A section for each of the definitions, and for every other that only they refer to."""
+
+    def make() -> str:
+        whole = whole_schema()
+        parts = [_keys_of(whole)] if root else []
+        parts += [
+            f"## {name}\n\n{whole['$defs'][name]['description']}\n\n"
+            f"{_keys_of(whole['$defs'][name])}"
+            for name in names
+        ]
+        return "\n\n".join(parts)
+
+    return make
+
+
+def _keys_of(definition: dict[str, Any]) -> str:
+    required = definition.get("required", ())
+    return as_markdown(
+        [
+            {
+                "key": f"`{key}`" + (" (required)" if key in required else ""),
+                "value": _value(value),
+                "meaning": value.get("description") or _described(value),
+            }
+            for key, value in definition["properties"].items()
+        ]
+    )
+
+
+def _value(schema: dict[str, Any]) -> str:
+    """What may stand in a file, in words."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[{name}]({_PLACES[name]}#{name.lower()})" if name in _PLACES else name
+    if "anyOf" in schema:
+        ways = [way for way in schema["anyOf"] if "${"[1:] not in way.get("pattern", "")]
+        return " or ".join(dict.fromkeys(_value(way) for way in ways))
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    kind = schema.get("type")
+    if kind == "array":
+        return f"list of {_value(schema['items'])}" if schema.get("items") else "list"
+    if kind == "object":
+        more = schema.get("additionalProperties")
+        return f"mapping of {_value(more)}" if isinstance(more, dict) and more else "mapping"
+    if "examples" in schema:
+        return "such as " + ", ".join(f"`{value}`" for value in schema["examples"][:3])
+    kinds = [kind] if isinstance(kind, str) else kind or ["any value"]
+    return _KINDS.get(tuple(kinds), " or ".join(kinds))
+
+
+def _described(schema: dict[str, Any]) -> str:
+    """The first line of the definition that a key refers to."""
+    names = list(_mentioned(schema))
+    return str(whole_schema()["$defs"][names[0]]["description"]) if names else ""
+
+
+_KINDS = {
+    ("string",): "text",
+    ("integer", "string"): "integer",
+    ("string", "number"): "number",
+    ("number", "string"): "number",
+    ("boolean",): "true or false",
+    ("boolean", "string"): "true or false",
+}
+
+
+def _reached(*starts: str, but: Iterable[str] = ()) -> tuple[str, ...]:
+    """Definitions that the given ones refer to, these included, in order of first mention."""
+    seen: dict[str, None] = {}
+    waiting = list(starts)
+    while waiting:
+        name = waiting.pop(0)
+        if name not in seen and name not in but:
+            seen[name] = None
+            waiting += _mentioned(whole_schema()["$defs"][name])
+    return tuple(seen)
+
+
+def _mentioned(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if "$ref" in value:
+            yield value["$ref"].rpartition("/")[2]
+        for item in value.values():
+            yield from _mentioned(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _mentioned(item)
+
+
+FAULT = ("FaultSpec", "FaultMatch", "FaultAct")
+EXPECT = _reached("Expect")
+STEPS = _reached("Step", "Loop", but=(*EXPECT, *FAULT))
+FILE = _reached(*_mentioned(whole_schema()["properties"]), but=(*STEPS, *EXPECT, *FAULT))
+_PLACES = (
+    dict.fromkeys(FILE, "scenario-file.md")
+    | dict.fromkeys(STEPS, "steps.md")
+    | dict.fromkeys(EXPECT, "expectations.md")
+    | dict.fromkeys(FAULT, "faults.md")
+)
