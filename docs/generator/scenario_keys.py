@@ -41,6 +41,7 @@ def _keys_of(definition: dict[str, Any]) -> str:
                 "meaning": value.get("description") or _described(value),
             }
             for key, value in definition["properties"].items()
+            if not value.get("deprecated")
         ]
     )
 
