@@ -10,10 +10,13 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sim.kernel.instants import format_span, parse_span, seconds
 
 Value: TypeAlias = bool | int | str
+
+UNDOCUMENTED = "our choice: no document says"
 
 
 class Assumption(Struct, frozen=True, kw_only=True):
@@ -23,11 +26,15 @@ class Assumption(Struct, frozen=True, kw_only=True):
 
     name: str
     default: Value
-    reason: str
     source: str
+    reason: str = ""
     options: tuple[str, ...] = ()
     span: bool = False
     least: int = 0
+
+    def because(self, reason: str) -> Assumption:
+        """The same assumption with its reason."""
+        return replace(self, reason=reason)
 
     def parse(self, value: object) -> Value:
         """Value from a scenario or a control call; ValueError says what is accepted."""
@@ -80,35 +87,27 @@ def _is_integer(text: str) -> bool:
     return text.removeprefix("-").isdecimal() and text.isascii() and len(text) < 20
 
 
-def flag(name: str, default: bool, reason: str, source: str) -> Assumption:
+def flag(name: str, default: bool, *, source: str = UNDOCUMENTED) -> Assumption:
     """An assumption that is true or false."""
-    return Assumption(name=name, default=default, reason=reason, source=source)
+    return Assumption(name=name, default=default, source=source)
 
 
-def number(name: str, default: int, reason: str, source: str, *, least: int = 0) -> Assumption:
+def number(name: str, default: int, *, least: int = 0, source: str = UNDOCUMENTED) -> Assumption:
     """An assumption that is an integer."""
-    return Assumption(name=name, default=default, reason=reason, source=source, least=least)
+    return Assumption(name=name, default=default, source=source, least=least)
 
 
-def span(name: str, default: str, reason: str, source: str, *, least: str = "0s") -> Assumption:
+def span(name: str, default: str, *, least: str = "0s", source: str = UNDOCUMENTED) -> Assumption:
     """An assumption that is a duration."""
-    return Assumption(
-        name=name,
-        default=parse_span(default),
-        reason=reason,
-        source=source,
-        span=True,
-        least=parse_span(least),
-    )
+    length = parse_span(default)
+    return Assumption(name=name, default=length, source=source, span=True, least=parse_span(least))
 
 
-def choice(
-    name: str, default: str, options: tuple[str, ...], reason: str, source: str
-) -> Assumption:
-    """An assumption that is one of some words."""
-    return Assumption(name=name, default=default, options=options, reason=reason, source=source)
+def choice(name: str, *options: str, default: str = "", source: str = UNDOCUMENTED) -> Assumption:
+    """An assumption that is one of some words, by default the first."""
+    return Assumption(name=name, default=default or options[0], options=options, source=source)
 
 
-def text(name: str, default: str, reason: str, source: str) -> Assumption:
+def text(name: str, default: str, *, source: str = UNDOCUMENTED) -> Assumption:
     """An assumption that is any text."""
-    return Assumption(name=name, default=default, reason=reason, source=source)
+    return Assumption(name=name, default=default, source=source)
