@@ -107,7 +107,7 @@ def orders(*ids: str) -> Client:
 
 
 def ages(*waits: str, forget: bool = False) -> Client:
-    """A client that uses one token after these waits; with `forget` a new one once it was refused."""
+    """A client that uses one token after these waits; with `forget` a new one after a refusal."""
 
     def act(world: Connection) -> None:
         headers = world.bearer(firm(world.simulation))

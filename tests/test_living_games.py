@@ -505,7 +505,7 @@ def test_a_switch_leaves_games_alone_until_their_markets_have_expired(world: Con
 
 
 def test_nothing_that_is_idle_has_a_timer(quickstart: Simulation) -> None:
-    """One timer waits for the next date of all games that nobody touched, however many there are."""
+    """One timer waits for the next date of all games that nobody touched."""
     waiting = [
         timer for timer in quickstart.exchange.save().timers[1] if timer.kind == "instruments.edge"
     ]

@@ -281,7 +281,7 @@ def test_named_snapshots_can_be_restored_in_any_order(quickstart: Simulation) ->
 
 
 def test_settings_that_change_answers_stand_in_the_journal(tmp_path: Path) -> None:
-    """A replay needs no flags: the vendor-prefixed names and the body limit come from the header."""
+    """A replay needs no flags: vendor-prefixed names and body limit come from the header."""
     path = tmp_path / "run.ndjson"
     with path.open("w+b", buffering=0) as file:
         sim = Simulation(

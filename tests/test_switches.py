@@ -1,4 +1,4 @@
-"""Switches of assumptions that no other test turns: each does what it says, seen before and after."""
+"""Switches of assumptions that no other test turns: each does what it says."""
 
 from __future__ import annotations
 

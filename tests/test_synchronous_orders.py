@@ -319,7 +319,7 @@ steps:
 def test_reads_trail_an_asynchronous_order_and_its_fill(
     world: Connection, instrument: Instrument
 ) -> None:
-    """Retail facts §0: not there for a moment, then new, then filled; its position comes as late."""
+    """Retail facts: not there for a moment, then new, then filled; its position comes as late."""
     ann, bob = (world.retail(found) for found in two(world))
     assume(world, "retail.read_lag", "500ms")
     placed = ann.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 2)).json()["id"]

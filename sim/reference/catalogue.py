@@ -1,14 +1,14 @@
-"""Events and markets by place, in order of listing: what was listed before the generated games, those
-games, recurring events, and what was listed after them.
+"""Events and markets by place, in order of listing: what was listed before the generated games,
+those games, recurring events, and what was listed after them.
 
 A place is a number from 0; lists and indexes of the gateway know nothing else of where an event
 comes from. Recurring events come and go, so they have places of their own that are dealt out anew
 whenever others are listed. Everything here follows from reference data, so it is true as long as
 those are the same; what trading, games and the clock change is kept by the gateway.
 
-No market of a generated game is made to find, filter or sort it. Games of one *kind* (league and era
-of listing) have the same templates, so a test of what templates decide runs once for each market of
-one game of the kind, and its flags are copied to the others.
+No market of a generated game is made to find, filter or sort it. Games of one *kind* (league and
+era of listing) have the same templates, so a test of what templates decide runs once for each
+market of one game of the kind, and its flags are copied to the others.
 """
 
 from __future__ import annotations

@@ -58,7 +58,8 @@ _OUTCOMES = dict.fromkeys(_EXCLUSIVE, EventOutcome.MUTUALLY_EXCLUSIVE) | dict.fr
 
 
 class Game(NamedTuple):
-    """A game and what is to be listed on it. `stem` is league, teams and date as symbols spell them.
+    """A game and what is to be listed on it. `stem` is league, teams and date as symbols spell
+    them.
 
     `opens` is when its markets open, `state` the state they begin in, None for what dates say.
     """

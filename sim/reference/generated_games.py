@@ -6,7 +6,8 @@ the plan (`season_plan.py`): who plays when, and thereby every symbol, date and 
 - an *event* without markets is made when a list first asks for events, and kept;
 - the *markets* and *instruments* of an event are made when one of them is shown or traded. Only the
   most recently used ones are kept, because making them again gives equal ones: nothing of what they
-  are depends on when they are made, and what changes (states, books, settlements) is kept elsewhere.
+  are depends on when they are made, and what changes (states, books, settlements) is kept
+  elsewhere.
 
 So a world of 40,000 markets starts as fast as one of 4,000 and needs memory for what was looked at.
 Lists do not make markets either: what they filter and sort by follows from the plan and from the

@@ -1,7 +1,8 @@
-"""One market, twice: the exchange's instrument and the gateway's message of it, from the same facts.
+"""One market, twice: the exchange's instrument and the gateway's message of it, from the same
+facts.
 
-A market's slug is its instrument's symbol. The metadata of an instrument depend on its listing date:
-sports instruments name home, away and tournament only when created after 2026-07-20 (§2.6).
+A market's slug is its instrument's symbol. The metadata of an instrument depend on its listing
+date: sports instruments name home, away and tournament only when created after 2026-07-20 (§2.6).
 """
 
 from __future__ import annotations
@@ -187,7 +188,7 @@ def market_of(number: int, instrument: Instrument, facts: Facts, now: Instant) -
 
 
 def _set_appearance(market: Market, team: Team | None, subject: Subject | None) -> None:
-    """Set image and colours: those of the player, else of the long side's team, else neutral ones."""
+    """Set image and colours: of the player, else of the long side's team, else neutral ones."""
     market.image_display_type = ImageDisplayType.IMAGE_DISPLAY_TYPE_ARTWORK
     market.color, market.dark_color = "#111827", "#F9FAFB"
     if team is not None:

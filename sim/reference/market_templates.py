@@ -1,4 +1,5 @@
-"""What markets a game has, as templates: everything about a market that does not depend on who plays.
+"""What markets a game has, as templates: everything about a market that does not depend on who
+plays.
 
 `fixtures/world/market_sets.json` has the rows. A game lists some sets of them; a set depends on the
 league (its usual lines, its names of market types) and on the day of listing (§2.10). So all games
@@ -179,7 +180,7 @@ def _repeated(
 def _expanded(
     row: MarketTemplate, values: dict[str, str], era: frozenset[str]
 ) -> Iterator[MarketTemplate]:
-    """Yield the markets that a row stands for. A line that the ladder does not reach is left out."""
+    """Yield the markets of a row. A line that the ladder does not reach is left out."""
     template = replace(
         row,
         tail=filled(row.tail, values),

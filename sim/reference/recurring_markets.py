@@ -1,7 +1,7 @@
 """Recurring crypto markets as the world shows them: their instruments, events and markets.
 
-`core/recurring/markets.py` says which of them exist. Everything about one follows from its slot: the
-series and the instant at which it begins, its number too; what its index says is passed in. So
+`core/recurring/markets.py` says which of them exist. Everything about one follows from its slot:
+the series and the instant at which it begins, its number too; what its index says is passed in. So
 nothing is kept but the events that were asked for last.
 """
 

@@ -1,9 +1,9 @@
 """The gateway's reference data: leagues and teams, and every event and market by name and number.
 
-Events come from four sources: those of the default world, listed one by one from fixtures; generated
-games (`generated_games.py`); events of recurring markets, which come and go with the clock
-(`recurring_markets.py`); and events that a scenario or a tester lists by hand. Look-ups ask all of
-them. What trading and games change is not kept here.
+Events come from four sources: those of the default world, listed one by one from fixtures;
+generated games (`generated_games.py`); events of recurring markets, which come and go with the
+clock (`recurring_markets.py`); and events that a scenario or a tester lists by hand. Look-ups ask
+all of them. What trading and games change is not kept here.
 
 Generated and recurring events are created lazily, on first access. A world's reference data is
 shared by every simulation that begins with it: whoever adds to it works on a `fork`, and an event

@@ -1,9 +1,9 @@
 """How the default world's games and questions end if nobody says: a result for each.
 
 A result is drawn from the slug alone, so it is the same in every run. A game that is under way when
-the world begins goes on from its score. Markets settle by the very score that is shown, so no market
-contradicts another. Games that a scenario or a tester reports end as reported. How a game gets to
-its result is in `game_clock.py`.
+the world begins goes on from its score. Markets settle by the very score that is shown, so no
+market contradicts another. Games that a scenario or a tester reports end as reported. How a game
+gets to its result is in `game_clock.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Who takes part: partner firms, their participants, accounts and opening balances, retail API keys.
+"""Who takes part: partner firms, their participants, accounts and opening balances, retail API
+keys.
 
 Names follow the service: a participant is `firms/<firm>/users/<user>`, an account `firms/<clearing
 firm>/accounts/<id>`, and neither firm part can be derived from the other. The scripted participants

@@ -1,8 +1,8 @@
 """The default world of `fixtures/world` at a starting instant.
 
-It is built once for each starting instant and then shared, because instruments, teams and texts never
-change. A scenario that begins in another week finds the same games and markets that many weeks away,
-so the world is alive whenever it begins; symbols stay as they are.
+It is built once for each starting instant and then shared, because instruments, teams and texts
+never change. A scenario that begins in another week finds the same games and markets that many
+weeks away, so the world is alive whenever it begins; symbols stay as they are.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WEEK = 7 * DAY
 
 
 class DefaultWorld:
-    """The reference data, instruments, standing orders, assets and programs of the default world."""
+    """Reference data, instruments, standing orders, assets and programs of the default world."""
 
     def __init__(self, now: Instant) -> None:
         rows = fixture("slate.json")

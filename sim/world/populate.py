@@ -1,4 +1,4 @@
-"""Put a world into a bare exchange: switches, listings, firms and accounts, games, standing orders."""
+"""Put a world into a bare exchange: switches, listings, firms, accounts, games, standing orders."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The world that a scenario begins with: the default one, changed by what the scenario says, or only
-what the scenario says.
+"""The world that a scenario begins with: the default one, changed by what the scenario says, or
+only what the scenario says.
 
 What one simulation adds goes into lists of its own (`Reference.fork`), so worlds do not see each
 other. `populate.py` puts a world into an exchange.
@@ -78,7 +78,7 @@ class World:
         self.orders = orders
 
     def has(self, symbol: str) -> bool:
-        """Return whether the world begins with an instrument, or will list it when its time comes."""
+        """Return whether the world begins with an instrument, or will list it in due time."""
         return (
             symbol in self._symbols
             or self.shelf.find(symbol) is not None

@@ -1,4 +1,4 @@
-"""Order entry on the exchange: what a request becomes, what is refused and how, and what lists do."""
+"""Order entry on the exchange: what a request becomes, what is refused and how, lists."""
 
 from __future__ import annotations
 

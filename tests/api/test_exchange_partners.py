@@ -1,4 +1,4 @@
-"""Transfers between a partner's pool and its participants, and partner orders with a declared fee."""
+"""Transfers between a partner's pool and its participants; partner orders with a declared fee."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ SYMBOL = "weekly"
 
 
 def scheduled(start: str, *segments: dict[str, Any]) -> Connection:
-    """The quickstart from an instant on, with one instrument that follows these segments all year."""
+    """The quickstart with one instrument that follows these segments all year."""
     world = connect(Simulation(load_scenario("quickstart"), start=parse_instant(start)))
     terms = {
         "symbol": SYMBOL,

@@ -95,7 +95,7 @@ class Node:
 
 
 def environment() -> dict[str, str]:
-    """The environment of node, in which the Python environment's `node_modules` is a place to look."""
+    """The environment of node, which also looks into the Python environment's `node_modules`."""
     places = [os.environ.get("NODE_PATH", ""), str(Path(sys.prefix) / "node_modules")]
     return {**os.environ, "NODE_PATH": os.pathsep.join(place for place in places if place)}
 

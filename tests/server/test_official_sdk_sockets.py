@@ -54,7 +54,7 @@ class Heard:
 
 
 class Floor:
-    """A served exchange with two markets of its own; what others do goes through the control plane."""
+    """A served exchange with two markets of its own; others act through the control plane."""
 
     def __init__(self, exchange: Any, client: Any) -> None:
         self.exchange, self.client = exchange, client

@@ -1,4 +1,4 @@
-"""The incentive programs of the bundled world make sense to somebody who reads them (§2.3, §3.2)."""
+"""The incentive programs of the bundled world make sense to a reader (§2.3, §3.2)."""
 
 from __future__ import annotations
 

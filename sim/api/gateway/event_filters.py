@@ -115,7 +115,7 @@ def event_page(
     limit: int,
     offset: int,
 ) -> list[Event]:
-    """Return a page of the flagged events, as they are now. `order`: keys, and whether descending."""
+    """Return a page of the flagged events as they are now. `order`: keys, whether descending."""
     keys, descending = order
     size = check_page(limit, offset) or PAGE_DEFAULT
     return event_views(index, pick(flags, keys, descending, offset, size))

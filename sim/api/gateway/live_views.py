@@ -1,8 +1,8 @@
 """Views of markets and events: reference data with what trading and games change (§2.10, §2.11).
 
-Reference data never change. A view is a copy with the live fields filled in (quotes, prices, states,
-volumes, sums, scores). It is kept until its *version* changes: everything that the live fields
-depend on, compared by value. What lists filter and sort by is computed by the same functions
+Reference data never change. A view is a copy with the live fields filled in (quotes, prices,
+states, volumes, sums, scores). It is kept until its *version* changes: everything that the live
+fields depend on, compared by value. What lists filter and sort by is computed by the same functions
 (`market_index.py`), so a list never contradicts the views in it.
 """
 
@@ -312,7 +312,7 @@ def open_interest(exchange: Exchange, symbol: str) -> float:
 
 
 def liquidity(exchange: Exchange, symbol: str) -> float:
-    """Return what resting orders would cost: the price of a bid, one dollar less that of an offer."""
+    """Return the cost of resting orders: the price of a bid, one dollar less that of an offer."""
     book = exchange.trading.books.touched(symbol)
     if book is None or book.hidden:
         return 0.0

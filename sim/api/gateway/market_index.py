@@ -1,11 +1,11 @@
 """The incremental market index: what lists filter and sort by and what trading, games and the clock
 change, kept for every place of the catalogue.
 
-**What is kept.** Each `Column` (`market_columns.py`) holds one aspect of every market and, aggregated, of every event:
-states, last changes, trades, resting orders, how games stand. A column is made when a list first
-asks for it. Then most markets are dormant, and all dormant markets of an event are alike: their
-state and last change follow from the event's dates, and nothing was traded on them. So making a
-column takes one look at each event and one at each market that is not dormant.
+**What is kept.** Each `Column` (`market_columns.py`) holds one aspect of every market and,
+aggregated, of every event: states, last changes, trades, resting orders, how games stand. A column
+is made when a list first asks for it. Then most markets are dormant, and all dormant markets of an
+event are alike: their state and last change follow from the event's dates, and nothing was traded
+on them. So making a column takes one look at each event and one at each market that is not dormant.
 
 **When it is refreshed.** A column that is asked for first catches up, and costs what has happened
 since it was last asked for, not what there is:

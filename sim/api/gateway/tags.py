@@ -53,7 +53,7 @@ def get_tag_by_slug(
 def list_tag_events(
     exchange: Exchange, caller: Caller, request: wire.ListTagEventsRequest
 ) -> wire.ListTagEventsResponse:
-    """Events that carry a tag, largest volume first; active and not closed unless asked otherwise."""
+    """Events with a tag, largest volume first; active and not closed unless asked otherwise."""
     tag = _require(exchange.reference.tag_by_slug.get(request.slug), request.slug)
     active = True if request.active is None else request.active
     closed = False if request.closed is None else request.closed

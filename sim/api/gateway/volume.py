@@ -1,4 +1,4 @@
-"""How much a market traded, in dollars, over its life and over the last day, week, month and year."""
+"""How much a market traded, in dollars: over its life, the last day, week, month and year."""
 
 from __future__ import annotations
 
