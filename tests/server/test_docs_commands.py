@@ -1,8 +1,8 @@
 """Every command that README and docs show works.
 
 `sim` commands about bundled scenarios run; others are parsed with all their options, because they
-serve for ever or name files of the reader. `curl` commands are answered with 200, and `make` targets
-exist.
+serve for ever or name files of the reader. `curl` commands are answered with 200, and `make`
+targets exist.
 """
 
 from __future__ import annotations
