@@ -1,10 +1,8 @@
-"""Identity on the exchange: who the caller is, for whom it may act, and whether anybody answers
-(§4.3).
-"""
+"""Identity on the exchange: who the caller is, whom it may act for, and a health check (§4.3)."""
 
 from __future__ import annotations
 
-from sim.api.pipeline.account_access import firm_of
+from sim.api.pipeline.account_access import firm_of, participant_required
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.core.catalogue.assumptions import USERS_REQUIRE_PARTICIPANT
@@ -17,9 +15,7 @@ from sim.messages import exchange_v1 as wire
 def get_who_am_i(
     exchange: Exchange, caller: Caller, request: wire.GetWhoAmIRequest
 ) -> wire.GetWhoAmIResponse:
-    """The participant the call acts for; without one, the firm's client under the name a user would
-    have.
-    """
+    """Return the participant the call acts for; without one, the firm's client named as a user."""
     firm = firm_of(exchange, caller)
     user = exchange.firms.user(caller.participant) if caller.participant else None
     return wire.GetWhoAmIResponse(
@@ -36,17 +32,12 @@ def get_who_am_i(
 def list_users(
     exchange: Exchange, caller: Caller, request: wire.ListUsersRequest
 ) -> wire.ListUsersResponse:
-    """Participants the firm may act for: those that may trade. Works without x-participant-id, else
-    nobody would learn the first one.
+    """List the participants the firm may act for: those that may trade.
+
+    x-participant-id is not needed, because this list is how a firm learns its participants.
     """
     if caller.participant is None and exchange.ctx.assumptions.flag(USERS_REQUIRE_PARTICIPANT):
-        raise PermissionDenied(
-            rule="S4.3-16",
-            remedy=(
-                "send x-participant-id: firms/<firm>/users/<user>; this environment asks for it"
-                " here too"
-            ),
-        )
+        raise participant_required("S4.3-16")
     firm = firm_of(exchange, caller)
     users = [user for user in firm.users if user.tradable]
     return wire.ListUsersResponse(
@@ -61,13 +52,14 @@ def list_users(
 def list_accounts(
     exchange: Exchange, caller: Caller, request: wire.ListAccountsRequest
 ) -> wire.ListAccountsResponse:
-    """Trading accounts of a user; of the participant the call acts for, or of the whole firm, when
-    none is named.
+    """List the trading accounts of a user.
+
+    Without a user, those of the participant the call acts for, else of the whole firm.
     """
     firm = firm_of(exchange, caller)
-    wanted = request.user or caller.participant
-    users = [user for user in firm.users if wanted in (None, user.name)]
-    if wanted and not users:
+    name = request.user or caller.participant
+    users = [user for user in firm.users if name in (None, user.name)]
+    if name and not users:
         raise PermissionDenied(
             rule="S5.1-6", remedy="GET /v1/users lists the participants this firm may act for"
         )
@@ -81,5 +73,5 @@ def list_accounts(
 def health_check(
     exchange: Exchange, caller: Caller, request: wire.HealthCheckRequest
 ) -> wire.HealthCheckResponse:
-    """Always well when it answers at all."""
+    """Report that the exchange is up: it is whenever it answers."""
     return wire.HealthCheckResponse(status="ok")

@@ -6,8 +6,10 @@ of its participants. With x-participant-id a call sees that participant's accoun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from sim.api.pipeline.account_access import firm_of
 from sim.api.pipeline.authentication import Caller
@@ -22,7 +24,7 @@ from sim.core.catalogue.assumptions import (
 from sim.core.exchange import Exchange
 from sim.core.funding.funding import sources_of
 from sim.core.identity.firms import Firm
-from sim.core.model.funding_records import AccountNotes, FundingSource, FundingType, SourceType
+from sim.core.model.funding_records import FundingSource, FundingType, SourceType
 from sim.core.model.quantities import cash_text
 from sim.core.model.refusals import InvalidRequest, PermissionDenied
 from sim.kernel.instants import EASTERN, HOUR
@@ -33,7 +35,8 @@ C = TypeVar("C", wire.CheckoutCardPaymentMethodDetails, wire.CheckoutApplePayPay
 PAGE_DEFAULT = 100
 HOUSE_SOURCE = f"{CLEARING_HOUSE}-house"
 
-# What of an account a firm may change; everything else may be sent as it is.
+# The fields of an account that a firm may change, and the names of the notes that keep them. A
+# client may send every other field with its present value.
 _CHANGEABLE = {
     "name": "name",
     "associated_funding_sources": "sources",
@@ -49,36 +52,30 @@ _CHANGEABLE = {
 def list_funding_accounts(
     exchange: Exchange, caller: Caller, request: wire.ListFundingAccountsRequest
 ) -> wire.ListFundingAccountsResponse:
-    """Accounts that fit every filter given: the pool first, then participants in the order in which
-    they joined.
-    """
-    firm = firm_of(exchange, caller)
-    filters: tuple[
-        tuple[Collection[str], Callable[[wire.FundingAccount], Collection[str]]], ...
-    ] = (
-        (request.account_ids, lambda found: (found.id,)),
-        (request.funding_source_ids, lambda found: found.associated_funding_sources),
-        (request.risk_account_ids, lambda found: (found.risk_account_id,)),
-        (request.clearing_member_ids, lambda found: (found.clearing_member_id,)),
-        (
-            request.clearing_house_funding_source_ids,
-            lambda found: found.clearing_house_funding_sources,
-        ),
-        (request.clearing_house_ids, lambda found: (found.clearing_house_id,)),
-    )
-    rows = [
-        found
-        for found in (
-            account_message(exchange, firm, account)
-            for account in funding_accounts(exchange, caller)
-        )
-        if request.account_type in (0, found.account_type)
-        and all(not wanted or set(wanted).intersection(of(found)) for wanted, of in filters)
-        and request.aliases.items() <= found.aliases.items()
-    ]
+    """List the accounts that pass every filter: the pool, then participants as they joined."""
+    firm, names = firm_of(exchange, caller), funding_accounts(exchange, caller)
+    accounts = (account_message(exchange, firm, name) for name in names)
+    rows = [account for account in accounts if _passes(account, request)]
     page, token = page_of(rows, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
     return wire.ListFundingAccountsResponse(
         accounts=list(page), next_page_token=token, eof=not token
+    )
+
+
+def _passes(account: wire.FundingAccount, request: wire.ListFundingAccountsRequest) -> bool:
+    """Whether an account passes every filter of a request; an empty filter passes all."""
+    filters: tuple[tuple[list[str], list[str]], ...] = (
+        (request.account_ids, [account.id]),
+        (request.funding_source_ids, account.associated_funding_sources),
+        (request.risk_account_ids, [account.risk_account_id]),
+        (request.clearing_member_ids, [account.clearing_member_id]),
+        (request.clearing_house_funding_source_ids, account.clearing_house_funding_sources),
+        (request.clearing_house_ids, [account.clearing_house_id]),
+    )
+    return (
+        request.account_type in (0, account.account_type)
+        and all(not ids or set(ids).intersection(values) for ids, values in filters)
+        and request.aliases.items() <= account.aliases.items()
     )
 
 
@@ -86,84 +83,77 @@ def list_funding_accounts(
 def update_funding_account(
     exchange: Exchange, caller: Caller, request: wire.UpdateFundingAccountRequest
 ) -> wire.UpdateFundingAccountResponse:
-    """Change an account's name, sources, destination or aliases. The rest is the clearing house's:
-    sending another value for it is refused.
+    """Change an account's name, sources, destination or aliases.
+
+    The rest belongs to the clearing house: another value for it is refused.
     """
     firm = firm_of(exchange, caller)
-    asked = request.account or wire.FundingAccount()
-    if not asked.id:
+    account = request.account or wire.FundingAccount()
+    if not account.id:
         raise InvalidRequest("account.id is required", remedy="GET /v1/funding/accounts lists them")
-    if asked.id not in funding_accounts(exchange, caller):
+    if account.id not in funding_accounts(exchange, caller):
         raise PermissionDenied(
             rule="P24", remedy="GET /v1/funding/accounts lists the accounts this caller may change"
         )
-    known = account_message(exchange, firm, asked.id)
-    for name in known.__struct_fields__:
-        value = getattr(asked, name)
-        if name not in _CHANGEABLE and value and value != getattr(known, name):
+    _check_update(account, account_message(exchange, firm, account.id), firm)
+    replaces = exchange.ctx.assumptions.text(FUNDING_UPDATE) == "replace"
+    values = {note: getattr(account, field) for field, note in _CHANGEABLE.items()}
+    changes = {
+        note: tuple(value) if isinstance(value, list) else value
+        for note, value in values.items()
+        if value or replaces
+    }
+    notes = exchange.funding.notes(account.id)
+    exchange.funding.note(account.id, replace(notes, **changes))
+    return wire.UpdateFundingAccountResponse(account=account_message(exchange, firm, account.id))
+
+
+def _check_update(account: wire.FundingAccount, current: wire.FundingAccount, firm: Firm) -> None:
+    """Refuse a change of a field that belongs to the clearing house, and unknown sources."""
+    for name in current.__struct_fields__:
+        value = getattr(account, name)
+        if name not in _CHANGEABLE and value and value != getattr(current, name):
             raise InvalidRequest(
                 f"account.{name} cannot be changed", remedy=f"changeable: {', '.join(_CHANGEABLE)}"
             )
     sources = {source.id for source in sources_of(firm)}
-    for name, values in (
-        ("associated_funding_sources", asked.associated_funding_sources),
-        ("destination_funding_source", [asked.destination_funding_source]),
+    for name, known, ids in (
+        ("associated_funding_sources", sources, account.associated_funding_sources),
+        ("destination_funding_source", sources | {""}, [account.destination_funding_source]),
     ):
-        unknown = [value for value in values if value and value not in sources]
-        if unknown or (name == "associated_funding_sources" and "" in values):
+        if not known.issuperset(ids):
             raise InvalidRequest(
                 f"account.{name}: no such funding source",
                 remedy="GET /v1/funding/sources lists them",
             )
-    replaces = exchange.ctx.assumptions.text(FUNDING_UPDATE) == "replace"
-    given = {
-        ours: tuple(value) if isinstance(value, list) else value
-        for theirs, ours in _CHANGEABLE.items()
-        if (value := getattr(asked, theirs)) or replaces
-    }
-    notes = exchange.funding.notes(asked.id)
-    exchange.funding.note(
-        asked.id,
-        AccountNotes(
-            **{name: given.get(name, getattr(notes, name)) for name in _CHANGEABLE.values()}
-        ),
-    )
-    return wire.UpdateFundingAccountResponse(account=account_message(exchange, firm, asked.id))
 
 
 def funding_accounts(exchange: Exchange, caller: Caller) -> tuple[str, ...]:
-    """Accounts a call is about: the participant's own, else the firm's pool and all of its
-    participants'.
+    """Return the accounts a call may see: the participant's, else the pool and all participants'.
+
+    The firm is asked, not `caller.accounts`, because a stream outlives the joining of participants.
     """
     if caller.account is not None:
         return (caller.account,)
     firm = firm_of(exchange, caller)
-    # not `caller.accounts`: a stream outlives the joining of participants
-    accounts = exchange.firms.accounts_of(firm)
-    return (
-        (firm.clearing_account, *accounts)
-        if firm.clearing_account in exchange.trading.ledger
-        else accounts
-    )
+    accounts, pool = exchange.firms.accounts_of(firm), firm.clearing_account
+    return (pool, *accounts) if pool in exchange.trading.ledger else accounts
 
 
 def account_message(exchange: Exchange, firm: Firm, account: str) -> wire.FundingAccount:
-    """A funding account. Every source of the firm may be used with it until the firm says
-    otherwise; money goes out to the first.
+    """Return a funding account as a message.
+
+    Until the firm notes otherwise the account may use every source of the firm, and money goes out
+    to the first of them.
     """
     notes = exchange.funding.notes(account)
     sources = [source.id for source in sources_of(firm)]
     holder = exchange.firms.holder(account)
-    kind = wire.FundingAccountType
-    participants = kind[f"ACCOUNT_TYPE_{exchange.ctx.assumptions.text(FUNDING_PARTICIPANT_TYPE)}"]
+    type = exchange.ctx.assumptions.text(FUNDING_PARTICIPANT_TYPE) if holder else "CLEARING"
     return wire.FundingAccount(
         id=account,
-        name=(
-            (holder.display_name if holder else firm.display_name)
-            if notes.name is None
-            else notes.name
-        ),
-        account_type=participants if holder else kind.ACCOUNT_TYPE_CLEARING,
+        name=(holder or firm).display_name if notes.name is None else notes.name,
+        account_type=wire.FundingAccountType[f"ACCOUNT_TYPE_{type}"],
         clearing_house_id=CLEARING_HOUSE,
         clearing_member_id=firm.clearing_firm,
         associated_funding_sources=sources if notes.sources is None else list(notes.sources),
@@ -183,7 +173,7 @@ def account_message(exchange: Exchange, firm: Firm, account: str) -> wire.Fundin
 def list_funding_sources(
     exchange: Exchange, caller: Caller, request: wire.ListFundingSourcesRequest
 ) -> wire.ListFundingSourcesResponse:
-    """The firm's sources, as the scenario has them. Account numbers are masked."""
+    """List the firm's sources of the scenario. Account numbers are masked."""
     firm = firm_of(exchange, caller)
     rows = [
         source_message(firm, source)
@@ -198,7 +188,7 @@ def list_funding_sources(
 
 
 def source_message(firm: Firm, source: FundingSource) -> wire.FundingSource:
-    """A source with the details its type has; the people and banks behind it are made up."""
+    """Return a source with the details of its type. The people and banks behind it are invented."""
     message = wire.FundingSource(id=source.id, type=source.type, disabled=source.disabled)
     if source.max_deposit:
         limits = wire.CurrencyTransactionLimits(
@@ -217,54 +207,49 @@ def source_message(firm: Firm, source: FundingSource) -> wire.FundingSource:
                 account_type="checking",
             )
         case SourceType.CHECKOUT_CARD:
-            message.checkout_card_payment_method_details = _card(
-                wire.CheckoutCardPaymentMethodDetails(), firm, source
-            )
+            card = wire.CheckoutCardPaymentMethodDetails()
+            message.checkout_card_payment_method_details = _card(card, firm, source)
         case SourceType.APPLE_PAY:
-            message.checkout_apple_pay_payment_method_details = _card(
-                wire.CheckoutApplePayPaymentMethodDetails(display_last4="0000"), firm, source
-            )
+            wallet = wire.CheckoutApplePayPaymentMethodDetails(display_last4="0000")
+            message.checkout_apple_pay_payment_method_details = _card(wallet, firm, source)
         case _:
-            message.bank_account_details = wire.BankAccountDetails(
-                bank_id="000000000",
-                bank_account_id="****0000",
-                bank_id_type=wire.FundingBankIdType.BANK_ID_TYPE_FED,
-                currency=CURRENCY,
-                account_title=firm.display_name,
-                bank_name="Sandbox Bank",
-                bank_country_code="US",
-                beneficiary_name=firm.display_name,
-                beneficiary_country_code="US",
-            )
-            weekdays = [
-                day
-                for day in wire.FundingDayOfWeek
-                if wire.FundingDayOfWeek.DAY_OF_WEEK_MONDAY
-                <= day
-                <= wire.FundingDayOfWeek.DAY_OF_WEEK_FRIDAY
-            ]
-            hours = wire.BusinessHours(
-                days_of_week=list(weekdays),
-                start_time=wire.FundingTimeOfDay(hour=9),
-                duration=8 * HOUR,
-            )
-            message.business_schedule = wire.BusinessSchedule(
-                business_hours=[hours], timezone=EASTERN.key
-            )
+            message.bank_account_details = _bank_account(firm)
+            message.business_schedule = _business_schedule()
     return message
 
 
 def _card(details: C, firm: Firm, source: FundingSource) -> C:
-    details.user_id, details.instrument_id, details.company_name = (
-        firm.client_id,
-        source.id,
-        firm.display_name,
-    )
+    holder_types = wire.FundingCheckoutAccountHolderType
+    details.user_id, details.instrument_id = firm.client_id, source.id
+    details.company_name = firm.display_name
     details.last4, details.scheme, details.card_type = "0000", "SANDBOX", "DEBIT"
-    details.account_holder_type = (
-        wire.FundingCheckoutAccountHolderType.FUNDING_CHECKOUT_ACCOUNT_HOLDER_TYPE_CORPORATE
-    )
+    details.account_holder_type = holder_types.FUNDING_CHECKOUT_ACCOUNT_HOLDER_TYPE_CORPORATE
     return details
+
+
+def _bank_account(firm: Firm) -> wire.BankAccountDetails:
+    return wire.BankAccountDetails(
+        bank_id="000000000",
+        bank_account_id="****0000",
+        bank_id_type=wire.FundingBankIdType.BANK_ID_TYPE_FED,
+        currency=CURRENCY,
+        account_title=firm.display_name,
+        bank_name="Sandbox Bank",
+        bank_country_code="US",
+        beneficiary_name=firm.display_name,
+        beneficiary_country_code="US",
+    )
+
+
+def _business_schedule() -> wire.BusinessSchedule:
+    """Monday to Friday, 9:00 to 17:00 Eastern."""
+    day = wire.FundingDayOfWeek
+    weekdays = range(day.DAY_OF_WEEK_MONDAY, day.DAY_OF_WEEK_FRIDAY + 1)
+    opening = wire.FundingTimeOfDay(hour=9)
+    hours = wire.BusinessHours(
+        days_of_week=list(map(day, weekdays)), start_time=opening, duration=8 * HOUR
+    )
+    return wire.BusinessSchedule(business_hours=[hours], timezone=EASTERN.key)
 
 
 # ---- requirements
@@ -274,13 +259,11 @@ def _card(details: C, firm: Firm, source: FundingSource) -> C:
 def list_transaction_requirements(
     exchange: Exchange, caller: Caller, request: wire.ListTransactionRequirementsRequest
 ) -> wire.ListTransactionRequirementsResponse:
-    """A deposit for every account whose buying power is below zero, as corrections of a settlement
-    can leave it.
+    """Require a deposit for every account whose buying power is below zero.
+
+    Corrections of a settlement can leave an account so.
     """
-    firm = firm_of(exchange, caller)
-    rows = list(
-        _shortfalls(exchange, firm, funding_accounts(exchange, caller), request.account_ids)
-    )
+    rows = list(_shortfalls(exchange, caller, request.account_ids))
     page, token = page_of(rows, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
     return wire.ListTransactionRequirementsResponse(
         transaction_requirements=list(page), next_page_token=token, eof=not token
@@ -288,13 +271,14 @@ def list_transaction_requirements(
 
 
 def _shortfalls(
-    exchange: Exchange, firm: Firm, accounts: Sequence[str], asked: Collection[str]
+    exchange: Exchange, caller: Caller, ids: Collection[str]
 ) -> Iterator[wire.TransactionRequirement]:
+    firm, accounts = firm_of(exchange, caller), funding_accounts(exchange, caller)
     if not exchange.ctx.assumptions.flag(FUNDING_REQUIREMENTS):
         return
     for account in accounts:
         missing = -exchange.trading.buying_power(account)
-        if missing > 0 and (not asked or account in asked):
+        if missing > 0 and (not ids or account in ids):
             yield wire.TransactionRequirement(
                 id=f"{account}/requirements/buying-power",
                 account_id=account,

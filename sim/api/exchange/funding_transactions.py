@@ -1,6 +1,4 @@
-"""Funding transactions: what moved money into, out of and between the accounts a caller may see
-(wire facts §1.10).
-"""
+"""Funding transactions: moves of money into, out of and between the accounts a caller may see."""
 
 from __future__ import annotations
 
@@ -20,13 +18,16 @@ from sim.core.model.refusals import InvalidRequest, NotFound, PermissionDenied
 from sim.kernel.instants import trade_date
 from sim.messages import exchange_v1 as wire
 
+_UNDER_WAY = (FundingState.PENDING, FundingState.PROCESSING, FundingState.ACKNOWLEDGED)
+
 
 @handles("FundingAPI.ListFundingTransactions")
 def list_funding_transactions(
     exchange: Exchange, caller: Caller, request: wire.ListFundingTransactionsRequest
 ) -> wire.ListFundingTransactionsResponse:
-    """Transactions that fit every filter given, in the order of their last changes; oldest first
-    unless `newest_first`.
+    """List the transactions that pass every filter, by their last change.
+
+    Oldest first unless `newest_first`.
     """
     visible = funding_accounts(exchange, caller)
     if request.account_id and request.account_id not in visible:
@@ -34,62 +35,59 @@ def list_funding_transactions(
             rule="P24", remedy="GET /v1/funding/accounts lists the accounts this caller may see"
         )
     in_order(exchange, request.start_time, request.end_time)
-    rows = list(
-        _wanted(
-            exchange.funding.of((request.account_id,) if request.account_id else visible), request
-        )
+    accounts = (request.account_id,) if request.account_id else visible
+    rows = sorted(
+        _matching(exchange.funding.of(accounts), request),
+        key=lambda row: row.seq,
+        reverse=request.newest_first,
     )
-    rows.sort(key=lambda found: found.seq, reverse=request.newest_first)
     page, token = page_of(rows, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
     return wire.ListFundingTransactionsResponse(
-        transactions=[transaction_message(exchange, found) for found in page],
+        transactions=[transaction_message(exchange, row) for row in page],
         next_page_token=token,
         eof=not token,
     )
 
 
-def _wanted(
+def _matching(
     rows: Iterator[FundingTransaction], request: wire.ListFundingTransactionsRequest
 ) -> Iterator[FundingTransaction]:
+    """Yield the transactions that pass every filter; an empty filter passes all."""
     first, last = _day(request.start_date, "start_date"), _day(request.end_date, "end_date")
     if request.currency.upper() not in ("", CURRENCY):
         return
+    reference = request.funding_transaction_id
     filters: tuple[tuple[Collection[object], Callable[[FundingTransaction], object]], ...] = (
-        (request.transaction_ids, lambda found: found.id),
-        (request.transaction_types, lambda found: found.type),
-        (request.transaction_states, lambda found: found.state),
-        (request.parent_transaction_ids, lambda found: found.parent),
-        (request.review_statuses, lambda found: found.review),
-        (request.funding_source_types, lambda found: found.source_type),
-        (
-            [request.funding_transaction_id] if request.funding_transaction_id else (),
-            lambda found: found.reference,
-        ),
+        (request.transaction_ids, lambda row: row.id),
+        (request.transaction_types, lambda row: row.type),
+        (request.transaction_states, lambda row: row.state),
+        (request.parent_transaction_ids, lambda row: row.parent),
+        (request.review_statuses, lambda row: row.review),
+        (request.funding_source_types, lambda row: row.source_type),
+        ([reference] if reference else [], lambda row: row.reference),
     )
-    used = [(frozenset(values), of) for values, of in filters if values]
-    for found in rows:
-        if (request.start_time is not None and found.changed < request.start_time) or (
-            request.end_time is not None and found.changed > request.end_time
-        ):
-            continue
-        day = trade_date(found.changed)
+    used = [(frozenset(values), value_of) for values, value_of in filters if values]
+    start, end = request.start_time, request.end_time
+    for row in rows:
+        day = trade_date(row.changed)
         if (
-            (first and day < first)
-            or (last and day > last)
-            or not all(of(found) in values for values, of in used)
+            (start is None or row.changed >= start)
+            and (end is None or row.changed <= end)
+            and (first is None or day >= first)
+            and (last is None or day <= last)
+            and all(value_of(row) in values for values, value_of in used)
         ):
-            continue
-        yield found
+            yield row
 
 
-def _day(given: wire.FundingDate | None, name: str) -> date | None:
-    if given is None:
+def _day(day: wire.FundingDate | None, name: str) -> date | None:
+    if day is None:
         return None
     try:
-        return date(given.year, given.month, given.day)
-    except ValueError as wrong:
+        return date(day.year, day.month, day.day)
+    except ValueError as error:
         raise InvalidRequest(
-            f"{name}: {wrong}", remedy="send year, month and day of a date that exists"
+            f"{name}: {error}", remedy="send year, month and day of a date that exists"
         ) from None
 
 
@@ -97,55 +95,50 @@ def _day(given: wire.FundingDate | None, name: str) -> date | None:
 def get_funding_transaction(
     exchange: Exchange, caller: Caller, request: wire.GetFundingTransactionRequest
 ) -> wire.GetFundingTransactionResponse:
-    """A transaction of an account the caller may see; NotFound for any other."""
-    found = exchange.funding.get(request.transaction_id)
-    if found is None or found.account not in funding_accounts(exchange, caller):
+    """Return a transaction of an account the caller may see; NotFound for any other."""
+    transaction = exchange.funding.get(request.transaction_id)
+    if transaction is None or transaction.account not in funding_accounts(exchange, caller):
         raise NotFound(
             f"unknown funding transaction: {request.transaction_id[:80]}",
             remedy="GET /v1/funding/transactions lists them",
         )
-    return wire.GetFundingTransactionResponse(transaction=transaction_message(exchange, found))
+    message = transaction_message(exchange, transaction)
+    return wire.GetFundingTransactionResponse(transaction=message)
 
 
-def transaction_message(exchange: Exchange, found: FundingTransaction) -> wire.FundingTransaction:
-    """A transaction as it stood when `found` was recorded."""
-    firm = exchange.firms.owner_of(found.account)
+def transaction_message(exchange: Exchange, row: FundingTransaction) -> wire.FundingTransaction:
+    """Return a transaction as it stood when the row was recorded."""
+    firm = exchange.firms.owner_of(row.account)
     direction = wire.FundingTransaction_FundingLedgerEntryType
-    day = trade_date(found.changed)
-    reserved = not found.credit and found.state in (
-        FundingState.PENDING,
-        FundingState.PROCESSING,
-        FundingState.ACKNOWLEDGED,
-    )
+    day = trade_date(row.changed)
+    reserved = not row.credit and row.state in _UNDER_WAY
     return wire.FundingTransaction(
-        transaction_id=found.id,
-        amount=cash_text(found.amount),
+        transaction_id=row.id,
+        amount=cash_text(row.amount),
         currency=CURRENCY,
-        description=found.description,
+        description=row.description,
         ledger_entry_type=(
-            direction.LEDGER_ENTRY_TYPE_CREDIT
-            if found.credit
-            else direction.LEDGER_ENTRY_TYPE_DEBIT
+            direction.LEDGER_ENTRY_TYPE_CREDIT if row.credit else direction.LEDGER_ENTRY_TYPE_DEBIT
         ),
-        transaction_type=found.type,
-        transaction_state=found.state,
-        transact_time=found.changed,
+        transaction_type=row.type,
+        transaction_state=row.state,
+        transact_time=row.changed,
         transact_date=wire.FundingDate(year=day.year, month=day.month, day=day.day),
         clearing_house_id=CLEARING_HOUSE,
         clearing_member_id=firm.clearing_firm if firm else "",
-        account_id=found.account,
-        funding_source_id=found.source,
-        funding_transaction_id=found.reference,
-        before_balance="" if found.before is None else cash_text(found.before),
-        after_balance="" if found.after is None else cash_text(found.after),
-        risk_account_id=found.account,
-        risk_transaction_id=f"bl_{found.entry}" if found.entry else "",
-        parent_transaction_id=found.parent,
+        account_id=row.account,
+        funding_source_id=row.source,
+        funding_transaction_id=row.reference,
+        before_balance="" if row.before is None else cash_text(row.before),
+        after_balance="" if row.after is None else cash_text(row.after),
+        risk_account_id=row.account,
+        risk_transaction_id=f"bl_{row.entry}" if row.entry else "",
+        parent_transaction_id=row.parent,
         clearing_house_funding_source_id=HOUSE_SOURCE,
-        create_time=found.created,
-        balance_reservation=cash_text(found.amount) if reserved else "",
-        funding_source_type=found.source_type,
+        create_time=row.created,
+        balance_reservation=cash_text(row.amount) if reserved else "",
+        funding_source_type=row.source_type,
         clearing_house_funding_source_type=SourceType.BANK_ACCOUNT,
-        review_status=found.review,
-        status_message=found.message,
+        review_status=row.review,
+        status_message=row.message,
     )

@@ -1,8 +1,9 @@
-"""Identity verification over REST: start, status, and where the firm wants to be told (§3.5, §4.3,
-§6.1).
-"""
+"""Identity verification over REST: start, status, and the firm's webhook (§3.5, §4.3, §6.1)."""
 
 from __future__ import annotations
+
+from msgspec import convert
+from msgspec.structs import replace
 
 from sim.api.pipeline.account_access import firm_of
 from sim.api.pipeline.authentication import Caller
@@ -10,7 +11,7 @@ from sim.api.pipeline.deferred import DeferredResponse
 from sim.api.pipeline.handler import handles
 from sim.core.exchange import Exchange
 from sim.core.identity.kyc import Docv, KycStatus
-from sim.core.identity.kyc_application import KycAddress, KycApplication
+from sim.core.identity.kyc_application import KycApplication
 from sim.core.model.refusals import InvalidRequest
 from sim.core.webhooks.records import PendingRegistration
 from sim.messages import exchange_kyc_v1 as wire
@@ -23,13 +24,13 @@ def start_kyc_verification(
     """Start a verification. An approved person has a participant_id only once provisioned."""
     firm = firm_of(exchange, caller).name
     case = exchange.kyc.start(firm, _application(request))
-    found = exchange.kyc.status(firm, case.external_id)
+    status = exchange.kyc.status(firm, case.external_id)
     return wire.StartKYCVerificationResponse(
-        status=_status_message(found),
-        docv=_docv_message(found.docv),
-        participant_id=found.participant,
-        decision=found.decision,
-        sub_status=found.sub_status,
+        status=_status_message(status),
+        docv=_docv_message(status.docv),
+        participant_id=status.participant,
+        decision=status.decision,
+        sub_status=status.sub_status,
     )
 
 
@@ -37,19 +38,19 @@ def start_kyc_verification(
 def get_kyc_status(
     exchange: Exchange, caller: Caller, request: wire.GetKYCStatusRequest
 ) -> wire.GetKYCStatusResponse:
-    """Where a verification stands; NOT_STARTED for an id the firm never used."""
+    """Return the status of a verification; NOT_STARTED for an id the firm never used."""
     if not request.external_id:
         raise InvalidRequest(
             "external_id is required", rule="K2", remedy="send the external_id of the start"
         )
-    found = exchange.kyc.status(firm_of(exchange, caller).name, request.external_id)
+    status = exchange.kyc.status(firm_of(exchange, caller).name, request.external_id)
     return wire.GetKYCStatusResponse(
-        status=_status_message(found),
-        participant_id=found.participant,
-        provisioned_account=found.provisioned_account,
-        docv=_docv_message(found.docv),
-        decision=found.decision,
-        sub_status=found.sub_status,
+        status=_status_message(status),
+        participant_id=status.participant,
+        provisioned_account=status.provisioned_account,
+        docv=_docv_message(status.docv),
+        decision=status.decision,
+        sub_status=status.sub_status,
     )
 
 
@@ -57,12 +58,12 @@ def get_kyc_status(
 def set_webhook_url(
     exchange: Exchange, caller: Caller, request: wire.SetWebhookURLRequest
 ) -> DeferredResponse:
-    """Ask for a URL to become the firm's. The answer waits until the test delivery is answered: see
-    `webhook_registration`.
+    """Register the firm's webhook URL.
+
+    The answer waits for the outcome of a test delivery: see `webhook_registration`.
     """
-    pending = exchange.webhooks.register(
-        firm_of(exchange, caller).name, request.webhook_url, request.signing_secret
-    )
+    firm = firm_of(exchange, caller).name
+    pending = exchange.webhooks.register(firm, request.webhook_url, request.signing_secret)
     return DeferredResponse(pending.id)
 
 
@@ -74,45 +75,22 @@ def webhook_registration(
 
 
 def _application(request: wire.StartKYCVerificationRequest) -> KycApplication:
+    """Return the application in a request; most fields have the same names in both."""
     agreement = request.agreement or wire.KYCAgreement()
-    return KycApplication(
-        external_id=request.external_id,
-        ssn=request.ssn,
-        first_name=request.first_name,
-        middle_name=request.middle_name,
-        last_name=request.last_name,
-        date_of_birth=request.date_of_birth,
-        email=request.email,
-        phone_number=request.phone_number,
-        address=_address(request.address),
-        agreement_version=agreement.version,
-        agreement_signed_at=agreement.signed_at,
-        ip_address=request.ip_address,
-        session_token=request.session_token,
-        docv_eligible=bool(request.docv_eligible),
-        referral_code=request.referral_code or "",
+    eligible, code = bool(request.docv_eligible), request.referral_code or ""
+    complete = replace(request, docv_eligible=eligible, referral_code=code)
+    application = convert(complete, KycApplication, from_attributes=True)
+    return replace(
+        application, agreement_version=agreement.version, agreement_signed_at=agreement.signed_at
     )
 
 
-def _address(given: wire.KYCAddress | None) -> KycAddress | None:
-    if given is None:
-        return None
-    return KycAddress(
-        address_line_1=given.address_line_1,
-        address_line_2=given.address_line_2,
-        city=given.city,
-        state=given.state,
-        postal_code=given.postal_code,
-        country=given.country,
-    )
-
-
-def _status_message(found: KycStatus) -> wire.KYCStatus:
+def _status_message(status: KycStatus) -> wire.KYCStatus:
     return wire.KYCStatus(
-        decision=found.decision,
-        status=found.status,
-        sub_status=found.sub_status,
-        external_id=found.external_id,
+        decision=status.decision,
+        status=status.status,
+        sub_status=status.sub_status,
+        external_id=status.external_id,
     )
 
 

@@ -1,7 +1,7 @@
 """The cash and the position ledger, in pages and as CSV (§4.3, rules P17-P24).
 
-Both begin at 2026-05-01T00:00:00Z: an earlier start is raised to it. Rows are sealed once written,
-so oldest-first pages never drift.
+Both ledgers begin at 2026-05-01T00:00:00Z; an earlier start is raised to it. A row never changes
+once it is written, so pages in the order oldest first never drift.
 """
 
 from __future__ import annotations
@@ -57,7 +57,6 @@ SUPPRESSED = frozenset(
 CashQuery: TypeAlias = wire.GetAccountBalanceLedgerRequest | wire.DownloadBalanceLedgerRequest
 PositionQuery: TypeAlias = wire.GetPositionLedgerRequest | wire.DownloadPositionLedgerRequest
 
-
 D = TypeVar("D", CashMoved, PositionChanged)
 
 
@@ -69,10 +68,7 @@ def get_account_balance_ledger(
     exchange: Exchange, caller: Caller, request: wire.GetAccountBalanceLedgerRequest
 ) -> wire.GetAccountBalanceLedgerResponse:
     """Changes of an account's cash; each says the balance before and after (rule P20)."""
-    rows = _cash_rows(exchange, caller, request)
-    page, token = page_of(
-        rows, request.page_token, page_length(request.page_size, PAGE_DEFAULT, refuse=True)
-    )
+    page, token = _page(_cash_rows(exchange, caller, request), request)
     return wire.GetAccountBalanceLedgerResponse(
         entries=[ledger_entry_message(row) for row in page], next_page_token=token, eof=not token
     )
@@ -82,13 +78,10 @@ def get_account_balance_ledger(
 def download_balance_ledger(
     exchange: Exchange, caller: Caller, request: wire.DownloadBalanceLedgerRequest
 ) -> Iterator[wire.DownloadBalanceLedgerResponse]:
-    """The same as CSV; nothing at all when there is no row (rule P24)."""
-    rows = _cash_rows(exchange, caller, request)
-    messages = (ledger_entry_message(row) for row in rows)
-    return (
-        wire.DownloadBalanceLedgerResponse(data=chunk)
-        for chunk in csv_chunks(wire.BalanceLedgerEntry, messages, header_alone=False)
-    )
+    """Return the same rows as CSV; without rows, not even a header (rule P24)."""
+    entries = map(ledger_entry_message, _cash_rows(exchange, caller, request))
+    chunks = csv_chunks(wire.BalanceLedgerEntry, entries, header_alone=False)
+    return (wire.DownloadBalanceLedgerResponse(data=chunk) for chunk in chunks)
 
 
 def _cash_rows(exchange: Exchange, caller: Caller, request: CashQuery) -> Iterator[CashMoved]:
@@ -99,34 +92,27 @@ def _cash_rows(exchange: Exchange, caller: Caller, request: CashQuery) -> Iterat
     if request.currency.upper() not in ("", CURRENCY):
         return iter(())
     in_order(exchange, request.start_time, request.end_time)
-    rows = _window(
-        exchange.trading.ledger.entries(account),
-        request.start_time,
-        request.end_time,
-        request.newest_first,
-    )
-    rows = (
-        (row for row in rows if row.type in types)
-        if types
-        else (row for row in rows if row.type not in SUPPRESSED)
-    )
-    if request.symbol:
-        rows = (row for row in rows if row.symbol == request.symbol)
-    if request.description:
-        rows = (row for row in rows if request.description in row.description)
-    return rows
+
+    def passes(row: CashMoved) -> bool:
+        return (
+            (row.type in types if types else row.type not in SUPPRESSED)
+            and request.symbol in ("", row.symbol)
+            and request.description in row.description
+        )
+
+    return filter(passes, _in_time(exchange.trading.ledger.entries(account), request))
 
 
-def public_types(asked: Sequence[int]) -> frozenset[int]:
-    """Entry types to show; empty means every public one. Asking for an internal one is ABORTED
-    (rule P18).
+def public_types(requested: Sequence[int]) -> frozenset[int]:
+    """Return the entry types to show; an empty set means every public type.
+
+    ABORTED if an internal type is requested (rule P18).
     """
-    for number in asked:
-        if number in SUPPRESSED:
-            raise EntryTypeSuppressed(
-                rule="P18", remedy="leave entry_types empty for every type that may be seen"
-            )
-    return frozenset(asked) - {_T.UNDEFINED}
+    if not SUPPRESSED.isdisjoint(requested):
+        raise EntryTypeSuppressed(
+            rule="P18", remedy="leave entry_types empty for every type that may be seen"
+        )
+    return frozenset(requested) - {_T.UNDEFINED}
 
 
 # ---- positions
@@ -137,10 +123,7 @@ def get_position_ledger(
     exchange: Exchange, caller: Caller, request: wire.GetPositionLedgerRequest
 ) -> wire.GetPositionLedgerResponse:
     """Changes of an account's positions, each with the state right after it (rule P23)."""
-    rows = _position_rows(exchange, caller, request)
-    page, token = page_of(
-        rows, request.page_token, page_length(request.page_size, PAGE_DEFAULT, refuse=True)
-    )
+    page, token = _page(_position_rows(exchange, caller, request), request)
     return wire.GetPositionLedgerResponse(
         entries=[position_entry_message(row) for row in page], next_page_token=token, eof=not token
     )
@@ -150,13 +133,10 @@ def get_position_ledger(
 def download_position_ledger(
     exchange: Exchange, caller: Caller, request: wire.DownloadPositionLedgerRequest
 ) -> Iterator[wire.DownloadPositionLedgerResponse]:
-    """The same as CSV; nothing at all when there is no row (rule P24)."""
-    rows = _position_rows(exchange, caller, request)
-    messages = (position_entry_message(row) for row in rows)
-    return (
-        wire.DownloadPositionLedgerResponse(data=chunk)
-        for chunk in csv_chunks(wire.PositionLedgerEntry, messages, header_alone=False)
-    )
+    """Return the same rows as CSV; without rows, not even a header (rule P24)."""
+    entries = map(position_entry_message, _position_rows(exchange, caller, request))
+    chunks = csv_chunks(wire.PositionLedgerEntry, entries, header_alone=False)
+    return (wire.DownloadPositionLedgerResponse(data=chunk) for chunk in chunks)
 
 
 def _position_rows(
@@ -164,20 +144,24 @@ def _position_rows(
 ) -> Iterator[PositionChanged]:
     account = ledger_account(exchange, caller, request.account)
     in_order(exchange, request.start_time, request.end_time)
-    rows = _window(
-        exchange.trading.positions.rows(account),
-        request.start_time,
-        request.end_time,
-        request.newest_first,
-    )
+    rows = _in_time(exchange.trading.positions.rows(account), request)
     return (row for row in rows if row.symbol == request.symbol) if request.symbol else rows
 
 
-def _window(
-    rows: Sequence[D], start: Instant | None, end: Instant | None, newest_first: bool
-) -> Iterator[D]:
-    """Rows from start (never before the floor) to end, both inclusive. Rows that are added later
-    are not among them.
+# ---- shared
+
+
+def _in_time(rows: Sequence[D], request: CashQuery | PositionQuery) -> Iterator[D]:
+    """Return the rows from start (never before the floor) to end, both inclusive.
+
+    Rows that are added later are not among them.
     """
-    places = slice_by_time(rows, max(start or FLOOR, FLOOR), end)
-    return map(rows.__getitem__, reversed(places) if newest_first else places)
+    places = slice_by_time(rows, max(request.start_time or FLOOR, FLOOR), request.end_time)
+    return map(rows.__getitem__, reversed(places) if request.newest_first else places)
+
+
+def _page(
+    rows: Iterator[D], request: wire.GetAccountBalanceLedgerRequest | wire.GetPositionLedgerRequest
+) -> tuple[Sequence[D], str]:
+    length = page_length(request.page_size, PAGE_DEFAULT, refuse=True)
+    return page_of(rows, request.page_token, length)

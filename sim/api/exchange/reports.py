@@ -1,5 +1,7 @@
-"""Search, single records and downloads of orders, executions and trades (§4.3, rules R6-R10). Pages
-re-read the rows, so a sweep drifts as they change.
+"""Search, single records and downloads of orders, executions and trades (§4.3, rules R6-R10).
+
+Every page re-reads the rows, so a client that walks the pages may miss rows or see them twice while
+they change.
 """
 
 from __future__ import annotations
@@ -37,8 +39,8 @@ from sim.messages import exchange_v1 as wire
 
 PAGE_DEFAULT = 100
 NARROW_SEARCH: Span = 130 * NS_PER_MS
-# the third of the unfiltered searches that makes it; not stated anywhere, but below the edge's
-# limit
+# The time of an unfiltered search that succeeds, as a third of them do. The specification does not
+# state it; it has to be below the limit of the edge.
 WIDE_SEARCH: Span = seconds(12)
 
 _NARROWER = "narrow the search by symbol; do not retry"
@@ -55,17 +57,15 @@ Window: TypeAlias = (
 def search_orders(
     exchange: Exchange, caller: Caller, request: wire.SearchOrdersRequest
 ) -> wire.SearchOrdersResponse:
-    """Orders as they are now, newest first."""
-    found = orders_found(exchange, visible_accounts(caller, request.accounts), request)
-    page, token = page_of(found, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
-    _meet_the_edge(exchange, request)
-    last = (
-        [_last_execution(exchange, order) for order in page] if request.with_last_execution else []
-    )
+    """Search orders as they are now, newest first."""
+    orders = orders_found(exchange, visible_accounts(caller, request.accounts), request)
+    page, token = page_of(orders, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
+    _check_edge_timeout(exchange, request)
+    with_last = page if request.with_last_execution else []
     return wire.SearchOrdersResponse(
         order=[order_message(exchange, order) for order in page],
         next_page_token=token,
-        last_executions=last,
+        last_executions=[_last_execution(exchange, order) for order in with_last],
     )
 
 
@@ -73,9 +73,7 @@ def search_orders(
 def get_order(
     exchange: Exchange, caller: Caller, request: wire.GetOrderRequest
 ) -> wire.GetOrderResponse:
-    """One order of the accounts that a search covers: the participant's, where one is named (rule
-    R8).
-    """
+    """Return one order of the accounts that a search covers: with a participant, its own (R8)."""
     if not request.order_id:
         raise InvalidRequest("order_id is required", rule="R8")
     order = exchange.trading.orders.get(request.order_id)
@@ -96,28 +94,25 @@ def get_order(
 def download_orders(
     exchange: Exchange, caller: Caller, request: wire.DownloadOrdersRequest
 ) -> Iterator[wire.DownloadOrdersResponse]:
-    """Orders created in a window as CSV, newest first, as they are now: the text is read later,
-    when they may have moved on.
+    """Return orders created in a window as CSV, newest first.
+
+    They appear as they are now, although the text is written later, when they may have changed.
     """
+    accounts = visible_accounts(caller, request.accounts)
     search = wire.SearchOrdersRequest(start_time=request.start_time, end_time=request.end_time)
-    found = orders_found(
-        exchange,
-        visible_accounts(caller, request.accounts),
-        search,
-        exchange.trading.execution_log.past(),
-    )
-    rows = (order_message(exchange, order) for order in found)
-    return (
-        wire.DownloadOrdersResponse(filechunk=chunk.decode())
-        for chunk in csv_chunks(wire.Order, rows)
-    )
+    orders = orders_found(exchange, accounts, search, exchange.trading.execution_log.past())
+    rows = (order_message(exchange, order) for order in orders)
+    chunks = csv_chunks(wire.Order, rows)
+    return (wire.DownloadOrdersResponse(filechunk=chunk.decode()) for chunk in chunks)
 
 
-def _meet_the_edge(
+def _check_edge_timeout(
     exchange: Exchange, request: wire.SearchOrdersRequest | wire.SearchExecutionsRequest
 ) -> None:
-    """Unfiltered report queries may take too long (§7.1); for orders and executions nobody says how
-    often, so never unless wanted (rule R6).
+    """Raise the timeout that an unfiltered search may meet (§7.1, rule R6).
+
+    The specification does not say how often searches of orders and executions time out, so the
+    quirk is off by default.
     """
     quirks = exchange.ctx.quirks
     if (
@@ -129,12 +124,10 @@ def _meet_the_edge(
 
 
 def _last_execution(exchange: Exchange, order: Order) -> wire.Execution:
-    last = next(exchange.trading.execution_log.of_order(order), None)
-    return (
-        wire.Execution(order=order_message(exchange, order))
-        if last is None
-        else execution_message(exchange, exchange.trading.executions[last])
-    )
+    seq = next(exchange.trading.execution_log.of_order(order), None)
+    if seq is None:
+        return wire.Execution(order=order_message(exchange, order))
+    return execution_message(exchange, exchange.trading.executions[seq])
 
 
 # ---- executions
@@ -144,12 +137,13 @@ def _last_execution(exchange: Exchange, order: Order) -> wire.Execution:
 def search_executions(
     exchange: Exchange, caller: Caller, request: wire.SearchExecutionsRequest
 ) -> wire.SearchExecutionsResponse:
-    """Executions, oldest first unless `newest_first`. What lies before the retention boundary is
-    empty, not an error (rule R10).
+    """Search executions, oldest first unless `newest_first`.
+
+    A window before the retention boundary is empty, not an error (rule R10).
     """
-    found = executions_found(exchange, visible_accounts(caller, request.accounts), request)
-    page, token = page_of(found, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
-    _meet_the_edge(exchange, request)
+    rows = executions_found(exchange, visible_accounts(caller, request.accounts), request)
+    page, token = page_of(rows, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
+    _check_edge_timeout(exchange, request)
     return wire.SearchExecutionsResponse(
         executions=[execution_message(exchange, execution) for execution in page],
         next_page_token=token,
@@ -161,37 +155,34 @@ def search_executions(
 def get_execution(
     exchange: Exchange, caller: Caller, request: wire.GetExecutionRequest
 ) -> wire.GetExecutionResponse:
-    """One execution of the accounts that a search covers: the participant's, where one is named
-    (rule R8).
-    """
+    """Return one execution of the accounts a search covers: with a participant, its own (R8)."""
     if not request.exec_id:
         raise InvalidRequest("exec_id is required", rule="R8")
-    found: Execution | None = exchange.trading.executions.get(request.exec_id)
+    execution: Execution | None = exchange.trading.executions.get(request.exec_id)
     if (
-        found is None
-        or found.order.account not in visible_accounts(caller)
-        or not execution_kept(found, purged_before(exchange, EXECUTIONS_KEPT))
+        execution is None
+        or execution.order.account not in visible_accounts(caller)
+        or not execution_kept(execution, purged_before(exchange, EXECUTIONS_KEPT))
     ):
         raise NotFound(
             f"unknown execution: {request.exec_id[:80]}",
             rule="R10",
             remedy="those of other participants, or older than 7 days, are not shown",
         )
-    return wire.GetExecutionResponse(execution=execution_message(exchange, found))
+    return wire.GetExecutionResponse(execution=execution_message(exchange, execution))
 
 
 @handles("ReportAPI.DownloadExecutions")
 def download_executions(
     exchange: Exchange, caller: Caller, request: wire.DownloadExecutionsRequest
 ) -> Iterator[wire.DownloadExecutionsResponse]:
-    """Executions of a window as CSV, oldest first."""
+    """Return the executions of a window as CSV, oldest first."""
+    accounts = visible_accounts(caller, request.accounts)
     search = wire.SearchExecutionsRequest(start_time=request.start_time, end_time=request.end_time)
-    found = executions_found(exchange, visible_accounts(caller, request.accounts), search)
-    rows = (execution_message(exchange, row) for row in found)
-    return (
-        wire.DownloadExecutionsResponse(filechunk=chunk.decode())
-        for chunk in csv_chunks(wire.Execution, rows)
-    )
+    executions = executions_found(exchange, accounts, search)
+    rows = (execution_message(exchange, execution) for execution in executions)
+    chunks = csv_chunks(wire.Execution, rows)
+    return (wire.DownloadExecutionsResponse(filechunk=chunk.decode()) for chunk in chunks)
 
 
 # ---- trades
@@ -201,14 +192,15 @@ def download_executions(
 def search_trades(
     exchange: Exchange, caller: Caller, request: wire.SearchTradesRequest
 ) -> wire.SearchTradesResponse:
-    """Trades with a side of the caller's, newest first. One that is not narrowed usually dies at
-    the edge (rule R6).
+    """Search trades on which one side is the caller's, newest first.
+
+    A search that is not narrowed usually times out at the edge (rule R6). A bad request is refused
+    at once, before that.
     """
     accounts = visible_accounts(caller, request.accounts)
     conditions = conditions_of(request)
-    found = trades_found(exchange, accounts, request, conditions)
-    # what is wrong with a request is found at once
-    page, token = page_of(found, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
+    trades = trades_found(exchange, accounts, request, conditions)
+    page, token = page_of(trades, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
     narrow = narrowed(request, conditions)
     if not narrow and exchange.ctx.quirks.strikes(UNFILTERED_SEARCH_TIMES_OUT):
         raise EdgeTimeout(EDGE_TIMEOUT, rule="R6", remedy=_NARROWER)
@@ -223,16 +215,13 @@ def search_trades(
 def download_trades(
     exchange: Exchange, caller: Caller, request: wire.DownloadTradesRequest
 ) -> Iterator[wire.DownloadTradesResponse]:
-    """Trades of a window as CSV, newest first. How far one has cleared is read when its line is
-    written.
+    """Return the trades of a window as CSV, newest first.
+
+    The clearing state of a trade is read when its line is written.
     """
     accounts = visible_accounts(caller, request.accounts)
     search = wire.SearchTradesRequest(start_time=request.start_time, end_time=request.end_time)
-    rows = (
-        trade_message(exchange, trade, caller.accounts)
-        for trade in trades_found(exchange, accounts, search, [])
-    )
-    return (
-        wire.DownloadTradesResponse(filechunk=chunk.decode())
-        for chunk in csv_chunks(wire.Trade, rows)
-    )
+    trades = trades_found(exchange, accounts, search, [])
+    rows = (trade_message(exchange, trade, caller.accounts) for trade in trades)
+    chunks = csv_chunks(wire.Trade, rows)
+    return (wire.DownloadTradesResponse(filechunk=chunk.decode()) for chunk in chunks)

@@ -1,10 +1,11 @@
-"""Sports and teams on the exchange host: what the gateway knows of them, in the exchange's
-messages.
-"""
+"""Sports and teams on the exchange host: the gateway's, written as messages of the exchange."""
 
 from __future__ import annotations
 
-from sim.api.gateway.list_query import arranged, cut
+from operator import attrgetter
+
+from sim.api.gateway.list_query import arranged, check_page, cut
+from sim.api.gateway.sports import teams_of_provider, teams_where
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.core.exchange import Exchange
@@ -12,13 +13,8 @@ from sim.core.model.refusals import InvalidRequest
 from sim.messages import exchange_v1 as wire
 from sim.messages import gateway_v1 as gateway
 
-_KEYS = {
-    "id": lambda team: team.id,
-    "name": lambda team: team.name,
-    "abbreviation": lambda team: team.abbreviation,
-    "league": lambda team: team.league,
-}
-# The exchange's contract knows these vendors of the gateway's; the others are left out.
+_TEAM_KEYS = {name: attrgetter(name) for name in ("id", "name", "abbreviation", "league")}
+# The exchange's contract knows only these of the gateway's vendors. The others are left out.
 _VENDORS = frozenset(int(member) for member in wire.SportsDataProvider)
 
 
@@ -37,42 +33,32 @@ def get_sports_teams(
     exchange: Exchange, caller: Caller, request: wire.GetSportsTeamsRequest
 ) -> wire.GetSportsTeamsResponse:
     """Teams that pass every filter, by number unless ordered otherwise."""
-    wanted = request.filters or wire.TeamsFilters()
-    found = [
-        team
-        for team in exchange.reference.teams
-        if (not wanted.league or team.league in wanted.league)
-        and (not wanted.name or team.name in wanted.name)
-        and (not wanted.abbreviation or team.abbreviation in wanted.abbreviation)
-        and (not wanted.id or team.id in wanted.id)
-    ]
-    if min(request.limit or 0, request.offset or 0) < 0:
-        raise InvalidRequest("limit and offset must not be negative")
-    if request.order_by and request.order_by not in _KEYS:
+    limit = check_page(request.limit or 0, request.offset or 0)
+    order = request.order_by or "id"
+    if order not in _TEAM_KEYS:
         raise InvalidRequest(
-            f"order_by must be one of {', '.join(_KEYS)}", remedy="leave it out for id"
+            f"order_by must be one of {', '.join(_TEAM_KEYS)}", remedy="leave it out for id"
         )
-    ordered = arranged(found, _KEYS, (request.order_by or "id",), request.order_direction or "asc")
-    return wire.GetSportsTeamsResponse(
-        teams=[_team(team) for team in cut(ordered, request.limit or 0, request.offset or 0)]
-    )
+    teams = teams_where(exchange, request.filters or wire.TeamsFilters())
+    ordered = arranged(teams, _TEAM_KEYS, (order,), request.order_direction or "asc")
+    page = cut(ordered, limit, request.offset or 0)
+    return wire.GetSportsTeamsResponse(teams=[_team(team) for team in page])
 
 
 @handles("RefDataSportsAPI.GetSportsTeamsForProvider")
 def get_sports_teams_for_provider(
     exchange: Exchange, caller: Caller, request: wire.GetSportsTeamsForProviderRequest
 ) -> wire.GetSportsTeamsForProviderResponse:
-    """Teams by their ids at a data vendor; of every vendor where none is named, all teams where no
-    id is.
+    """Return teams by their ids at a data vendor.
+
+    Without a vendor the ids of every vendor count; without ids every team passes.
     """
-    found: dict[str, wire.Team] = {}
-    for team in exchange.reference.teams:
-        for ref in _team(team).provider_refs if request.league in ("", team.league) else ():
-            if request.provider in (0, ref.provider) and (
-                not request.team_ids or ref.provider_team_id in request.team_ids
-            ):
-                found[ref.provider_team_id] = _team(team)
-    return wire.GetSportsTeamsForProviderResponse(teams=found)
+    teams = {
+        ref.provider_id: _team(team)
+        for team, ref in teams_of_provider(exchange, request)
+        if ref.provider in _VENDORS
+    }
+    return wire.GetSportsTeamsForProviderResponse(teams=teams)
 
 
 def _sport(exchange: Exchange, league: gateway.League) -> wire.Sport:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from sim.api.gateway.leagues import require_sport, with_leagues
@@ -10,6 +11,7 @@ from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.core.exchange import Exchange
 from sim.messages import gateway_v1 as wire
+from sim.messages.exchange_v1 import GetSportsTeamsForProviderRequest, TeamsFilters
 
 _TEAM_KEYS: dict[str, Any] = {
     "id": lambda team: team.id,
@@ -54,22 +56,9 @@ def list_teams(
 ) -> wire.ListTeamsResponse:
     """Teams that pass every filter, by league slug, name, abbreviation or number."""
     check_order(exchange, _TEAM_KEYS, wire.Team, request.order_by, request.order_direction)
-    wanted = request.filters or wire.TeamFilters()
-    found = [
-        team
-        for team in exchange.reference.teams
-        if (not wanted.league or team.league in wanted.league)
-        and (not wanted.name or team.name in wanted.name)
-        and (not wanted.abbreviation or team.abbreviation in wanted.abbreviation)
-        and (not wanted.id or team.id in wanted.id)
-    ]
-    return wire.ListTeamsResponse(
-        teams=cut(
-            arranged(found, _TEAM_KEYS, request.order_by, request.order_direction),
-            request.limit,
-            request.offset,
-        )
-    )
+    teams = teams_where(exchange, request.filters or wire.TeamFilters())
+    ordered = arranged(teams, _TEAM_KEYS, request.order_by, request.order_direction)
+    return wire.ListTeamsResponse(teams=cut(ordered, request.limit, request.offset))
 
 
 @handles("GatewaySportsAPI.ListProviderTeams")
@@ -79,16 +68,10 @@ def list_provider_teams(
     """Teams by their ids at a data vendor; of every vendor where none is named, all teams where no
     id is.
     """
-    found: dict[str, wire.SportsTeam] = {}
-    for team in exchange.reference.teams:
-        if request.league not in ("", team.league):
-            continue
-        for provider in team.provider_ids:
-            if request.provider in (0, provider.provider) and (
-                not request.team_ids or provider.provider_id in request.team_ids
-            ):
-                found[provider.provider_id] = _sports_team(team)
-    return wire.ListProviderTeamsResponse(teams=found)
+    rows = teams_of_provider(exchange, request)
+    return wire.ListProviderTeamsResponse(
+        teams={provider.provider_id: _sports_team(team) for team, provider in rows}
+    )
 
 
 @handles("GatewaySportsAPI.ListPlayers")
@@ -106,6 +89,31 @@ def list_players(
         and (not wanted.team_id or player.team_id in wanted.team_id)
     ]
     return wire.ListPlayersResponse(players=page(found, request.limit, request.offset))
+
+
+def teams_where(exchange: Exchange, filters: wire.TeamFilters | TeamsFilters) -> list[wire.Team]:
+    """Return the teams that pass every filter that is set."""
+    return [
+        team
+        for team in exchange.reference.teams
+        if (not filters.league or team.league in filters.league)
+        and (not filters.name or team.name in filters.name)
+        and (not filters.abbreviation or team.abbreviation in filters.abbreviation)
+        and (not filters.id or team.id in filters.id)
+    ]
+
+
+def teams_of_provider(
+    exchange: Exchange, request: wire.ListProviderTeamsRequest | GetSportsTeamsForProviderRequest
+) -> Iterator[tuple[wire.Team, wire.TeamProvider]]:
+    """Yield each team that a request by vendor ids asks for, with its id at the vendor."""
+    for team in exchange.reference.teams:
+        if request.league in ("", team.league):
+            for provider in team.provider_ids:
+                if request.provider in (0, provider.provider) and (
+                    not request.team_ids or provider.provider_id in request.team_ids
+                ):
+                    yield team, provider
 
 
 def _listing(exchange: Exchange, league: wire.League) -> wire.SportListing:

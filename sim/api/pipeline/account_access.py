@@ -35,6 +35,17 @@ def whole_firm(exchange: Exchange, caller: Caller) -> Firm:
     return firm_of(exchange, caller)
 
 
+def participant_required(rule: str) -> PermissionDenied:
+    """Return the refusal of a read that the environment allows with x-participant-id only."""
+    return PermissionDenied(
+        rule=rule,
+        remedy=(
+            "send x-participant-id: firms/<firm>/users/<user>; this environment asks for it"
+            " here too"
+        ),
+    )
+
+
 def trading_account(caller: Caller, named: str) -> str:
     """Return the participant's own account, for an order. PermissionDenied for any other name."""
     mine = caller.account
