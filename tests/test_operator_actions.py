@@ -13,7 +13,6 @@ from sim import Simulation, load_scenario
 from sim.actors.operator.action import (
     Action,
     ActionTableError,
-    Route,
     check_actions,
     check_steps,
     read_entry,
@@ -21,6 +20,7 @@ from sim.actors.operator.action import (
 from sim.actors.operator.actions import ACTIONS
 from sim.actors.script.runner import CLIENT_KEYS, TIMING_KEYS
 from sim.core.model.refusals import InvalidRequest, Refusal
+from sim.kernel import resources
 from sim.scenario.steps import KycStep, SettleStep, StateStep, Step
 from sim.scenario.struct_types import record
 from sim.scenario.yaml_tree import ScenarioError
@@ -47,21 +47,15 @@ def test_an_action_without_a_function_is_an_error() -> None:
         check_actions([action(perform=None)])
 
 
-@pytest.mark.parametrize("path", ["/things/{id}", "/things", "/things/{symbol}/{other}"])
-def test_a_route_whose_variable_is_not_the_subject_is_an_error(path: str) -> None:
-    row = action(subject="symbol", route=Route(f"POST {path}", ""))
-    with pytest.raises(ActionTableError, match="must have the subject 'symbol'"):
-        check_actions([row])
+def test_a_route_with_two_variables_is_an_error() -> None:
+    with pytest.raises(ActionTableError, match="more than one variable"):
+        check_actions([action(call="POST /things/{symbol}/{state}")])
 
 
-def test_a_route_with_a_variable_and_no_subject_is_an_error() -> None:
-    with pytest.raises(ActionTableError, match="must have the subject ''"):
-        check_actions([action(route=Route("POST /things/{symbol}", ""))])
-
-
-def test_a_subject_that_the_entry_does_not_have_is_an_error() -> None:
-    with pytest.raises(ActionTableError, match="no key 'nothing'"):
-        check_actions([action(subject="nothing")])
+@pytest.mark.parametrize("path", ["/things/{id}", "/things/{id*}/do", "/things/{id}/{symbol}"])
+def test_a_route_whose_variable_is_no_key_of_the_entry_is_an_error(path: str) -> None:
+    with pytest.raises(ActionTableError, match="no key 'id'"):
+        check_actions([action(call=f"POST {path}")])
 
 
 def test_two_different_actions_for_one_step_key_are_an_error() -> None:
@@ -93,38 +87,41 @@ def test_a_step_value_that_is_not_the_entry_of_its_action_is_an_error() -> None:
         check_steps(Step, [*rows, action(step="bust")], OTHERS)
 
 
-def _examples() -> list[Any]:
-    return [
-        pytest.param(row, id=name)
-        for name, row in ACTIONS.items()
-        if row.route is not None and row.route.body
-    ]
+REFERENCE = json.loads(resources.path("fixtures", "control-reference.json").read_bytes())
 
 
-@pytest.mark.parametrize("row", _examples())
+def _example_body(call: str) -> dict[str, Any]:
+    return REFERENCE.get(call, {}).get("body", {})
+
+
+def test_the_reference_describes_every_call_and_no_other() -> None:
+    assert list(REFERENCE) == [endpoint.call for endpoint in ROUTES]
+    assert all(row["does"] for row in REFERENCE.values())
+    assert {key for row in REFERENCE.values() for key in row} == {"does", "body", "answer"}
+
+
+@pytest.mark.parametrize(
+    "row", [pytest.param(row, id=name) for name, row in ACTIONS.items() if _example_body(row.call)]
+)
 def test_the_example_of_every_body_is_sound(row: Action) -> None:
-    assert row.route is not None
-    body = json.loads(row.route.body)
+    body = _example_body(row.call)
     assert body.keys() <= set(row.body_keys)
     assert isinstance(row.read("1", body), row.entry)
 
 
-@pytest.mark.parametrize(
-    "endpoint", ROUTES, ids=lambda each: f"{each.route.verb} {each.route.path}"
-)
+@pytest.mark.parametrize("endpoint", ROUTES, ids=lambda endpoint: endpoint.call)
 def test_the_examples_of_the_reference_are_json(endpoint: Any) -> None:
-    for text in (endpoint.route.body, endpoint.route.answer):
-        assert not text or isinstance(json.loads(text), dict)
-    if isinstance(endpoint.body, type) and endpoint.route.body:
-        read_entry(endpoint.body, json.loads(endpoint.route.body))
+    for key in ("body", "answer"):
+        assert isinstance(REFERENCE[endpoint.call].get(key, {}), dict)
+    if isinstance(endpoint.body, type) and _example_body(endpoint.call):
+        read_entry(endpoint.body, _example_body(endpoint.call))
 
 
 @pytest.mark.parametrize(
     "row", [pytest.param(row, id=name) for name, row in ACTIONS.items() if row.step]
 )
 def test_what_a_control_call_means_can_be_written_as_a_step(row: Action) -> None:
-    body = json.loads(row.route.body) if row.route is not None and row.route.body else {}
-    entry = row.read("subject", body)
+    entry = row.read("subject", _example_body(row.call))
     value = record(Step).keys[row.step].read(_tree(row.step_value(entry)), problems := [])
     assert problems == []
     assert list(row.entries(value)) == [entry]

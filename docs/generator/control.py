@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from sim.actors.operator.views import VIEWS, view
 from sim.analysis.tables import as_markdown
+from sim.kernel import resources
 from sim.kernel.instants import NS_PER_S
 from sim.loader.load import load_scenario
 from sim.scenario.struct_types import record
@@ -16,20 +18,19 @@ from sim.simulation import Simulation
 
 def calls() -> str:
     """Every call of the control plane, with an example of its body and of its answer."""
-    return "\n\n".join(_call(endpoint) for endpoint in ROUTES)
+    reference = json.loads(resources.path("fixtures", "control-reference.json").read_bytes())
+    return "\n\n".join(_call(endpoint, reference[endpoint.call]) for endpoint in ROUTES)
 
 
-def _call(endpoint: Endpoint) -> str:
-    route = endpoint.route
-    parts = [f"### `{route.verb} {route.path}`", _sentence(route.summary)]
+def _call(endpoint: Endpoint, described: dict[str, Any]) -> str:
+    parts = [f"### `{endpoint.call}`", _sentence(described["does"])]
     if endpoint.query:
         parts.append("Query: " + ", ".join(f"`{name}`" for name in endpoint.query))
     if keys := _keys(endpoint):
         parts.append("Keys of the body: " + ", ".join(f"`{key}`" for key in keys))
-    if route.body:
-        parts.append(f'```json title="body"\n{_pretty(route.body)}\n```')
-    if route.answer not in ("", "{}"):
-        parts.append(f'```json title="answer"\n{_pretty(route.answer)}\n```')
+    for part in ("body", "answer"):
+        if example := described.get(part):
+            parts.append(f'```json title="{part}"\n{_pretty(example)}\n```')
     return "\n\n".join(parts)
 
 
@@ -42,12 +43,8 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:].rstrip(".") + "."
 
 
-def _pretty(text: str) -> str:
-    """JSON on one line where it fits, else indented; text that is no JSON as it is."""
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError:
-        return text
+def _pretty(value: object) -> str:
+    """JSON on one line where it fits, else indented."""
     line = json.dumps(value, ensure_ascii=False)
     return line if len(line) <= 90 else json.dumps(value, ensure_ascii=False, indent=1)
 

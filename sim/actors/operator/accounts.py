@@ -22,32 +22,14 @@ from sim.engine.engine import Engine
 from sim.scenario.steps import FundingStep, FundStep, KycStep
 from sim.world.orders import in_units
 
+_INCENTIVE = FundingType.INCENTIVE, LedgerEntryType.MANUAL_ADJUSTMENT
 # How money of a purpose is booked: type, ledger entry, reference of the activity.
 _BOOKED_AS = {
     Purpose.TRANSFER: (FundingType.TRANSFER, LedgerEntryType.MANUAL_TRANSFER, ""),
-    **{
-        purpose: (FundingType.INCENTIVE, LedgerEntryType.MANUAL_ADJUSTMENT, reference)
-        for purpose, reference in (
-            (Purpose.REFERRAL_BONUS, REFERRAL_REFERENCE),
-            (Purpose.TAKER_FEE_REBATE, REBATE_REFERENCE),
-            (Purpose.LIQUIDITY_PROGRAM, LIQUIDITY_REFERENCE),
-        )
-    },
+    Purpose.REFERRAL_BONUS: (*_INCENTIVE, REFERRAL_REFERENCE),
+    Purpose.TAKER_FEE_REBATE: (*_INCENTIVE, REBATE_REFERENCE),
+    Purpose.LIQUIDITY_PROGRAM: (*_INCENTIVE, LIQUIDITY_REFERENCE),
 }
-
-
-def find_account(engine: Engine, name: str) -> str:
-    """The account of this resource name, or of this user or scripted participant."""
-    exchange = engine.exchange
-    user = engine.world.parties.user(name) or exchange.firms.user(name)
-    account = user.account if user else name
-    if account not in exchange.trading.ledger:
-        raise NotFound(
-            f"no account is called {name}",
-            rule="control",
-            remedy="GET /_sim/v1/state/accounts lists them",
-        )
-    return account
 
 
 def fund(engine: Engine, entry: FundStep) -> Answer:
@@ -57,11 +39,10 @@ def fund(engine: Engine, entry: FundStep) -> Answer:
     once.
     """
     exchange = engine.exchange
-    account, amount = find_account(engine, entry.account), _cents(entry.amount)
+    account, amount = engine.account_named(entry.account), _cents(entry.amount)
     if entry.source and entry.purpose:
-        raise InvalidRequest(
-            "money through a source is a deposit or a withdrawal: leave purpose out", rule="control"
-        )
+        message = "money through a source is a deposit or a withdrawal: leave purpose out"
+        raise InvalidRequest(message, rule="control")
     if entry.source:
         source = _source(exchange, account, entry.source)
         transaction = exchange.funding.begin(account, amount, source, entry.script)
@@ -109,11 +90,8 @@ def _source(exchange: Exchange, account: str, name: str) -> FundingSource:
     sources = {source.id: source for source in sources_of(firm)} if firm else {}
     if name not in sources:
         known = ", ".join(sources) or "none: it belongs to no firm"
-        raise NotFound(
-            f"{account} has no funding source {name!r}",
-            rule="control",
-            remedy=f"its sources: {known}",
-        )
+        message = f"{account} has no funding source {name!r}"
+        raise NotFound(message, rule="control", remedy=f"its sources: {known}")
     return sources[name]
 
 

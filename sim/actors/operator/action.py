@@ -33,16 +33,13 @@ _VARIABLE = re.compile(r"\{(\w+)\*?\}")
 
 
 class Route(NamedTuple):
-    """A call of the control plane.
+    """A call of the control plane: a verb and a path below /_sim/v1.
 
-    `call` is a verb and a path below /_sim/v1; `{name}` in it is a variable, `{name*}` one that may
-    hold slashes. `body` and `answer` are examples in JSON, which the reference prints.
+    `{name}` in the path is a variable, `{name*}` one that may hold slashes.
+    `fixtures/control-reference.json` says what each call does, with examples of body and answer.
     """
 
     call: str
-    summary: str
-    body: str = ""
-    answer: str = "{}"
 
     @property
     def verb(self) -> str:
@@ -63,17 +60,26 @@ class Route(NamedTuple):
 class Action(NamedTuple):
     """One row of the table of actions.
 
-    `perform` returns an answer, or the effects on streams that the action has. `subject` is the key
-    of the entry that the path of the route fills. `step` is the key of a scenario's step; its value
-    is the entry itself, the entry's only field as text, or a mapping of the entry's two fields.
+    `perform` returns an answer, or the effects on streams that the action has. `call` is its
+    `Route`, if the control plane has it. `step` is the key of a scenario's step; its value is the
+    entry itself, the entry's only field as text, or a mapping of the entry's two fields.
     """
 
     name: str
     entry: type[Struct]
     perform: Perform
-    route: Route | None = None
-    subject: str = ""
+    call: str = ""
     step: str = ""
+
+    @property
+    def route(self) -> Route:
+        """The call that performs the action; empty if the control plane does not have it."""
+        return Route(self.call)
+
+    @property
+    def subject(self) -> str:
+        """The key of the entry that the path of the route fills; empty if there is none."""
+        return next(iter(self.route.variables), "")
 
     @property
     def body_keys(self) -> tuple[str, ...]:
@@ -121,19 +127,14 @@ def check_actions(actions: Iterable[Action]) -> dict[str, Action]:
             raise ActionTableError(f"the action {action.name!r} has no function")
         if action.subject and action.subject not in record(action.entry).keys:
             raise ActionTableError(f"{action.name}: its entry has no key {action.subject!r}")
-        subjects = [action.subject] if action.subject else []
-        if action.route is not None and action.route.variables != subjects:
-            raise ActionTableError(
-                f"{action.name}: the path {action.route.path} must have the subject"
-                f" {action.subject!r} as its only variable"
-            )
+        if len(action.route.variables) > 1:
+            raise ActionTableError(f"{action.name}: {action.call} has more than one variable")
         if action.step:
             first = by_step.setdefault(action.step, action)
             if (first.entry, first.perform) != (action.entry, action.perform):
-                raise ActionTableError(
-                    f"{first.name} and {action.name} do different things for the step key"
-                    f" {action.step!r}"
-                )
+                both = f"{first.name} and {action.name}"
+                message = f"{both} do different things for the step key {action.step!r}"
+                raise ActionTableError(message)
     return by_name
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from msgspec import to_builtins
+from msgspec.structs import asdict
 
 from sim.actors.operator.answers import Answer
 from sim.actors.participants.participants import participants_of
@@ -22,9 +23,8 @@ def tick(engine: Engine, entry: PriceStep) -> Answer:
     """Publish an index tick of an asset now; an unknown asset is created."""
     exchange = engine.exchange
     if entry.at is not None and entry.at < exchange.now:
-        raise InvalidRequest(
-            "a tick lies not in the past", rule="control", remedy="leave `at` out: the tick is now"
-        )
+        remedy = "leave `at` out: the tick is now"
+        raise InvalidRequest("a tick lies not in the past", rule="control", remedy=remedy)
     exchange.assets.tick(entry.asset, entry.price, entry.at)
     return {}
 
@@ -33,9 +33,8 @@ def set_fair_price(engine: Engine, entry: FairPriceStep) -> Answer:
     """Change what scripted participants think an instrument is worth, from now on."""
     price = in_units(entry.price, UNIT, "price")
     if not 0 < price < UNIT:
-        raise InvalidRequest(
-            f"a fair price lies between 0 and 1 dollar, not {entry.price}", rule="control"
-        )
+        message = f"a fair price lies between 0 and 1 dollar, not {entry.price}"
+        raise InvalidRequest(message, rule="control")
     engine.exchange.instruments.require(entry.symbol)
     participants_of(engine).set_fair_price(entry.symbol, price)
     return {}
@@ -52,19 +51,16 @@ def update_event(engine: Engine, entry: EventStep) -> Answer:
     exchange = engine.exchange
     event = engine.world.reference.event_called(entry.slug)
     if event is None:
-        raise NotFound(
-            f"no event is called {entry.slug}",
-            rule="control",
-            remedy="the slug or number of an event: GET /v1/events of the gateway lists them",
-        )
+        remedy = "the slug or number of an event: GET /v1/events of the gateway lists them"
+        raise NotFound(f"no event is called {entry.slug}", rule="control", remedy=remedy)
     facts = _facts(entry)
     game = exchange.game_reports.report_game(event.slug, **facts)
     values = ((name, getattr(game, name)) for name in facts)
     answer: Answer = {"slug": event.slug}
     answer |= {name: to_builtins(value) for name, value in values if value is not None}
-    return (
-        answer | {"settles": exchange.game_reports.end_game(event.slug)} if game.ended else answer
-    )
+    if game.ended:
+        answer["settles"] = exchange.game_reports.end_game(event.slug)
+    return answer
 
 
 def _facts(entry: EventStep) -> dict[str, Any]:
@@ -75,7 +71,5 @@ def _facts(entry: EventStep) -> dict[str, Any]:
     if entry.players:
         facts["players"] = entry.players
     if entry.goals is not None:
-        facts["goals"] = tuple(
-            Goal(team=goal.team, minute=goal.minute, stoppage=goal.stoppage) for goal in entry.goals
-        )
+        facts["goals"] = tuple(Goal(**asdict(goal)) for goal in entry.goals)
     return facts

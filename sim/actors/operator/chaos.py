@@ -4,6 +4,9 @@ streams.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from sim.actors.operator.answers import Answer
 from sim.api.pipeline.inputs import Effect
 from sim.core.model.refusals import InvalidRequest, NotFound
@@ -40,11 +43,8 @@ def add_fault(engine: Engine, entry: FaultEntry) -> Answer:
 def remove_fault(engine: Engine, entry: FaultReference) -> Answer:
     """End a fault."""
     if not engine.exchange.faults.remove(entry.id):
-        raise NotFound(
-            f"no fault is called {entry.id!r}",
-            rule="control",
-            remedy="GET /_sim/v1/faults lists them",
-        )
+        remedy = "GET /_sim/v1/faults lists them"
+        raise NotFound(f"no fault is called {entry.id!r}", rule="control", remedy=remedy)
     return {}
 
 
@@ -61,11 +61,8 @@ def add_maintenance(engine: Engine, entry: MaintenanceEntry) -> Answer:
 def cancel_maintenance(engine: Engine, entry: WindowReference) -> Answer:
     """Call a one-off window off, or end it now."""
     if not engine.exchange.maintenance.cancel(entry.name):
-        raise NotFound(
-            f"no one-off window is called {entry.name!r}",
-            rule="control",
-            remedy="GET /_sim/v1/state/maintenance lists them",
-        )
+        remedy = "GET /_sim/v1/state/maintenance lists them"
+        raise NotFound(f"no one-off window is called {entry.name!r}", rule="control", remedy=remedy)
     return {}
 
 
@@ -76,11 +73,8 @@ def set_preset(engine: Engine, entry: PresetEntry) -> Answer:
     """
     preset = PRESETS.get(entry.name)
     if preset is None:
-        raise NotFound(
-            f"there is no preset {entry.name!r}",
-            rule="control",
-            remedy="one of " + ", ".join(PRESETS),
-        )
+        remedy = "one of " + ", ".join(PRESETS)
+        raise NotFound(f"there is no preset {entry.name!r}", rule="control", remedy=remedy)
     apply_preset(preset, engine.exchange.ctx.quirks, engine.exchange.faults)
     return {"name": preset.name, "summary": preset.summary, "faults": len(preset.faults)}
 
@@ -88,12 +82,8 @@ def set_preset(engine: Engine, entry: PresetEntry) -> Answer:
 def set_quirk(engine: Engine, entry: SettingEntry) -> Answer:
     """Change the odds of a quirk."""
     quirks = engine.exchange.ctx.quirks
-    try:
+    with _refused("quirks"):
         quirk = quirks.change(entry.name, entry.value)
-    except KeyError as error:
-        raise _unknown_setting(error, "quirks") from error
-    except ValueError as error:
-        raise InvalidRequest(str(error), rule="control") from error
     value, default = quirks.shown(entry.name), str(quirk.default)
     return {"name": entry.name, "value": value, "default": default}
 
@@ -102,12 +92,8 @@ def set_assumption(engine: Engine, entry: SettingEntry) -> Answer:
     """Change an assumption."""
     exchange, name = engine.exchange, entry.name
     assumptions = exchange.ctx.assumptions
-    try:
+    with _refused("assumptions"):
         assumption = assumptions.change(name, entry.value)
-    except KeyError as error:
-        raise _unknown_setting(error, "assumptions") from error
-    except ValueError as error:
-        raise InvalidRequest(str(error), rule="control") from error
     if name.startswith("maintenance."):
         exchange.maintenance.reschedule()
     if name.startswith("limits."):
@@ -116,10 +102,16 @@ def set_assumption(engine: Engine, entry: SettingEntry) -> Answer:
     return {"name": name, "value": assumptions.shown(name), "default": default}
 
 
-def _unknown_setting(error: KeyError, catalogue: str) -> NotFound:
-    return NotFound(
-        str(error.args[0]), rule="control", remedy=f"GET /_sim/v1/catalogue/{catalogue} lists them"
-    )
+@contextmanager
+def _refused(catalogue: str) -> Iterator[None]:
+    """Refuse a name that a catalogue lacks, and a value that it does not take."""
+    try:
+        yield
+    except KeyError as error:
+        remedy = f"GET /_sim/v1/catalogue/{catalogue} lists them"
+        raise NotFound(str(error.args[0]), rule="control", remedy=remedy) from error
+    except ValueError as error:
+        raise InvalidRequest(str(error), rule="control") from error
 
 
 def redeliver_webhooks(engine: Engine, entry: RedeliveryEntry) -> Answer:

@@ -49,9 +49,8 @@ def settle(engine: Engine, entry: SettleStep) -> Answer:
     instrument = engine.exchange.instruments.require(entry.symbol)
     price = in_units(entry.price, instrument.price_scale, "price")
     if not 0 <= price <= instrument.price_scale:
-        raise InvalidRequest(
-            f"a settlement price lies between 0 and 1 dollar, not {entry.price}", rule="L26"
-        )
+        message = f"a settlement price lies between 0 and 1 dollar, not {entry.price}"
+        raise InvalidRequest(message, rule="L26")
     paid = engine.exchange.trading.listings.settle(entry.symbol, price, text=entry.text)
     text = decimal_text(price, instrument.price_scale)
     return {"symbol": entry.symbol, "price": text, "paid": paid}

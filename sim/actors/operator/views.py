@@ -5,6 +5,7 @@ contracts. Reading a view changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 from msgspec import json, to_builtins
@@ -58,15 +59,13 @@ def _levels(book: Book, side: Side, instrument: Instrument) -> Rows:
 
 
 def _instruments(engine: Engine) -> Rows:
-    instruments = sorted(engine.exchange.instruments, key=lambda terms: terms.symbol)
+    instruments = sorted(engine.exchange.instruments, key=attrgetter("symbol"))
     return [instrument_answer(engine.exchange, terms) for terms in instruments]
 
 
 def _orders(engine: Engine) -> Rows:
     orders = engine.exchange.trading.orders.all()
-    return [
-        order_answer(order) for order in sorted(orders, key=lambda order: (order.created, order.id))
-    ]
+    return [order_answer(order) for order in sorted(orders, key=attrgetter("created", "id"))]
 
 
 def _accounts(engine: Engine) -> Rows:
@@ -80,20 +79,17 @@ def _accounts(engine: Engine) -> Rows:
             "open_orders": cash_text(trading.open_orders_reserve(account.name)),
             "positions": _positions(engine.exchange, account.name),
         }
-        for account in sorted(trading.ledger, key=lambda account: account.name)
+        for account in sorted(trading.ledger, key=attrgetter("name"))
     ]
 
 
 def _positions(exchange: Exchange, account: str) -> Rows:
-    positions = sorted(exchange.trading.positions.of(account), key=lambda held: held.symbol)
-    return [
-        {
-            "symbol": held.symbol,
-            "net": decimal_text(held.net, exchange.instruments.require(held.symbol).qty_scale),
-        }
-        for held in positions
-        if held.net
-    ]
+    rows = []
+    for position in sorted(exchange.trading.positions.of(account), key=attrgetter("symbol")):
+        if position.net:
+            scale = exchange.instruments.require(position.symbol).qty_scale
+            rows.append({"symbol": position.symbol, "net": decimal_text(position.net, scale)})
+    return rows
 
 
 def _funding(engine: Engine) -> Rows:
@@ -209,9 +205,8 @@ VIEWS: dict[str, Callable[[Engine], Rows]] = {
 def view(engine: Engine, name: str) -> dict[str, Rows]:
     """A view by name, as {name: rows}. NotFound lists the names."""
     if name not in VIEWS:
-        raise NotFound(
-            f"there is no view {name!r}", rule="control", remedy="one of " + ", ".join(VIEWS)
-        )
+        remedy = "one of " + ", ".join(VIEWS)
+        raise NotFound(f"there is no view {name!r}", rule="control", remedy=remedy)
     return {name: VIEWS[name](engine)}
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from msgspec import UNSET, json
 
-from sim.actors.operator.accounts import find_account
 from sim.actors.operator.views import deliveries
 from sim.api.pipeline.inputs import Reply
 from sim.core.model.enums import ExecutionType, OrderState, Side
@@ -159,7 +158,7 @@ def _open_orders(engine: Engine, expect: OpenOrdersExpect | int | None) -> Itera
     orders = engine.exchange.trading.orders
     symbols = (expect.symbol,) if expect.symbol else ()
     if expect.as_:
-        count = len(orders.open_of((find_account(engine, expect.as_),), symbols))
+        count = len(orders.open_of((engine.account_named(expect.as_),), symbols))
     else:
         count = sum(not symbols or order.symbol == expect.symbol for order in orders.open())
     if count != expect.count:
@@ -168,7 +167,7 @@ def _open_orders(engine: Engine, expect: OpenOrdersExpect | int | None) -> Itera
 
 def _balance(engine: Engine, expect: BalanceExpect) -> Iterator[str]:
     trading = engine.exchange.trading
-    account = find_account(engine, expect.account)
+    account = engine.account_named(expect.account)
     for name, expected, amount in (
         ("cash", expect.cash, trading.ledger.balance(account)),
         ("buying power", expect.buying_power, trading.buying_power(account)),
@@ -179,7 +178,7 @@ def _balance(engine: Engine, expect: BalanceExpect) -> Iterator[str]:
 
 def _position(engine: Engine, expect: PositionExpect) -> Iterator[str]:
     instrument = engine.exchange.instruments.require(expect.symbol)
-    account = find_account(engine, expect.account)
+    account = engine.account_named(expect.account)
     held = engine.exchange.trading.positions.get(account, expect.symbol)
     net, cost, realized = (held.net, held.cost, held.realized) if held else (0, 0, 0)
     cash_scale = instrument.notional_scale

@@ -67,12 +67,20 @@ class NoBody(Struct, frozen=True):
 
 
 class Endpoint(NamedTuple):
-    """A row of the table of calls. `body`: the entry that it takes, or the keys of an action."""
+    """A row of the table of calls: a `Route`, the function that answers, and what it takes.
 
-    route: Route
+    `body` is the type of an entry, or the keys of an action.
+    """
+
+    call: str
     respond: Callable[[Host, Call], Awaitable[object]]
     body: type[Struct] | tuple[str, ...] = NoBody
     query: tuple[str, ...] = ()
+
+    @property
+    def route(self) -> Route:
+        """Verb and path."""
+        return Route(self.call)
 
 
 def check_names(what: str, names: Iterable[str], known: tuple[str, ...]) -> None:
