@@ -191,8 +191,8 @@ def test_an_open_order_says_what_it_waits_for(world: Connection) -> None:
     instrument = quiet(world.simulation)
     first = entered(trader(world), order(instrument, "buy", 40, 2))
     second = entered(trader(world, 1), order(instrument, "buy", 40, 1))
-    assert why(world, first)["summary"] == "it rests at 0.4: nothing stands on the other side"
-    assert why(world, second)["summary"].endswith("2 stand before it at its price")
+    assert why(world, first)["summary"] == "it rests at 0.4: the other side is empty"
+    assert why(world, second)["summary"].endswith("2 are ahead of it at its price")
     world.simulation.control(
         "order.place",
         "",
@@ -333,7 +333,7 @@ def test_streams_that_were_hung_up_closed_or_left_behind_say_so(world: Connectio
     gone.close()
     world.absorb(world.simulation.control("stream.close", str(closed.number), {}))
     world.simulation.rewind(seq=world.simulation.seq)
-    assert why(world, f"stream/{gone.number}")["summary"] == "the client's side was gone"
+    assert why(world, f"stream/{gone.number}")["summary"] == "the client hung up"
     assert why(world, f"stream/{closed.number}")["summary"] == "the tester ended it"
     assert (
         why(world, f"stream/{left.number}")["summary"]
@@ -391,7 +391,7 @@ def test_an_instrument_tells_its_edges_and_what_comes_next(world: Connection) ->
         "settlement price 1" in chain[2]["what"],
     ] == [True, True, True]
     assert chain[2]["assumptions"][0]["name"] == "settlement.delay_after_close"
-    assert why(world, "by-hand")["chain"][0]["what"] == "listed by hand"
+    assert why(world, "by-hand")["chain"][0]["what"] == "listed by the operator"
 
 
 @settings(max_examples=10)
@@ -506,7 +506,7 @@ def test_a_verification_tells_every_stage_with_its_cause(world: Connection) -> N
     found = why(world, "kyc/firms/atlas/person-1")
     assert found["state"] == "TRADABLE" and found["participant"]
     assert [link["what"].split(":")[0] for link in found["chain"]] == [
-        "started, and shown as REVIEW ON_HOLD docv_required", "the document was uploaded", "the document had been looked at",
+        "started; its status was REVIEW ON_HOLD docv_required", "the document was uploaded", "the document was examined",
         "a start was refused with 409", "tradable",
     ]  # fmt: skip
     assert found["chain"][-1]["quirk"]["name"] == "empty_participant_window"
@@ -523,14 +523,14 @@ def test_a_verification_that_waits_for_people_says_until_when_and_who_decided(
         world.simulation.control("assumption.set", "kyc.review_outcome", {"value": "hold"})
     )
     atlas.post("/v1/kyc/start", json={**PERSON, "date_of_birth": "1985-09-25"})
-    assert "will not finish by themselves" in why(world, "kyc/person-1")["summary"]
+    assert "will not end by itself" in why(world, "kyc/person-1")["summary"]
     world.absorb(world.simulation.control("kyc.decide", "person-1", {"decision": "reject"}))
     found = why(world, "kyc/person-1")
     assert found["state"] == "REJECTED" and [link["what"] for link in found["chain"]][-2:] == [
         "decided: reject",
         "rejected",
     ]
-    assert "the tester: kyc.decide" in found["chain"][-1]["by"]
+    assert "the tester called kyc.decide" in found["chain"][-1]["by"]
     assert explain(world.simulation, "kyc/person-2") is None
 
 
@@ -553,8 +553,8 @@ def test_a_verification_by_a_script_is_traced_to_the_step() -> None:
     found = why(world, "kyc/person-1")
     assert found["state"] == "TRADABLE"
     assert [link["by"].partition(" ")[0] for link in found["chain"]] == [
-        "time",
-        "time",
+        "timer",
+        "timer",
     ] and "script.step" in found["chain"][0]["by"]
 
 
@@ -579,9 +579,9 @@ def test_what_steps_of_a_scenario_do_to_a_verification_is_part_of_its_story() ->
         (link["what"].partition(",")[0], link["by"].partition(" ")[0])
         for link in why(world, "kyc/person-1")["chain"]
     ] == [
-        ("it was started by a step of the scenario", "time"),
+        ("it was started by a step of the scenario", "timer"),
         ("the document was uploaded", "papers"),
-        ("the document had been looked at", "time"),
+        ("the document was examined", "timer"),
         ("the document was uploaded", "too-early"),
     ]
     assert why(world, "kyc/person-1")["chain"][-1]["what"].endswith("which was refused")
@@ -605,7 +605,7 @@ def test_a_webhook_tells_its_attempts_answers_and_retries(world: Connection) -> 
     found = why(world, f"webhook/{event}")
     assert (found["state"], found["attempts"], found["external_id"]) == ("DELIVERED", 3, "person-1")
     assert [link["what"].partition(" to http")[0] for link in found["chain"]] == [
-        "firms/atlas is to be told: person-1 was approved",
+        "firms/atlas is to be notified: person-1 was approved",
         "attempt 1 was sent", "attempt 1: the receiver answered 500",
         "attempt 2 was sent", "attempt 2: the receiver answered 503",
         "attempt 3 was sent", "attempt 3: the receiver answered 200",

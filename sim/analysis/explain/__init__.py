@@ -1,15 +1,17 @@
 """Why something is as it is: a refused call, an order, a stream, an account, an instrument, a
 verification, a webhook.
 
-Everything said here is read from the journal of the present branch and from the state; nothing is
-remembered for it, so only asking costs. An explanation is a dict for people and for tests: what is
-asked about, a sentence, and the chain of causes, oldest first, each with virtual time, journal
-position, rule and section, and the assumptions, quirks and faults that had a say.
+An explanation is a dict for people and for tests: the subject, a summary sentence, and the chain
+of causes, oldest first. Each cause has its virtual instant, journal position, rule and section, and
+the assumptions, quirks and faults that took part. Explanations read the journal of the present
+branch and the state, and change neither. `causes.py` has what the modules share, `text.py` writes
+explanations as text.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sim.analysis.explain.accounts import explain_account
@@ -23,43 +25,43 @@ from sim.analysis.explain.webhooks import explain_delivery
 if TYPE_CHECKING:
     from sim.simulation import Simulation
 
+Explain = Callable[["Simulation", str], dict[str, Any] | None]
 _REQUEST = re.compile(r"[0-9a-f]{16}", re.ASCII)
-KINDS = ("request", "order", "stream", "account", "instrument", "kyc", "webhook")
+_STREAM = re.compile(r"[0-9]{1,15}", re.ASCII)
+
+
+def _request(sim: Simulation, name: str) -> dict[str, Any] | None:
+    return explain_refusal(sim, name) if _REQUEST.fullmatch(name) else None
+
+
+def _stream(sim: Simulation, name: str) -> dict[str, Any] | None:
+    return explain_stream(sim, int(name)) if _STREAM.fullmatch(name) else None
+
+
+# In the order in which a name without a kind is tried.
+_EXPLAINERS: dict[str, Explain] = {
+    "request": _request,
+    "order": explain_order,
+    "instrument": explain_instrument,
+    "stream": _stream,
+    "account": explain_account,
+    "webhook": explain_delivery,
+    "kyc": explain_verification,
+}
 
 
 def explain(sim: Simulation, subject: str) -> dict[str, Any] | None:
-    """Explain a subject by its name; None when nothing is called that.
+    """Explain a subject by its name; None when nothing has that name.
 
     A subject is the request id of a call (`x-request-id`), an order id, `stream/7` or `7`, an
     account or user (`firms/…`), a scripted participant, a symbol, the external id of a verification
-    (`kyc/…`) or the event id of a webhook (`webhook/…`); a kind in front says which is meant.
+    (`kyc/…`) or the event id of a webhook (`webhook/…`). A kind in front says which is meant.
     """
     kind, _, name = subject.partition("/")
-    if kind not in KINDS or not name:
-        kind, name = "", subject
-    if (
-        kind in ("", "request")
-        and _REQUEST.fullmatch(name)
-        and (found := explain_refusal(sim, name)) is not None
-    ):
-        return found
-    if kind in ("", "order") and sim.exchange.trading.orders.get(name) is not None:
-        return explain_order(sim, name)
-    if kind in ("", "instrument") and name in sim.exchange.instruments:
-        return explain_instrument(sim, name)
-    if (
-        kind in ("", "stream")
-        and name.isascii()
-        and name.isdecimal()
-        and len(name) < 16
-        and (found := explain_stream(sim, int(name))) is not None
-    ):
-        return found
-    if kind in ("", "account") and (found := explain_account(sim, name)) is not None:
-        return found
-    if kind in ("", "webhook") and (found := explain_delivery(sim, name)) is not None:
-        return found
-    return explain_verification(sim, name) if kind in ("", "kyc") else None
+    if kind in _EXPLAINERS and name:
+        return _EXPLAINERS[kind](sim, name)
+    explanations = (explainer(sim, subject) for explainer in _EXPLAINERS.values())
+    return next((one for one in explanations if one is not None), None)
 
 
-__all__ = ["KINDS", "explain"]
+__all__ = ["explain"]

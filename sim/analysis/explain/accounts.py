@@ -1,12 +1,12 @@
 """Why an account has the money it has: its latest cash and position rows with their causes, and
-what is held back.
+what its open orders hold.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sim.analysis.explain.causes import Basis, Cause, JournalStep, cause_of, steps_back
+from sim.analysis.explain.causes import Basis, Cause, JournalStep, steps_back
 from sim.core.catalogue.assumptions import BUYING_POWER_NET, CLEARING_DELAY, LEDGER_COMMISSION
 from sim.core.model.enums import LedgerEntryType
 from sim.core.model.quantities import cash_text, decimal_text
@@ -15,57 +15,53 @@ from sim.core.model.refusals import NotFound
 if TYPE_CHECKING:
     from sim.simulation import Simulation
 
-LINKS_MAX = 100
-_REASONS = {
+ROWS_MAX = 100
+_CASH = {
     LedgerEntryType.DEPOSIT: Basis("P25", "4.3"),
     LedgerEntryType.WITHDRAWAL: Basis("P25", "4.3"),
-    LedgerEntryType.ORDER_EXECUTION: Basis("P21", "4.3", (LEDGER_COMMISSION.name,)),
-    LedgerEntryType.COMMISSION: Basis("P21", "4.3", (LEDGER_COMMISSION.name,)),
+    LedgerEntryType.ORDER_EXECUTION: Basis("P21", "4.3", LEDGER_COMMISSION),
+    LedgerEntryType.COMMISSION: Basis("P21", "4.3", LEDGER_COMMISSION),
     LedgerEntryType.RESOLUTION: Basis("P22", "3.1"),
-    LedgerEntryType.CORRECTION: Basis("L27", "4.3", (CLEARING_DELAY.name,)),
+    LedgerEntryType.CORRECTION: Basis("L27", "4.3", CLEARING_DELAY),
     LedgerEntryType.MANUAL_ADJUSTMENT: Basis("P16", "2.3"),
 }
+_OTHER_CASH = Basis("P17", "4.3")
 
 
 def explain_account(sim: Simulation, name: str) -> dict[str, Any] | None:
-    """The explanation of an account by its name, or that of a user or scripted participant; None
-    when there is none.
-    """
+    """Explain the account of that name, user or scripted participant; None when there is none."""
     try:
-        account = sim.account_named(name)
+        name = sim.account_named(name)
     except NotFound:
         return None
     trading = sim.exchange.trading
-    found = trading.ledger.require(account)
-    power, reserve = trading.buying_power(account), trading.open_orders_reserve(account)
-    chain = account_chain(sim, account, most=LINKS_MAX + 1)
-    positions = [position for position in trading.positions.of(account) if position.net]
-    shown = ", ".join(
-        f"{decimal_text(position.net, sim.exchange.instruments.require(position.symbol).qty_scale)}"
-        f" of {position.symbol}"
-        for position in positions
+    account = trading.ledger.require(name)
+    balance, free, reserve = (
+        cash_text(amount)
+        for amount in (
+            account.balance,
+            trading.buying_power(name),
+            trading.open_orders_reserve(name),
+        )
     )
+    positions = ", ".join(
+        f"{_contracts(sim, position.symbol, position.net)} of {position.symbol}"
+        for position in trading.positions.of(name)
+        if position.net
+    )
+    chain = account_chain(sim, name, most=ROWS_MAX + 1)
     return {
-        "subject": account,
+        "subject": name,
         "kind": "account",
-        "state": found.kind,
-        "balance": cash_text(found.balance),
-        "buying_power": cash_text(power),
-        "open_orders": cash_text(reserve),
-        "assumptions": [
-            {
-                "name": BUYING_POWER_NET.name,
-                "value": sim.exchange.ctx.assumptions.shown(BUYING_POWER_NET.name),
-                "source": BUYING_POWER_NET.source,
-            }
-        ],
-        "summary": (
-            f"{cash_text(found.balance)} USD, {cash_text(power)} of it free; open orders in the"
-            f" dearest instrument hold {cash_text(reserve)}; "
-            + (f"it holds {shown}" if shown else "no position is open")
-        ),
-        "complete": len(chain) <= LINKS_MAX,
-        "chain": chain[-LINKS_MAX:],
+        "state": account.kind,
+        "balance": balance,
+        "buying_power": free,
+        "open_orders": reserve,
+        "summary": f"{balance} USD, {free} of it free; open orders in the dearest instrument hold"
+        f" {reserve}; {f'it holds {positions}' if positions else 'no position is open'}",
+        "complete": len(chain) <= ROWS_MAX,
+        "chain": chain[-ROWS_MAX:],
+        **Basis("", "", BUYING_POWER_NET).document(sim),
     }
 
 
@@ -77,40 +73,36 @@ def account_chain(
     for step in steps_back(sim, f'"account":"{account}"', until):
         for event in reversed(step.events):
             if event["event"] == "CashMoved" and event["account"] == account:
-                chain.append(_cash(sim, step, event))
+                chain.append(_cash_moved(step, event))
             elif event["event"] == "PositionChanged" and event["account"] == account:
-                chain.append(_position(sim, step, event))
+                chain.append(_position_changed(step, event))
         if len(chain) >= most:
             break
     return chain[:most][::-1]
 
 
-def _cash(sim: Simulation, step: JournalStep, event: dict[str, Any]) -> Cause:
-    kind = LedgerEntryType(event["type"])
-    change = event["after"] - event["before"]
-    about = "".join(
-        f" {word} {event[key]}"
-        for word, key in (("in", "symbol"), ("for", "reference"))
-        if event.get(key)
-    )
+def _cash_moved(step: JournalStep, event: dict[str, Any]) -> Cause:
+    kind, change = LedgerEntryType(event["type"]), event["after"] - event["before"]
+    sign = "+" if change >= 0 else ""
+    symbol = f" in {event['symbol']}" if event.get("symbol") else ""
+    reference = f" for {event['reference']}" if event.get("reference") else ""
     what = (
-        f"{'+' if change >= 0 else ''}{cash_text(change)} USD {kind.name},"
-        f" {event['description']}{about}: balance {cash_text(event['after'])}"
+        f"{sign}{cash_text(change)} USD {kind.name}, {event['description']}{symbol}{reference}:"
+        f" balance {cash_text(event['after'])}"
     )
-    return cause_of(sim, step, what, _REASONS.get(kind, Basis("P17", "4.3")), event["at"])
+    return step.cause(what, _CASH.get(kind, _OTHER_CASH), event["at"])
 
 
-def _position(sim: Simulation, step: JournalStep, event: dict[str, Any]) -> Cause:
-    scale = sim.exchange.instruments.require(event["symbol"]).qty_scale
-    change = event["qty_change"]
+def _position_changed(step: JournalStep, event: dict[str, Any]) -> Cause:
+    symbol, change = event["symbol"], event["qty_change"]
+    sign = "+" if change >= 0 else ""
     what = (
-        f"{'+' if change >= 0 else ''}{decimal_text(change, scale)} {event['symbol']},"
-        f" {event['description']}: net {decimal_text(event['net'], scale)}"
+        f"{sign}{_contracts(step.sim, symbol, change)} {symbol}, {event['description']}:"
+        f" net {_contracts(step.sim, symbol, event['net'])}"
     )
-    return cause_of(
-        sim,
-        step,
-        what,
-        Basis("P22" if event.get("settlement") is not None else "P23", "4.3"),
-        event["at"],
-    )
+    rule = "P22" if event.get("settlement") is not None else "P23"
+    return step.cause(what, Basis(rule, "4.3"), event["at"])
+
+
+def _contracts(sim: Simulation, symbol: str, qty: int) -> str:
+    return decimal_text(qty, sim.exchange.instruments.require(symbol).qty_scale)

@@ -1,15 +1,19 @@
-"""Journal lines as steps of an explanation: who or what caused the input, what came of it, and the
-links that are document of both.
+"""Journal lines as causes: who or what caused an input, what came of it, and on which basis.
+
+A cause is a document: the journal position, the virtual instant, the actor, a sentence, and the
+rule, section, assumptions and quirk that it rests on. The journal of the present branch is the only
+source, so the exchange remembers nothing for the sake of explanations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, json, to_builtins
 
-from sim.core.catalogue import assumptions, quirks
+from sim.core.catalogue.assumption import Assumption
+from sim.core.catalogue.quirks import Quirk
 from sim.kernel.instants import Instant, format_instant
 from sim.kernel.journal import read_line
 
@@ -17,23 +21,56 @@ if TYPE_CHECKING:
     from sim.simulation import Simulation
 
 Cause = dict[str, Any]
-_PIECE = 1_000  # lines held at once
+_LINES_AT_ONCE = 1_000  # of a journal that is read backwards
 
 
-class Basis(Struct, frozen=True):
-    """What decided: a rule and its section, and the names of the assumptions and the quirk that had
-    a say.
-    """
+class Basis:
+    """What decided: a rule and its section, and the assumptions and the quirk that took part."""
 
-    rule: str = ""
-    section: str = ""
-    assumptions: tuple[str, ...] = ()
-    quirk: str = ""
+    def __init__(
+        self,
+        rule: str = "",
+        section: str = "",
+        *assumptions: Assumption,
+        quirk: Quirk | None = None,
+    ) -> None:
+        self.rule = rule
+        self.section = section
+        self.assumptions = assumptions
+        self.quirk = quirk
+
+    def document(self, sim: Simulation) -> dict[str, Any]:
+        """The basis for people and tests, with the values in force now."""
+        ctx = sim.exchange.ctx
+        document: dict[str, Any] = {}
+        if self.rule:
+            document["rule"] = self.rule
+        if self.section:
+            document["section"] = f"§{self.section}"
+        if self.assumptions:
+            document["assumptions"] = [
+                {"name": one.name, "value": ctx.assumptions.shown(one.name), "source": one.source}
+                for one in self.assumptions
+            ]
+        if self.quirk is not None:
+            name, section = self.quirk.name, f"§{self.quirk.spec}"
+            odds = ctx.quirks.shown(name)
+            document["quirk"] = {"name": name, "odds": odds, "section": section}
+        return document
+
+
+class Verdict(NamedTuple):
+    """Where something stands, what helps, and whether a retry does (or the exchange retries)."""
+
+    summary: str
+    remedy: str
+    retry: bool = False
 
 
 class JournalStep(Struct, frozen=True):
-    """One input and what came of it, as the journal tells it."""
+    """One input of the present branch and its outcome, as the journal has them."""
 
+    sim: Any  # the Simulation; a Struct looks its field types up, and this one is imported late
     seq: int
     at: Instant
     input: dict[str, Any]
@@ -41,165 +78,131 @@ class JournalStep(Struct, frozen=True):
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        """What happened, in order."""
-        found: list[dict[str, Any]] = self.out.get("events", [])
-        return found
+        """Events of this input, in order."""
+        events: list[dict[str, Any]] = self.out.get("events", [])
+        return events
+
+    @property
+    def timers(self) -> list[dict[str, Any]]:
+        """Timers that fired in this input, in order: `at`, `timer`, `subject`."""
+        timers: list[dict[str, Any]] = self.out.get("fired", [])
+        return timers
+
+    def events_of(self, kind: str, **fields: object) -> list[dict[str, Any]]:
+        """Events of one kind whose fields have these values."""
+        return [
+            event
+            for event in self.events
+            if event["event"] == kind and all(event[key] == fields[key] for key in fields)
+        ]
 
     def fired(self, at: Instant, prefix: str, subject: str = "") -> bool:
-        """Whether a timer of this kind fired at an instant."""
-        timers = self.out.get("fired", ())
+        """Whether a timer whose kind begins with `prefix` fired at an instant."""
         return any(
-            one["at"] == at
-            and one["timer"].startswith(prefix)
-            and (not subject or one["subject"] == subject)
-            for one in timers
+            timer["at"] == at
+            and timer["timer"].startswith(prefix)
+            and (not subject or timer["subject"] == subject)
+            for timer in self.timers
         )
 
     def moved(self, symbol: str, state: int) -> bool:
-        """Whether an instrument went to a state."""
-        return any(
-            event["event"] == "StateChanged"
-            and event["symbol"] == symbol
-            and event["state"] == state
-            for event in self.events
-        )
+        """Whether an instrument changed to a state."""
+        return bool(self.events_of("StateChanged", symbol=symbol, state=state))
+
+    def cause(self, what: str, basis: Basis, at: Instant | None = None) -> Cause:
+        """One link of a chain; `at` where it happened later than the input's own instant."""
+        at = self.at if at is None else at
+        document: Cause = {
+            "seq": self.seq,
+            "at": format_instant(at),
+            "by": self.actor(at),
+            "what": what,
+        }
+        if self.input["type"] in ("rest", "rpc", "open"):
+            document["request_id"] = f"{self.seq:016x}"
+        return document | basis.document(self.sim)
 
     def actor(self, at: Instant) -> str:
-        """Who or what document it happen, in words; `at` is when it happened, which is later than the
-        input's instant where time moves.
-        """
-        given = self.input
-        caller = (
-            self.out.get("caller") or f"somebody at {given.get('peer') or 'an unknown address'}"
-        )
-        match given["type"]:
-            case "rest":
-                return f"{caller} called {given['verb']} {given['path']}"
-            case "rpc":
-                return f"{caller} called gRPC {_rpc(given['method'])}"
-            case "open":
-                return f"{caller} opened {_rpc(given['method'])}"
-            case "frame":
-                return f"the client sent a frame on stream {given['stream']}"
-            case "hangup":
-                return f"the client hung up stream {given['stream']}"
-            case "control":
-                return (
-                    f"the tester: {given['action']} {given.get('subject', '')}"
-                    f" {given.get('arguments', '{}')}".replace(" {}", "").rstrip()
+        """Who or what made something happen at an instant, as a clause."""
+        peer = self.input.get("peer") or "an unknown address"
+        caller = self.out.get("caller") or f"somebody at {peer}"
+        match self.input:
+            case {"type": "rest", "verb": verb, "path": path}:
+                return f"{caller} called {verb} {path}"
+            case {"type": "rpc", "method": method}:
+                return f"{caller} called gRPC {_operation(method)}"
+            case {"type": "open", "method": method}:
+                return f"{caller} opened {_operation(method)}"
+            case {"type": "frame", "stream": stream}:
+                return f"the client sent a frame on stream {stream}"
+            case {"type": "hangup", "stream": stream}:
+                return f"the client hung up stream {stream}"
+            case {"type": "control", "action": action, **rest}:
+                words = (action, rest.get("subject", ""), rest.get("arguments", "{}"))
+                return "the tester called " + " ".join(
+                    word for word in words if word not in ("", "{}")
                 )
-            case "answer":
+            case {"type": "answer", **answer}:
                 return (
-                    f"a webhook receiver answered {given.get('status') or given.get('error', '')}"
+                    f"a webhook receiver answered {answer.get('status') or answer.get('error', '')}"
                 )
         timers = [
-            f"{one['timer']} {one['subject']}".rstrip()
-            for one in self.out.get("fired", ())
-            if one["at"] == at
+            f"{timer['timer']} {timer['subject']}".rstrip()
+            for timer in self.timers
+            if timer["at"] == at
         ]
-        return f"time came: {', '.join(dict.fromkeys(timers))}" if timers else "time moved"
+        return f"timer {', '.join(dict.fromkeys(timers))} fired" if timers else "the clock moved"
 
 
 def steps(sim: Simulation, *needles: str, until: int | None = None) -> Iterator[JournalStep]:
-    """Steps of the present branch whose line holds one of the texts, oldest first; up to an input
-    when one is given.
-    """
+    """Steps whose journal line contains one of the texts, oldest first, up to an input."""
     texts = [needle.encode() for needle in needles]
     for raw in sim.journal.lines(0, until):
-        if any(needle in raw for needle in texts):
-            yield _step(raw)
+        if any(text in raw for text in texts):
+            yield _step(sim, raw)
 
 
 def steps_back(sim: Simulation, needle: str, until: int | None = None) -> Iterator[JournalStep]:
-    """Steps whose line holds a text, latest first."""
+    """Steps whose journal line contains a text, latest first."""
     text, end = needle.encode(), sim.seq if until is None else until
     while end > 0:
-        start = max(0, end - _PIECE)
+        start = max(0, end - _LINES_AT_ONCE)
         for raw in reversed(list(sim.journal.lines(start, end))):
             if text in raw:
-                yield _step(raw)
+                yield _step(sim, raw)
         end = start
 
 
 def step_of(sim: Simulation, seq: int) -> JournalStep:
     """The step of an input of the present branch."""
-    return _step(next(sim.journal.lines(seq - 1, seq)))
+    return _step(sim, next(sim.journal.lines(seq - 1, seq)))
 
 
-def _step(raw: bytes) -> JournalStep:
+def _step(sim: Simulation, raw: bytes) -> JournalStep:
     line = read_line(raw)
-    return JournalStep(line.seq, line.at, json.decode(line.input), json.decode(line.out))
-
-
-def cause_of(
-    sim: Simulation, step: JournalStep, what: str, basis: Basis, at: Instant | None = None
-) -> Cause:
-    """One link of a chain."""
-    at = step.at if at is None else at
-    document: Cause = {
-        "seq": step.seq,
-        "at": format_instant(at),
-        "by": step.actor(at),
-        "what": what,
-    }
-    if step.input["type"] in ("rest", "rpc", "open"):
-        document["request_id"] = f"{step.seq:016x}"
-    return document | basis_document(sim, basis)
-
-
-def basis_document(sim: Simulation, basis: Basis) -> dict[str, Any]:
-    """A reason as it is shown, with the values in force now."""
-    document: dict[str, Any] = {}
-    if basis.rule:
-        document["rule"] = basis.rule
-    if basis.section:
-        document["section"] = f"§{basis.section}"
-    if basis.assumptions:
-        known = assumptions.catalogue()
-        document["assumptions"] = [
-            {
-                "name": known[name].name,
-                "value": sim.exchange.ctx.assumptions.shown(name),
-                "source": known[name].source,
-            }
-            for name in basis.assumptions
-        ]
-    if basis.quirk:
-        quirk = quirks.catalogue()[basis.quirk]
-        document["quirk"] = {
-            "name": quirk.name,
-            "odds": sim.exchange.ctx.quirks.shown(quirk.name),
-            "section": f"§{quirk.spec}",
-        }
-    return document
+    return JournalStep(sim, line.seq, line.at, json.decode(line.input), json.decode(line.out))
 
 
 def due_of(sim: Simulation, kind: str, subject: str) -> Instant | None:
-    """When the timer of this kind that is about something fires; None when none is set."""
-    return next(
-        (
-            timer.due
-            for timer in sim.exchange.ctx.timers.pending()
-            if timer.kind.startswith(kind) and timer.subject == subject
-        ),
-        None,
-    )
+    """When the next timer of a kind (or of kinds that begin so) about a subject fires, if any."""
+    for timer in sim.exchange.ctx.timers.pending():
+        if timer.kind.startswith(kind) and timer.subject == subject:
+            return timer.due
+    return None
 
 
 def fault_document(sim: Simulation, name: str) -> dict[str, Any]:
-    """A fault by its id, as it was asked for; nothing without an id."""
+    """A fault by its id, as it was added; an empty document without an id."""
     if not name:
         return {}
-    known = {fault.id: fault for fault in (*sim.exchange.faults.over(), *sim.exchange.faults.all())}
-    fault = known.get(name)
+    faults = {one.id: one for one in (*sim.exchange.faults.over(), *sim.exchange.faults.all())}
+    fault = faults.get(name)
+    spec = to_builtins(fault.spec) if fault else None
     return {
-        "fault": {
-            "id": name,
-            "spec": to_builtins(fault.spec) if fault else None,
-            "added": format_instant(fault.added) if fault else None,
-        }
+        "fault": {"id": name, "spec": spec, "added": format_instant(fault.added) if fault else None}
     }
 
 
-def _rpc(method: str) -> str:
+def _operation(method: str) -> str:
+    """Service method of a full gRPC name; a WebSocket's path stays as it is."""
     return method.rpartition(".")[2] if method.count("/") == 2 and "." in method else method

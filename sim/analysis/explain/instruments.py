@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import json
 
-from sim.analysis.explain.causes import Basis, Cause, JournalStep, cause_of, steps
+from sim.analysis.explain.causes import Basis, Cause, JournalStep, steps
 from sim.core.catalogue.assumptions import (
     CANCEL_LEAD,
     GAMES_ARE_PLAYED,
@@ -23,98 +23,87 @@ from sim.kernel.instants import format_instant
 if TYPE_CHECKING:
     from sim.simulation import Simulation
 
+_SETTLED = Basis("L25", "2.10", SETTLEMENT_DELAY, SETTLEMENT_PRELIMINARY)
 
-def explain_instrument(sim: Simulation, symbol: str) -> dict[str, Any]:
-    """The explanation of an instrument there is."""
+
+def explain_instrument(sim: Simulation, symbol: str) -> dict[str, Any] | None:
+    """Explain an instrument by its symbol; None when it is unknown."""
+    if symbol not in sim.exchange.instruments:
+        return None
     trading = sim.exchange.trading
-    state, held = trading.state(symbol), trading.lifecycle.is_pinned(symbol)
+    state, pinned = trading.state(symbol), trading.lifecycle.is_pinned(symbol)
     coming = [
-        timer
+        {"at": format_instant(timer.due), "timer": timer.kind}
         for timer in sim.exchange.ctx.timers.pending()
         if timer.subject == symbol and timer.kind in (EDGE_TIMER, SETTLEMENT_TIMER)
     ]
-    following = (
-        "it stays there until an operator moves it" if held else "it follows its dates and schedule"
-    )
-    if coming and not held:
-        following += f"; next at {format_instant(coming[0].due)}"
+    if pinned:
+        following = "it stays there until an operator moves it"
+    else:
+        next_at = f"; next at {coming[0]['at']}" if coming else ""
+        following = f"it follows its dates and schedule{next_at}"
     return {
         "subject": symbol,
         "kind": "instrument",
         "state": state.name,
-        "held": held,
+        "held": pinned,
         "orders": "accepted" if state in ENTRY_STATES else "refused",
-        "next": [{"at": format_instant(timer.due), "timer": timer.kind} for timer in coming],
+        "next": coming,
         "summary": f"{state.name}: {following}",
         "chain": instrument_chain(sim, symbol),
     }
 
 
 def instrument_chain(sim: Simulation, symbol: str, until: int | None = None) -> list[Cause]:
-    """Edges and settlements of an instrument, oldest first. What it began with is the scenario's
-    and in no line.
+    """State changes and settlements of an instrument, oldest first.
+
+    The state it began with is the scenario's and stands in no line.
     """
     chain: list[Cause] = []
-    for step in steps(
-        sim,
-        f'"StateChanged","symbol":"{symbol}"',
-        f'"Settled","symbol":"{symbol}"',
-        '"action":"instrument.create"',
-        until=until,
-    ):
-        if (
-            step.input.get("action") == "instrument.create"
-            and json.decode(step.input["arguments"]).get("symbol") == symbol
-            and not chain
-        ):
-            chain.append(cause_of(sim, step, "listed by hand", Basis(section="3.1")))
+    needles = [f'"{event}","symbol":"{symbol}"' for event in ("StateChanged", "Settled")]
+    for step in steps(sim, *needles, '"action":"instrument.create"', until=until):
+        if not chain and _creates(step, symbol):
+            chain.append(step.cause("listed by the operator", Basis(section="3.1")))
         for event in step.events:
             if event["event"] == "StateChanged" and event["symbol"] == symbol:
-                was, now = InstrumentState(event["was"]).name, InstrumentState(event["state"]).name
-                why, basis = _edge(sim, step, event)
-                chain.append(cause_of(sim, step, f"{was} → {now}: {why}", basis, event["at"]))
+                before, after = InstrumentState(event["was"]), InstrumentState(event["state"])
+                why, basis = _state_change(step, event)
+                what = f"{before.name} → {after.name}: {why}"
+                chain.append(step.cause(what, basis, event["at"]))
             elif event["event"] == "Settled" and event["symbol"] == symbol:
-                price = decimal_text(
-                    event["price"], sim.exchange.instruments.require(symbol).price_scale
-                )
+                scale = sim.exchange.instruments.require(symbol).price_scale
                 kind = "preliminary" if event["preliminary"] else "final"
-                what = f"settlement price {price}, {kind}" + (
-                    f": {event['text']}" if event["text"] else ""
-                )
-                chain.append(
-                    cause_of(
-                        sim,
-                        step,
-                        what,
-                        Basis("L25", "2.10", (SETTLEMENT_DELAY.name, SETTLEMENT_PRELIMINARY.name)),
-                        event["at"],
-                    )
-                )
+                reason = f": {event['text']}" if event["text"] else ""
+                what = f"settlement price {decimal_text(event['price'], scale)}, {kind}{reason}"
+                chain.append(step.cause(what, _SETTLED, event["at"]))
     return chain
 
 
-def _edge(sim: Simulation, step: JournalStep, event: dict[str, Any]) -> tuple[str, Basis]:
-    action = step.input.get("action", "")
-    if action == "instrument.state":
-        return "an operator's word", Basis("L5", "3.1")
-    if action == "instrument.settle":
-        return "settled by hand, which closes first", Basis("L25", "3.1")
-    if action == "event.update":
-        return "the game is over", Basis("L25", "2.10")
-    if step.fired(event["at"], "maintenance.") or action.startswith("maintenance."):
-        return "maintenance", Basis("W2", "8", (CANCEL_LEAD.name,))
-    by_date = step.fired(event["at"], EDGE_TIMER, event["symbol"]) or step.fired(
-        event["at"], SHELF_TIMER
+def _creates(step: JournalStep, symbol: str) -> bool:
+    return (
+        step.input.get("action") == "instrument.create"
+        and json.decode(step.input["arguments"]).get("symbol") == symbol
     )
-    if (
-        by_date
-        and event["state"] == InstrumentState.CLOSED
-        and sim.exchange.games.event_end(sim.exchange.instruments.require(event["symbol"]).event)
-        == event["at"]
-    ):
-        return "the game is over", Basis("L25", "2.10", (GAMES_ARE_PLAYED.name,))
-    if by_date:
+
+
+def _state_change(step: JournalStep, event: dict[str, Any]) -> tuple[str, Basis]:
+    """Why an instrument changed its state, and the basis."""
+    action, at, symbol = step.input.get("action", ""), event["at"], event["symbol"]
+    match action:
+        case "instrument.state":
+            return "the operator moved it", Basis("L5", "3.1")
+        case "instrument.settle":
+            return "the operator settled it, which closes it first", Basis("L25", "3.1")
+        case "event.update":
+            return "the game is over", Basis("L25", "2.10")
+    if step.fired(at, "maintenance.") or action.startswith("maintenance."):
+        return "maintenance", Basis("W2", "8", CANCEL_LEAD)
+    if step.fired(at, EDGE_TIMER, symbol) or step.fired(at, SHELF_TIMER):
+        event_id = step.sim.exchange.instruments.require(symbol).event
+        closed = event["state"] == InstrumentState.CLOSED
+        if closed and step.sim.exchange.games.event_end(event_id) == at:
+            return "the game is over", Basis("L25", "2.10", GAMES_ARE_PLAYED)
         return "its dates and schedule", Basis("L4", "3.1")
-    if step.fired(event["at"], "script.") or step.input["type"] in ("rest", "rpc"):
+    if step.fired(at, "script.") or step.input["type"] in ("rest", "rpc"):
         return "a step of the scenario", Basis(section="3.1")
     return "settlement", Basis("L25", "3.1")

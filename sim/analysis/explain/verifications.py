@@ -1,5 +1,5 @@
-"""Why a verification stands where it stands: starts, refusals, decisions and waits, each with its
-cause, and what it waits for.
+"""Why a verification is in its stage: starts, refusals, decisions and waits with their causes, and
+what it waits for.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import DecodeError, json
 
-from sim.analysis.explain.causes import Basis, Cause, JournalStep, cause_of, due_of, step_of, steps
+from sim.analysis.explain.causes import Basis, Cause, JournalStep, Verdict, due_of, step_of, steps
 from sim.analysis.explain.webhooks import deliveries_about
 from sim.core.catalogue.assumptions import (
     KYC_DOCUMENT_DELAY,
@@ -28,73 +28,66 @@ if TYPE_CHECKING:
     from sim.simulation import Simulation
 
 _START = "KYCAPI.StartKYCVerification"
-_WAIT = Basis("K3", "3.5", (KYC_PROVISION_DELAY.name,), EMPTY_PARTICIPANT_WINDOW.name)
+_DECISIONS = ("kyc.decide", "kyc.document")
+_OUTCOME = Basis("K5", "3.5", KYC_OUTCOME_RULES)
+_DECISION = Basis("K4", "3.5")
+_PROVISIONED = Basis("K3", "3.5", KYC_PROVISION_DELAY, quirk=EMPTY_PARTICIPANT_WINDOW)
 _TIMERS = {
-    "kyc.document": (
-        "the document had been looked at",
-        Basis("K4", "3.5", (KYC_DOCUMENT_DELAY.name,)),
-    ),
-    "kyc.review": ("people had looked at it", Basis("K4", "3.5", (KYC_REVIEW_OUTCOME.name,))),
+    "kyc.document": ("the document was examined", Basis("K4", "3.5", KYC_DOCUMENT_DELAY)),
+    "kyc.review": ("people finished the review", Basis("K4", "3.5", KYC_REVIEW_OUTCOME)),
 }
-# What a stage means, what helps, whether trying again does.
 _STAGES = {
-    Stage.DOCUMENT: (
+    Stage.DOCUMENT: Verdict(
         "a document is owed",
-        (
-            "upload one at the address of docv, or POST /_sim/v1/kyc/{id}/document says that it was"
-            " done"
-        ),
-        False,
+        "upload one at the address of docv, or use POST /_sim/v1/kyc/{id}/document instead",
     ),
-    Stage.UPLOADED: ("the document is being looked at", "wait, and poll GET /v1/kyc/status", False),
-    Stage.REVIEW: (
-        "people look at it",
-        "wait a business day or two, or POST /_sim/v1/kyc/{id}/decision decides",
-        False,
+    Stage.UPLOADED: Verdict("the document is being examined", "wait, and poll GET /v1/kyc/status"),
+    Stage.REVIEW: Verdict(
+        "people review it",
+        "wait a business day or two, or decide with POST /_sim/v1/kyc/{id}/decision",
     ),
-    Stage.RESUBMIT: (
+    Stage.RESUBMIT: Verdict(
         "it has to be started again with better data",
         "POST /v1/kyc/start with the same external_id",
-        True,
+        retry=True,
     ),
-    Stage.PROVISIONING: (
-        "approved, but the participant is being made: participantId is empty",
+    Stage.PROVISIONING: Verdict(
+        "approved, but the participant does not exist yet: participantId is empty",
         "trade after the kyc.approved webhook",
-        False,
     ),
-    Stage.TRADABLE: ("approved and tradable", "nothing is wrong", False),
-    Stage.REJECTED: ("rejected", "a rejection is final; its SSN is free again", False),
+    Stage.TRADABLE: Verdict("approved and tradable", "nothing is wrong"),
+    Stage.REJECTED: Verdict("rejected", "a rejection is final; its SSN is free again"),
 }
+_ENDLESS_REVIEW = Verdict(
+    "people review it, and the review will not end by itself",
+    "decide with POST /_sim/v1/kyc/{id}/decision",
+)
 
 
 def explain_verification(sim: Simulation, name: str) -> dict[str, Any] | None:
-    """The explanation of a verification by its external id, with `firms/…/` in front where two
-    firms use it; None when there is none.
+    """Explain a verification by its external id; None when there is none.
+
+    `firms/…/` in front tells apart two firms that use the same id.
     """
-    found = [
+    cases = [
         case
         for case in sim.exchange.kyc.cases()
         if name in (case.external_id, f"{case.firm}/{case.external_id}")
     ]
-    if not found:
+    if not cases:
         return None
-    if len(found) > 1:
-        which = " or ".join(f"kyc/{case.firm}/{case.external_id}" for case in found)
+    if len(cases) > 1:
+        which = " or ".join(f"kyc/{case.firm}/{case.external_id}" for case in cases)
         return {
             "subject": f"kyc/{name}",
             "kind": "verification",
             "summary": "several firms use this external id",
-            "remedy": f"ask {which}",
+            "remedy": f"ask for {which}",
             "chain": [],
         }
-    case = found[0]
-    meaning, remedy, retry = _STAGES[case.stage]
+    case = cases[0]
     due = due_of(sim, "kyc.", f"{case.firm}|{case.external_id}")
-    if case.stage is Stage.REVIEW and due is None:
-        meaning, remedy = (
-            "people look at it and will not finish by themselves",
-            "POST /_sim/v1/kyc/{id}/decision decides",
-        )
+    verdict = _ENDLESS_REVIEW if case.stage is Stage.REVIEW and due is None else _STAGES[case.stage]
     return {
         "subject": f"kyc/{case.external_id}",
         "kind": "verification",
@@ -107,161 +100,117 @@ def explain_verification(sim: Simulation, name: str) -> dict[str, Any] | None:
         "provisioned_account": case.provisioned_account,
         "due": "" if due is None else format_instant(due),
         "webhooks": deliveries_about(sim, case.firm, case.external_id),
-        "summary": meaning + ("" if due is None else f" until {format_instant(due)}"),
-        "remedy": remedy.replace("{id}", case.external_id),
-        "retry": retry,
-        "chain": list(_chain(sim, case)),
+        "summary": verdict.summary + ("" if due is None else f" until {format_instant(due)}"),
+        "remedy": verdict.remedy.replace("{id}", case.external_id),
+        "retry": verdict.retry,
+        "chain": _chain(sim, case),
     }
 
 
-def _chain(sim: Simulation, case: KycCase) -> Iterator[Cause]:
-    """What happened to a verification, oldest first. Steps of the scenario leave no line of their
-    own, so they are looked up where they ran.
+def _chain(sim: Simulation, case: KycCase) -> list[Cause]:
+    """What happened to a verification, oldest first.
+
+    Steps of the scenario leave no line of their own; the line of the input in which they ran is
+    found by their result.
     """
     causes = list(_recorded_causes(sim, case))
-    for result, ran in sim.script.ran():
-        kyc, refused = ran.kyc, ran.expect.refused if ran.expect is not None else "false"
-        if kyc is None or not _means(kyc.external_id, case):
+    for result, scenario_step in sim.script.ran():
+        kyc = scenario_step.kyc
+        if kyc is None or not _names(kyc.external_id, case):
             continue
-        step = _input_of(sim, result, ran)
+        step = _input_of(sim, result, scenario_step)
         what = f"decided: {kyc.decision}" if kyc.decision else f"the document was {kyc.document}"
-        if result.failures or refused != "false":
-            what += (
-                f": {result.failures[0]}"
-                if result.failures
-                else ", which was refused"
-                if refused == "true"
-                else ", unless that was refused"
-            )
-        cause = cause_of(sim, step, what, Basis("K4", "3.5"), result.at)
+        refused = scenario_step.expect.refused if scenario_step.expect is not None else "false"
+        if result.failures:
+            what += f": {result.failures[0]}"
+        elif refused != "false":
+            what += ", which was refused" if refused == "true" else ", unless that was refused"
+        cause = step.cause(what, _DECISION, result.at)
         cause["by"] = f"{result.name} of the scenario"
-        # Before what it set off in the same input, such as the end of the verification.
-        place = next(
-            (
-                number
-                for number, one in enumerate(causes)
-                if (one["seq"], parse_instant(one["at"])) >= (step.seq, result.at)
-            ),
-            len(causes),
-        )
-        causes.insert(place, cause)
-    yield from causes
+        # Before its own consequences in the same input, such as the end of the verification.
+        here = (step.seq, result.at)
+        places = [(one["seq"], parse_instant(one["at"])) >= here for one in causes]
+        causes.insert(places.index(True) if True in places else len(causes), cause)
+    return causes
 
 
-def _input_of(sim: Simulation, result: StepResult, ran: ScenarioStep) -> JournalStep:
-    """The input in which a step ran: that of its timer, or the call that woke it; else the first of
-    its instant.
+def _input_of(sim: Simulation, result: StepResult, scenario_step: ScenarioStep) -> JournalStep:
+    """The input in which a step ran: that of its timer, or the call that triggered it; else the
+    first of its instant.
     """
     first = min(sim.journal.seq_at(result.at - 1) + 1, sim.seq)
-    found = [
-        step_of(sim, seq) for seq in range(first, max(first, sim.journal.seq_at(result.at)) + 1)
-    ]
-    called = ran.when.call.operation if ran.when is not None and ran.when.call is not None else ""
-    for step in found:
-        if any(
-            one["timer"] == "script.step" and one["subject"] == str(result.index)
-            for one in step.out.get("fired", ())
-        ):
+    last = max(first, sim.journal.seq_at(result.at))
+    candidates = [step_of(sim, seq) for seq in range(first, last + 1)]
+    when, index = scenario_step.when, str(result.index)
+    trigger = when.call.operation if when is not None and when.call is not None else ""
+    for step in candidates:
+        if any((one["timer"], one["subject"]) == ("script.step", index) for one in step.timers):
             return step
-        if called and called in (name := step.out.get("operation", ""), name.rpartition(".")[2]):
+        operation = step.out.get("operation", "")
+        if trigger and trigger in (operation, operation.rpartition(".")[2]):
             return step
-    return found[0]
+    return candidates[0]
 
 
 def _recorded_causes(sim: Simulation, case: KycCase) -> Iterator[Cause]:
-    key = f"{case.firm}|{case.external_id}"
-    text = json.encode(case.external_id).decode()[1:-1]
+    """What the journal itself says about a verification, oldest first."""
+    key, text = f"{case.firm}|{case.external_id}", json.encode(case.external_id).decode()[1:-1]
     for step in steps(sim, text, '"action":"kyc.document"', '"timer":"script.step"'):
-        given, out = step.input, step.out
-        if (
-            out.get("operation") == _START
-            and out.get("caller") == case.firm
-            and _asked(given) == case.external_id
-        ):
-            yield _started(sim, step)
-        elif (
-            given["type"] == "control"
-            and given["action"] in ("kyc.decide", "kyc.document")
-            and _means(given["subject"], case)
-        ):
-            said = json.decode(given["arguments"])
-            what = (
-                f"decided: {said['decision']}"
-                if "decision" in said
-                else f"the document was {said.get('result', said.get('document', ''))}"
-            )
-            yield cause_of(
-                sim,
-                step,
-                what + (f", which was refused: {out['message']}" if out.get("message") else ""),
-                Basis("K4", "3.5"),
-            )
-        elif given["type"] == "advance" and any(
-            one["at"] == case.started and one["timer"] == "script.step" for one in out["fired"]
-        ):
-            yield cause_of(
-                sim,
-                step,
-                "it was started by a step of the scenario",
-                Basis("K5", "3.5", (KYC_OUTCOME_RULES.name,)),
-                case.started,
-            )
-        for fired in out.get("fired", ()):
-            if fired["subject"] == key and fired["timer"] in _TIMERS:
-                what, basis = _TIMERS[fired["timer"]]
-                yield cause_of(sim, step, what, basis, fired["at"])
-        for event in step.events:
-            if event["event"] == "KycDecided" and (event["firm"], event["external_id"]) == (
-                case.firm,
-                case.external_id,
-            ):
-                yield _decided(sim, step, event)
+        if _is_start(step, case):
+            yield _started(step)
+        elif _is_decision(step, case):
+            yield _decided_by_tester(step)
+        elif step.input["type"] == "advance" and step.fired(case.started, "script.step"):
+            yield step.cause("it was started by a step of the scenario", _OUTCOME, case.started)
+        for timer in step.timers:
+            if timer["subject"] == key and timer["timer"] in _TIMERS:
+                what, basis = _TIMERS[timer["timer"]]
+                yield step.cause(what, basis, timer["at"])
+        for event in step.events_of("KycDecided", firm=case.firm, external_id=case.external_id):
+            if event["approved"]:
+                what = f"tradable: {event['participant']} with {event['account']}"
+                yield step.cause(what, _PROVISIONED, event["at"])
+            else:
+                yield step.cause("rejected", _OUTCOME, event["at"])
 
 
-def _asked(given: dict[str, Any]) -> object:
-    """The external id that a start was about; the document may be no JSON at all, and then it was
-    refused.
-    """
+def _is_start(step: JournalStep, case: KycCase) -> bool:
+    """Whether a call started a verification, or tried to; its body may be no JSON at all."""
+    if step.out.get("operation") != _START or step.out.get("caller") != case.firm:
+        return False
     try:
-        body = json.decode(given.get("body") or "{}")
+        body = json.decode(step.input.get("body") or "{}")
     except DecodeError:
-        return None
-    return body.get("external_id", body.get("externalId")) if isinstance(body, dict) else None
+        return False
+    if not isinstance(body, dict):
+        return False
+    return bool(body.get("external_id", body.get("externalId")) == case.external_id)
 
 
-def _means(subject: str, case: KycCase) -> bool:
-    """Whether somebody meant a verification: whoever uploads names the request for a document, not
-    the person.
-    """
+def _is_decision(step: JournalStep, case: KycCase) -> bool:
+    return step.input.get("action") in _DECISIONS and _names(step.input["subject"], case)
+
+
+def _names(subject: str, case: KycCase) -> bool:
+    """Whether a subject means a verification; an upload names the request for the document."""
     return subject == case.external_id or subject in case.docv_tokens
 
 
-def _started(sim: Simulation, step: JournalStep) -> Cause:
-    out = step.out
-    if out["status"] != 200:
-        rule = "K6" if "SSN" in out.get("message", "") else "K1" if out["status"] == 409 else "K2"
-        return cause_of(
-            sim,
-            step,
-            f"a start was refused with {out['status']}: {out.get('message', '')}",
-            Basis(rule, "3.5"),
-        )
-    status = (out.get("body") or {}).get("status", {})
-    shown = " ".join(
-        word
-        for word in (status.get("decision"), status.get("status"), status.get("subStatus"))
-        if word
-    )
-    return cause_of(
-        sim, step, f"started, and shown as {shown}", Basis("K5", "3.5", (KYC_OUTCOME_RULES.name,))
-    )
+def _decided_by_tester(step: JournalStep) -> Cause:
+    arguments = json.decode(step.input["arguments"])
+    if "decision" in arguments:
+        what = f"decided: {arguments['decision']}"
+    else:
+        what = f"the document was {arguments.get('result', arguments.get('document', ''))}"
+    message = step.out.get("message")
+    return step.cause(what + (f", which was refused: {message}" if message else ""), _DECISION)
 
 
-def _decided(sim: Simulation, step: JournalStep, event: dict[str, Any]) -> Cause:
-    if not event["approved"]:
-        return cause_of(
-            sim, step, "rejected", Basis("K5", "3.5", (KYC_OUTCOME_RULES.name,)), event["at"]
-        )
-    return cause_of(
-        sim, step, f"tradable: {event['participant']} with {event['account']}", _WAIT, event["at"]
-    )
+def _started(step: JournalStep) -> Cause:
+    code, message = step.out["status"], step.out.get("message", "")
+    if code != 200:
+        rule = "K6" if "SSN" in message else "K1" if code == 409 else "K2"
+        return step.cause(f"a start was refused with {code}: {message}", Basis(rule, "3.5"))
+    status = (step.out.get("body") or {}).get("status", {})
+    words = (status.get("decision"), status.get("status"), status.get("subStatus"))
+    return step.cause(f"started; its status was {' '.join(filter(None, words))}", _OUTCOME)

@@ -1,5 +1,5 @@
 """Why a webhook arrived, arrived twice, late or never: every attempt of an event with its cause and
-answer, and what becomes of it next.
+answer, and what happens to the event next.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sim.analysis.explain.causes import (
     Basis,
     Cause,
     JournalStep,
-    cause_of,
+    Verdict,
     due_of,
     fault_document,
     steps,
@@ -37,30 +37,23 @@ if TYPE_CHECKING:
 
 _RAISED = Basis("K9", "6.1")
 _FIRST = Basis("K10", "6.1")
-_RETRY = Basis(
-    "K11", "6.1", (WEBHOOK_ATTEMPTS.name, WEBHOOK_RETRY_FIRST.name, WEBHOOK_RETRY_LONGEST.name)
-)
-_AGAIN = Basis("K13", "6.1", (), WEBHOOK_DUPLICATES.name)
-_ANSWER = Basis("K11", "6.1", (WEBHOOK_TIMEOUT.name,))
+_RETRY = Basis("K11", "6.1", WEBHOOK_ATTEMPTS, WEBHOOK_RETRY_FIRST, WEBHOOK_RETRY_LONGEST)
+_DUPLICATE = Basis("K13", "6.1", quirk=WEBHOOK_DUPLICATES)
+_ANSWER = Basis("K11", "6.1", WEBHOOK_TIMEOUT)
 _BREAKER = Basis(
-    "K12",
-    "6.1",
-    (WEBHOOK_BREAKER_THRESHOLD.name, WEBHOOK_BREAKER_COOLDOWN.name, WEBHOOK_BREAKER_BUFFERS.name),
+    "K12", "6.1", WEBHOOK_BREAKER_THRESHOLD, WEBHOOK_BREAKER_COOLDOWN, WEBHOOK_BREAKER_BUFFERS
 )
-_AGAIN_BY_HAND = "POST /_sim/v1/webhooks/{firm}/redeliver sends it again"
+_REDELIVER = "POST /_sim/v1/webhooks/{firm}/redeliver sends it again"
+_ANSWER_SOON = "answer 2xx at once and work afterwards"
 
 
 def explain_delivery(sim: Simulation, event_id: str) -> dict[str, Any] | None:
-    """The explanation of a webhook event by its event id; None when none was ever sent or lost
-    under it.
-    """
-    records = [
-        record for record in sim.exchange.webhooks.deliveries() if record.event_id == event_id
-    ]
+    """Explain a webhook event by its event id; None when there was no attempt to send one."""
+    records = [one for one in sim.exchange.webhooks.deliveries() if one.event_id == event_id]
     if not records:
         return None
     first = records[0]
-    state, summary, remedy, retry = _standing(sim, event_id, records)
+    state, verdict = _verdict(sim, event_id, records)
     return {
         "subject": f"webhook/{event_id}",
         "kind": "delivery",
@@ -68,189 +61,129 @@ def explain_delivery(sim: Simulation, event_id: str) -> dict[str, Any] | None:
         "type": first.type,
         "firm": first.firm,
         "url": records[-1].url,
-        "external_id": _about(sim, event_id),
+        "external_id": _external_id(sim, event_id),
         "attempts": sum(1 for record in records if record.attempt),
-        "summary": summary,
-        "remedy": remedy.replace("{firm}", first.firm.removeprefix("firms/")),
-        "retry": retry,
+        "summary": verdict.summary,
+        "remedy": verdict.remedy.replace("{firm}", first.firm.removeprefix("firms/")),
+        "retry": verdict.retry,
         "chain": list(_chain(sim, event_id, records)),
     }
 
 
 def deliveries_about(sim: Simulation, firm: str, external_id: str) -> list[dict[str, str]]:
-    """Events that told a firm of a verification, oldest first: id, type and how each stands."""
+    """Events that notify a firm about a verification, oldest first: id, type and state."""
     events: dict[str, list[DeliveryRecord]] = {}
     for record in sim.exchange.webhooks.deliveries():
-        if record.firm == firm and _about(sim, record.event_id) == external_id:
+        if record.firm == firm and _external_id(sim, record.event_id) == external_id:
             events.setdefault(record.event_id, []).append(record)
     return [
-        {"event_id": name, "type": records[0].type, "state": _standing(sim, name, records)[0]}
+        {"event_id": name, "type": records[0].type, "state": _verdict(sim, name, records)[0]}
         for name, records in events.items()
     ]
 
 
-def _about(sim: Simulation, event_id: str) -> str:
+def _external_id(sim: Simulation, event_id: str) -> str:
+    """The external id of the verification that an event is about."""
     body = json.decode(sim.exchange.webhooks.body_of(event_id) or b"{}")
     return str(body.get("external_id") or body.get("data", {}).get("external_id", ""))
 
 
-def _standing(
-    sim: Simulation, event_id: str, records: list[DeliveryRecord]
-) -> tuple[str, str, str, bool]:
-    """(state, sentence, what helps, whether the exchange tries again by itself)."""
+def _verdict(sim: Simulation, event_id: str, records: list[DeliveryRecord]) -> tuple[str, Verdict]:
+    """The state of an event and where it stands; `retry` is whether the exchange tries again."""
     last = records[-1]
-    delivered = [record for record in records if record.outcome == "delivered"]
+    statuses = [record.status for record in records if record.outcome == "delivered"]
     webhooks = sim.exchange.webhooks.save()
-    under_way = [
-        delivery for delivery in webhooks.deliveries.values() if delivery.event_id == event_id
-    ]
-    if delivered:
-        again = f", {len(delivered)} times: deduplicate by event_id" if len(delivered) > 1 else ""
-        return (
-            "DELIVERED",
-            f"acknowledged with {delivered[0].status}{again}",
-            "nothing is wrong",
-            False,
-        )
+    pending = [one.id for one in webhooks.deliveries.values() if one.event_id == event_id]
+    if statuses:
+        times = len(statuses)
+        again = f", {times} times: deduplicate by event_id" if times > 1 else ""
+        return "DELIVERED", Verdict(f"acknowledged with {statuses[0]}{again}", "nothing is wrong")
     if last.outcome == "in_flight":
-        return (
-            "IN_FLIGHT",
-            "the receiver has not answered yet",
-            "answer 2xx at once and work afterwards",
-            bool(under_way),
-        )
+        summary = "the receiver has not answered yet"
+        return "IN_FLIGHT", Verdict(summary, _ANSWER_SOON, retry=bool(pending))
     breaker = webhooks.breakers.get(last.firm)
-    if breaker is not None and any(delivery.id in breaker.parked for delivery in under_way):
-        until = format_instant(breaker.until)
-        return (
-            "PARKED",
-            f"the firm's circuit breaker is open until {until}",
-            f"make the receiver answer 2xx; {_AGAIN_BY_HAND}",
-            True,
-        )
-    if under_way:
-        due = [
-            moment
-            for delivery in under_way
-            if (moment := due_of(sim, "webhook.due", delivery.id)) is not None
-        ]
-        when = f" at {format_instant(min(due))}" if due else ""
-        return (
-            "RETRYING",
-            f"{_said(last)}; the next attempt comes{when}",
-            "answer 2xx at once and work afterwards",
-            True,
-        )
+    if breaker is not None and not set(pending).isdisjoint(breaker.parked):
+        summary = f"the firm's circuit breaker is open until {format_instant(breaker.until)}"
+        return "PARKED", Verdict(summary, f"make the receiver answer 2xx; {_REDELIVER}", retry=True)
+    if pending:
+        dues = [due_of(sim, "webhook.due", name) for name in pending]
+        due = min((one for one in dues if one is not None), default=None)
+        when = "" if due is None else f" at {format_instant(due)}"
+        summary = f"{_answer(last)}; the next attempt comes{when}"
+        return "RETRYING", Verdict(summary, _ANSWER_SOON, retry=True)
     if all(record.outcome == "lost" for record in records):
-        return "LOST", f"it was never sent: {last.error}", _AGAIN_BY_HAND, False
+        return "LOST", Verdict(f"it was never sent: {last.error}", _REDELIVER)
     if last.type == TEST:
-        return (
-            "FAILED",
-            f"{_said(last)}, so the URL was not saved",
-            "register again with a receiver that answers 2xx",
-            False,
-        )
-    return (
-        "GIVEN_UP",
-        f"{_said(last)}, and that was the last of {last.attempt} attempts",
-        _AGAIN_BY_HAND,
-        False,
-    )
+        remedy = "register again with a receiver that answers 2xx"
+        return "FAILED", Verdict(f"{_answer(last)}, so the URL was not saved", remedy)
+    summary = f"{_answer(last)}, and that was the last of {last.attempt} attempts"
+    return "GIVEN_UP", Verdict(summary, _REDELIVER)
 
 
-def _said(record: DeliveryRecord) -> str:
-    return (
-        f"the receiver answered {record.status}"
-        if record.status and not record.error
-        else record.error or "nobody answered"
-    )
+def _answer(record: DeliveryRecord) -> str:
+    if record.status and not record.error:
+        return f"the receiver answered {record.status}"
+    return record.error or "nobody answered"
 
 
 def _chain(sim: Simulation, event_id: str, records: list[DeliveryRecord]) -> Iterator[Cause]:
-    """What raised the event, each attempt, each answer. Attempts are named by the journal's posts:
-    "a7 <event id> <url> <checksum>".
+    """What raised the event, then each attempt and each answer, oldest first.
+
+    A post of the journal names its attempt: "a7 <event id> <url> <checksum>".
     """
-    firm, person = records[0].firm, _about(sim, event_id)
-    attempts: dict[str, int] = {}
-    unsent = [
-        record
-        for record in records
-        if record.outcome == "lost" or record.error.startswith("fault ")
-    ]
-    needles = [
-        event_id,
-        '"type":"answer"',
-        '"webhook.timeout"',
-        *([json.encode(person).decode()[1:-1]] if person else []),
-    ]
+    firm, person = records[0].firm, _external_id(sim, event_id)
+    attempts: dict[str, int] = {}  # number by the journal's name
+    unsent = [one for one in records if one.outcome == "lost" or _fault(one)]
+    needles = [event_id, '"type":"answer"', '"webhook.timeout"']
+    if person:
+        needles.append(json.encode(person).decode()[1:-1])
     for step in steps(sim, *needles):
-        at = step.at
-        for event in step.events:
-            if event["event"] == "KycDecided" and (event["firm"], event["external_id"]) == (
-                firm,
-                person,
-            ):
-                yield cause_of(
-                    sim,
-                    step,
-                    f"{firm} is to be told: {person} was"
-                    f" {'approved' if event['approved'] else 'rejected'}",
-                    _RAISED,
-                    event["at"],
-                )
-                yield from (
-                    _unsent(sim, step, record) for record in unsent if record.at == event["at"]
-                )
+        for event in step.events_of("KycDecided", firm=firm, external_id=person):
+            decision = "approved" if event["approved"] else "rejected"
+            what = f"{firm} is to be notified: {person} was {decision}"
+            yield step.cause(what, _RAISED, event["at"])
+            yield from (_not_sent(step, one) for one in unsent if one.at == event["at"])
         for post in step.out.get("posts", ()):
             name, subject, url, _ = post.split(" ")
             if subject == event_id:
                 record = records[min(len(attempts) + len(unsent), len(records) - 1)]
                 attempts[name] = len(attempts) + 1
-                at = max((one["at"] for one in step.out.get("fired", ())), default=step.at)
-                yield _attempt(sim, step, attempts[name], url, record, at)
-        if step.input["type"] == "answer" and step.input["attempt"] in attempts:
-            given = step.input
-            said = (
-                f"answered {given['status']}"
-                if given.get("status")
-                else f"did not answer: {given.get('error', '')}"
-            )
-            yield cause_of(
-                sim, step, f"attempt {attempts[given['attempt']]}: the receiver {said}", _ANSWER
-            )
-        for fired in step.out.get("fired", ()):
-            if fired["timer"] == "webhook.timeout" and fired["subject"] in attempts:
-                yield cause_of(
-                    sim,
-                    step,
-                    f"attempt {attempts[fired['subject']]}: the receiver did not answer in time",
-                    _ANSWER,
-                    fired["at"],
-                )
+                yield _attempt(step, attempts[name], url, record)
+        yield from _answers(step, attempts)
 
 
-def _unsent(sim: Simulation, step: JournalStep, record: DeliveryRecord) -> Cause:
+def _answers(step: JournalStep, attempts: dict[str, int]) -> Iterator[Cause]:
+    """What became of attempts in a step: an answer, an error, or silence."""
+    if step.input["type"] == "answer" and step.input["attempt"] in attempts:
+        status = step.input.get("status")
+        said = f"answered {status}" if status else f"did not answer: {step.input.get('error', '')}"
+        number = attempts[step.input["attempt"]]
+        yield step.cause(f"attempt {number}: the receiver {said}", _ANSWER)
+    for timer in step.timers:
+        if timer["timer"] == "webhook.timeout" and timer["subject"] in attempts:
+            what = f"attempt {attempts[timer['subject']]}: the receiver did not answer in time"
+            yield step.cause(what, _ANSWER, timer["at"])
+
+
+def _fault(record: DeliveryRecord) -> str:
+    """Id of the fault that took an attempt, if one did."""
+    return record.error.removeprefix("fault ") if record.error.startswith("fault ") else ""
+
+
+def _not_sent(step: JournalStep, record: DeliveryRecord) -> Cause:
     basis = _BREAKER if "breaker" in record.error else Basis(section="6.1")
-    cause = cause_of(sim, step, f"an attempt was not made: {record.error}", basis, record.at)
-    return cause | fault_document(
-        sim, record.error.removeprefix("fault ") if record.error.startswith("fault ") else ""
-    )
+    cause = step.cause(f"an attempt was not made: {record.error}", basis, record.at)
+    return cause | fault_document(step.sim, _fault(record))
 
 
-def _attempt(
-    sim: Simulation, step: JournalStep, number: int, url: str, record: DeliveryRecord, at: int
-) -> Cause:
+def _attempt(step: JournalStep, number: int, url: str, record: DeliveryRecord) -> Cause:
+    at = max((timer["at"] for timer in step.timers), default=step.at)
     what = f"attempt {number} was sent to {url}"
     if number == 1:
-        return cause_of(sim, step, what, _FIRST, at)
+        return step.cause(what, _FIRST, at)
     if step.input.get("action") == "webhook.redeliver":
-        return cause_of(sim, step, f"{what}, by hand", _AGAIN, at)
+        return step.cause(f"{what}, by hand", _DUPLICATE, at)
     if record.attempt == 1:
-        return cause_of(
-            sim,
-            step,
-            f"{what}, though nothing had failed: deliveries are at least once",
-            _AGAIN,
-            at,
-        )
-    return cause_of(sim, step, f"{what}, because the one before was not acknowledged", _RETRY, at)
+        what += ", though no attempt had failed: deliveries are at least once"
+        return step.cause(what, _DUPLICATE, at)
+    return step.cause(f"{what}, because the one before was not acknowledged", _RETRY, at)
