@@ -5,6 +5,9 @@ or concurrency below the shell.
 from __future__ import annotations
 
 import ast
+import re
+import sys
+import tomllib
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -266,3 +269,31 @@ def test_no_import_runs_in_a_circle() -> None:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
+# What a distribution is called where it is imported, unless that is its own name.
+IMPORTED_AS = {
+    "grpcio": "grpc",
+    "protobuf": "google.protobuf",
+    "googleapis-common-protos": "google.api",
+    "pyjwt": "jwt",
+    "pyyaml": "yaml",
+}
+EXTRAS = ("testing", "cluster")  # imported when asked for
+
+
+def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = [line for extra in EXTRAS for line in project["optional-dependencies"][extra]]
+    declared = {
+        IMPORTED_AS.get(name, name)
+        for line in (*project["dependencies"], *extras)
+        for name in re.findall(r"^[\w-]+", line)
+    }
+    imported = set()
+    for file in ALL:
+        for _, module in imports(ast.parse(file.read_text())):
+            first = module[0].removeprefix("_")  # _pytest is pytest
+            if module[0] != "sim" and module[0] not in sys.stdlib_module_names:
+                imported.add(".".join(module[:2]) if first == "google" else first)
+    assert imported == declared

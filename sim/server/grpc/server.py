@@ -1,7 +1,7 @@
 """The gRPC listener: one generic handler for every method, bytes in and bytes out. Which methods
 exist and what they answer belongs to the simulation.
 
-Only this package imports grpc.
+Within the server only this package imports grpc.
 """
 
 from __future__ import annotations
