@@ -1,15 +1,18 @@
-"""Who follows which book, and the encoded books they share: common to the server stream and the
-bidirectional one (rules S8-S10).
+"""Followers of books and the encoded books that they share (rules S8-S10).
 
-Their answers carry updates and heartbeats in the same fields, so one frame serves both. A book is
-encoded once per shape and version, and kept until it changes: refreshes and snapshots of a quiet
-book cost no encoding.
+Both market data streams use them. Their responses carry updates and heartbeats in the same fields,
+so one frame serves both. A book is encoded once per shape and version, and kept until it changes:
+refreshes and snapshots of a quiet book cost no encoding.
+
+An instrument that nobody has touched is dormant: it has no book, and its frame shows an empty one.
+A stream that follows everything gets these frames from `_dormant_frames`, which encodes an empty
+book once for all symbols with the same state and scales.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sim.api.rendering.exchange import book_message, unmade_book_message
 from sim.api.streams.feed import Feed, FeedContext, Followers, FollowersByKey, Stream
@@ -19,6 +22,7 @@ from sim.core.lifecycle.states import DATA_STATES, OVER_STATES
 from sim.core.matching.book import Book
 from sim.core.model.enums import InstrumentState
 from sim.core.model.refusals import InvalidRequest
+from sim.kernel.instants import Instant
 from sim.messages.exchange_v1 import (
     CreateMarketDataSubscriptionResponse,
     Heartbeat,
@@ -30,8 +34,9 @@ if TYPE_CHECKING:
 
 
 class Shape(NamedTuple):
-    """What makes the books of two subscribers differ: entries per side, single orders or levels,
-    with scales or without.
+    """The options of a subscription that change the bytes of a book.
+
+    `depth` is in entries per side; `unaggregated` books have orders instead of levels.
     """
 
     depth: int = MARKET_DATA_DEPTH
@@ -40,7 +45,7 @@ class Shape(NamedTuple):
 
 
 def shape_of(depth: int, unaggregated: bool) -> Shape:
-    """The shape a request asks for. InvalidRequest for a negative depth."""
+    """Return the shape that a request asks for. InvalidRequest for a negative depth."""
     if depth < 0:
         raise InvalidRequest(
             "depth must not be negative",
@@ -51,20 +56,29 @@ def shape_of(depth: int, unaggregated: bool) -> Shape:
 
 
 class BookStream(Stream):
-    """A subscription to books. `everything` covers instruments listed later too; `symbols` are then
-    empty. An ordered set, as a dict.
+    """A subscription to books.
+
+    `everything` covers instruments that are listed later too; `symbols`, an ordered set, is empty
+    then. A bidirectional stream is `configured` by the client's first frame.
     """
 
-    __slots__ = ("everything", "heard", "shape", "snapshot_only", "started", "symbols")
+    __slots__ = ("configured", "everything", "last_received", "shape", "snapshot_only", "symbols")
 
-    def __init__(self, feed: Feed, admitted: Admitted) -> None:
+    def __init__(self, feed: Feed[BookStream], admitted: Admitted) -> None:
         super().__init__(feed, admitted)
         self.shape = Shape()
         self.snapshot_only = False
         self.everything = False
         self.symbols: dict[str, None] = {}
-        self.started = False
-        self.heard = 0
+        self.configured = False
+        self.last_received: Instant = 0
+
+    def configure(self, request: Any) -> None:
+        """Take over the options of a request. InvalidRequest for a negative depth."""
+        self.shape = shape_of(request.depth, request.unaggregated)
+        self.snapshot_only = request.snapshot_only
+        self.skips = request.slow_consumer_skip_to_head
+        self.configured = True
 
 
 class Books:
@@ -72,6 +86,7 @@ class Books:
 
     def __init__(self, context: FeedContext) -> None:
         self._context = context
+        self._exchange = context.exchange
         self._followers: dict[str, FollowersByKey[Shape, BookStream]] = {}
         self._everything: FollowersByKey[Shape, BookStream] = FollowersByKey()
         self._encoded: dict[str, tuple[int, dict[Shape, bytes]]] = {}
@@ -79,22 +94,19 @@ class Books:
     def follow(self, stream: BookStream, symbols: Iterable[str]) -> None:
         """Add symbols to a stream."""
         for symbol in symbols:
-            self._context.exchange.recurring.materialise(symbol)
+            self._exchange.recurring.materialise(symbol)
             stream.symbols[symbol] = None
-            shapes = self._followers.get(symbol)
-            if shapes is None:
-                shapes = self._followers[symbol] = FollowersByKey()
-            shapes.join(stream.shape, stream)
+            self._followers.setdefault(symbol, FollowersByKey()).join(stream.shape, stream)
 
     def follow_everything(self, stream: BookStream) -> None:
-        """Let a stream have every book, with scales."""
+        """Make a stream follow every book, with scales."""
         stream.everything = True
         stream.shape = stream.shape._replace(scales=True)
         self._everything.join(stream.shape, stream)
-        self._context.exchange.recurring_feed.follow()
+        self._exchange.recurring_feed.follow()
 
     def leave(self, stream: BookStream, symbols: Iterable[str]) -> None:
-        """Take symbols from a stream."""
+        """Remove symbols from a stream."""
         for symbol in symbols:
             del stream.symbols[symbol]
             shapes = self._followers[symbol]
@@ -103,119 +115,115 @@ class Books:
                 del self._followers[symbol]
 
     def leave_everything(self, stream: BookStream) -> None:
-        """The stream no longer has every book."""
+        """Make a stream follow only the books that it names."""
         stream.everything = False
         self._everything.leave(stream.shape, stream)
-        self._context.exchange.recurring_feed.leave()
+        self._exchange.recurring_feed.leave()
         stream.shape = stream.shape._replace(scales=False)
 
     def forget(self, stream: BookStream) -> None:
-        """The stream has ended."""
+        """Forget a stream that has ended."""
         self.leave(stream, list(stream.symbols))
         if stream.everything:
             self.leave_everything(stream)
         if not self._followers and not self._everything:
             self._encoded.clear()
 
-    def followed_symbols(self, *, shelf: bool = False) -> list[str]:
-        """Symbols somebody follows. Whoever follows everything is counted as following the shelf
-        only when that is asked for: nothing happens there.
+    def followed_symbols(self, *, dormant: bool = False) -> list[str]:
+        """Return the symbols that somebody follows.
+
+        Dormant ones that no stream names are included only on request: nothing happens to them.
         """
-        if self._everything:
-            exchange = self._context.exchange
-            return list(
-                exchange.instruments.symbols()
-                if shelf
-                else dict.fromkeys((*exchange.trading.lifecycle.symbols(), *self._followers))
-            )
+        if not self._everything:
+            return list(self._followers)
+        if dormant:
+            return list(self._exchange.instruments.symbols())
+        return list(dict.fromkeys((*self._exchange.trading.lifecycle.symbols(), *self._followers)))
+
+    def named_symbols(self) -> list[str]:
+        """Return the symbols that somebody follows by name."""
         return list(self._followers)
 
-    def named(self) -> list[str]:
-        """Symbols that somebody follows by name."""
-        return list(self._followers)
-
-    def show(self, stream: BookStream, symbols: Iterable[str]) -> None:
-        """Send a stream the present books of symbols, except those not begun or gone (§3.1)."""
-        unmade = self._unmade(stream)
+    def send_present(self, stream: BookStream, symbols: Iterable[str]) -> None:
+        """Send the present books of symbols, except those not begun or gone (§3.1)."""
+        dormant = self._dormant_frames(stream)
         for symbol in symbols:
-            frame = unmade.get(symbol)
-            if frame is None and self._begun(symbol):
-                frame = self.frame(symbol, stream.shape)
+            frame = dormant.get(symbol)
+            if frame is None and self._has_data(symbol):
+                frame = self._frame(symbol, stream.shape)
             if frame:
                 self._context.outbox.send(stream, frame)
 
-    def present(self, stream: BookStream, symbols: Iterable[str]) -> list[bytes]:
-        """The present books of symbols for somebody outside the run of inputs: nothing is
-        remembered of it.
+    def snapshot(self, stream: BookStream, symbols: Iterable[str]) -> list[bytes]:
+        """Return the present books of symbols, as `send_present` sends them.
+
+        The caller is not part of an input, so nothing is added to the encoded books.
         """
-        unmade = self._unmade(stream)
-        found = []
+        frames = []
+        dormant = self._dormant_frames(stream)
         for symbol in symbols:
-            frame = unmade.get(symbol)
-            if frame is None and self._begun(symbol):
-                known = self._encoded.get(symbol)
-                frame = (
-                    known[1].get(stream.shape)
-                    if known is not None and known[0] == self._version(symbol)
-                    else None
-                )
+            frame = dormant.get(symbol)
+            if frame is None and self._has_data(symbol):
+                version, by_shape = self._encoded.get(symbol, (None, {}))
+                if version == self._version(symbol):
+                    frame = by_shape.get(stream.shape)
                 frame = frame or self._encode(symbol, stream.shape)
             if frame:
-                found.append(frame)
-        return found
+                frames.append(frame)
+        return frames
 
-    def _begun(self, symbol: str) -> bool:
-        return self._context.exchange.trading.state(symbol) in DATA_STATES
+    def _has_data(self, symbol: str) -> bool:
+        return self._exchange.trading.state(symbol) in DATA_STATES
 
-    def _unmade(self, stream: BookStream) -> dict[str, bytes]:
-        """Books of what is on the shelf, for a stream that has every book: empty ones, which differ
-        by symbol, state and scales alone. b"" is not shown.
+    def _dormant_frames(self, stream: BookStream) -> dict[str, bytes]:
+        """Return the frames of dormant instruments for a stream that follows everything.
+
+        b"" stands for a book that is not sent.
         """
         if not stream.everything:
             return {}
-        exchange, now = self._context.exchange, self._context.now
+        exchange, now = self._exchange, self._context.now
         lifecycle = exchange.trading.lifecycle
-        rests: dict[tuple[InstrumentState, int, int], bytes] = {}
-        found: dict[str, bytes] = {}
-        for symbol, asked, price_scale, qty_scale in exchange.instruments.dormant.states(
-            lifecycle.followed_to
-        ):
-            if lifecycle.is_materialised(symbol) or asked in OVER_STATES:
-                continue  # a game that was over at the beginning: its markets have settled, or will
-            key = asked, price_scale, qty_scale
-            rest = rests.get(key)
-            if rest is None:
-                state = lifecycle.unless_suspended(asked)
-                rest = rests[key] = (
-                    b""
-                    if state not in DATA_STATES
-                    else encoded(unmade_book_message(state, now, price_scale, qty_scale))
-                )
-            found[symbol] = _in_response(_symbol(symbol.encode()) + rest) if rest else rest
-        return found
+        encoded_books: dict[tuple[InstrumentState, int, int], bytes] = {}
+        frames: dict[str, bytes] = {}
+        states = exchange.instruments.dormant.states(lifecycle.followed_to)
+        for symbol, scheduled_state, price_scale, qty_scale in states:
+            if lifecycle.is_materialised(symbol) or scheduled_state in OVER_STATES:
+                continue  # markets of a game that was over at the start have settled, or will
+            key = scheduled_state, price_scale, qty_scale
+            book = encoded_books.get(key)
+            if book is None:
+                state, book = lifecycle.unless_suspended(scheduled_state), b""
+                if state in DATA_STATES:
+                    book = encoded(unmade_book_message(state, now, price_scale, qty_scale))
+                encoded_books[key] = book
+            frames[symbol] = _in_response(_symbol(symbol.encode()) + book) if book else b""
+        return frames
 
     def publish(self, symbol: str, *, everybody: bool = True) -> None:
         """Send a book to all who follow it; without `everybody` to those who named it."""
         send_all = self._context.outbox.send_all
-        for shape, topic in self._groups(symbol, everybody):
-            send_all(topic.values(), self.frame(symbol, shape))
+        for shape, followers in self._groups(symbol, everybody):
+            send_all(followers.values(), self._frame(symbol, shape))
 
-    def frame(self, symbol: str, shape: Shape) -> bytes:
-        """The encoded book of a symbol as it is now."""
+    def _frame(self, symbol: str, shape: Shape) -> bytes:
+        """Return the encoded book of a symbol as it is now."""
         version = self._version(symbol)
-        known = self._encoded.get(symbol)
-        if known is None or known[0] != version:
-            known = self._encoded[symbol] = (version, {})
-        found = known[1].get(shape)
-        if found is None:
-            found = known[1][shape] = self._encode(symbol, shape)
-        return found
+        cached = self._encoded.get(symbol)
+        if cached is None or cached[0] != version:
+            cached = self._encoded[symbol] = (version, {})
+        frame = cached[1].get(shape)
+        if frame is None:
+            frame = cached[1][shape] = self._encode(symbol, shape)
+        return frame
 
     def _version(self, symbol: str) -> int:
-        """What an encoded book is valid for. An empty book on the shelf differs by its state, and
-        by the settlement of one that settles by itself.
+        """Return a number that changes whenever the encoded book of a symbol does.
+
+        That is the book's version. A dormant instrument has no book; its number is negative and
+        tells its state and whether it has settled.
         """
-        trading = self._context.exchange.trading
+        trading = self._exchange.trading
         book = trading.books.touched(symbol)
         if book is not None:
             return book.version
@@ -223,10 +231,11 @@ class Books:
         return ~(state if settled is None else state + (32 if settled.preliminary else 64))
 
     def _encode(self, symbol: str, shape: Shape) -> bytes:
-        exchange = self._context.exchange
+        exchange = self._exchange
         trading = exchange.trading
+        book = trading.books.touched(symbol) or Book(exchange.instruments.require(symbol))
         update = book_message(
-            trading.books.touched(symbol) or Book(exchange.instruments.require(symbol)),
+            book,
             trading.state(symbol),
             trading.stats(symbol),
             self._context.now,
@@ -251,5 +260,5 @@ _symbol = nesting(MarketDataUpdate, "symbol")
 
 
 def heartbeat() -> bytes:
-    """The sign of life of both streams."""
+    """Return the heartbeat frame of both streams."""
     return part(CreateMarketDataSubscriptionResponse, heartbeat=Heartbeat())

@@ -2,23 +2,25 @@
 
 A `Feed` is one kind of stream. It checks a request and makes a `Stream` of it (`accept`), sends the
 first frames (`begin`), turns events into frames (`reads`, `flush`), and forgets the stream when it
-ends (`forget`). It never decides who may have how many streams; the hub does.
+ends (`forget`). A `KeyedFeed` is a feed whose streams follow accounts, firms or symbols. A feed
+never decides who may have how many streams; the hub does.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from sim.api.pipeline.inputs import Close, Effect, Send
+from sim.api.streams.limits import BATCH
 from sim.core.catalogue.assumption import Assumption
 from sim.core.exchange import Exchange
 from sim.core.model.context import Context
 from sim.core.model.events import Event
 from sim.core.model.refusals import Code
 from sim.kernel.instants import Instant, Span
-from sim.kernel.timers import TimerHandlers
+from sim.kernel.timers import Timer, TimerHandlers
 
 if TYPE_CHECKING:
     from sim.api.pipeline.authentication import Caller
@@ -58,7 +60,7 @@ class Stream:
         "skips",
     )
 
-    def __init__(self, feed: Feed, admitted: Admitted) -> None:
+    def __init__(self, feed: Feed[Any], admitted: Admitted) -> None:
         self.feed = feed
         self.caller: Caller = admitted.caller
         self.rpc = admitted.operation.rpc
@@ -72,8 +74,22 @@ class Stream:
         self.skips = False
 
 
+class KeyedStream(Stream):
+    """A stream that follows keys. `pending` has its encoded rows of the present input."""
+
+    __slots__ = ("keys", "pending")
+
+    def __init__(self, feed: Feed[Any], admitted: Admitted, keys: Iterable[str]) -> None:
+        super().__init__(feed, admitted)
+        self.keys = tuple(keys)
+        self.pending: list[bytes] = []
+
+
 S = TypeVar("S", bound=Stream)
+KS = TypeVar("KS", bound=KeyedStream)
 K = TypeVar("K")
+R = TypeVar("R")
+EventReaders: TypeAlias = Mapping[type[Event], Callable[[Any], None]]
 
 
 class Outbox:
@@ -132,50 +148,76 @@ class FeedContext:
         """Return a period in force."""
         return self.exchange.ctx.assumptions.number(assumption)
 
-    def schedule(self, after: Span, kind: str) -> int:
-        """Set a timer; return its seq."""
-        return self.exchange.ctx.timers.schedule(self.now + after, kind)
 
-    def cancel(self, seq: int) -> int:
-        """Cancel a timer (0 is none); return 0, the value for "no timer"."""
-        if seq:
-            self.exchange.ctx.timers.cancel(seq)
-        return 0
+class SingleTimer:
+    """A timer of one kind that is set at most once at a time."""
+
+    __slots__ = ("_context", "_kind", "_seq")
+
+    def __init__(self, context: FeedContext, kind: str) -> None:
+        self._context = context
+        self._kind = kind
+        self._seq = 0
+
+    def start(self, after: Span) -> None:
+        """Set the timer, unless it is set."""
+        if not self._seq:
+            timers = self._context.exchange.ctx.timers
+            self._seq = timers.schedule(self._context.now + after, self._kind)
+
+    def stop(self) -> None:
+        """Cancel the timer, if it is set."""
+        if self._seq:
+            self._context.exchange.ctx.timers.cancel(self._seq)
+            self._seq = 0
+
+    def fired(self, timer: Timer) -> bool:
+        """Whether `timer` is the one that was set; it can then be set again.
+
+        A timer from before a journey in time is not.
+        """
+        if timer.seq != self._seq:
+            return False
+        self._seq = 0
+        return True
 
 
-class Feed(ABC):
-    """One kind of stream. `scoped` says that a second stream of one identity takes the first one's
-    session (rule S6).
+class Feed(ABC, Generic[S]):
+    """One kind of stream.
+
+    `scoped`: a second stream of one identity takes the session of the first (rule S6).
     """
 
     scoped: ClassVar[bool] = False
 
     def __init__(self, context: FeedContext) -> None:
         self.context = context
+        self.exchange = context.exchange
+        self.outbox = context.outbox
 
-    def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
+    def reads(self) -> EventReaders:
         """Return what to call for which event."""
         return {}
 
     @abstractmethod
-    def accept(self, admitted: Admitted) -> Stream:
+    def accept(self, admitted: Admitted) -> S:
         """Return a stream for a request, or raise a Refusal. Changes nothing yet."""
 
     @abstractmethod
-    def begin(self, stream: Stream) -> None:
+    def begin(self, stream: S) -> None:
         """Follow what the stream asked for and send its first frames."""
 
-    def frame(self, stream: Stream, message: bytes) -> None:
+    def frame(self, stream: S, message: bytes) -> None:
         """Handle a frame of the client; server streams get none."""
 
     def flush(self) -> None:
         """Send what was gathered; called when all events of an input were read."""
 
     @abstractmethod
-    def heartbeat(self, stream: Stream) -> bytes:
+    def heartbeat(self, stream: S) -> bytes:
         """Return the heartbeat frame of a stream."""
 
-    def catch_up(self, stream: Stream, waiting: Sequence[bytes]) -> list[bytes]:
+    def catch_up(self, stream: S, waiting: Sequence[bytes]) -> list[bytes]:
         """Return what replaces the waiting frames of a stream that skips to the head.
 
         Changes nothing.
@@ -188,14 +230,12 @@ class Feed(ABC):
         return {}
 
     @abstractmethod
-    def forget(self, stream: Stream) -> None:
+    def forget(self, stream: S) -> None:
         """Forget a stream that has ended."""
 
 
-class Followers(dict[int, S]):
-    """Streams that follow the same key, by id, in order of subscribing."""
-
-    __slots__ = ()
+Followers: TypeAlias = dict[int, S]
+"""Streams that follow the same key, by id, in order of subscribing."""
 
 
 class FollowersByKey(Generic[K, S]):
@@ -215,6 +255,9 @@ class FollowersByKey(Generic[K, S]):
     def __iter__(self) -> Iterator[K]:
         return iter(self._by_key)
 
+    def __getitem__(self, key: K) -> Followers[S]:
+        return self._by_key[key]
+
     def get(self, key: K) -> Followers[S] | None:
         """Return who follows a key; None when nobody does."""
         return self._by_key.get(key)
@@ -227,7 +270,7 @@ class FollowersByKey(Generic[K, S]):
         """Make a stream follow a key."""
         followers = self._by_key.get(key)
         if followers is None:
-            followers = self._by_key[key] = Followers()
+            followers = self._by_key[key] = {}
         followers[stream.id] = stream
 
     def leave(self, key: K, stream: S) -> None:
@@ -236,3 +279,44 @@ class FollowersByKey(Generic[K, S]):
         del followers[stream.id]
         if not followers:
             del self._by_key[key]
+
+
+class KeyedFeed(Feed[KS]):
+    """A feed whose streams follow accounts, firms or symbols.
+
+    It can gather rows of one input for its streams, and sends them when all events were read.
+    """
+
+    def __init__(self, context: FeedContext) -> None:
+        super().__init__(context)
+        self._followers: FollowersByKey[str, KS] = FollowersByKey()
+        self._waiting: dict[int, KS] = {}
+
+    def join(self, stream: KS) -> None:
+        """Make a stream follow its keys."""
+        for key in stream.keys:
+            self._followers.join(key, stream)
+
+    def forget(self, stream: KS) -> None:
+        for key in stream.keys:
+            self._followers.leave(key, stream)
+        self._waiting.pop(stream.id, None)
+
+    def gather(self, streams: Iterable[KS], row: bytes) -> None:
+        """Add an encoded row to what streams are sent after this input."""
+        for stream in streams:
+            stream.pending.append(row)
+            self._waiting[stream.id] = stream
+
+    def flush(self) -> None:
+        if self._waiting:
+            waiting, self._waiting = self._waiting, {}
+            self.send_gathered(waiting.values())
+
+    def send_gathered(self, streams: Iterable[KS]) -> None:
+        """Send the pending rows of streams; for feeds that gather rows."""
+
+
+def pages(rows: Sequence[R], size: int = BATCH) -> list[Sequence[R]]:
+    """Split rows into messages of at most `size`; no rows are one empty message."""
+    return [rows[first : first + size] for first in range(0, len(rows) or 1, size)]

@@ -1,20 +1,18 @@
-"""CreateFundingTransactionSubscription: changes of funding transactions, looked for every 15 s
-(wire facts §1.10).
+"""CreateFundingTransactionSubscription: changes of funding transactions, polled every 15 s.
 
-`resume_time` replays every change from that instant on, so a client that sends the `server_time` of
-the last message it read misses none and may see some twice. Without it only what changes from now
-on is told.
+`resume_time` replays every change from that instant on. A client that sends the `server_time` of
+the last message it read misses no change, and may get some twice. Without `resume_time` the stream
+sends only changes from now on.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from sim.api.exchange.funding import funding_accounts
 from sim.api.exchange.funding_transactions import transaction_message
-from sim.api.streams.feed import Feed, FeedContext, Stream
-from sim.api.streams.limits import BATCH
+from sim.api.streams.feed import Feed, FeedContext, SingleTimer, Stream, pages
 from sim.api.streams.shared_frames import encoded
 from sim.core.catalogue.assumptions import FUNDING_POLL
 from sim.core.model.funding_records import FundingChange
@@ -29,63 +27,60 @@ POLL_TIMER = "stream.funding"
 
 
 class FundingStream(Stream):
-    """A subscription. `seen` is how many changes of the record it has looked at; empty filters let
-    everything through that the caller may see.
+    """A subscription. `seen` counts the changes of the record that it has read.
+
+    `accounts` and `types` filter unless empty.
     """
 
-    __slots__ = ("asked", "seen", "types")
+    __slots__ = ("accounts", "seen", "types")
 
-    def __init__(self, feed: Feed, admitted: Admitted, seen: int) -> None:
+    def __init__(self, feed: Feed[FundingStream], admitted: Admitted, seen: int) -> None:
         super().__init__(feed, admitted)
         request: wire.CreateFundingTransactionSubscriptionRequest = admitted.request
-        self.asked = frozenset(request.account_ids)
+        self.accounts = frozenset(request.account_ids)
         self.types = frozenset(request.transaction_types) - {0}
         self.seen = seen
 
 
-class FundingFeed(Feed):
-    """Funding transaction streams. One timer looks for all of them, while there are any."""
+class FundingFeed(Feed[FundingStream]):
+    """Funding transaction streams. One timer polls for all of them, while there are any."""
 
     scoped = True
 
     def __init__(self, context: FeedContext) -> None:
         super().__init__(context)
         self._streams: dict[int, FundingStream] = {}
-        self._timer = 0
+        self._timer = SingleTimer(context, POLL_TIMER)
 
-    def accept(self, admitted: Admitted) -> Stream:
-        exchange, request = self.context.exchange, admitted.request
+    def accept(self, admitted: Admitted) -> FundingStream:
+        exchange, request = self.exchange, admitted.request
         if not set(request.account_ids) <= set(funding_accounts(exchange, admitted.caller)):
             raise PermissionDenied(
                 rule="P24",
                 remedy="GET /v1/funding/accounts lists the accounts this caller may follow",
             )
         changes = exchange.funding.changes
-        seen = (
-            len(changes)
-            if request.resume_time is None
-            else bisect_left(changes, request.resume_time, key=lambda change: change.at)
-        )
+        seen = len(changes)
+        if request.resume_time is not None:
+            seen = bisect_left(changes, request.resume_time, key=lambda change: change.at)
         return FundingStream(self, admitted, seen)
 
-    def begin(self, stream: Stream) -> None:
-        mine = cast(FundingStream, stream)
-        self._streams[mine.id] = mine
-        self._look(mine)
-        if not self._timer:
-            self._timer = self.context.schedule(self.context.period(FUNDING_POLL), POLL_TIMER)
+    def begin(self, stream: FundingStream) -> None:
+        self._streams[stream.id] = stream
+        self._send_changes(stream)
+        self._timer.start(self.context.period(FUNDING_POLL))
 
-    def forget(self, stream: Stream) -> None:
+    def forget(self, stream: FundingStream) -> None:
         del self._streams[stream.id]
         if not self._streams:
-            self._timer = self.context.cancel(self._timer)
+            self._timer.stop()
 
-    def heartbeat(self, stream: Stream) -> bytes:
-        """No changes, and where to resume: what has happened since the last look is not passed
-        over, for `resume_time` includes its instant.
+    def heartbeat(self, stream: FundingStream) -> bytes:
+        """No changes, and the instant from which to resume.
+
+        That is the instant of the first change that was not polled yet, or now.
         """
-        changes = self.context.exchange.funding.changes
-        seen = cast(FundingStream, stream).seen
+        changes, seen = self.exchange.funding.changes, stream.seen
         at = changes[seen].at if seen < len(changes) else self.context.now
         return encoded(wire.CreateFundingTransactionSubscriptionResponse(server_time=at))
 
@@ -94,43 +89,34 @@ class FundingFeed(Feed):
         return {POLL_TIMER: self._poll}
 
     def _poll(self, timer: Timer) -> None:
-        if timer.seq != self._timer:
-            return
-        for stream in self._streams.values():
-            self._look(stream)
-        self._timer = self.context.schedule(self.context.period(FUNDING_POLL), POLL_TIMER)
+        if self._timer.fired(timer):
+            for stream in self._streams.values():
+                self._send_changes(stream)
+            self._timer.start(self.context.period(FUNDING_POLL))
 
-    def _look(self, stream: FundingStream) -> None:
-        """Send what changed since the last look, if it concerns the stream."""
-        exchange = self.context.exchange
+    def _send_changes(self, stream: FundingStream) -> None:
+        """Send the changes since the last poll that concern the stream."""
+        exchange = self.exchange
         changes = exchange.funding.changes
-        accounts = stream.asked or frozenset(funding_accounts(exchange, stream.caller))
-        found = [
-            change for change in changes[stream.seen :] if _concerns(change, accounts, stream.types)
-        ]
+        accounts = stream.accounts or frozenset(funding_accounts(exchange, stream.caller))
+        rows = [row for row in changes[stream.seen :] if _concerns(row, accounts, stream.types)]
         stream.seen = len(changes)
-        for first in range(0, len(found), BATCH):
-            batch = found[first : first + BATCH]
-            last = first + BATCH >= len(found)
-            self.context.outbox.send(
-                stream,
-                encoded(
-                    wire.CreateFundingTransactionSubscriptionResponse(
-                        changes=[
-                            wire.FundingTransactionChange(
-                                transaction=transaction_message(exchange, change.transaction),
-                                previous_state=change.previous,
-                                change_time=change.at,
-                            )
-                            for change in batch
-                        ],
-                        server_time=self.context.now if last else batch[-1].at,
-                    )
-                ),
+        for page in pages(rows) if rows else ():
+            messages = [
+                wire.FundingTransactionChange(
+                    transaction=transaction_message(exchange, change.transaction),
+                    previous_state=change.previous,
+                    change_time=change.at,
+                )
+                for change in page
+            ]
+            server_time = self.context.now if page[-1] is rows[-1] else page[-1].at
+            response = wire.CreateFundingTransactionSubscriptionResponse(
+                changes=messages, server_time=server_time
             )
+            self.outbox.send(stream, encoded(response))
 
 
 def _concerns(change: FundingChange, accounts: frozenset[str], types: frozenset[int]) -> bool:
-    return change.transaction.account in accounts and (
-        not types or change.transaction.type in types
-    )
+    transaction = change.transaction
+    return transaction.account in accounts and (not types or transaction.type in types)

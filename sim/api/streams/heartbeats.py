@@ -7,7 +7,7 @@ few slots, and without a stream there is no timer.
 
 from __future__ import annotations
 
-from sim.api.streams.feed import FeedContext, Stream
+from sim.api.streams.feed import FeedContext, SingleTimer, Stream
 from sim.core.catalogue.assumptions import IDLE_TIMEOUT, STREAM_HEARTBEAT
 from sim.core.model.refusals import Code
 from sim.kernel.instants import NS_PER_S, Instant, format_span
@@ -17,15 +17,16 @@ HEARTBEAT_TIMER = "stream.heartbeat"
 
 
 class Heartbeats:
-    """Streams by the instant of their next heartbeat, or of the edge's idle timeout if that comes
-    first (rules S5, S13).
+    """Streams by the instant of their next check (rules S5, S13).
+
+    That is the next heartbeat, or the edge's idle timeout if it comes first.
     """
 
     def __init__(self, context: FeedContext) -> None:
         self._context = context
         self._slots: dict[Instant, dict[int, Stream]] = {}
         self._slot_of: dict[int, Instant] = {}
-        self._timer = 0
+        self._timer = SingleTimer(context, HEARTBEAT_TIMER)
 
     def join(self, stream: Stream) -> None:
         """Begin to watch a stream; its first heartbeat comes at a full second."""
@@ -33,8 +34,7 @@ class Heartbeats:
         interval = self._context.period(STREAM_HEARTBEAT)
         due = self._context.now + interval
         self._put(stream, due - due % NS_PER_S if interval > NS_PER_S else due)
-        if not self._timer:
-            self._wait()
+        self._wait()
 
     def leave(self, stream: Stream) -> None:
         """Stop watching a stream."""
@@ -45,7 +45,7 @@ class Heartbeats:
             if not slot:
                 del self._slots[due]
         if not self._slots:
-            self._timer = self._context.cancel(self._timer)
+            self._timer.stop()
 
     @property
     def timers(self) -> TimerHandlers:
@@ -53,18 +53,14 @@ class Heartbeats:
         return {HEARTBEAT_TIMER: self._check}
 
     def _check(self, timer: Timer) -> None:
-        if timer.seq != self._timer:
+        if not self._timer.fired(timer):
             return
-        self._timer = 0
         interval = self._context.period(STREAM_HEARTBEAT)
         idle_timeout = self._context.period(IDLE_TIMEOUT)
         for stream in self._slots.pop(timer.due, {}).values():
             if timer.due >= stream.last_sent + idle_timeout:
-                self._context.end(
-                    stream,
-                    Code.UNAVAILABLE,
-                    f"idle timeout: nothing was sent for {format_span(idle_timeout)}",
-                )
+                text = f"idle timeout: nothing was sent for {format_span(idle_timeout)}"
+                self._context.end(stream, Code.UNAVAILABLE, text)
                 continue
             heartbeat_due = stream.heartbeat_due
             if interval and timer.due >= heartbeat_due:
@@ -80,14 +76,9 @@ class Heartbeats:
         due += -due % NS_PER_S  # full seconds keep the number of slots small
         if self._context.period(STREAM_HEARTBEAT):
             due = min(due, heartbeat_due)
-        slot = self._slots.get(due)
-        if slot is None:
-            slot = self._slots[due] = {}
-        slot[stream.id] = stream
+        self._slots.setdefault(due, {})[stream.id] = stream
         self._slot_of[stream.id] = due
 
     def _wait(self) -> None:
         if self._slots:
-            self._timer = self._context.schedule(
-                min(self._slots) - self._context.now, HEARTBEAT_TIMER
-            )
+            self._timer.start(min(self._slots) - self._context.now)

@@ -88,7 +88,7 @@ if TYPE_CHECKING:
 _FRAMES = ("stream_frames",)
 
 # The feed of each operation. Operations with the same feed share one instance of it.
-FEEDS: dict[str, type[Feed]] = {
+FEEDS: dict[str, type[Feed[Any]]] = {
     "OrderEntryAPI.CreateOrderSubscription": OrderFeed,
     "MarketDataSubscriptionAPI.CreateMarketDataSubscription": MarketDataFeed,
     "MarketDataSubscriptionAPI.BiDirectionalStreamMarketData": MarketDataFeed,
@@ -317,7 +317,7 @@ class Hub:
         self._heartbeats.leave(stream)
         stream.feed.forget(stream)
 
-    def _session_of(self, feed: Feed, admitted: Admitted) -> tuple[str, str, str] | None:
+    def _session_of(self, feed: Feed[Any], admitted: Admitted) -> tuple[str, str, str] | None:
         """Return the session a stream holds (rule S6): token subject, participant, rpc.
 
         None for streams that take no session and lose none. A balance ledger that is followed

@@ -1,130 +1,109 @@
-"""CreateInstrumentStateChangeSubscription: matching instruments as they are, then each when its
-state changes (§6.2, rule L28).
+"""CreateInstrumentStateChangeSubscription: instruments, each again when its state changes (§6.2, L28).
 
-Never resumable: a token is declared and stays empty, and what a request sends as one has no effect.
-No settlement result is carried.
+The stream cannot be resumed: the token that the interface declares stays empty, and the exchange
+ignores one in a request. Frames carry no settlement results.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from sim.api.rendering.exchange import instrument_as_it_is, instrument_message
-from sim.api.streams.feed import Feed, FeedContext, FollowersByKey, Stream
-from sim.api.streams.limits import BATCH
+from sim.api.streams.feed import EventReaders, Feed, KeyedFeed, KeyedStream, pages
 from sim.api.streams.shared_frames import part
 from sim.core.model.enums import InstrumentState
-from sim.core.model.events import DormantInstrumentsMoved, Event, InstrumentListed, StateChanged
+from sim.core.model.events import DormantInstrumentsMoved, InstrumentListed, StateChanged
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import Instant
-from sim.messages.exchange_v1 import CreateInstrumentStateChangeSubscriptionResponse
+from sim.messages.exchange_v1 import CreateInstrumentStateChangeSubscriptionResponse as _Response
 
 if TYPE_CHECKING:
     from sim.api.pipeline.pipeline import Admitted
 
-# Stands for a symbol: streams that follow every instrument.
+# The key of streams that follow every instrument, in place of a symbol.
 _EVERY = ""
 
 
-class InstrumentStream(Stream):
-    """A subscription to instruments, all when it names none."""
+class InstrumentStream(KeyedStream):
+    """A subscription to instruments: to all of them when the request names none."""
 
-    __slots__ = ("symbols",)
+    __slots__ = ()
 
-    def __init__(self, feed: Feed, admitted: Admitted) -> None:
-        super().__init__(feed, admitted)
-        self.symbols = tuple(dict.fromkeys(admitted.request.symbols)) or (_EVERY,)
-        self.skips = admitted.request.slow_consumer_skip_to_head
+    def __init__(self, feed: Feed[InstrumentStream], admitted: Admitted) -> None:
+        request = admitted.request
+        super().__init__(feed, admitted, dict.fromkeys(request.symbols or (_EVERY,)))
+        self.skips = request.slow_consumer_skip_to_head
+
+    @property
+    def follows_all(self) -> bool:
+        """Whether it follows every instrument."""
+        return self.keys == (_EVERY,)
 
 
-class InstrumentFeed(Feed):
+class InstrumentFeed(KeyedFeed[InstrumentStream]):
     """Instrument state streams by symbol."""
 
-    def __init__(self, context: FeedContext) -> None:
-        super().__init__(context)
-        self._followers: FollowersByKey[str, InstrumentStream] = FollowersByKey()
-
-    def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
+    def reads(self) -> EventReaders:
         return {
             StateChanged: self._state_changed,
             InstrumentListed: self._state_changed,
-            DormantInstrumentsMoved: self._shelf_moved,
+            DormantInstrumentsMoved: self._dormant_moved,
         }
 
-    def accept(self, admitted: Admitted) -> Stream:
+    def accept(self, admitted: Admitted) -> InstrumentStream:
         for symbol in admitted.request.symbols:
-            self.context.exchange.instruments.require(symbol)
+            self.exchange.instruments.require(symbol)
         return InstrumentStream(self, admitted)
 
-    def begin(self, stream: Stream) -> None:
-        mine = cast(InstrumentStream, stream)
-        exchange = self.context.exchange
-        if mine.symbols == (_EVERY,):
-            exchange.recurring_feed.follow()
-        for symbol in mine.symbols:
-            exchange.recurring.materialise(symbol)
-            self._followers.join(symbol, mine)
-        for page in self._pages(mine):
-            self.context.outbox.send(mine, page)
+    def begin(self, stream: InstrumentStream) -> None:
+        if stream.follows_all:
+            self.exchange.recurring_feed.follow()
+        for symbol in stream.keys:
+            self.exchange.recurring.materialise(symbol)
+        self.join(stream)
+        for frame in self._snapshot(stream):
+            self.outbox.send(stream, frame)
 
-    def catch_up(self, stream: Stream, waiting: Sequence[bytes]) -> list[bytes]:
-        """The followed instruments as they are now."""
-        return list(self._pages(cast(InstrumentStream, stream)))
+    def catch_up(self, stream: InstrumentStream, waiting: Sequence[bytes]) -> list[bytes]:
+        """Return the followed instruments as they are now."""
+        return self._snapshot(stream)
 
-    def _pages(self, stream: InstrumentStream) -> Iterator[bytes]:
-        exchange = self.context.exchange
-        instruments = exchange.instruments
-        found = (
-            list(instruments)
-            if stream.symbols == (_EVERY,)
-            else [instruments.require(symbol) for symbol in stream.symbols]
-        )
-        for first in range(0, len(found), BATCH):
-            page = [
-                instrument_as_it_is(exchange, instrument)
-                for instrument in found[first : first + BATCH]
-            ]
-            yield part(CreateInstrumentStateChangeSubscriptionResponse, instruments=page)
+    def _snapshot(self, stream: InstrumentStream) -> list[bytes]:
+        exchange, instruments = self.exchange, self.exchange.instruments
+        if stream.follows_all:
+            followed = list(instruments)
+        else:
+            followed = [instruments.require(symbol) for symbol in stream.keys]
+        frames = []
+        for page in pages(followed) if followed else ():
+            messages = [instrument_as_it_is(exchange, instrument) for instrument in page]
+            frames.append(part(_Response, instruments=messages))
+        return frames
 
-    def forget(self, stream: Stream) -> None:
-        mine = cast(InstrumentStream, stream)
-        for symbol in mine.symbols:
-            self._followers.leave(symbol, mine)
-        if mine.symbols == (_EVERY,):
-            self.context.exchange.recurring_feed.leave()
+    def forget(self, stream: InstrumentStream) -> None:
+        super().forget(stream)
+        if stream.follows_all:
+            self.exchange.recurring_feed.leave()
 
-    def heartbeat(self, stream: Stream) -> bytes:
+    def heartbeat(self, stream: InstrumentStream) -> bytes:
         return b""  # an empty list of instruments
 
     def _state_changed(self, event: StateChanged | InstrumentListed) -> None:
         if self._followers:
-            self._tell(
-                self.context.exchange.instruments.require(event.symbol), event.state, event.at
-            )
+            instrument = self.exchange.instruments.require(event.symbol)
+            self._publish(instrument, event.state, event.at)
 
-    def _shelf_moved(self, event: DormantInstrumentsMoved) -> None:
-        """What nobody has touched moved all at once; who follows some of it hears of each by
-        itself.
-        """
-        instruments, lifecycle = (
-            self.context.exchange.instruments,
-            self.context.exchange.trading.lifecycle,
-        )
+    def _dormant_moved(self, event: DormantInstrumentsMoved) -> None:
+        """Many dormant instruments moved at once; send each that somebody follows."""
+        instruments, lifecycle = self.exchange.instruments, self.exchange.trading.lifecycle
         for symbol in instruments.symbols() if _EVERY in self._followers else list(self._followers):
             if not lifecycle.is_materialised(symbol) and lifecycle.state(symbol) is event.state:
-                self._tell(instruments.require(symbol), event.state, event.at)
+                self._publish(instruments.require(symbol), event.state, event.at)
 
-    def _tell(self, instrument: Instrument, state: InstrumentState, at: Instant) -> None:
-        topics = [
-            topic
-            for topic in (self._followers.get(instrument.symbol), self._followers.get(_EVERY))
-            if topic is not None
-        ]
-        if topics:
-            frame = part(
-                CreateInstrumentStateChangeSubscriptionResponse,
-                instruments=[instrument_message(instrument, state, at)],
-            )
-            for topic in topics:
-                self.context.outbox.send_all(topic.values(), frame)
+    def _publish(self, instrument: Instrument, state: InstrumentState, at: Instant) -> None:
+        keys = [key for key in (instrument.symbol, _EVERY) if key in self._followers]
+        if keys:
+            frame = part(_Response, instruments=[instrument_message(instrument, state, at)])
+            for key in keys:
+                self.outbox.send_all(self._followers[key].values(), frame)

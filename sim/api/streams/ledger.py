@@ -1,21 +1,21 @@
-"""CreateBalanceLedgerSubscription: the cash ledger of one account, replayed from resume_time and
-then live (§6.2, rules P17-P24).
+"""CreateBalanceLedgerSubscription: the cash ledger of one account (§6.2, rules P17-P24).
+
+The stream replays rows from `resume_time` on, if the request has one, and then sends new rows.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from sim.api.exchange.ledgers import FLOOR, SUPPRESSED, public_types
 from sim.api.pipeline.account_access import ledger_account
 from sim.api.rendering.exchange import CURRENCY, ledger_entry_message
-from sim.api.streams.feed import Feed, FeedContext, FollowersByKey, Stream
+from sim.api.streams.feed import EventReaders, Feed, KeyedFeed, KeyedStream
 from sim.api.streams.limits import BATCH
 from sim.api.streams.shared_frames import encoded, nesting
-from sim.core.model.events import CashMoved, Event
-from sim.kernel.instants import Instant
+from sim.core.model.events import CashMoved
 from sim.messages import exchange_v1 as wire
 
 if TYPE_CHECKING:
@@ -24,94 +24,69 @@ if TYPE_CHECKING:
 _in_entries = nesting(wire.CreateBalanceLedgerSubscriptionResponse, "entries")
 
 
-class LedgerStream(Stream):
-    """A subscription to the cash rows of one account. `types` filters unless empty; without
-    `replay_from` nothing old is sent.
+class LedgerStream(KeyedStream):
+    """A subscription to the cash rows of one account.
 
-    `mute`: rows of a currency were asked for that nobody has.
+    `types` filters unless empty. A stream is `mute` if it asks for a currency that nobody holds.
     """
 
-    __slots__ = ("account", "mute", "pending", "replay_from", "types")
+    __slots__ = ("mute", "replay_from", "types")
 
-    def __init__(self, feed: Feed, admitted: Admitted, account: str) -> None:
-        super().__init__(feed, admitted)
+    def __init__(self, feed: Feed[LedgerStream], admitted: Admitted, account: str) -> None:
+        super().__init__(feed, admitted, [account])
         request: wire.CreateBalanceLedgerSubscriptionRequest = admitted.request
-        self.account = account
         self.types = public_types(request.entry_types)
         self.mute = request.currency.upper() not in ("", CURRENCY)
-        self.replay_from: Instant | None = (
-            None if request.resume_time is None else max(request.resume_time, FLOOR)
-        )
-        self.pending: list[bytes] = []
+        resume = request.resume_time
+        self.replay_from = None if resume is None else max(resume, FLOOR)
 
-    def wants(self, row: CashMoved) -> bool:
-        """Whether a row is among those asked for; internal types never are."""
+    def includes(self, row: CashMoved) -> bool:
+        """Whether the stream asks for a row. Nobody gets rows of internal types."""
         if self.mute or row.type in SUPPRESSED:
             return False
         return not self.types or row.type in self.types
 
 
-class LedgerFeed(Feed):
+class LedgerFeed(KeyedFeed[LedgerStream]):
     """Balance ledger streams by account."""
 
     scoped = True
 
-    def __init__(self, context: FeedContext) -> None:
-        super().__init__(context)
-        self._followers: FollowersByKey[str, LedgerStream] = FollowersByKey()
-        self._waiting: dict[int, LedgerStream] = {}
-
-    def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
+    def reads(self) -> EventReaders:
         return {CashMoved: self._cash_moved}
 
-    def accept(self, admitted: Admitted) -> Stream:
-        return LedgerStream(
-            self,
-            admitted,
-            ledger_account(self.context.exchange, admitted.caller, admitted.request.account),
-        )
+    def accept(self, admitted: Admitted) -> LedgerStream:
+        account = ledger_account(self.exchange, admitted.caller, admitted.request.account)
+        return LedgerStream(self, admitted, account)
 
-    def begin(self, stream: Stream) -> None:
-        mine = cast(LedgerStream, stream)
-        self._followers.join(mine.account, mine)
-        if mine.replay_from is None:
+    def begin(self, stream: LedgerStream) -> None:
+        self.join(stream)
+        if stream.replay_from is None:
             return
-        rows = self.context.exchange.trading.ledger.entries(mine.account)
-        for index in range(bisect_left(rows, mine.replay_from, key=lambda row: row.at), len(rows)):
-            if mine.wants(rows[index]):
-                mine.pending.append(_entry(rows[index]))
-                if len(mine.pending) == BATCH:
-                    self._send(mine)
-        if mine.pending:
-            self._send(mine)
+        rows = self.exchange.trading.ledger.entries(stream.keys[0])
+        first = bisect_left(rows, stream.replay_from, key=lambda row: row.at)
+        for index in range(first, len(rows)):
+            if stream.includes(rows[index]):
+                stream.pending.append(_entry(rows[index]))
+                if len(stream.pending) == BATCH:
+                    self.send_gathered([stream])
+        if stream.pending:
+            self.send_gathered([stream])
 
-    def forget(self, stream: Stream) -> None:
-        mine = cast(LedgerStream, stream)
-        self._followers.leave(mine.account, mine)
-        self._waiting.pop(mine.id, None)
-
-    def heartbeat(self, stream: Stream) -> bytes:
+    def heartbeat(self, stream: LedgerStream) -> bytes:
         return b""
 
     def _cash_moved(self, event: CashMoved) -> None:
-        topic = self._followers.get(event.account)
-        if topic is None:
-            return
-        entry = b""
-        for stream in topic.values():
-            if stream.wants(event):
-                entry = entry or _entry(event)
-                stream.pending.append(entry)
-                self._waiting[stream.id] = stream
+        followers = self._followers.get(event.account)
+        if followers is not None:
+            streams = [stream for stream in followers.values() if stream.includes(event)]
+            if streams:
+                self.gather(streams, _entry(event))
 
-    def flush(self) -> None:
-        waiting, self._waiting = self._waiting, {}
-        for stream in waiting.values():
-            self._send(stream)
-
-    def _send(self, stream: LedgerStream) -> None:
-        self.context.outbox.send(stream, b"".join(stream.pending))
-        stream.pending.clear()
+    def send_gathered(self, streams: Iterable[LedgerStream]) -> None:
+        for stream in streams:
+            self.outbox.send(stream, b"".join(stream.pending))
+            stream.pending.clear()
 
 
 def _entry(row: CashMoved) -> bytes:

@@ -1,20 +1,19 @@
-"""Market data over gRPC: CreateMarketDataSubscription and BiDirectionalStreamMarketData (§4.4,
-rules S8-S13).
+"""Market data over gRPC: the server stream and the bidirectional stream (§4.4, rules S8-S13).
 
-Every message is the whole book of its symbol to the asked depth; receivers replace. PENDING books
-are silent until they open; a book that was TERMINATED is shown once more and then never again.
+Every message is the whole book of its symbol to the requested depth, and replaces the one before.
+A PENDING book is not sent until it opens. A TERMINATED book is sent once more, and then never.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from sim.api.codecs.codecs import BadInput, protobuf_decoder
-from sim.api.streams import limits as rules
-from sim.api.streams.book_subscriptions import Books, BookStream, heartbeat, shape_of
-from sim.api.streams.feed import Feed, FeedContext, Stream
+from sim.api.streams import limits
+from sim.api.streams.book_subscriptions import Books, BookStream, heartbeat
+from sim.api.streams.feed import EventReaders, Feed, FeedContext, SingleTimer
 from sim.api.streams.shared_frames import part
 from sim.core.catalogue.assumptions import (
     BIDI_IDLE_TIMEOUT,
@@ -26,7 +25,6 @@ from sim.core.model.enums import InstrumentState
 from sim.core.model.events import (
     BookChanged,
     DormantInstrumentsMoved,
-    Event,
     InstrumentListed,
     StateChanged,
 )
@@ -38,26 +36,33 @@ from sim.messages import exchange_v1 as wire
 if TYPE_CHECKING:
     from sim.api.pipeline.pipeline import Admitted
 
+_ClientFrame = wire.BiDirectionalStreamMarketDataRequest
+_Reply = wire.BiDirectionalStreamMarketDataResponse
+
 REFRESH_TIMER = "stream.refresh"
 IDLE_TIMER = "stream.idle"
 
 
-class MarketDataFeed(Feed):
-    """Both market data streams."""
+class MarketDataFeed(Feed[BookStream]):
+    """Both market data streams.
+
+    `_quiet` has the bidirectional streams, the one whose client was silent longest first.
+    `_terminated` has the books that ended in this input: they are sent once more.
+    """
 
     def __init__(self, context: FeedContext) -> None:
         super().__init__(context)
         self._books = Books(context)
         self._streams = 0
-        self._refresh = 0
-        self._last_words: dict[str, None] = {}
+        self._terminated: set[str] = set()
         self._quiet: dict[int, BookStream] = {}
-        self._idle = 0
+        self._refresh_timer = SingleTimer(context, REFRESH_TIMER)
+        self._idle_timer = SingleTimer(context, IDLE_TIMER)
 
-    def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
+    def reads(self) -> EventReaders:
         return {
             StateChanged: self._state_changed,
-            DormantInstrumentsMoved: self._shelf_moved,
+            DormantInstrumentsMoved: self._dormant_moved,
             BookChanged: self._book_changed,
             InstrumentListed: self._book_changed,
         }
@@ -66,87 +71,74 @@ class MarketDataFeed(Feed):
     def _heartbeat(self) -> bytes:
         return heartbeat()
 
-    def heartbeat(self, stream: Stream) -> bytes:
+    def heartbeat(self, stream: BookStream) -> bytes:
         return self._heartbeat
 
-    def catch_up(self, stream: Stream, waiting: Sequence[bytes]) -> list[bytes]:
-        """Acknowledgements and errors that wait, then every followed book as it is now."""
-        mine = cast(BookStream, stream)
-        symbols = self._every_symbol() if mine.everything else list(mine.symbols)
-        return [frame for frame in waiting if frame[:1] in _replies()] + self._books.present(
-            mine, symbols
-        )
+    def catch_up(self, stream: BookStream, waiting: Sequence[bytes]) -> list[bytes]:
+        """Return waiting acknowledgements and errors, then every followed book as it is now."""
+        replies = [frame for frame in waiting if frame[:1] in _reply_tags()]
+        return replies + self._books.snapshot(stream, list(self._active(stream)))
 
     # ---- opening and ending
 
-    def accept(self, admitted: Admitted) -> Stream:
+    def accept(self, admitted: Admitted) -> BookStream:
         stream = BookStream(self, admitted)
         request = admitted.request
         if request is None:
             return stream
-        if len(request.symbols) > rules.MARKET_DATA_SYMBOLS_MAX:
+        if len(request.symbols) > limits.MARKET_DATA_SYMBOLS_MAX:
             raise InvalidRequest(
-                f"at most {rules.MARKET_DATA_SYMBOLS_MAX} symbols per subscription",
+                f"at most {limits.MARKET_DATA_SYMBOLS_MAX} symbols per subscription",
                 rule="S8",
                 remedy="split the list, or leave it empty for all instruments",
             )
         for symbol in request.symbols:
-            self.context.exchange.instruments.require(symbol)
-        stream.shape = shape_of(request.depth, request.unaggregated)
-        stream.snapshot_only = request.snapshot_only
-        stream.skips = request.slow_consumer_skip_to_head
+            self.exchange.instruments.require(symbol)
+        stream.configure(request)
         stream.everything = not request.symbols
         stream.symbols = dict.fromkeys(request.symbols)
-        stream.started = True
         return stream
 
-    def begin(self, stream: Stream) -> None:
-        mine = cast(BookStream, stream)
+    def begin(self, stream: BookStream) -> None:
         self._streams += 1
-        if not self._refresh:
-            self._refresh = self.context.schedule(
-                self.context.period(MARKET_DATA_REFRESH), REFRESH_TIMER
-            )
-        if mine.started:
-            symbols = list(mine.symbols)
-            if mine.everything:
-                self._books.follow_everything(mine)
-                symbols = self._every_symbol()
-            else:
-                self._books.follow(mine, symbols)
-            self._show_first(mine, symbols)
+        self._refresh_timer.start(self.context.period(MARKET_DATA_REFRESH))
+        if not stream.configured:
+            self._note_activity(stream)
+            return
+        if stream.everything:
+            self._books.follow_everything(stream)
         else:
-            self._hear(mine)
+            self._books.follow(stream, list(stream.symbols))
+        self._send_first(stream, list(self._active(stream)))
 
-    def forget(self, stream: Stream) -> None:
-        mine = cast(BookStream, stream)
-        self._books.forget(mine)
-        self._quiet.pop(mine.id, None)
+    def forget(self, stream: BookStream) -> None:
+        self._books.forget(stream)
+        self._quiet.pop(stream.id, None)
         self._streams -= 1
         if not self._streams:
-            self._refresh = self.context.cancel(self._refresh)
+            self._refresh_timer.stop()
         if not self._quiet:
-            self._idle = self.context.cancel(self._idle)
+            self._idle_timer.stop()
 
-    def _show_first(self, stream: BookStream, symbols: list[str]) -> None:
-        self._books.show(stream, symbols)
+    def _send_first(self, stream: BookStream, symbols: list[str]) -> None:
+        self._books.send_present(stream, symbols)
         if stream.snapshot_only:
             self.context.end(stream, Code.OK, "")
 
     def _every_symbol(self) -> list[str]:
-        return list(self.context.exchange.instruments.symbols())
+        return list(self.exchange.instruments.symbols())
 
     # ---- events and time
 
     def _state_changed(self, event: StateChanged) -> None:
         if event.state is InstrumentState.TERMINATED and self._streams:
-            self._last_words[event.symbol] = None
+            self._terminated.add(event.symbol)
 
-    def _shelf_moved(self, event: DormantInstrumentsMoved) -> None:
+    def _dormant_moved(self, event: DormantInstrumentsMoved) -> None:
         if not self._streams:
             return
-        lifecycle = self.context.exchange.trading.lifecycle
-        for symbol in self._books.followed_symbols(shelf=True):
+        lifecycle = self.exchange.trading.lifecycle
+        for symbol in self._books.followed_symbols(dormant=True):
             if not lifecycle.is_materialised(symbol) and lifecycle.state(symbol) is event.state:
                 self._books.publish(symbol)
 
@@ -154,94 +146,83 @@ class MarketDataFeed(Feed):
         if not self._streams:
             return
         symbol = event.symbol
-        if self.context.exchange.trading.state(symbol) in DATA_STATES or symbol in self._last_words:
-            self._last_words.pop(symbol, None)
+        if self.exchange.trading.state(symbol) in DATA_STATES or symbol in self._terminated:
+            self._terminated.discard(symbol)
             self._books.publish(symbol)
 
     def flush(self) -> None:
-        self._last_words.clear()
+        self._terminated.clear()
 
     @property
     def timers(self) -> TimerHandlers:
         return {REFRESH_TIMER: self._refresh_books, IDLE_TIMER: self._end_idle}
 
     def _refresh_books(self, timer: Timer) -> None:
-        if timer.seq != self._refresh:
+        if not self._refresh_timer.fired(timer):
             return
-        self._refresh = self.context.schedule(
-            self.context.period(MARKET_DATA_REFRESH), REFRESH_TIMER
-        )
-        trading = self.context.exchange.trading
-        everybody = self.context.exchange.ctx.assumptions.flag(MARKET_DATA_REFRESH_ALL)
-        for symbol in self._books.followed_symbols() if everybody else self._books.named():
+        self._refresh_timer.start(self.context.period(MARKET_DATA_REFRESH))
+        trading = self.exchange.trading
+        everybody = self.exchange.ctx.assumptions.flag(MARKET_DATA_REFRESH_ALL)
+        symbols = self._books.followed_symbols() if everybody else self._books.named_symbols()
+        for symbol in symbols:
             if trading.state(symbol) in DATA_STATES:
                 self._books.publish(symbol, everybody=everybody)
 
     def _end_idle(self, timer: Timer) -> None:
-        """End the streams whose client has been quiet too long; the quietest comes first."""
-        if timer.seq != self._idle:
+        """End the streams whose client has been silent too long."""
+        if not self._idle_timer.fired(timer):
             return
-        self._idle, limit = 0, self.context.period(BIDI_IDLE_TIMEOUT)
+        limit = self.context.period(BIDI_IDLE_TIMEOUT)
+        text = f"idle timeout: no client frame for {format_span(limit)}"
         for stream in list(self._quiet.values()):
-            due = stream.heard + limit
+            due = stream.last_received + limit
             if due > self.context.now:
-                self._idle = self.context.schedule(due - self.context.now, IDLE_TIMER)
+                self._idle_timer.start(due - self.context.now)
                 return
-            self.context.end(
-                stream, Code.UNAVAILABLE, f"idle timeout: no client frame for {format_span(limit)}"
-            )
+            self.context.end(stream, Code.UNAVAILABLE, text)
 
     # ---- frames of the client
 
-    def _hear(self, stream: BookStream) -> None:
-        stream.heard = self.context.now
+    def _note_activity(self, stream: BookStream) -> None:
+        stream.last_received = self.context.now
         self._quiet.pop(stream.id, None)
         self._quiet[stream.id] = stream
-        if not self._idle:
-            self._idle = self.context.schedule(self.context.period(BIDI_IDLE_TIMEOUT), IDLE_TIMER)
+        self._idle_timer.start(self.context.period(BIDI_IDLE_TIMEOUT))
 
-    def frame(self, stream: Stream, message: bytes) -> None:
-        mine = cast(BookStream, stream)
-        self._hear(mine)
+    def frame(self, stream: BookStream, message: bytes) -> None:
+        self._note_activity(stream)
         try:
-            request = protobuf_decoder(wire.BiDirectionalStreamMarketDataRequest)(message)
-            self._obey(mine, request)
+            request = protobuf_decoder(_ClientFrame)(message)
+            self._handle(stream, request)
         except BadInput as wrong:
             self.context.end(stream, Code.INVALID_ARGUMENT, str(wrong))
         except Refusal as refusal:
             self.context.end(stream, refusal.code, refusal.message)
 
-    def _obey(self, stream: BookStream, request: wire.BiDirectionalStreamMarketDataRequest) -> None:
-        if not stream.started and (request.subscribe or request.unsubscribe):
-            stream.shape = shape_of(request.depth, request.unaggregated)
-            stream.snapshot_only = request.snapshot_only
-            stream.skips = request.slow_consumer_skip_to_head
-            stream.started = True
+    def _handle(self, stream: BookStream, request: _ClientFrame) -> None:
+        if not stream.configured and (request.subscribe or request.unsubscribe):
+            stream.configure(request)
         if request.subscribe is not None:
             self._subscribe(stream, request.subscribe.symbols)
         elif request.unsubscribe is not None:
             self._unsubscribe(stream, request.unsubscribe.symbols)
         elif request.keepalive is None:
             raise InvalidRequest("a frame holds subscribe, unsubscribe or keepalive", rule="S10")
-        elif not stream.started:
+        elif not stream.configured:
             raise InvalidRequest(
                 "keepalive before the first subscribe", rule="S10", remedy="subscribe first"
             )
 
-    def _subscribe(self, stream: BookStream, asked: list[str]) -> None:
-        instruments = self.context.exchange.instruments
-        symbols = list(dict.fromkeys(asked))
+    def _subscribe(self, stream: BookStream, requested: list[str]) -> None:
+        instruments = self.exchange.instruments
+        symbols = list(dict.fromkeys(requested))
         unknown = [symbol for symbol in symbols if symbol not in instruments]
         if unknown:
-            self._complain(stream, "INVALID_SYMBOL", "unknown symbol", unknown)
+            self._send_error(stream, "INVALID_SYMBOL", "unknown symbol", unknown)
             return
-        again = (
-            symbols
-            if stream.everything
-            else [symbol for symbol in symbols if symbol in stream.symbols]
-        )
+        again = [one for one in symbols if stream.everything or one in stream.symbols]
         if again or (not symbols and stream.everything):
-            self._complain(stream, "ALREADY_SUBSCRIBED", "already subscribed", again)
+            self._send_error(stream, "ALREADY_SUBSCRIBED", "already subscribed", again)
             return
         if symbols:
             self._books.follow(stream, symbols)
@@ -250,14 +231,14 @@ class MarketDataFeed(Feed):
             self._books.leave(stream, list(stream.symbols))
             self._books.follow_everything(stream)
         self._acknowledge(stream, added=symbols)
-        self._show_first(stream, symbols)
+        self._send_first(stream, symbols)
 
-    def _unsubscribe(self, stream: BookStream, asked: list[str]) -> None:
-        symbols = list(dict.fromkeys(asked))
+    def _unsubscribe(self, stream: BookStream, requested: list[str]) -> None:
+        symbols = list(dict.fromkeys(requested))
         active = self._active(stream)
         missing = [symbol for symbol in symbols if symbol not in active]
         if missing:
-            self._complain(stream, "NOT_SUBSCRIBED", "not subscribed", missing)
+            self._send_error(stream, "NOT_SUBSCRIBED", "not subscribed", missing)
             return
         if stream.everything and symbols:
             self._books.leave_everything(stream)
@@ -268,29 +249,20 @@ class MarketDataFeed(Feed):
     def _active(self, stream: BookStream) -> dict[str, None]:
         return dict.fromkeys(self._every_symbol()) if stream.everything else stream.symbols
 
-    def _complain(self, stream: BookStream, code: str, text: str, symbols: list[str]) -> None:
+    def _send_error(self, stream: BookStream, code: str, text: str, symbols: list[str]) -> None:
         error = wire.SubscriptionError(error_code=code, message=text, symbols=symbols)
-        self.context.outbox.send(
-            stream, part(wire.BiDirectionalStreamMarketDataResponse, subscription_error=error)
-        )
+        self.outbox.send(stream, part(_Reply, subscription_error=error))
 
     def _acknowledge(
-        self,
-        stream: BookStream,
-        *,
-        added: list[str] | None = None,
-        removed: list[str] | None = None,
+        self, stream: BookStream, *, added: Sequence[str] = (), removed: Sequence[str] = ()
     ) -> None:
-        added, removed, active = added or [], removed or [], list(self._active(stream))
-        most = rules.ACK_SYMBOLS_MAX
-        many_added, many_removed, many_active = (
-            len(added) > most,
-            len(removed) > most,
-            len(active) > most,
-        )
+        active = list(self._active(stream))
+        most = limits.ACK_SYMBOLS_MAX
+        many_added, many_removed = len(added) > most, len(removed) > most
+        many_active = len(active) > most
         ack = wire.SubscriptionAck(
-            symbols_added=[] if many_added else added,
-            symbols_removed=[] if many_removed else removed,
+            symbols_added=[] if many_added else list(added),
+            symbols_removed=[] if many_removed else list(removed),
             active_symbols=[] if many_active else active,
             symbol_scales=[] if many_added else [self._scales(symbol) for symbol in added],
             active_symbol_count=len(active),
@@ -300,26 +272,21 @@ class MarketDataFeed(Feed):
             symbols_removed_count=len(removed),
             symbols_removed_truncated=many_removed,
         )
-        self.context.outbox.send(
-            stream, part(wire.BiDirectionalStreamMarketDataResponse, subscription_ack=ack)
-        )
+        self.outbox.send(stream, part(_Reply, subscription_ack=ack))
 
     def _scales(self, symbol: str) -> wire.SymbolScales:
-        instrument = self.context.exchange.instruments.require(symbol)
+        instrument = self.exchange.instruments.require(symbol)
         return wire.SymbolScales(
             symbol=symbol, price_scale=instrument.price_scale, quantity_scale=instrument.qty_scale
         )
 
 
 @cache
-def _replies() -> frozenset[bytes]:
-    """How frames begin that answer a command of the client. Encoding takes protobuf's classes,
-    which a start does not wait for.
+def _reply_tags() -> frozenset[bytes]:
+    """Return the first bytes of frames that answer a command of the client.
+
+    They are computed on first use, because encoding loads protobuf's classes.
     """
-    answers = (
-        {"subscription_ack": wire.SubscriptionAck()},
-        {"subscription_error": wire.SubscriptionError()},
-    )
-    return frozenset(
-        part(wire.BiDirectionalStreamMarketDataResponse, **answer)[:1] for answer in answers
-    )
+    ack = part(_Reply, subscription_ack=wire.SubscriptionAck())
+    error = part(_Reply, subscription_error=wire.SubscriptionError())
+    return frozenset((ack[:1], error[:1]))

@@ -9,11 +9,11 @@ heartbeat. Each row is encoded once per firm, however many streams of the firm f
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from sim.api.streams.feed import Feed, FeedContext, FollowersByKey, Stream
+from sim.api.streams.feed import Feed, FeedContext, KeyedFeed, KeyedStream
 from sim.api.streams.limits import BATCH
 from sim.api.streams.resume_tokens import ResumePoint, ResumeTokens, binding_of
 from sim.api.streams.shared_frames import nesting
@@ -28,21 +28,20 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 
-class ReplayStream(Stream):
+class ReplayStream(KeyedStream):
     """A resumable subscription of a firm. The replay starts at `after`; None for no replay."""
 
-    __slots__ = ("after", "binding", "firm", "pending", "symbols")
+    __slots__ = ("after", "binding", "firm", "symbols")
 
-    def __init__(self, feed: Feed, admitted: Admitted, firm: str) -> None:
-        super().__init__(feed, admitted)
+    def __init__(self, feed: Feed[ReplayStream], admitted: Admitted, firm: str) -> None:
+        super().__init__(feed, admitted, [firm])
         self.firm = firm
         self.symbols = frozenset(admitted.request.symbols)
         self.binding = binding_of(self.rpc, firm, symbols=admitted.request.symbols)
         self.after: ResumePoint | None = None
-        self.pending: list[bytes] = []
 
 
-class ReplayFeed(Feed, Generic[R]):
+class ReplayFeed(KeyedFeed[ReplayStream], Generic[R]):
     """One kind of resumable stream, of rows of type R.
 
     Rows go into the field `rows_field` of `response`.
@@ -54,14 +53,12 @@ class ReplayFeed(Feed, Generic[R]):
 
     def __init__(self, context: FeedContext) -> None:
         super().__init__(context)
-        self._followers: FollowersByKey[str, ReplayStream] = FollowersByKey()
-        self._waiting: dict[int, ReplayStream] = {}
         self._in_token = nesting(self.response, "resume_token")
         self._in_rows = nesting(self.response, self.rows_field)
 
     @cached_property
     def _tokens(self) -> ResumeTokens:
-        return ResumeTokens(self.context.exchange.ctx.entropy.key("resume_token"))
+        return ResumeTokens(self.exchange.ctx.entropy.key("resume_token"))
 
     # ---- what each kind of stream defines
 
@@ -87,7 +84,7 @@ class ReplayFeed(Feed, Generic[R]):
 
     # ---- opening and ending
 
-    def accept(self, admitted: Admitted) -> Stream:
+    def accept(self, admitted: Admitted) -> ReplayStream:
         request = admitted.request
         stream = ReplayStream(self, admitted, _own_firm(admitted))
         if request.resume_token and request.resume_time is not None:
@@ -113,11 +110,10 @@ class ReplayFeed(Feed, Generic[R]):
             stream.after = self.point_at(request.resume_time)
         return stream
 
-    def begin(self, stream: Stream) -> None:
-        mine = cast(ReplayStream, stream)
-        self._followers.join(mine.firm, mine)
-        if mine.after is not None:
-            self.send_rows(mine, self.rows_after(mine.firm, mine.after), mine.after)
+    def begin(self, stream: ReplayStream) -> None:
+        self.join(stream)
+        if stream.after is not None:
+            self.send_rows(stream, self.rows_after(stream.firm, stream.after), stream.after)
 
     def send_rows(
         self,
@@ -141,39 +137,28 @@ class ReplayFeed(Feed, Generic[R]):
         if batch:
             self._send(stream, self.point(), batch)
 
-    def forget(self, stream: Stream) -> None:
-        mine = cast(ReplayStream, stream)
-        self._followers.leave(mine.firm, mine)
-        self._waiting.pop(mine.id, None)
-
-    def heartbeat(self, stream: Stream) -> bytes:
-        return self._token(cast(ReplayStream, stream), self.point())
+    def heartbeat(self, stream: ReplayStream) -> bytes:
+        return self._token(stream, self.point())
 
     # ---- live
 
     def add_row(self, firm: str, row: R) -> None:
         """Add a new row of a firm; it is sent when the events of this input are read."""
-        topic = self._followers.get(firm)
-        if topic is None:
+        followers = self._followers.get(firm)
+        if followers is None:
             return
         symbol = self.symbol_of(row)
-        encoded = b""
-        for stream in topic.values():
-            if not stream.symbols or symbol in stream.symbols:
-                encoded = encoded or self._in_rows(self.encode(firm, row))
-                stream.pending.append(encoded)
-                self._waiting[stream.id] = stream
+        streams = [one for one in followers.values() if not one.symbols or symbol in one.symbols]
+        if streams:
+            self.gather(streams, self._in_rows(self.encode(firm, row)))
 
-    def flush(self) -> None:
-        if not self._waiting:
-            return
-        waiting, self._waiting = self._waiting, {}
+    def send_gathered(self, streams: Iterable[ReplayStream]) -> None:
         point = self.point()
-        for stream in waiting.values():
+        for stream in streams:
             self._send(stream, point, stream.pending)
 
     def _send(self, stream: ReplayStream, point: ResumePoint, rows: list[bytes]) -> None:
-        self.context.outbox.send(stream, self._token(stream, point) + b"".join(rows))
+        self.outbox.send(stream, self._token(stream, point) + b"".join(rows))
         rows.clear()
 
     def _token(self, stream: ReplayStream, point: ResumePoint) -> bytes:
@@ -188,12 +173,12 @@ class ReplayFeed(Feed, Generic[R]):
         """Return the firm whose streams see an account; None without a stream or a firm."""
         if not self._followers:
             return None
-        firm = self.context.exchange.firms.firm_of(account)
+        firm = self.exchange.firms.firm_of(account)
         return firm.name if firm is not None else None
 
     def accounts_of(self, firm: str) -> tuple[str, ...]:
         """Return the accounts of a firm."""
-        firms = self.context.exchange.firms
+        firms = self.exchange.firms
         return firms.accounts_of(firms.require(firm))
 
 
@@ -205,8 +190,8 @@ def _own_firm(admitted: Admitted) -> str:
     firm = admitted.caller.firm
     if firm is None:
         raise PermissionDenied(rule="S6", remedy="open this stream with a firm's token")
-    for asked in admitted.request.firms:
-        if asked.removeprefix("firms/") != firm.removeprefix("firms/"):
+    for name in admitted.request.firms:
+        if name.removeprefix("firms/") != firm.removeprefix("firms/"):
             raise PermissionDenied(
                 rule="S5.1-6", remedy="leave firms empty: only the token's own firm can be followed"
             )

@@ -6,17 +6,16 @@ frame per trade. A payload is encoded once per version of the book.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sim.api.codecs.codecs import Dialect, json_encoder
 from sim.api.retail.messages import book_message, lite_message, trade_frame
-from sim.api.streams.feed import FeedContext
+from sim.api.streams.feed import EventReaders, FeedContext, SingleTimer
 from sim.api.streams.websocket_feed import Refused, Socket, SocketFeed, Subscription
 from sim.core.catalogue.assumptions import RETAIL_DEBOUNCE
 from sim.core.lifecycle.states import DATA_STATES
 from sim.core.model.enums import InstrumentState, TradeState
-from sim.core.model.events import BookChanged, Event, StateChanged, Traded
+from sim.core.model.events import BookChanged, StateChanged, Traded
 from sim.kernel.timers import Timer, TimerHandlers
 from sim.messages import retail_v1 as wire
 
@@ -28,8 +27,8 @@ _LITE = int(_Type.SUBSCRIPTION_TYPE_MARKET_DATA_LITE)
 _TRADE = int(_Type.SUBSCRIPTION_TYPE_TRADE)
 
 
-class Key(NamedTuple):
-    """What is followed: a type of data of a market, at once or merged."""
+class Topic(NamedTuple):
+    """A type of data of a market. `merged`: changes are sent once per debounce period."""
 
     type: int
     slug: str
@@ -42,7 +41,7 @@ class _Payload(NamedTuple):
     encoded: bytes
 
 
-class MarketsSocketFeed(SocketFeed[Key]):
+class MarketsSocketFeed(SocketFeed[Topic]):
     """The markets socket."""
 
     requests = wire.MarketsRequestFrame
@@ -52,11 +51,11 @@ class MarketsSocketFeed(SocketFeed[Key]):
     def __init__(self, context: FeedContext) -> None:
         super().__init__(context)
         self._payloads: dict[tuple[int, str], _Payload] = {}
-        self._last_words: dict[str, None] = {}
-        self._late: dict[Key, None] = {}
-        self._timer = 0
+        self._terminated: set[str] = set()  # in this input: their books are sent once more
+        self._debounced: dict[Topic, None] = {}
+        self._timer = SingleTimer(context, DEBOUNCE_TIMER)
 
-    def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
+    def reads(self) -> EventReaders:
         return {
             StateChanged: self._state_changed,
             BookChanged: self._book_changed,
@@ -68,74 +67,69 @@ class MarketsSocketFeed(SocketFeed[Key]):
     ) -> None:
         if not request.market_slugs:
             raise Refused("marketSlugs is required")
-        slugs = self.known(request.market_slugs)
+        slugs = self.known_slugs(request.market_slugs)
         type = request.subscription_type
-        self.keep(socket, subscription, type, slugs)
-        # Trades are told one by one: they cannot be merged.
+        self.claim(socket, subscription, type, slugs)
+        # Every trade gets its own frame, so trades are never merged.
         merged = request.responses_debounced and type != _TRADE
-        self.follow(socket, subscription, [Key(type, slug, merged) for slug in slugs])
+        self.follow(socket, subscription, [Topic(type, slug, merged) for slug in slugs])
         if type != _TRADE:
             for slug in slugs:
-                if self.context.exchange.trading.state(slug) in DATA_STATES:
-                    self.send(socket, subscription, self._payload(type, slug))
+                if self.exchange.trading.state(slug) in DATA_STATES:
+                    self.send(socket, subscription.head, self._payload(type, slug))
 
     def unfollow(self, socket: Socket, subscription: Subscription) -> None:
         super().unfollow(socket, subscription)
         if not self._followers:
             self._payloads.clear()
-            self._late.clear()
-            self._timer = self.context.cancel(self._timer)
+            self._debounced.clear()
+            self._timer.stop()
 
     def _state_changed(self, event: StateChanged) -> None:
         if event.state is InstrumentState.TERMINATED and self._followers:
-            self._last_words[event.symbol] = None
+            self._terminated.add(event.symbol)
 
     def _book_changed(self, event: BookChanged) -> None:
         if not self._followers:
             return
         slug = event.symbol
-        if (
-            self.context.exchange.trading.state(slug) not in DATA_STATES
-            and slug not in self._last_words
-        ):
+        if self.exchange.trading.state(slug) not in DATA_STATES and slug not in self._terminated:
             return
         for type in (_BOOK, _LITE):
-            key = Key(type, slug)
-            if key in self._followers:
-                self.publish(key, self._payload(type, slug))
-            late = Key(type, slug, merged=True)
-            if late in self._followers:
-                self._late[late] = None
-                self._timer = self._timer or self.context.schedule(
-                    self.context.period(RETAIL_DEBOUNCE), DEBOUNCE_TIMER
-                )
+            topic = Topic(type, slug)
+            if topic in self._followers:
+                self.publish(topic, self._payload(type, slug))
+            merged = Topic(type, slug, merged=True)
+            if merged in self._followers:
+                self._debounced[merged] = None
+                self._timer.start(self.context.period(RETAIL_DEBOUNCE))
 
     def _traded(self, event: Traded) -> None:
-        key = Key(_TRADE, event.trade.symbol)
-        if event.state is TradeState.NEW and key in self._followers:
-            self.publish(key, json_encoder(wire.TradeTick, self.dialect)(trade_frame(event.trade)))
+        topic = Topic(_TRADE, event.trade.symbol)
+        if event.state is TradeState.NEW and topic in self._followers:
+            encode = json_encoder(wire.TradeTick, self.dialect)
+            self.publish(topic, encode(trade_frame(event.trade)))
 
     def flush(self) -> None:
-        if self._last_words:
-            self._last_words.clear()
+        self._terminated.clear()
 
     @property
     def timers(self) -> TimerHandlers:
-        return {DEBOUNCE_TIMER: self._publish_late}
+        return {DEBOUNCE_TIMER: self._publish_debounced}
 
-    def _publish_late(self, timer: Timer) -> None:
-        if timer.seq == self._timer:
-            self._timer = 0
-            late, self._late = self._late, {}
-            for key in late:
-                if key in self._followers:
-                    self.publish(key, self._payload(key.type, key.slug))
+    def _publish_debounced(self, timer: Timer) -> None:
+        if self._timer.fired(timer):
+            debounced, self._debounced = self._debounced, {}
+            for topic in debounced:
+                if topic in self._followers:
+                    self.publish(topic, self._payload(topic.type, topic.slug))
 
     def _payload(self, type: int, slug: str) -> bytes:
-        """The encoded data of a market as it is now; made again when the book or the dialect is
-        another.
+        """Return the encoded data of a market as it is now.
+
+        They are kept until the book or the dialect changes.
         """
-        exchange = self.context.exchange
+        exchange = self.exchange
         version = exchange.trading.book(slug).version
         dialect = self.dialect
         known = self._payloads.get((type, slug))

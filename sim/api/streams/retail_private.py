@@ -1,14 +1,12 @@
-"""/v1/ws/private: the orders, positions, balances and requests for quotes of a key's account (§4.2,
-§6.2, retail facts §4.2).
+"""/v1/ws/private: orders, positions, balances and RFQs of a key's account (§4.2, §6.2).
 
-Requests, and trades that came of them, are told to everybody who follows quotes; a quote to the one
-who asked and the one who made it.
+Every follower of RFQs gets all requests, and the trades that they led to. Only the requester and
+the maker get a quote.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sim.api.codecs.codecs import json_encoder
 from sim.api.retail.messages import (
@@ -23,19 +21,12 @@ from sim.api.retail.messages import (
     standing,
 )
 from sim.api.retail.rfq_messages import quote_message, rfq_message, rfq_trade_message
-from sim.api.streams.feed import FeedContext
+from sim.api.streams.feed import EventReaders, FeedContext, pages
 from sim.api.streams.limits import ORDERS_PER_FRAME
 from sim.api.streams.websocket_feed import Socket, SocketFeed, Subscription
 from sim.core.catalogue.assumptions import RETAIL_CHANGE_REJECTS
 from sim.core.model.enums import CancelRejectReason, ExecutionType, RejectReason
-from sim.core.model.events import (
-    CancelRejected,
-    CashMoved,
-    Event,
-    Executed,
-    PositionChanged,
-    RfqChanged,
-)
+from sim.core.model.events import CancelRejected, CashMoved, Executed, PositionChanged, RfqChanged
 from sim.core.model.orders import Execution
 from sim.core.model.rfq_records import Quote
 from sim.kernel.instants import eastern, trade_date
@@ -50,26 +41,25 @@ _BALANCE = int(_Type.SUBSCRIPTION_TYPE_ACCOUNT_BALANCE)
 _RFQ = int(_Type.SUBSCRIPTION_TYPE_RFQ)
 _BALANCE_SNAPSHOT = "accountBalancesSnapshot"
 
-# Why a change was refused, in the words for orders; a reason they do not have is EXCHANGE_OPTION.
+# Reasons to refuse a cancel as reasons to reject an order; the others become EXCHANGE_OPTION.
 _REASONS = {
     reason: RejectReason[reason.name]
     for reason in CancelRejectReason
     if reason.name in RejectReason.__members__
 }
 
-# Stands for a slug: all markets.
-_EVERY = ""
+_ALL_MARKETS = ""  # in place of a slug
 
 
-class Key(NamedTuple):
-    """What is followed: a type of data of an account, in one market or all."""
+class Topic(NamedTuple):
+    """A type of data of an account, in one market or all."""
 
     type: int
     account: str
-    slug: str = _EVERY
+    slug: str = _ALL_MARKETS
 
 
-class PrivateSocketFeed(SocketFeed[Key]):
+class PrivateSocketFeed(SocketFeed[Topic]):
     """The private socket."""
 
     requests = wire.PrivateRequestFrame
@@ -83,14 +73,13 @@ class PrivateSocketFeed(SocketFeed[Key]):
     }
 
     def __init__(self, context: FeedContext) -> None:
-        """`_stands`: how followed accounts stood when something last happened to them, which is
-        what a change of their balance begins from.
-        """
         super().__init__(context)
-        self._stands: dict[str, Standing] = {}
+        # The standing of each account whose balance is followed, as of its last change. A frame
+        # about a move of cash shows it as the balance before.
+        self._standings: dict[str, Standing] = {}
         self._touched: dict[str, None] = {}
 
-    def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
+    def reads(self) -> EventReaders:
         return {
             Executed: self._executed,
             CancelRejected: self._change_rejected,
@@ -102,74 +91,59 @@ class PrivateSocketFeed(SocketFeed[Key]):
     def subscribe(
         self, socket: Socket, subscription: Subscription, request: wire.PrivateSubscribe
     ) -> None:
-        type = request.subscription_type
-        slugs = self.known(request.market_slugs) if type in (_ORDER, _SNAPSHOT, _POSITION) else []
+        type, account = request.subscription_type, socket.account
+        by_market = type in (_ORDER, _SNAPSHOT, _POSITION)
+        slugs = self.known_slugs(request.market_slugs) if by_market else []
         if type == _SNAPSHOT:
             self._send_orders(socket, subscription, slugs)
             return
-        self.keep(socket, subscription, type, slugs or [_EVERY])
-        self.follow(
-            socket, subscription, [Key(type, socket.account, slug) for slug in slugs or [_EVERY]]
-        )
+        slugs = slugs or [_ALL_MARKETS]
+        self.claim(socket, subscription, type, slugs)
+        self.follow(socket, subscription, [Topic(type, account, slug) for slug in slugs])
         if type == _BALANCE:
-            self._stands[socket.account] = standing(self.context.exchange, socket.account)
-            snapshot = wire.AccountBalancesSnapshot(
-                balances=[balance_message(self.context.exchange, socket.account)]
-            )
-            self.send(
-                socket,
-                subscription,
-                self._encoded(snapshot),
-                head=self.head(request.request_id, type, _BALANCE_SNAPSHOT),
-            )
+            self._standings[account] = standing(self.exchange, account)
+            balances = [balance_message(self.exchange, account)]
+            snapshot = self._encoded(wire.AccountBalancesSnapshot(balances=balances))
+            self.send(socket, self.head(request.request_id, type, _BALANCE_SNAPSHOT), snapshot)
 
     def unfollow(self, socket: Socket, subscription: Subscription) -> None:
         super().unfollow(socket, subscription)
-        if Key(_BALANCE, socket.account) not in self._followers:
-            self._stands.pop(socket.account, None)
+        if Topic(_BALANCE, socket.account) not in self._followers:
+            self._standings.pop(socket.account, None)
 
     def flush(self) -> None:
-        """Orders and positions of an input have changed what a later move of cash begins from."""
+        """Renew the standings of accounts whose orders or positions changed in this input."""
         for account in self._touched:
-            if account in self._stands:
-                self._stands[account] = standing(self.context.exchange, account)
+            if account in self._standings:
+                self._standings[account] = standing(self.exchange, account)
         self._touched.clear()
 
     def _send_orders(self, socket: Socket, subscription: Subscription, slugs: list[str]) -> None:
-        """The open orders in frames that clients accept; the last one says so, also when there is
-        no order at all.
-        """
-        exchange = self.context.exchange
-        orders = exchange.trading.orders.open_of((socket.account,), slugs)
-        for first in range(0, len(orders) or 1, ORDERS_PER_FRAME):
-            page = [
-                retail_order(exchange, order) for order in orders[first : first + ORDERS_PER_FRAME]
-            ]
-            last = first + ORDERS_PER_FRAME >= len(orders)
-            self.send(
-                socket, subscription, self._encoded(wire.OrderSnapshot(orders=page, eof=last))
-            )
+        """Send the open orders; the last frame says that it is the last, also without orders."""
+        orders = self.exchange.trading.orders.open_of((socket.account,), slugs)
+        frames = pages(orders, ORDERS_PER_FRAME)
+        for number, page in enumerate(frames, 1):
+            messages = [retail_order(self.exchange, order) for order in page]
+            snapshot = wire.OrderSnapshot(orders=messages, eof=number == len(frames))
+            self.send(socket, subscription.head, self._encoded(snapshot))
 
     def _executed(self, event: Executed) -> None:
         order = event.execution.order
-        if order.account in self._stands:
+        if order.account in self._standings:
             self._touched[order.account] = None
-        keys = self._heard(_ORDER, order.account, order.symbol)
-        if keys:
-            self._tell(
-                keys,
-                wire.OrderUpdate(
-                    execution=retail_execution(self.context.exchange, event.execution)
-                ),
-            )
+        topics = self._followed(_ORDER, order.account, order.symbol)
+        if topics:
+            execution = retail_execution(self.exchange, event.execution)
+            self._publish_all(topics, wire.OrderUpdate(execution=execution))
 
     def _change_rejected(self, event: CancelRejected) -> None:
-        """A failed change or cancel, as an execution that rejects it. Its order is shown as it is:
-        working, if it works.
+        """Report a failed change or cancel as an execution that rejects it.
+
+        It shows the order as it is: working, if it works.
         """
-        exchange = self.context.exchange
-        keys = self._heard(_ORDER, event.account, event.symbol)
-        if not keys or exchange.ctx.assumptions.text(RETAIL_CHANGE_REJECTS) == "silent":
+        exchange = self.exchange
+        topics = self._followed(_ORDER, event.account, event.symbol)
+        if not topics or exchange.ctx.assumptions.text(RETAIL_CHANGE_REJECTS) == "silent":
             return
         execution = Execution(
             id=event.id,
@@ -181,20 +155,18 @@ class PrivateSocketFeed(SocketFeed[Key]):
             reject_reason=_REASONS.get(event.reason, RejectReason.EXCHANGE_OPTION),
             trace_id=event.trace_id,
         )
-        self._tell(keys, wire.OrderUpdate(execution=retail_execution(exchange, execution)))
+        update = wire.OrderUpdate(execution=retail_execution(exchange, execution))
+        self._publish_all(topics, update)
 
     def _position_changed(self, event: PositionChanged) -> None:
-        if event.account in self._stands:
+        if event.account in self._standings:
             self._touched[event.account] = None
-        keys = self._heard(_POSITION, event.account, event.symbol)
-        if not keys:
+        topics = self._followed(_POSITION, event.account, event.symbol)
+        if not topics:
             return
-        exchange = self.context.exchange
+        exchange = self.exchange
         before, after = holdings_around(event)
         update = wire.PositionUpdate(
-            before_position=(
-                None if before is None else position_message(exchange, before, event.at)
-            ),
             after_position=position_message(exchange, after, event.at),
             update_time=event.at,
             entry_type=position_entry_type(event),
@@ -203,89 +175,70 @@ class PrivateSocketFeed(SocketFeed[Key]):
             description=event.description,
             update_trade_date=eastern(trade_date(event.at)),
         )
-        self._tell(keys, update)
+        if before is not None:
+            update.before_position = position_message(exchange, before, event.at)
+        self._publish_all(topics, update)
 
     def _cash_moved(self, event: CashMoved) -> None:
-        before = self._stands.get(event.account)
+        before = self._standings.get(event.account)
         if before is not None:
-            after = self._stands[event.account] = standing(self.context.exchange, event.account)
-            self._tell(
-                [Key(_BALANCE, event.account)],
-                wire.AccountBalancesUpdate(balance_change=balance_change(event, before, after)),
-            )
+            after = self._standings[event.account] = standing(self.exchange, event.account)
+            change = balance_change(event, before, after)
+            update = wire.AccountBalancesUpdate(balance_change=change)
+            self._publish_all([Topic(_BALANCE, event.account)], update)
 
     def _rfq_changed(self, event: RfqChanged) -> None:
-        rfq, quote, exchange = event.rfq, event.quote, self.context.exchange
-        keys = [key for key in self._followers if key.type == _RFQ]
+        kind, rfq, quote, exchange = event.kind, event.rfq, event.quote, self.exchange
+        topics = [topic for topic in self._followers if topic.type == _RFQ]
         if quote is None:
             change = wire.RfqChange(rfq=rfq_message(exchange, rfq))
-            self._tell(
-                keys,
-                (
-                    wire.RfqEvent(rfq_created=change)
-                    if event.kind == "rfq_created"
-                    else wire.RfqEvent(rfq_closed=change)
-                ),
-            )
-        elif event.kind == "rfq_trade":
-            trade = exchange.trading.execution_log.require_trade(
-                exchange.trading.orders.require(quote.quote_order_id).last_trade_id
-            )
-            self._tell(
-                keys,
-                wire.RfqEvent(rfq_trade=wire.RfqTraded(trade=rfq_trade_message(exchange, trade))),
-            )
+            if kind == "rfq_created":
+                self._publish_all(topics, wire.RfqEvent(rfq_created=change))
+            else:
+                self._publish_all(topics, wire.RfqEvent(rfq_closed=change))
+        elif kind == "rfq_trade":
+            last_trade = exchange.trading.orders.require(quote.quote_order_id).last_trade_id
+            trade = exchange.trading.execution_log.require_trade(last_trade)
+            traded = wire.RfqTraded(trade=rfq_trade_message(exchange, trade))
+            self._publish_all(topics, wire.RfqEvent(rfq_trade=traded))
         else:
-            for key in keys:
-                if key.account in (rfq.account, quote.account):
-                    self._tell(
-                        [key],
-                        self._quote_event(event.kind, quote, mine=key.account == quote.account),
-                    )
+            for topic in topics:
+                if topic.account in (rfq.account, quote.account):
+                    is_maker = topic.account == quote.account
+                    self._publish_all([topic], self._quote_event(kind, quote, is_maker))
 
-    def _quote_event(self, kind: str, quote: Quote, *, mine: bool) -> wire.RfqEvent:
-        message = quote_message(self.context.exchange, quote)
+    def _quote_event(self, kind: str, quote: Quote, is_maker: bool) -> wire.RfqEvent:
+        message = quote_message(self.exchange, quote)
         match kind:
             case "quote_accepted":
-                return wire.RfqEvent(
-                    quote_accepted=wire.QuoteAccepted(
-                        quote=message, confirmation_deadline=quote.confirm_by
-                    )
-                )
+                accepted = wire.QuoteAccepted(quote=message, confirmation_deadline=quote.confirm_by)
+                return wire.RfqEvent(quote_accepted=accepted)
             case "quote_confirmed":
-                return wire.RfqEvent(
-                    quote_confirmed=wire.QuoteConfirmed(
-                        quote=message, execution_deadline=quote.execute_by
-                    )
-                )
+                confirmed = wire.QuoteConfirmed(quote=message, execution_deadline=quote.execute_by)
+                return wire.RfqEvent(quote_confirmed=confirmed)
             case "quote_executed":
-                order_id = quote.quote_order_id if mine else quote.rfq_order_id
-                return wire.RfqEvent(
-                    quote_executed=wire.QuoteExecuted(
-                        quote=message, order_id=order_id, executed_time=quote.executed_at
-                    )
+                order_id = quote.quote_order_id if is_maker else quote.rfq_order_id
+                executed = wire.QuoteExecuted(
+                    quote=message, order_id=order_id, executed_time=quote.executed_at
                 )
+                return wire.RfqEvent(quote_executed=executed)
             case "quote_created":
                 return wire.RfqEvent(quote_created=wire.QuoteChange(quote=message))
             case _:
                 return wire.RfqEvent(quote_deleted=wire.QuoteChange(quote=message))
 
-    def _heard(self, type: int, account: str, slug: str) -> list[Key]:
-        """Keys under which somebody hears of a market of an account."""
+    def _followed(self, type: int, account: str, slug: str) -> list[Topic]:
+        """Return the topics of a market of an account that somebody follows."""
         if not self._followers:
             return []
-        return [
-            key
-            for key in dict.fromkeys((Key(type, account, slug), Key(type, account)))
-            if key in self._followers
-        ]
+        topics = dict.fromkeys((Topic(type, account, slug), Topic(type, account)))
+        return [topic for topic in topics if topic in self._followers]
 
-    def _tell(self, keys: list[Key], message: Message) -> None:
-        if not keys:
-            return
-        payload = self._encoded(message)
-        for key in keys:
-            self.publish(key, payload)
+    def _publish_all(self, topics: list[Topic], message: Message) -> None:
+        if topics:
+            payload = self._encoded(message)
+            for topic in topics:
+                self.publish(topic, payload)
 
     def _encoded(self, message: Message) -> bytes:
         return json_encoder(type(message), self.dialect)(message)

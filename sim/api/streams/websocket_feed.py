@@ -1,18 +1,20 @@
-"""What both retail WebSockets have in common: reading frames, subscriptions and their limits, error
-frames, frames put together (§4.2, rules S16, S17).
+"""What both retail WebSockets share: frames of clients and subscriptions (§4.2, rules S16, S17).
 
-A frame is a head of the subscription's own (its requestId and type), a payload that everybody
-shares, and a closing brace. Subscribers with equal heads share the whole frame.
+A frame that the exchange sends has a head, a payload and a closing brace. The head holds the
+subscription's requestId and type; all subscribers share the payload. Subscribers with equal heads
+share the whole frame, so followers of a topic are grouped by head.
+
+A topic is what can be followed: in each of the two feeds a type of data, with a market or account.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sim.api.codecs.codecs import BadInput, Dialect, dialect_at, json_decoder, parse_object
-from sim.api.streams import limits as rules
+from sim.api.streams import limits
 from sim.api.streams.feed import Feed, FeedContext, FollowersByKey, Stream
 from sim.api.streams.shared_frames import FRAME_TAIL, HEARTBEAT_FRAME, error_frame, frame_head
 from sim.messages import Message
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from sim.api.pipeline.pipeline import Admitted
     from sim.messages.retail_v1 import MarketsSubscribe, PrivateSubscribe
 
-K = TypeVar("K")
+T = TypeVar("T")
 
 
 class Refused(Exception):
@@ -31,41 +33,36 @@ class Refused(Exception):
 
 
 class Subscription:
-    """One accepted request of a socket. `keys` are what it follows, `taken` what no other
-    subscription of the socket may ask for.
+    """One accepted request of a socket, and the topics that it follows.
+
+    `claims` are the pairs of type and slug that no other subscription of the socket may have.
     """
 
-    __slots__ = ("debounced", "head", "keys", "request_id", "taken")
+    __slots__ = ("claims", "head", "request_id", "topics")
 
-    def __init__(self, request_id: str, head: bytes, *, debounced: bool) -> None:
+    def __init__(self, request_id: str, head: bytes) -> None:
         self.request_id = request_id
         self.head = head
-        self.debounced = debounced
-        self.keys: list[Any] = []
-        self.taken: list[tuple[int, str]] = []
+        self.topics: list[Any] = []
+        self.claims: list[tuple[int, str]] = []
 
 
 class Socket(Stream):
-    """One WebSocket and its subscriptions by request id."""
+    """One WebSocket, with its subscriptions by request id and the claims of all of them."""
 
-    __slots__ = ("account", "subscriptions", "taken")
+    __slots__ = ("account", "claims", "subscriptions")
 
-    def __init__(self, feed: Feed, admitted: Admitted) -> None:
+    def __init__(self, feed: Feed[Socket], admitted: Admitted) -> None:
         super().__init__(feed, admitted)
         self.account = admitted.caller.account or ""
         self.subscriptions: dict[str, Subscription] = {}
-        self.taken: dict[tuple[int, str], None] = {}
+        self.claims: set[tuple[int, str]] = set()
 
 
-class Heads(FollowersByKey[bytes, Socket]):
-    """Followers of one thing, grouped by the head of their frames."""
+class SocketFeed(Feed[Socket], Generic[T]):
+    """One of the two sockets. Subclasses turn requests into topics, and events into payloads.
 
-    __slots__ = ()
-
-
-class SocketFeed(Feed, Generic[K]):
-    """One of the two sockets. Subclasses say what a request follows; keys of type K say what is
-    followed.
+    `payload_keys` has the member of a frame that holds the payload, by subscription type.
     """
 
     requests: type[Message]
@@ -74,51 +71,47 @@ class SocketFeed(Feed, Generic[K]):
 
     def __init__(self, context: FeedContext) -> None:
         super().__init__(context)
-        self._followers: dict[K, Heads] = {}
+        self._followers: dict[T, FollowersByKey[bytes, Socket]] = {}
         self._dialect: Dialect | None = None
 
-    # ---- what a socket knows
+    # ---- following
 
     @abstractmethod
     def subscribe(self, socket: Socket, subscription: Subscription, request: Any) -> None:
-        """Fill in what a checked request follows, send what comes first, and `follow`. Refused when
-        it cannot be had.
+        """Claim and follow what a checked request asks for, and send its first frames.
+
+        Refused when the request cannot be met.
         """
 
-    def unfollow(self, socket: Socket, subscription: Subscription) -> None:
-        """A subscription ended."""
-        for key in subscription.keys:
-            heads = self._followers[key]
-            heads.leave(subscription.head, socket)
-            if not heads:
-                del self._followers[key]
+    def follow(self, socket: Socket, subscription: Subscription, topics: Iterable[T]) -> None:
+        """Make a subscription follow topics."""
+        for topic in topics:
+            self._followers.setdefault(topic, FollowersByKey()).join(subscription.head, socket)
+            subscription.topics.append(topic)
 
-    def follow(self, socket: Socket, subscription: Subscription, keys: Iterable[K]) -> None:
-        """The subscription follows these from now on."""
-        for key in keys:
-            heads = self._followers.get(key)
-            if heads is None:
-                heads = self._followers[key] = Heads()
-            heads.join(subscription.head, socket)
-            subscription.keys.append(key)
+    def unfollow(self, socket: Socket, subscription: Subscription) -> None:
+        """Remove a subscription that has ended from its topics."""
+        for topic in subscription.topics:
+            by_head = self._followers[topic]
+            by_head.leave(subscription.head, socket)
+            if not by_head:
+                del self._followers[topic]
 
     # ---- opening and ending
 
-    def accept(self, admitted: Admitted) -> Stream:
-        if self._dialect is None:
-            self._dialect = admitted.dialect
+    def accept(self, admitted: Admitted) -> Socket:
+        self._dialect = self._dialect or admitted.dialect
         return Socket(self, admitted)
 
-    def begin(self, stream: Stream) -> None:
-        """Nothing comes before the first subscription."""
+    def begin(self, stream: Socket) -> None:
+        """Send nothing: no frame comes before the first subscription."""
 
-    def forget(self, stream: Stream) -> None:
-        socket = cast(Socket, stream)
-        for subscription in socket.subscriptions.values():
-            self.unfollow(socket, subscription)
-        socket.subscriptions.clear()
+    def forget(self, stream: Socket) -> None:
+        for subscription in stream.subscriptions.values():
+            self.unfollow(stream, subscription)
+        stream.subscriptions.clear()
 
-    def heartbeat(self, stream: Stream) -> bytes:
+    def heartbeat(self, stream: Socket) -> bytes:
         return HEARTBEAT_FRAME
 
     @property
@@ -136,67 +129,62 @@ class SocketFeed(Feed, Generic[K]):
 
     # ---- sending
 
-    def publish(self, key: K, payload: bytes) -> None:
-        """Send a payload to all who follow a key."""
-        heads = self._followers.get(key)
-        if heads is not None:
-            send_all, rest = self.context.outbox.send_all, payload + FRAME_TAIL
-            for head, sockets in heads.items():
+    def publish(self, topic: T, payload: bytes) -> None:
+        """Send a payload to all who follow a topic."""
+        by_head = self._followers.get(topic)
+        if by_head is not None:
+            send_all, rest = self.outbox.send_all, payload + FRAME_TAIL
+            for head, sockets in by_head.items():
                 send_all(sockets.values(), head + rest)
 
-    def send(
-        self, socket: Socket, subscription: Subscription, payload: bytes, *, head: bytes = b""
-    ) -> None:
-        """Send a payload under one subscription."""
-        self.context.outbox.send(socket, (head or subscription.head) + payload + FRAME_TAIL)
+    def send(self, socket: Socket, head: bytes, payload: bytes) -> None:
+        """Send one frame on one socket."""
+        self.outbox.send(socket, head + payload + FRAME_TAIL)
 
-    def head(self, request_id: str, type: int, key: str = "") -> bytes:
-        """What comes before payloads of a subscription type."""
-        return frame_head(request_id, self.types(type).name, key or self.payload_keys[type])
+    def head(self, request_id: str, type: int, payload_key: str = "") -> bytes:
+        """Return what precedes the payloads of a subscription type."""
+        return frame_head(request_id, self.types(type).name, payload_key or self.payload_keys[type])
 
     # ---- frames of the client
 
-    def frame(self, stream: Stream, message: bytes) -> None:
-        socket = cast(Socket, stream)
+    def frame(self, stream: Socket, message: bytes) -> None:
         request_id = ""
         try:
-            given = parse_object(message)
-            request_id = _request_id(given)
-            self._obey(socket, json_decoder(self.requests)(given))
+            tree = parse_object(message)
+            request_id = _request_id(tree)
+            request = json_decoder(self.requests)(tree)
+            self._handle(stream, request)
         except (BadInput, Refused) as refused:
-            self.context.outbox.send(socket, error_frame(request_id, str(refused)))
+            self.outbox.send(stream, error_frame(request_id, str(refused)))
 
-    def _obey(self, socket: Socket, frame: Any) -> None:
+    def _handle(self, socket: Socket, frame: Any) -> None:
         if (frame.subscribe is None) == (frame.unsubscribe is None):
             raise Refused("a frame holds subscribe or unsubscribe")
         if frame.unsubscribe is not None:
             subscription = socket.subscriptions.pop(frame.unsubscribe.request_id, None)
             if subscription is None:
                 raise Refused("no subscription has this requestId")
-            for taken in subscription.taken:
-                del socket.taken[taken]
+            socket.claims.difference_update(subscription.claims)
             self.unfollow(socket, subscription)
             return
-        self._check(socket, frame.subscribe)
         request = frame.subscribe
-        subscription = Subscription(
-            request.request_id,
-            self.head(request.request_id, request.subscription_type),
-            debounced=request.responses_debounced,
-        )
-        self.subscribe(socket, subscription, request)
+        self._check(socket, request)
+        head = self.head(request.request_id, request.subscription_type)
+        self.subscribe(socket, Subscription(request.request_id, head), request)
 
-    def keep(
+    def claim(
         self, socket: Socket, subscription: Subscription, type: int, slugs: Iterable[str]
     ) -> None:
-        """Count a subscription among the socket's. Refused when one of the slugs is subscribed
-        already under this type; "" stands for all.
+        """Count a subscription among the socket's; the slug "" stands for all markets.
+
+        Refused when the socket has a subscription of this type to one of the slugs.
         """
-        subscription.taken = [(type, slug) for slug in slugs]
-        again = [slug for taken, slug in subscription.taken if (taken, slug) in socket.taken]
-        if again:
-            raise Refused(f"already subscribed: {again[0]}" if again[0] else "already subscribed")
-        socket.taken.update(dict.fromkeys(subscription.taken))
+        subscription.claims = [(type, slug) for slug in slugs]
+        for claim in subscription.claims:
+            if claim in socket.claims:
+                slug = claim[1]
+                raise Refused(f"already subscribed: {slug}" if slug else "already subscribed")
+        socket.claims.update(subscription.claims)
         socket.subscriptions[subscription.request_id] = subscription
 
     def _check(self, socket: Socket, request: MarketsSubscribe | PrivateSubscribe) -> None:
@@ -206,26 +194,26 @@ class SocketFeed(Feed, Generic[K]):
             raise Refused("invalid subscriptionType")
         if request.request_id in socket.subscriptions:
             raise Refused("requestId is in use")
-        if len(socket.subscriptions) >= rules.SUBSCRIPTIONS_MAX:
+        if len(socket.subscriptions) >= limits.SUBSCRIPTIONS_MAX:
             raise Refused("max subscriptions per connection reached")
-        if len(request.market_slugs) > rules.SLUGS_MAX:
-            raise Refused(f"at most {rules.SLUGS_MAX} market slugs per subscription")
+        if len(request.market_slugs) > limits.SLUGS_MAX:
+            raise Refused(f"at most {limits.SLUGS_MAX} market slugs per subscription")
 
-    def known(self, slugs: Iterable[str]) -> list[str]:
-        """Slugs without repeats; Refused when one is no market."""
-        found = list(dict.fromkeys(slugs))
-        for slug in found:
-            if slug not in self.context.exchange.instruments:
+    def known_slugs(self, slugs: Iterable[str]) -> list[str]:
+        """Return slugs without repeats; Refused when one is no market."""
+        distinct = list(dict.fromkeys(slugs))
+        for slug in distinct:
+            if slug not in self.exchange.instruments:
                 raise Refused(f"unknown market: {slug[:80]}")
-        return found
+        return distinct
 
 
-def _request_id(given: dict[str, Any]) -> str:
-    """The request id of a frame that may be wrong in other ways; "" when there is none."""
-    for command in ("subscribe", "unsubscribe"):
-        inner = given.get(command)
-        if isinstance(inner, dict):
-            found = inner.get("requestId", inner.get("request_id"))
-            if isinstance(found, str):
-                return found
+def _request_id(tree: dict[str, Any]) -> str:
+    """Return the request id of a frame, which may be wrong in other ways; "" without one."""
+    for name in ("subscribe", "unsubscribe"):
+        command = tree.get(name)
+        if isinstance(command, dict):
+            request_id = command.get("requestId", command.get("request_id"))
+            if isinstance(request_id, str):
+                return request_id
     return ""
