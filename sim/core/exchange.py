@@ -216,42 +216,14 @@ class Exchange:
         )
 
     def _table(self) -> dict[str, Component]:
-        """Components by their field of `State`, in the order in which they load."""
-        ctx = self.ctx
-        return {
-            "timers": ctx.timers,
-            "entropy": ctx.entropy,
-            "ids": ctx.ids,
-            "assumptions": ctx.assumptions,
-            "quirks": ctx.quirks,
-            "instruments": self.instruments,
-            "trading": self.trading,
-            "firms": self.firms,
-            "credentials": self.credentials,
-            "kyc": self.kyc,
-            "prefills": self.prefills,
-            "isv_users": self.isv_users,
-            "referrals": self.referrals,
-            "webhooks": self.webhooks,
-            "rate_limits": self.rate_limits,
-            "maintenance_calendar": self.maintenance_calendar,
-            "maintenance": self.maintenance,
-            "faults": self.faults,
-            "assets": self.assets,
-            "games": self.games,
-            "incentives": self.incentives,
-            "rebates": self.rebates,
-            "funding": self.funding,
-            "order_sessions": self.order_sessions,
-            "combos": self.combos,
-            "rfqs": self.rfqs,
-            "partners": self.partners,
-            "recurring_feed": self.recurring_feed,
-            "pause": self.pause,
-            "awaited": self.awaited,
-            "fees": self.trading.fees,
-            "scoring": self.scoring,
-        }
+        """Components by their field of `State`, in the order in which they load.
+
+        A component has the name of its field, here or where `owners` says.
+        """
+        owners: dict[str, object] = {"fees": self.trading}
+        owners |= dict.fromkeys(("timers", "entropy", "ids", "assumptions", "quirks"), self.ctx)
+        names = State.__struct_fields__[1:]
+        return {name: getattr(owners.get(name, self), name) for name in names}
 
     def begin_as(self, other: Exchange) -> None:
         """Take the beginning of another exchange's world, which never changes."""

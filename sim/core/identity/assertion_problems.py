@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from sim.core.model.refusals import Code, Refusal
 
 
@@ -21,86 +23,56 @@ class OAuthRefusal(Refusal):
         self.http = http
 
 
-# Problem of an assertion → OAuth error, HTTP status, description, remedy.
-PROBLEMS: dict[str, tuple[str, int, str, str]] = {
+Problem: TypeAlias = tuple[str, int, str, str]  # OAuth error, HTTP status, description, remedy
+
+
+def _assertion(description: str, remedy: str) -> Problem:
+    return "invalid_client_assertion", 400, description, remedy
+
+
+def _client(description: str, remedy: str) -> Problem:
+    return "invalid_client", 401, description, remedy
+
+
+PROBLEMS: dict[str, Problem] = {
     "missing": (
         "invalid_request",
         400,
         "client_assertion is required",
         "send the signed assertion as client_assertion",
     ),
-    "malformed": (
-        "invalid_client_assertion",
-        400,
-        "client_assertion is not a JWT",
-        "send header.payload.signature, each part base64url",
+    "malformed": _assertion(
+        "client_assertion is not a JWT", "send header.payload.signature, each part base64url"
     ),
-    "algorithm": (
-        "invalid_client_assertion",
-        400,
+    "algorithm": _assertion(
         "client_assertion must be signed with RS256",
         "sign with the registered RSA key and alg RS256",
     ),
-    "unknown_client": (
-        "invalid_client",
-        401,
-        "unknown client",
-        "use the client id the firm was given for this environment",
+    "unknown_client": _client(
+        "unknown client", "use the client id the firm was given for this environment"
     ),
-    "environment": (
-        "invalid_client",
-        401,
-        "unknown client",
-        "these credentials belong to another environment; each needs its own",
+    "environment": _client(
+        "unknown client", "these credentials belong to another environment; each needs its own"
     ),
-    "signature": (
-        "invalid_client",
-        401,
-        "client authentication failed",
-        "sign with the private half of the registered key",
+    "signature": _client(
+        "client authentication failed", "sign with the private half of the registered key"
     ),
-    "subject": (
-        "invalid_client_assertion",
-        400,
-        "iss and sub must both be the client id",
-        "set iss = sub = client_id",
-    ),
-    "audience": (
-        "invalid_client_assertion",
-        400,
+    "subject": _assertion("iss and sub must both be the client id", "set iss = sub = client_id"),
+    "audience": _assertion(
         "aud is not this token endpoint",
         "set aud to the token endpoint's URL or to the API address",
     ),
-    "claims": (
-        "invalid_client_assertion",
-        400,
-        "iat, exp and jti are required",
-        "send iat and exp in unix seconds and a fresh jti",
+    "claims": _assertion(
+        "iat, exp and jti are required", "send iat and exp in unix seconds and a fresh jti"
     ),
-    "lifetime": (
-        "invalid_client_assertion",
-        400,
-        "exp must be after iat, and not too long after it",
-        "let the assertion live 4 minutes",
+    "lifetime": _assertion(
+        "exp must be after iat, and not too long after it", "let the assertion live 4 minutes"
     ),
-    "early": (
-        "invalid_client_assertion",
-        400,
-        "client_assertion is not valid yet",
-        "check the clock that wrote iat and nbf",
+    "early": _assertion(
+        "client_assertion is not valid yet", "check the clock that wrote iat and nbf"
     ),
-    "expired": (
-        "invalid_client_assertion",
-        400,
-        "client_assertion has expired",
-        "sign a new assertion for every call",
-    ),
-    "reused": (
-        "invalid_client_assertion",
-        400,
-        "jti has been used before",
-        "draw a new jti for every assertion",
-    ),
+    "expired": _assertion("client_assertion has expired", "sign a new assertion for every call"),
+    "reused": _assertion("jti has been used before", "draw a new jti for every assertion"),
 }
 
 

@@ -12,13 +12,14 @@ import hmac
 from base64 import urlsafe_b64encode
 from hashlib import sha256
 
-from msgspec import Struct, convert, field, json
+from msgspec import Struct, field, json
 
 from sim.core.catalogue.assumptions import TOKEN_CLIENT_ID_REQUIRED
 from sim.core.identity.assertion_problems import OAuthRefusal, refusal_of
 from sim.core.identity.firms import SANDBOX, Firm, Firms
 from sim.core.model.context import Context
 from sim.core.model.refusals import Unauthenticated
+from sim.core.model.stateful import Stateful
 from sim.kernel.instants import NS_PER_S, Instant, Span, hours, seconds
 
 TOKEN_LIFE: Span = seconds(180)
@@ -46,11 +47,7 @@ class Environment(Struct, frozen=True):
         """The environment with a name, whose issuer and API have names of their own."""
         if name == SANDBOX:
             return cls()
-        return cls(
-            name=name,
-            issuer=f"https://auth.{name}.sandbox.test",
-            audience=f"https://api.{name}.sandbox.test",
-        )
+        return cls(name, f"https://auth.{name}.sandbox.test", f"https://api.{name}.sandbox.test")
 
 
 class TokenRequest(Struct, frozen=True, kw_only=True):
@@ -99,7 +96,7 @@ class ParticipantGrant(Struct, frozen=True):
 
 # Scopes that a participant's token may have: none that shows or moves what belongs to others.
 PARTICIPANT_SCOPES = frozenset(
-    (
+    [
         "read:accounts",
         "read:funding",
         "read:instruments",
@@ -109,7 +106,7 @@ PARTICIPANT_SCOPES = frozenset(
         "read:positions",
         "read:reports",
         "write:orders",
-    )
+    ]
 )
 
 
@@ -131,7 +128,7 @@ def fingerprint(token: str) -> str:
     return sha256(token.encode()).hexdigest()[:32]
 
 
-class Credentials:
+class Credentials(Stateful[CredentialsState]):
     """Issues and checks tokens. `addresses` are the ones where this environment's API listens;
     clients may name one as audience.
     """
@@ -177,18 +174,11 @@ class Credentials:
         issued = self._state.tokens.get(token)
         if issued is not None and now < issued.expires:
             return issued
+        remedy = "the token has expired; get a new one before its expires_in has passed"
         if issued is None:
-            raise Unauthenticated(
-                rule="S5.1-4",
-                remedy=(
-                    "this token was not issued here: wrong environment, or from before a reset; get"
-                    " a new one"
-                ),
-            )
-        raise Unauthenticated(
-            rule="S5.1-4",
-            remedy="the token has expired; get a new one before its expires_in has passed",
-        )
+            origin = "wrong environment, or from before a reset"
+            remedy = f"this token was not issued here: {origin}; get a new one"
+        raise Unauthenticated(rule="S5.1-4", remedy=remedy)
 
     def token(self, name: str) -> IssuedToken | None:
         """The token with a fingerprint, in force or expired; None when it is unknown."""
@@ -197,35 +187,14 @@ class Credentials:
     def _check_form(self, request: TokenRequest) -> None:
         if request.grant_type != GRANT_TYPE:
             error = "unsupported_grant_type" if request.grant_type else "invalid_request"
-            raise OAuthRefusal(
-                error,
-                400,
-                f"grant_type must be {GRANT_TYPE}",
-                rule="S5.1-2",
-                remedy=f"send grant_type={GRANT_TYPE}",
-            )
+            raise _bad_form(f"grant_type must be {GRANT_TYPE}", f"grant_type={GRANT_TYPE}", error)
         if request.assertion_type != ASSERTION_TYPE:
-            raise OAuthRefusal(
-                "invalid_request",
-                400,
-                f"client_assertion_type must be {ASSERTION_TYPE}",
-                rule="S5.1-2",
-                remedy=f"send client_assertion_type={ASSERTION_TYPE}",
-            )
-        required = (
-            ("client_id", "audience")
-            if self._ctx.assumptions.flag(TOKEN_CLIENT_ID_REQUIRED)
-            else ("audience",)
-        )
-        for name in required:
-            if not getattr(request, name):
-                raise OAuthRefusal(
-                    "invalid_request",
-                    400,
-                    f"{name} is required",
-                    rule="S5.1-2",
-                    remedy=f"send {name}",
-                )
+            name = "client_assertion_type"
+            raise _bad_form(f"{name} must be {ASSERTION_TYPE}", f"{name}={ASSERTION_TYPE}")
+        if not request.client_id and self._ctx.assumptions.flag(TOKEN_CLIENT_ID_REQUIRED):
+            raise _bad_form("client_id is required", "client_id")
+        if not request.audience:
+            raise _bad_form("audience is required", "audience")
 
     def _spend(self, nonce: str) -> None:
         nonces = self._state.nonces
@@ -237,22 +206,11 @@ class Credentials:
 
     def _grant(self, firm: Firm) -> Grant:
         now = self._ctx.now
-        issued = now // NS_PER_S
-        claims = {
-            "iss": self.environment.issuer,
-            "sub": firm.client_id,
-            "aud": self.environment.audience,
-            "iat": issued,
-            "exp": issued + TOKEN_LIFE // NS_PER_S,
-            "scope": " ".join(firm.scopes),
-            "firm_id": firm.id,
-            "jti": self._ctx.ids.uuid("token"),
-        }
-        token = self._signed(claims)
+        issued = IssuedToken(firm.name, firm.scopes, now + TOKEN_LIFE)
+        claims = self._claims(firm, firm.client_id, issued, now)
+        token = self._signed(claims | {"jti": self._ctx.ids.uuid("token")})
         self._forget(now)
-        self._state.tokens[fingerprint(token)] = IssuedToken(
-            firm.name, firm.scopes, now + TOKEN_LIFE
-        )
+        self._state.tokens[fingerprint(token)] = issued
         return Grant(token, TOKEN_LIFE // NS_PER_S)
 
     def grant_participant(
@@ -266,24 +224,26 @@ class Credentials:
         if not again:
             issued, jti = now, self._ctx.ids.uuid("participant.token")
             self._state.participants[known] = (issued, jti)
-        claims: dict[str, object] = {
-            "iss": self.environment.issuer,
-            "sub": participant,
-            "aud": self.environment.audience,
-            "iat": issued // NS_PER_S,
-            "exp": (issued + life) // NS_PER_S,
-            "scope": " ".join(scopes),
-            "firm_id": firm.id,
-            "admin": admin,
-            "jti": jti,
-        }
-        token = self._signed(claims)
+        allowed = IssuedToken(firm.name, scopes, issued + life, participant)
+        claims = self._claims(firm, participant, allowed, issued)
+        token = self._signed(claims | {"admin": admin, "jti": jti})
         if not again:
             self._forget(now)
-        self._state.tokens[fingerprint(token)] = IssuedToken(
-            firm.name, scopes, issued + life, participant
-        )
+        self._state.tokens[fingerprint(token)] = allowed
         return ParticipantGrant(token, issued, issued + life, again)
+
+    def _claims(
+        self, firm: Firm, subject: str, token: IssuedToken, issued: Instant
+    ) -> dict[str, object]:
+        return {
+            "iss": self.environment.issuer,
+            "sub": subject,
+            "aud": self.environment.audience,
+            "iat": issued // NS_PER_S,
+            "exp": token.expires // NS_PER_S,
+            "scope": " ".join(token.scopes),
+            "firm_id": firm.id,
+        }
 
     def _signed(self, claims: dict[str, object]) -> str:
         key = self._ctx.entropy.key(f"token.signing.{self.environment.name}")
@@ -301,13 +261,9 @@ class Credentials:
                 return
             del tokens[oldest]
 
-    def save(self) -> CredentialsState:
-        """Tokens in force and used jtis."""
-        return self._state
 
-    def load(self, state: object) -> None:
-        """Take saved tokens and jtis."""
-        self._state = convert(state, CredentialsState)
+def _bad_form(description: str, send: str, error: str = "invalid_request") -> OAuthRefusal:
+    return OAuthRefusal(error, 400, description, rule="S5.1-2", remedy=f"send {send}")
 
 
 def _part(content: dict[str, object]) -> bytes:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from msgspec import Struct, convert, field
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sim.core.model.context import Context
 from sim.core.model.refusals import NotFound
+from sim.core.model.stateful import Stateful
 from sim.kernel.instants import Instant
 
 
@@ -22,7 +23,7 @@ class Person(Struct, frozen=True, kw_only=True):
     profile_image_url: str = ""
 
 
-class IsvUser(Struct, frozen=True, kw_only=True):
+class IsvUser(Struct, frozen=True):
     """A registered person. `participant` and `account` are set only if the registration created
     them (assumption `users.create_onboards`).
     """
@@ -43,7 +44,7 @@ class IsvUsersState(Struct):
     users: dict[str, IsvUser] = field(default_factory=dict)
 
 
-class IsvUsers:
+class IsvUsers(Stateful[IsvUsersState]):
     """All registered people. Ids belong to a firm: another firm may use the same id."""
 
     def __init__(self, ctx: Context) -> None:
@@ -59,16 +60,8 @@ class IsvUsers:
     ) -> IsvUser:
         """Register a person."""
         now = self._ctx.now
-        user = IsvUser(
-            id=self._ctx.ids.uuid("isv.user"),
-            firm=firm,
-            user_id=user_id,
-            person=person,
-            created=now,
-            updated=now,
-            participant=participant,
-            account=account,
-        )
+        name = self._ctx.ids.uuid("isv.user")
+        user = IsvUser(name, firm, user_id, person, now, now, participant, account)
         self._state.users[f"{firm}|{user_id}"] = user
         return user
 
@@ -84,11 +77,3 @@ class IsvUsers:
             user, person=replace(user.person, **changes), updated=self._ctx.now
         )
         return changed
-
-    def save(self) -> IsvUsersState:
-        """Every user."""
-        return self._state
-
-    def load(self, state: object) -> None:
-        """Take saved users."""
-        self._state = convert(state, IsvUsersState)

@@ -31,6 +31,7 @@ from sim.core.identity.kyc_outcomes import DECISIONS, NOT_STARTED, STAGES, WAITI
 from sim.core.model.context import Context
 from sim.core.model.events import KycDecided
 from sim.core.model.refusals import AlreadyExists, Conflict, InvalidRequest, NotFound, SsnTaken
+from sim.core.model.stateful import Stateful
 from sim.kernel.instants import (
     EASTERN,
     NS_PER_MS,
@@ -89,8 +90,14 @@ class KycCase(Struct, kw_only=True):
     changed: Instant = 0
     timer: int = 0
 
+    def is_called(self, name: str) -> bool:
+        """Whether a name is the external id or the token of the document that is required."""
+        return self.external_id == name or (
+            self.docv is not None and self.docv.transaction_token == name
+        )
 
-class KycStatus(Struct, frozen=True, kw_only=True):
+
+class KycStatus(Struct, frozen=True):
     """A case as its firm may see it; NOT_STARTED and empty texts for an unknown id."""
 
     external_id: str
@@ -109,7 +116,7 @@ class KycState(Struct):
     holders: dict[str, str] = field(default_factory=dict)
 
 
-class Kyc:
+class Kyc(Stateful[KycState]):
     """All verifications.
 
     `enroll(firm, display name) -> (participant, account)` gives an approved person a user and an
@@ -162,26 +169,13 @@ class Kyc:
         case = self._state.cases.get(_key(firm, external_id))
         if case is None:
             decision, status, sub_status = NOT_STARTED
-            return KycStatus(
-                external_id=external_id, decision=decision, status=status, sub_status=sub_status
-            )
-        return KycStatus(
-            external_id=external_id,
-            decision=case.decision,
-            status=case.status,
-            sub_status=case.sub_status,
-            participant=case.participant,
-            provisioned_account=case.provisioned_account,
-            docv=case.docv,
-        )
+            return KycStatus(external_id, decision, status, sub_status)
+        return convert(case, KycStatus, from_attributes=True)
 
     def referred(self, firm: str) -> Counter[str]:
         """How many of a firm's verifications used each referral code."""
-        return Counter(
-            case.application.referral_code
-            for case in self._state.cases.values()
-            if case.firm == firm
-        )
+        own = [case for case in self._state.cases.values() if case.firm == firm]
+        return Counter(case.application.referral_code for case in own)
 
     # ---- what compliance decides by hand
 
@@ -189,9 +183,8 @@ class Kyc:
         """Decide a waiting case by a word of `DECISIONS`. Conflict when it does not wait."""
         stage = DECISIONS.get(decision)
         if stage is None:
-            raise InvalidRequest(
-                f"decision is one of {', '.join(DECISIONS)}, not {decision!r}", rule="K4"
-            )
+            known = ", ".join(DECISIONS)
+            raise InvalidRequest(f"decision is one of {known}, not {decision!r}", rule="K4")
         case = self.find(external_id, firm)
         if case.stage not in WAITING:
             raise Conflict(
@@ -225,20 +218,14 @@ class Kyc:
         matching = [
             case
             for case in self._state.cases.values()
-            if (
-                case.external_id == external_id
-                or (case.docv is not None and case.docv.transaction_token == external_id)
-            )
-            and firm in ("", case.firm)
+            if case.is_called(external_id) and firm in ("", case.firm)
         ]
         if not matching:
             raise NotFound(f"no verification of {external_id!r}", rule="K4")
         if len(matching) > 1:
-            raise Conflict(
-                f"{external_id!r} is used by {', '.join(case.firm for case in matching)}",
-                rule="K2",
-                remedy="name the firm",
-            )
+            firms = ", ".join(case.firm for case in matching)
+            problem = f"{external_id!r} is used by {firms}"
+            raise Conflict(problem, rule="K2", remedy="name the firm")
         return matching[0]
 
     def cases(self) -> tuple[KycCase, ...]:
@@ -265,9 +252,8 @@ class Kyc:
         self._state.holders[application.ssn] = key
 
     def _ssn_conflict(self) -> SsnTaken | Conflict:
-        remedy = (
-            "stop: one SSN maps to one account on the whole platform; use another SSN per test user"
-        )
+        reason = "one SSN maps to one account on the whole platform"
+        remedy = f"stop: {reason}; use another SSN per test user"
         if self._ctx.assumptions.text(KYC_SSN_CONFLICT) == "409":
             return Conflict(SsnTaken.default, rule="K6", remedy=remedy)
         return SsnTaken(rule="K6", remedy=remedy)
@@ -287,11 +273,8 @@ class Kyc:
         if stage is Stage.UPLOADED:
             self._wait(case, DOCUMENT_TIMER, ctx.now + ctx.assumptions.number(KYC_DOCUMENT_DELAY))
         elif stage is Stage.REVIEW and ctx.assumptions.text(KYC_REVIEW_OUTCOME) != "hold":
-            self._wait(
-                case,
-                REVIEW_TIMER,
-                _business_days_later(ctx.now, ctx.entropy.stream("kyc.review_days").between(1, 2)),
-            )
+            days = ctx.entropy.stream("kyc.review_days").between(1, 2)
+            self._wait(case, REVIEW_TIMER, _business_days_later(ctx.now, days))
         elif stage is Stage.PROVISIONING:
             if ctx.quirks.strikes(EMPTY_PARTICIPANT_WINDOW):
                 self._wait(case, PROVISION_TIMER, ctx.now + self._provision_delay())
@@ -315,29 +298,20 @@ class Kyc:
         return Docv(url, url, token, self._ctx.ids.uuid("docv.event"))
 
     def _provision_delay(self) -> Span:
-        fixed = self._ctx.assumptions.number(KYC_PROVISION_DELAY)
-        return fixed or self._ctx.entropy.stream("kyc.provision_delay").log_between(
-            PROVISION_SHORTEST, PROVISION_LONGEST
-        )
+        if fixed := self._ctx.assumptions.number(KYC_PROVISION_DELAY):
+            return fixed
+        stream = self._ctx.entropy.stream("kyc.provision_delay")
+        return stream.log_between(PROVISION_SHORTEST, PROVISION_LONGEST)
 
     def _provision(self, case: KycCase) -> None:
-        person = case.application
-        case.participant, case.provisioned_account = self._enroll(
-            case.firm, f"{person.first_name} {person.last_name}"
-        )
+        name = f"{case.application.first_name} {case.application.last_name}"
+        participant, account = self._enroll(case.firm, name)
+        case.participant, case.provisioned_account = participant, account
         case.stage = Stage.TRADABLE
         case.changed = self._ctx.now
         case.decision, case.status, case.sub_status = STAGES[Stage.TRADABLE]
-        self._ctx.emit(
-            KycDecided(
-                case.firm,
-                case.external_id,
-                True,
-                case.participant,
-                case.provisioned_account,
-                self._ctx.now,
-            )
-        )
+        decided = KycDecided(case.firm, case.external_id, True, participant, account, self._ctx.now)
+        self._ctx.emit(decided)
 
     def _wait(self, case: KycCase, kind: str, due: Instant) -> None:
         case.timer = self._ctx.timers.schedule(due, kind, _key(case.firm, case.external_id))
@@ -357,14 +331,6 @@ class Kyc:
         else:
             approved = self._ctx.assumptions.text(KYC_REVIEW_OUTCOME) != "reject"
             self._enter(case, Stage.PROVISIONING if approved else Stage.REJECTED)
-
-    def save(self) -> KycState:
-        """Cases and SSN holders."""
-        return self._state
-
-    def load(self, state: object) -> None:
-        """Take saved cases; their timers are saved with the queue."""
-        self._state = convert(state, KycState)
 
 
 def _key(firm: str, external_id: str) -> str:

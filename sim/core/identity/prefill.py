@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from msgspec import Struct, convert, field
+from msgspec import Struct, field
 
 from sim.core.catalogue.assumptions import (
     KYC_PREFILL_ATTEMPTS,
@@ -19,6 +19,7 @@ from sim.core.catalogue.assumptions import (
 from sim.core.identity.kyc_application import KycAddress
 from sim.core.model.context import Context
 from sim.core.model.refusals import Conflict, NotFound
+from sim.core.model.stateful import Stateful
 from sim.kernel.instants import Instant
 
 
@@ -73,7 +74,7 @@ class Person(Struct, frozen=True, kw_only=True):
     )
 
 
-class Prefill(Struct, kw_only=True):
+class Prefill(Struct):
     """One prefill. `failed` counts wrong codes since the last code was sent, at `sent`."""
 
     firm: str
@@ -91,7 +92,7 @@ class PrefillState(Struct):
     prefills: dict[str, Prefill] = field(default_factory=dict)
 
 
-class Prefills:
+class Prefills(Stateful[PrefillState]):
     """All prefills. Starting one again sends a new code, which replaces the former one."""
 
     def __init__(self, ctx: Context) -> None:
@@ -100,13 +101,7 @@ class Prefills:
 
     def start(self, firm: str, external_id: str, phone: str, date_of_birth: str) -> Prefill:
         """Send a code."""
-        prefill = Prefill(
-            firm=firm,
-            external_id=external_id,
-            phone=phone,
-            date_of_birth=date_of_birth,
-            sent=self._ctx.now,
-        )
+        prefill = Prefill(firm, external_id, phone, date_of_birth, self._ctx.now)
         self._state.prefills[f"{firm}|{external_id}"] = prefill
         return prefill
 
@@ -139,15 +134,5 @@ class Prefills:
 
     def _matches(self, prefill: Prefill) -> bool:
         rule = self._ctx.assumptions.text(KYC_PREFILL_MATCH)
-        return rule == "always" or (
-            rule == "sandbox"
-            and (prefill.phone.removeprefix("+"), prefill.date_of_birth) == MATCHING
-        )
-
-    def save(self) -> PrefillState:
-        """Every prefill."""
-        return self._state
-
-    def load(self, state: object) -> None:
-        """Take saved prefills."""
-        self._state = convert(state, PrefillState)
+        known = (prefill.phone.removeprefix("+"), prefill.date_of_birth) == MATCHING
+        return rule == "always" or (rule == "sandbox" and known)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from msgspec import Struct, convert, field
+from msgspec import Struct, field
 
 from sim.core.model.refusals import AlreadyExists, InvalidRequest
+from sim.core.model.stateful import Stateful
 
 
 class Referral(Struct, frozen=True, kw_only=True):
@@ -24,7 +25,7 @@ class ReferralsState(Struct):
     codes: dict[str, dict[str, Referral]] = field(default_factory=dict)
 
 
-class Referrals:
+class Referrals(Stateful[ReferralsState]):
     """All referral codes. A code belongs to one firm; another firm may use the same text for its
     own.
     """
@@ -36,16 +37,10 @@ class Referrals:
         """Make a code known. InvalidRequest without code or owner, AlreadyExists when the firm has
         the code.
         """
-        missing = [
-            name
-            for name, value in (("user_id", referral.user), ("referral_code", referral.code))
-            if not value.strip()
-        ]
-        if missing:
-            raise InvalidRequest(
-                f"{', '.join(missing)} must not be empty",
-                remedy="send the owner and the text of the code",
-            )
+        required = {"user_id": referral.user, "referral_code": referral.code}
+        if missing := ", ".join(name for name, text in required.items() if not text.strip()):
+            remedy = "send the owner and the text of the code"
+            raise InvalidRequest(f"{missing} must not be empty", remedy=remedy)
         mine = self._state.codes.setdefault(referral.firm, {})
         if referral.code in mine:
             raise AlreadyExists(
@@ -56,11 +51,3 @@ class Referrals:
     def of(self, firm: str) -> dict[str, Referral]:
         """A firm's codes by their text, oldest first."""
         return self._state.codes.get(firm, {})
-
-    def save(self) -> ReferralsState:
-        """Every code."""
-        return self._state
-
-    def load(self, state: object) -> None:
-        """Take saved codes."""
-        self._state = convert(state, ReferralsState)

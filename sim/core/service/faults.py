@@ -11,11 +11,12 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import ClassVar
 
-from msgspec import Struct, convert, field
+from msgspec import Struct, field
 
 from sim.core.catalogue.quirks import Chance, parse_chance
 from sim.core.model.context import Context
 from sim.core.model.refusals import Code, Injected
+from sim.core.model.stateful import Stateful
 from sim.core.service.fault_spec import (
     FaultAction,
     FaultMatch,
@@ -72,7 +73,7 @@ class FaultsState(Struct):
     over: dict[str, Fault] = field(default_factory=dict)
 
 
-class Faults:
+class Faults(Stateful[FaultsState]):
     """Faults of an exchange. `by_symbol`: some fault asks for the instrument of a call, which is
     known only once the call is parsed.
 
@@ -99,14 +100,8 @@ class Faults:
         check(spec)
         now = self._ctx.now
         name = name or f"f{self._ctx.ids.count('fault')}"
-        ends = [
-            at
-            for at in (
-                moment(spec.match.until, now),
-                now + parse_span(spec.ttl) if spec.ttl else None,
-            )
-            if at is not None
-        ]
+        lived_out = now + parse_span(spec.ttl) if spec.ttl else None
+        ends = [at for at in (moment(spec.match.until, now), lived_out) if at is not None]
         self._faults[name] = Fault(
             id=name,
             spec=spec,
@@ -132,10 +127,8 @@ class Faults:
 
     def over(self) -> tuple[Fault, ...]:
         """Faults that struck as often as they should, or whose time is over; the latest of them."""
-        return (
-            *self._state.over.values(),
-            *(fault for fault in self._faults.values() if self._ended(fault)),
-        )
+        ended = [fault for fault in self._faults.values() if self._ended(fault)]
+        return (*self._state.over.values(), *ended)
 
     def pick(
         self,
@@ -225,17 +218,12 @@ class Faults:
         odds = _chance(match.probability)
         if odds.numerator in (0, odds.denominator):
             return odds.numerator > 0
-        return self._ctx.entropy.stream(f"fault.{fault.id}").chance(
-            odds.numerator, odds.denominator
-        )
-
-    def save(self) -> FaultsState:
-        """Faults with their counts."""
-        return self._state
+        stream = self._ctx.entropy.stream(f"fault.{fault.id}")
+        return stream.chance(odds.numerator, odds.denominator)
 
     def load(self, state: object) -> None:
         """Take saved faults."""
-        self._state = convert(state, FaultsState)
+        super().load(state)
         self._faults = self._state.faults
         self._index()
 
@@ -245,11 +233,8 @@ def _matches(
 ) -> bool:
     if bool(match.symbol) is (symbols is None):
         return False
-    if (
-        match.operation
-        and not _named(match.operation, operation)
-        and not _named(match.operation, operation.rpartition(".")[2])
-    ):
+    names = (operation, operation.rpartition(".")[2])
+    if match.operation and not any(_named(match.operation, name) for name in names):
         return False
     if match.caller and not any(_named(match.caller, name) for name in caller):
         return False

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from msgspec import Struct, convert, field
+from msgspec import Struct, field
 
 from sim.core.catalogue.assumptions import CANCEL_LEAD
 from sim.core.model.context import Context
 from sim.core.model.events import MaintenanceChanged
+from sim.core.model.stateful import Stateful
 from sim.core.service.maintenance_calendar import MaintenanceCalendar, Window
 from sim.kernel.instants import Instant, Span
 from sim.kernel.timers import Timer, TimerHandlers
@@ -52,7 +53,7 @@ class MaintenanceState(Struct):
     open: list[str] = field(default_factory=list)
 
 
-class Maintenance:
+class Maintenance(Stateful[MaintenanceState]):
     """Opens and closes windows. Nothing is scheduled before `start`, when scenario and assumptions
     are known.
     """
@@ -76,9 +77,8 @@ class Maintenance:
         ValueError when it ends before it begins or is over.
         """
         if not begins < ends or ends <= self._ctx.now:
-            raise ValueError(
-                "a maintenance window must begin before it ends, and end in the future"
-            )
+            problem = "a maintenance window must begin before it ends, and end in the future"
+            raise ValueError(problem)
         name = f"window-{self._ctx.ids.count('maintenance')}"
         if lead is None:
             lead = self._ctx.assumptions.number(CANCEL_LEAD)
@@ -114,9 +114,8 @@ class Maintenance:
 
     def upcoming(self) -> tuple[Window, ...]:
         """Windows that are open or to come, in order of their beginning."""
-        return tuple(
-            sorted(self._state.windows.values(), key=lambda window: (window.begins, window.name))
-        )
+        windows = self._state.windows.values()
+        return tuple(sorted(windows, key=lambda window: (window.begins, window.name)))
 
     @property
     def timers(self) -> TimerHandlers:
@@ -186,11 +185,7 @@ class Maintenance:
         if not self._state.prepared:
             self._listener.on_reopen()
 
-    def save(self) -> MaintenanceState:
-        """Windows that are not over."""
-        return self._state
-
     def load(self, state: object) -> None:
         """Take saved windows; their timers are saved with the queue."""
-        self._state = convert(state, MaintenanceState)
+        super().load(state)
         self.active = bool(self._state.open)

@@ -21,7 +21,7 @@ _WINDOW_S = 60
 _SWEEP_AT = 1024  # subjects in one counter before idle ones are dropped
 
 
-class Limit(Struct, frozen=True, kw_only=True):
+class Limit(Struct, frozen=True):
     """`count` calls in `period`. A bucket holds `burst` of them (0: `count`) and refills steadily;
     a `sliding` one counts the last 60 seconds.
 
@@ -57,19 +57,30 @@ class Window(Struct):
     counts: list[int] = field(default_factory=lambda: [0] * _WINDOW_S)
 
 
-class Bucket:
+class _Counter:
+    """What the counters of a limit and method share: its pace, and that of subjects whose limit was
+    raised.
+    """
+
+    __slots__ = ("limit", "pace", "special", "sweep_at")
+
+    def __init__(self, limit: Limit) -> None:
+        self.limit = limit
+        self.pace = pace_of(limit, limit.count)
+        self.special: dict[str, Pace] = {}
+        self.sweep_at = _SWEEP_AT
+
+
+class Bucket(_Counter):
     """Token buckets of one limit and method. `full[subject]` is when the bucket will be full again;
     full ones are forgotten.
     """
 
-    __slots__ = ("full", "limit", "pace", "special", "sweep_at")
+    __slots__ = ("full",)
 
     def __init__(self, limit: Limit, full: dict[str, Instant]) -> None:
-        self.limit = limit
-        self.pace = pace_of(limit, limit.count)
-        self.special: dict[str, Pace] = {}
+        super().__init__(limit)
         self.full = full
-        self.sweep_at = _SWEEP_AT
 
     def wait(self, subject: str, now: Instant) -> Span:
         """How long until the limit admits a call; 0 when it does now."""
@@ -105,17 +116,14 @@ class Bucket:
         self.sweep_at = max(_SWEEP_AT, 2 * len(self.full))
 
 
-class Sliding:
+class Sliding(_Counter):
     """One-second counters over the last minute, of one limit and method."""
 
-    __slots__ = ("limit", "pace", "special", "sweep_at", "windows")
+    __slots__ = ("windows",)
 
     def __init__(self, limit: Limit, windows: dict[str, Window]) -> None:
-        self.limit = limit
-        self.pace = pace_of(limit, limit.count)
-        self.special: dict[str, Pace] = {}
+        super().__init__(limit)
         self.windows = windows
-        self.sweep_at = _SWEEP_AT
 
     def wait(self, subject: str, now: Instant) -> Span:
         """How long until the limit admits a call; 0 when it does now."""
@@ -161,9 +169,8 @@ class Sliding:
         return tuple(self.windows)
 
     def _sweep(self, second: int) -> None:
-        for subject in [
-            subject for subject, window in self.windows.items() if window.head + _WINDOW_S <= second
-        ]:
+        oldest = second - _WINDOW_S
+        for subject in [name for name, window in self.windows.items() if window.head <= oldest]:
             del self.windows[subject]
         self.sweep_at = max(_SWEEP_AT, 2 * len(self.windows))
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
-from msgspec import Struct, convert, field, structs
+from msgspec import Struct, field, structs
 
 from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.catalogue.assumptions import ENDPOINT_TEXT, EXTRA_LIMITS, MINUTE_LIMITS
 from sim.core.model.context import Context
 from sim.core.model.refusals import RateLimited
+from sim.core.model.stateful import Stateful
 from sim.core.service.rate_counters import Bucket, Counter, Limit, Sliding, Window, pace_of
 from sim.kernel.instants import (
     MINUTE,
@@ -29,88 +30,45 @@ from sim.kernel.instants import (
     parse_span,
 )
 
-LIMITS: dict[str, Limit] = {
-    limit.name: limit
-    for limit in (
-        Limit(
-            name="exchange_rest",
-            count=6000,
-            period=MINUTE,
-            sliding=True,
-            rung="global",
-            source="§8: 100 a second, one-minute average, per firm",
-        ),
-        Limit(name="retail", count=20, period=NS_PER_S, rung="global", source="§8, per API key"),
-        Limit(name="public", count=20, period=NS_PER_S, rung="global", source="§8, per IP"),
-        Limit(
-            name="stream_frames",
-            count=6000,
-            period=MINUTE,
-            sliding=True,
-            rung="global",
-            source="rule S15: 100 a second, one-minute average, per firm",
-        ),
-        Limit(name="incentives", count=5, period=NS_PER_S, source="§8"),
-        Limit(name="incentive_earnings", count=5, period=NS_PER_S, source="§8"),
-        Limit(name="search_reports", count=12, period=MINUTE, source="§8, per firm"),
-        Limit(name="trade_stats", count=60, period=MINUTE, source="§8, per firm"),
-        Limit(name="list_symbols", count=6, period=MINUTE, source="§8, per firm"),
-        Limit(
-            name="ledger_download", count=5, period=MINUTE, source="§8: about 5 a minute, per firm"
-        ),
-        Limit(
-            name="order_insert",
-            count=30,
-            period=NS_PER_S,
-            extra=True,
-            source="rule R1, per firm and method",
-        ),
-        Limit(name="order_replace", count=30, period=NS_PER_S, extra=True, source="rule R1"),
-        Limit(name="order_cancel", count=90, period=NS_PER_S, extra=True, source="rule R1"),
-        Limit(name="order_list", count=50, period=NS_PER_S, extra=True, source="rule R1"),
-        Limit(name="list_instruments", count=6, period=MINUTE, extra=True, source="rule R1"),
-        Limit(name="book", count=12, period=MINUTE, extra=True, source="rule R1"),
-        Limit(
-            name="ledger_query",
-            count=30,
-            period=MINUTE,
-            burst=5,
-            extra=True,
-            source="rule R1: 0.5 a second, burst 5",
-        ),
-        Limit(
-            name="ledger_download_pace",
-            count=5,
-            period=MINUTE,
-            burst=1,
-            extra=True,
-            source="rule R2: 0.0833 a second, burst 1",
-        ),
-        Limit(name="cash_movement", count=5, period=NS_PER_S, extra=True, source="rule R1"),
-        Limit(
-            name="rfq_create",
-            count=10,
-            period=10 * NS_PER_S,
-            extra=True,
-            source="retail wire facts 2.9: combos and requests for quotes, per key",
-        ),
-        Limit(
-            name="instrument_settlement",
-            count=10,
-            period=NS_PER_S,
-            extra=True,
-            source="exchange wire facts 2.5",
-        ),
-    )
-}
+_MINUTE_AVERAGE = "100 a second, one-minute average, per firm"
+_TABLE = (
+    Limit("exchange_rest", 6000, MINUTE, f"§8: {_MINUTE_AVERAGE}", sliding=True, rung="global"),
+    Limit("retail", 20, NS_PER_S, "§8, per API key", rung="global"),
+    Limit("public", 20, NS_PER_S, "§8, per IP", rung="global"),
+    Limit(
+        "stream_frames", 6000, MINUTE, f"rule S15: {_MINUTE_AVERAGE}", sliding=True, rung="global"
+    ),
+    Limit("incentives", 5, NS_PER_S, "§8"),
+    Limit("incentive_earnings", 5, NS_PER_S, "§8"),
+    Limit("search_reports", 12, MINUTE, "§8, per firm"),
+    Limit("trade_stats", 60, MINUTE, "§8, per firm"),
+    Limit("list_symbols", 6, MINUTE, "§8, per firm"),
+    Limit("ledger_download", 5, MINUTE, "§8: about 5 a minute, per firm"),
+    Limit("order_insert", 30, NS_PER_S, "rule R1, per firm and method", extra=True),
+    Limit("order_replace", 30, NS_PER_S, "rule R1", extra=True),
+    Limit("order_cancel", 90, NS_PER_S, "rule R1", extra=True),
+    Limit("order_list", 50, NS_PER_S, "rule R1", extra=True),
+    Limit("list_instruments", 6, MINUTE, "rule R1", extra=True),
+    Limit("book", 12, MINUTE, "rule R1", extra=True),
+    Limit("ledger_query", 30, MINUTE, "rule R1: 0.5 a second, burst 5", burst=5, extra=True),
+    Limit(
+        "ledger_download_pace", 5, MINUTE, "rule R2: 0.0833 a second, burst 1", burst=1, extra=True
+    ),
+    Limit("cash_movement", 5, NS_PER_S, "rule R1", extra=True),
+    Limit(
+        "rfq_create",
+        10,
+        10 * NS_PER_S,
+        "retail wire facts 2.9: combos and requests for quotes, per key",
+        extra=True,
+    ),
+    Limit("instrument_settlement", 10, NS_PER_S, "exchange wire facts 2.5", extra=True),
+)
+LIMITS: dict[str, Limit] = {limit.name: limit for limit in _TABLE}
 
 # The limit of a plane, which every call on it counts against. A call on the retail API without a
 # key counts against the public limit.
-PLANE_LIMITS: dict[str, str] = {
-    "exchange": "exchange_rest",
-    "retail": "retail",
-    "gateway": "public",
-}
+PLANE_LIMITS = {"exchange": "exchange_rest", "retail": "retail", "gateway": "public"}
 
 
 class Limited(Protocol):
@@ -167,7 +125,7 @@ class _Checks(NamedTuple):
     extras: tuple[Counter, ...]
 
 
-class RateLimits:
+class RateLimits(Stateful[RateLimitsState]):
     """Counts calls and refuses those over a limit."""
 
     def __init__(self, ctx: Context, raised: Mapping[str, Mapping[str, int]] | None = None) -> None:
@@ -202,36 +160,28 @@ class RateLimits:
         if name not in LIMITS:
             raise ValueError(unknown_name("limit", name, LIMITS))
         calls, slash, period = text.partition("/")
-        if text != "off" and not (
-            slash and calls.isascii() and calls.isdigit() and int(calls) and period
-        ):
+        if text == "off":
+            self._state.replaced[name] = (0, 0)
+        elif slash and calls.isascii() and calls.isdigit() and int(calls) and period:
+            length = parse_span(period if period[0].isdigit() else f"1{period}")
+            self._state.replaced[name] = (int(calls), length)
+        else:
             raise ValueError(f'a limit is "20/s", "12/m" or "off", not {text!r}')
-        self._state.replaced[name] = (
-            (0, 0)
-            if text == "off"
-            else (int(calls), parse_span(period if period[0].isdigit() else f"1{period}"))
-        )
-        self._counters.clear()
-        self._checks.clear()
+        self.reread()
 
     def _limit(self, name: str) -> Limit | None:
         """The limit in force; None when it is off."""
         limit = LIMITS[name]
         replaced = self._state.replaced.get(name)
         if replaced is None:
-            if (
-                limit.period == MINUTE
-                and not limit.sliding
-                and self._ctx.assumptions.text(MINUTE_LIMITS) == "sliding"
-            ):
+            slides = self._ctx.assumptions.text(MINUTE_LIMITS) == "sliding"
+            if limit.period == MINUTE and not limit.sliding and slides:
                 return structs.replace(limit, burst=0, sliding=True)
             return limit
         calls, period = replaced
-        return (
-            structs.replace(limit, count=calls, period=period, burst=0, sliding=False, extra=False)
-            if calls
-            else None
-        )
+        if not calls:
+            return None
+        return Limit(limit.name, calls, period, limit.source, rung=limit.rung)
 
     def reread(self) -> None:
         """Apply changed assumptions; counters of another kind are left behind."""
@@ -246,11 +196,8 @@ class RateLimits:
         own = PLANE_LIMITS.get(plane) if plane else None
         if own == "retail" and subject is None:
             own = "public"
-        self.check(
-            (own, *operation.limits) if own else operation.limits,
-            subject or caller.peer,
-            operation.rpc,
-        )
+        names = (own, *operation.limits) if own else operation.limits
+        self.check(names, subject or caller.peer, operation.rpc)
 
     def check(self, names: tuple[str, ...], subject: str, method: str = "") -> None:
         """Count one call of `subject` against the named limits, or raise RateLimited and count it
@@ -264,9 +211,8 @@ class RateLimits:
         for counter in counters:
             wait = counter.wait(subject, now)
             if wait:
-                raise _refusal(
-                    counter.limit, method, wait, self._ctx.assumptions.text(ENDPOINT_TEXT)
-                )
+                text = self._ctx.assumptions.text(ENDPOINT_TEXT)
+                raise _refusal(counter.limit, method, wait, text)
         for counter in counters:
             counter.take(subject, now)
 
@@ -279,26 +225,14 @@ class RateLimits:
             for subject in counter.subjects():
                 used = counter.used(subject, now)
                 if used:
-                    usage.append(
-                        Usage(
-                            counter.limit.name,
-                            method,
-                            subject,
-                            used,
-                            counter.special.get(subject, counter.pace).calls,
-                        )
-                    )
+                    allowed = counter.special.get(subject, counter.pace).calls
+                    usage.append(Usage(counter.limit.name, method, subject, used, allowed))
         return sorted(usage)
-
-    def save(self) -> RateLimitsState:
-        """Counters and raised limits."""
-        return self._state
 
     def load(self, state: object) -> None:
         """Take saved counters."""
-        self._state = convert(state, RateLimitsState)
-        self._counters.clear()
-        self._checks.clear()
+        super().load(state)
+        self.reread()
         for key in (*self._state.buckets, *self._state.windows):
             name, _, method = key.partition(" ")
             limit = self._limit(name)
@@ -352,17 +286,12 @@ def _refusal(limit: Limit, method: str, wait: Span, text: str) -> RateLimited:
     tenths.
     """
     retry_after = -(-wait // NS_PER_S) * NS_PER_S
-    if limit.rung == "global":
-        message = (
-            "rate limit exceeded"
-            if limit.name in ("exchange_rest", "stream_frames")
-            else "Too Many Requests"
-        )
+    if limit.name in ("exchange_rest", "stream_frames"):
+        message = "rate limit exceeded"
+    elif limit.rung == "global":
+        message = "Too Many Requests"
     else:
         tenth = NS_PER_S // 10
-        message = (
-            text.replace("{method}", method)
-            .replace("{rung}", limit.rung)
-            .replace("{wait}", go_duration(-(-wait // tenth) * tenth))
-        )
+        message = text.replace("{method}", method).replace("{rung}", limit.rung)
+        message = message.replace("{wait}", go_duration(-(-wait // tenth) * tenth))
     return RateLimited(message, retry_after=retry_after, rung=limit.rung, rule=f"R5 {limit.name}")
