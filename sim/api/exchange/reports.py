@@ -24,10 +24,10 @@ from sim.api.rendering.exchange import execution_message, order_message, trade_m
 from sim.api.reports.csv_writer import csv_chunks
 from sim.api.reports.filters import (
     conditions_of,
-    executions_found,
-    narrowed,
-    orders_found,
-    trades_found,
+    is_narrow,
+    select_executions,
+    select_orders,
+    select_trades,
 )
 from sim.core.catalogue.quirks import UNFILTERED_REPORTS_TIME_OUT, UNFILTERED_SEARCH_TIMES_OUT
 from sim.core.exchange import Exchange
@@ -58,7 +58,7 @@ def search_orders(
     exchange: Exchange, caller: Caller, request: wire.SearchOrdersRequest
 ) -> wire.SearchOrdersResponse:
     """Search orders as they are now, newest first."""
-    orders = orders_found(exchange, visible_accounts(caller, request.accounts), request)
+    orders = select_orders(exchange, visible_accounts(caller, request.accounts), request)
     page, token = page_of(orders, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
     _check_edge_timeout(exchange, request)
     with_last = page if request.with_last_execution else []
@@ -100,7 +100,7 @@ def download_orders(
     """
     accounts = visible_accounts(caller, request.accounts)
     search = wire.SearchOrdersRequest(start_time=request.start_time, end_time=request.end_time)
-    orders = orders_found(exchange, accounts, search, exchange.trading.execution_log.past())
+    orders = select_orders(exchange, accounts, search, exchange.trading.execution_log.past())
     rows = (order_message(exchange, order) for order in orders)
     chunks = csv_chunks(wire.Order, rows)
     return (wire.DownloadOrdersResponse(filechunk=chunk.decode()) for chunk in chunks)
@@ -117,7 +117,7 @@ def _check_edge_timeout(
     quirks = exchange.ctx.quirks
     if (
         quirks.possible(UNFILTERED_REPORTS_TIME_OUT)
-        and not narrowed(request, conditions_of(request))
+        and not is_narrow(request, conditions_of(request))
         and quirks.strikes(UNFILTERED_REPORTS_TIME_OUT)
     ):
         raise EdgeTimeout(EDGE_TIMEOUT, rule="R6", remedy=_NARROWER)
@@ -141,7 +141,7 @@ def search_executions(
 
     A window before the retention boundary is empty, not an error (rule R10).
     """
-    rows = executions_found(exchange, visible_accounts(caller, request.accounts), request)
+    rows = select_executions(exchange, visible_accounts(caller, request.accounts), request)
     page, token = page_of(rows, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
     _check_edge_timeout(exchange, request)
     return wire.SearchExecutionsResponse(
@@ -179,7 +179,7 @@ def download_executions(
     """Return the executions of a window as CSV, oldest first."""
     accounts = visible_accounts(caller, request.accounts)
     search = wire.SearchExecutionsRequest(start_time=request.start_time, end_time=request.end_time)
-    executions = executions_found(exchange, accounts, search)
+    executions = select_executions(exchange, accounts, search)
     rows = (execution_message(exchange, execution) for execution in executions)
     chunks = csv_chunks(wire.Execution, rows)
     return (wire.DownloadExecutionsResponse(filechunk=chunk.decode()) for chunk in chunks)
@@ -199,9 +199,9 @@ def search_trades(
     """
     accounts = visible_accounts(caller, request.accounts)
     conditions = conditions_of(request)
-    trades = trades_found(exchange, accounts, request, conditions)
+    trades = select_trades(exchange, accounts, request, conditions)
     page, token = page_of(trades, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
-    narrow = narrowed(request, conditions)
+    narrow = is_narrow(request, conditions)
     if not narrow and exchange.ctx.quirks.strikes(UNFILTERED_SEARCH_TIMES_OUT):
         raise EdgeTimeout(EDGE_TIMEOUT, rule="R6", remedy=_NARROWER)
     exchange.add_service_time(NARROW_SEARCH if narrow else WIDE_SEARCH)
@@ -221,7 +221,7 @@ def download_trades(
     """
     accounts = visible_accounts(caller, request.accounts)
     search = wire.SearchTradesRequest(start_time=request.start_time, end_time=request.end_time)
-    trades = trades_found(exchange, accounts, search, [])
+    trades = select_trades(exchange, accounts, search, [])
     rows = (trade_message(exchange, trade, caller.accounts) for trade in trades)
     chunks = csv_chunks(wire.Trade, rows)
     return (wire.DownloadTradesResponse(filechunk=chunk.decode()) for chunk in chunks)

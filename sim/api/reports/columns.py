@@ -72,7 +72,7 @@ TRADE_COLUMNS: dict[str, Column[Trade]] = {
 
 
 def trade_columns(accounts: Sequence[str]) -> dict[str, Column[Trade]]:
-    """Return trade columns with those of the caller's side; the aggressor's if both are."""
+    """Return the trade columns with those of the caller's side: the aggressor's if both are its."""
     mine = frozenset(accounts)
 
     def side(trade: Trade) -> Execution:

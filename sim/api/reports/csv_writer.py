@@ -42,14 +42,14 @@ def csv_chunks(
     Without rows: the header alone, or nothing. Rows are read when their chunk is.
     """
     names, write = _columns(cls)
-    waiting = iter(rows)
+    remaining = iter(rows)
     text = StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(names)
     begun = header_alone
     while True:
         count = 0
-        for row in islice(waiting, CHUNK_ROWS):
+        for row in islice(remaining, CHUNK_ROWS):
             count += 1
             line: list[Any] = []
             write(row, line)
@@ -65,7 +65,7 @@ def csv_chunks(
 
 @cache
 def _columns(cls: type[Message]) -> _Columns:
-    """Columns of a message type: their names, and how a message fills them."""
+    """Return the columns of a message type: their names, and what writes a message into them."""
     names: list[str] = []
     parts: list[_Write] = []
     plain: list[Field] = []
@@ -103,32 +103,29 @@ def _nested(field: Field) -> bool:
 
 
 def _inside(attribute: str, columns: _Columns) -> _Write:
-    """Cells of a nested message; empty ones where it is not set."""
-    read = attrgetter(attribute)
-    write = columns.write
-    nothing = [None] * len(columns.names)
+    """Return the writer of a nested message, whose cells are empty where it is not set."""
+    read, write = attrgetter(attribute), columns.write
+    empty = [None] * len(columns.names)
 
     def inside(message: Any, line: list[Any]) -> None:
-        found = read(message)
-        if found is None:
-            line += nothing
+        nested = read(message)
+        if nested is None:
+            line += empty
         else:
-            write(found, line)
+            write(nested, line)
 
     return inside
 
 
 def _plain(fields: tuple[Field, ...]) -> _Write:
-    """Cells of fields in a row that hold no message. Numbers and texts are written as they are, by
-    the writer.
+    """Return the writer of consecutive fields that hold no message.
+
+    The CSV writer turns numbers and texts into cells; only other values are converted here.
     """
     read = attrgetter(*(field.attribute for field in fields))
     single = len(fields) == 1
-    conversions = [
-        (index, convert)
-        for index, field in enumerate(fields)
-        if (convert := _conversion(field)) is not None
-    ]
+    candidates = enumerate(map(_conversion, fields))
+    conversions = [(index, convert) for index, convert in candidates if convert is not None]
 
     def plain(message: Any, line: list[Any]) -> None:
         start = len(line)
@@ -175,10 +172,8 @@ def _date_text(day: Any) -> str:
 
 
 def _json_text(value: list[Any] | dict[Any, Any]) -> str:
-    return (
-        json.encode(
-            {str(key): inner for key, inner in value.items()} if isinstance(value, dict) else value
-        ).decode()
-        if value
-        else ""
-    )
+    if not value:
+        return ""
+    if isinstance(value, dict):
+        value = {str(key): inner for key, inner in value.items()}
+    return json.encode(value).decode()

@@ -1,13 +1,15 @@
 """Select the orders, executions and trades of a report (rules R7-R10).
 
-Rows are found by id if the request names one, else by account or symbol within the time window.
-Then the filters of the request are applied row by row. Results are iterators: a page reads no
-further than its end.
+A search takes two steps. First an index yields candidates: the rows with the ids of the request if
+it names any, else the rows of the accounts, symbol, indexed fields and time window. Then every
+filter of the request is tested on each candidate, also those that the index served. Results are
+iterators: a page reads no further than its end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -43,32 +45,35 @@ _STATES: dict[int, frozenset[OrderState]] = {
     _Filter.ORDER_STATE_FILTER_PENDING_RISK: frozenset({OrderState.PENDING_RISK}),
 }
 
-# Fields that find rows by an index of their own, with the attribute of a row. Sides, types and
-# states are scanned for, newest first, within account and window.
-_ORDER_WORDS = {
+# Fields of requests that select by equality, with the attribute of a row that must be equal.
+_ORDER_FIELDS = {
+    "order_id": "id",
     "clord_id": "clord_id",
+    "symbol": "symbol",
+    "side": "side",
+    "type": "type",
     "client_account_id": "client_account_id",
     "client_participant_id": "client_participant_id",
     "cross_id": "cross_id",
     "host_cross_id": "host_cross_id",
     "parent_order_id": "parent_id",
 }
-_EXECUTION_WORDS = {
-    name: f"order.{_ORDER_WORDS[name]}"
-    for name in ("clord_id", "client_account_id", "client_participant_id", "parent_order_id")
+_CLIENT_FIELDS = ("clord_id", "client_account_id", "client_participant_id", "parent_order_id")
+_EXECUTION_FIELDS = {
+    name: f"order.{_ORDER_FIELDS[name]}" for name in ("order_id", "symbol", *_CLIENT_FIELDS)
 }
+_TRADE_FIELDS = {"trade_id": "id", "symbol": "symbol", "trade_link_id": "id"}
 
-# What makes a search a narrow one (rule R6): fields of requests, columns of filters.
-_NARROW_FIELDS = (
-    "symbol",
-    "order_id",
-    "clord_id",
-    "trade_id",
-    "exec_id",
-    "exec_ids",
-    "trade_link_id",
-)
+# The fields among them that have an index. Rows with a side, type or state are searched for among
+# the rows of the accounts in the window.
+_ORDER_INDEXES = {
+    name: _ORDER_FIELDS[name] for name in (*_CLIENT_FIELDS, "cross_id", "host_cross_id")
+}
+_EXECUTION_INDEXES = {name: _EXECUTION_FIELDS[name] for name in _CLIENT_FIELDS}
+
+# What makes a search a narrow one (rule R6): columns of filters, fields of requests.
 _NARROW_COLUMNS = ("symbol", "order_id", "clord_id", "trade_id", "exec_id")
+_NARROW_FIELDS = (*_NARROW_COLUMNS, "exec_ids", "trade_link_id")
 
 Report: TypeAlias = (
     wire.SearchOrdersRequest
@@ -86,8 +91,8 @@ class Window(NamedTuple):
     start: Instant | None
     end: Instant | None
 
-    def within(self, other: Window) -> Window:
-        """What lies in both."""
+    def intersect(self, other: Window) -> Window:
+        """Return the instants that lie in both windows."""
         starts = [start for start in (self.start, other.start) if start is not None]
         ends = [end for end in (self.end, other.end) if end is not None]
         return Window(max(starts, default=None), min(ends, default=None))
@@ -101,274 +106,225 @@ class Window(NamedTuple):
 
 
 def conditions_of(request: Report) -> list[Condition]:
-    """Conditions of both kinds of filter, wherever the request has them."""
-    found = parse_clause(request.where_clause) + field_conditions(
-        request.field_filter, FIELD_FILTERS
-    )
+    """Return the conditions of all filters of a request: clauses, and structured filters."""
+    conditions = parse_clause(request.where_clause)
+    conditions += field_conditions(request.field_filter, FIELD_FILTERS)
     if request.filter is not None:
-        found += parse_clause(request.filter.where_clause) + field_conditions(
-            request.filter.field_filters, FIELD_FILTERS
-        )
-    return found
+        conditions += parse_clause(request.filter.where_clause)
+        conditions += field_conditions(request.filter.field_filters, FIELD_FILTERS)
+    return conditions
 
 
-def narrowed(request: Report, conditions: Sequence[Condition]) -> bool:
+def is_narrow(request: Report, conditions: Sequence[Condition]) -> bool:
     """Whether a search names an instrument, a trade, an order or an execution."""
     return any(getattr(request, name, None) for name in _NARROW_FIELDS) or any(
         values_of(conditions, column) is not None for column in _NARROW_COLUMNS
     )
 
 
-# ---- orders
+class _Search:
+    """One search: its request, the conditions of its filters, and the accounts that it covers."""
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        accounts: Sequence[str],
+        request: Any,
+        conditions: Sequence[Condition],
+    ) -> None:
+        self.exchange = exchange
+        self.accounts = accounts
+        self.request = request
+        self.conditions = conditions
+
+    def equality_tests(self, fields: Mapping[str, str]) -> list[Test[Any]]:
+        """Return a test for each of the fields that the request sets."""
+
+        def test(attribute: str, value: Any) -> Test[Any]:
+            read = attrgetter(attribute)
+            return lambda row: bool(read(row) == value)
+
+        values = [(attribute, getattr(self.request, name)) for name, attribute in fields.items()]
+        return [test(attribute, value) for attribute, value in values if value]
+
+    def ids(self, id: str, column: str) -> tuple[str, ...] | None:
+        """Return the ids of which a row must have one, by a field or a condition; None for any."""
+        return (id,) if id else values_of(self.conditions, column)
+
+    def window(self, *columns: str) -> Window:
+        """Return the window of the request, narrowed by conditions on columns of a row's instant.
+
+        InvalidRequest for a reversed window, unless the assumption says that it is empty.
+        """
+        window = Window(self.request.start_time, self.request.end_time)
+        in_order(self.exchange, *window)
+        for condition in self.conditions:
+            if condition.column in columns:
+                window = window.intersect(_window_of(condition))
+        return window
+
+    def trade_days(self) -> Window:
+        """Return the window of the request's trade dates."""
+        first = self.request.start_transact_trade_date
+        window = Window(*trade_days(first, self.request.end_transact_trade_date))
+        in_order(self.exchange, *window)
+        return window
+
+    def select(
+        self, rows: IndexedLog[R], window: Window, indexes: Mapping[str, str] = MappingProxyType({})
+    ) -> LogView[R]:
+        """Return the rows of the accounts in a window, read from the shortest index.
+
+        `indexes`: fields of the request that have an index, with the attribute of a row.
+        """
+        values = [(attribute, self._value(name)) for name, attribute in indexes.items()]
+        texts = [(attribute, text) for attribute, text in values if text]
+        return rows.select(self.accounts, self._value("symbol"), window.start, window.end, texts)
+
+    def _value(self, name: str) -> str:
+        """Return the one value that a field, or a condition of its name, requires; else ""."""
+        value: str = getattr(self.request, name)
+        if value:
+            return value
+        values = values_of(self.conditions, name)
+        return values[0] if values is not None and len(values) == 1 else ""
 
 
-def orders_found(
+def select_orders(
     exchange: Exchange,
     accounts: Sequence[str],
     request: wire.SearchOrdersRequest,
-    then: Callable[[Order], Order] | None = None,
+    as_of: Callable[[Order], Order] | None = None,
 ) -> Iterator[Order]:
-    """Orders of accounts that meet every filter, newest first; each as `then` gives it."""
-    conditions = conditions_of(request)
+    """Yield the orders of accounts that pass every filter, newest first.
+
+    `as_of` replaces each order by an earlier state of it, before the filters.
+    """
+    search = _Search(exchange, accounts, request, conditions_of(request))
     boundary = purged_before(exchange, ORDERS_KEPT)
-    tests = _equal(
-        request,
-        (
-            ("order_id", lambda order: order.id),
-            ("clord_id", lambda order: order.clord_id),
-            ("symbol", lambda order: order.symbol),
-            ("side", lambda order: order.side),
-            ("type", lambda order: order.type),
-            ("client_account_id", lambda order: order.client_account_id),
-            ("client_participant_id", lambda order: order.client_participant_id),
-            ("cross_id", lambda order: order.cross_id),
-            ("host_cross_id", lambda order: order.host_cross_id),
-            ("parent_order_id", lambda order: order.parent_id),
-        ),
-    )
+    tests = search.equality_tests(_ORDER_FIELDS)
     tests.append(lambda order: order_kept(order, boundary))
-    if (states := _STATES.get(request.order_state_filter)) is not None:
+    states = _STATES.get(request.order_state_filter)
+    if states is not None:
         tests.append(lambda order: order.state in states)
-    changed = _days(exchange, request)
+    changed = search.trade_days()
     if changed != Window(None, None):
         tests.append(lambda order: order.changed in changed)
-    if conditions:
-        tests.append(predicate(conditions, ORDER_COLUMNS))
-    window = _window(exchange, request, conditions, "create_time")
-    ids = _ids(request.order_id, conditions, "order_id")
+    if search.conditions:
+        tests.append(predicate(search.conditions, ORDER_COLUMNS))
+    window = search.window("create_time")
+    ids = search.ids(request.order_id, "order_id")
     orders = exchange.trading.orders
-    if ids is not None:
-        some = [order for order in map(orders.get, ids) if order is not None]
-    elif states is not None and states.isdisjoint(DONE_STATES):
-        # an account's open orders are few, whatever it has done before
-        some = orders.open_of(accounts)
+    if ids is None and (states is None or not states.isdisjoint(DONE_STATES)):
+        selected = search.select(orders.rows, window, _ORDER_INDEXES)
     else:
-        some = None
-    if some is None:
-        found = _select(orders.rows, accounts, request, conditions, window, _ORDER_WORDS)
-    else:
+        candidates: Iterable[Order] = filter(None, map(orders.get, ids or ()))
+        if ids is None:
+            candidates = orders.open_of(accounts)  # few, however many orders the account had
         tests.append(lambda order: order.created in window)
-        found = orders.rows.some((order.seq - 1 for order in some), accounts)
-    return _meeting(reversed(found) if then is None else map(then, reversed(found)), tests)
+        selected = orders.rows.some((order.seq - 1 for order in candidates), accounts)
+    newest_first = reversed(selected)
+    return _passing(newest_first if as_of is None else map(as_of, newest_first), tests)
 
 
-# ---- executions
-
-
-def executions_found(
+def select_executions(
     exchange: Exchange, accounts: Sequence[str], request: wire.SearchExecutionsRequest
 ) -> Iterator[Execution]:
-    """Executions of accounts that meet every filter, oldest first unless asked otherwise."""
-    conditions = conditions_of(request)
-    tests = _equal(
-        request,
-        (
-            ("order_id", lambda execution: execution.order.id),
-            ("clord_id", lambda execution: execution.order.clord_id),
-            ("symbol", lambda execution: execution.order.symbol),
-            ("client_account_id", lambda execution: execution.order.client_account_id),
-            ("client_participant_id", lambda execution: execution.order.client_participant_id),
-            ("parent_order_id", lambda execution: execution.order.parent_id),
-        ),
-    )
+    """Yield the executions of accounts that pass every filter, oldest or newest first."""
+    search = _Search(exchange, accounts, request, conditions_of(request))
+    tests = search.equality_tests(_EXECUTION_FIELDS)
     if request.types:
         types = frozenset(request.types)
         tests.append(lambda execution: execution.type in types)
     if request.exec_ids:
-        wanted = frozenset(request.exec_ids)
-        tests.append(lambda execution: execution.id in wanted)
-    if conditions:
-        tests.append(predicate(conditions, EXECUTION_COLUMNS))
-    window = _window(
-        exchange, request, conditions, "create_time", "update_time", "transact_time"
-    ).within(_days(exchange, request))
-    window = window.within(Window(purged_before(exchange, EXECUTIONS_KEPT), None))
-    record = exchange.trading.executions
-    seqs = _execution_seqs(exchange, request, conditions)
+        exec_ids = frozenset(request.exec_ids)
+        tests.append(lambda execution: execution.id in exec_ids)
+    if search.conditions:
+        tests.append(predicate(search.conditions, EXECUTION_COLUMNS))
+    window = search.window("create_time", "update_time", "transact_time")
+    window = window.intersect(search.trade_days())
+    window = window.intersect(Window(purged_before(exchange, EXECUTIONS_KEPT), None))
+    executions = exchange.trading.executions
+    seqs = _execution_seqs(search, request.exec_ids)
     if seqs is None:
-        found = _select(record, accounts, request, conditions, window, _EXECUTION_WORDS)
+        selected = search.select(executions, window, _EXECUTION_INDEXES)
     else:
         tests.append(lambda execution: execution.at in window)
-        found = record.some(seqs, accounts)
-    return _meeting(reversed(found) if request.newest_first else iter(found), tests)
+        selected = executions.some(seqs, accounts)
+    return _passing(reversed(selected) if request.newest_first else iter(selected), tests)
 
 
-def _execution_seqs(
-    exchange: Exchange, request: wire.SearchExecutionsRequest, conditions: Sequence[Condition]
-) -> list[int] | None:
-    """Seqs of the executions of an id, or of an order; None when the request names neither."""
-    ids = tuple(request.exec_ids) or _ids("", conditions, "exec_id")
-    if ids is not None:
-        return [seq for seq in map(exchange.trading.executions.seq, ids) if seq is not None]
-    orders = _ids(request.order_id, conditions, "order_id")
-    return None if orders is None else _of_orders(exchange, orders)
-
-
-def _of_orders(exchange: Exchange, ids: Iterable[str]) -> list[int]:
-    """Seqs of the executions of orders."""
-    trading = exchange.trading
-    return [
-        seq
-        for order in map(trading.orders.get, ids)
-        if order is not None
-        for seq in trading.execution_log.of_order(order)
-    ]
-
-
-# ---- trades
-
-
-def trades_found(
+def select_trades(
     exchange: Exchange,
     accounts: Sequence[str],
     request: wire.SearchTradesRequest,
     conditions: Sequence[Condition],
 ) -> Iterator[Trade]:
-    """Trades with a side of these accounts that meet every filter, newest first."""
-    tests = _equal(
-        request,
-        (
-            ("trade_id", lambda trade: trade.id),
-            ("symbol", lambda trade: trade.symbol),
-            ("trade_link_id", lambda trade: trade.id),
-        ),
-    )
+    """Yield the trades with a side of these accounts that pass every filter, newest first."""
+    search = _Search(exchange, accounts, request, conditions)
+    order_id, exec_id = request.order_id, request.exec_id
+    tests = search.equality_tests(_TRADE_FIELDS)
     if request.states:
         states = frozenset(request.states)
         tests.append(lambda trade: trade.state in states)
-    if request.order_id:
-        tests.append(
-            lambda trade: request.order_id in (trade.aggressor.order.id, trade.passive.order.id)
-        )
-    if request.exec_id:
-        tests.append(lambda trade: request.exec_id in (trade.aggressor.id, trade.passive.id))
+    if order_id:
+        tests.append(lambda trade: order_id in (trade.aggressor.order.id, trade.passive.order.id))
+    if exec_id:
+        tests.append(lambda trade: exec_id in (trade.aggressor.id, trade.passive.id))
     if conditions:
         tests.append(predicate(conditions, trade_columns(accounts)))
-    window = _window(exchange, request, conditions, "create_time", "transact_time")
-    record = exchange.trading.trades
-    seqs = _trade_seqs(exchange, request, conditions)
+    window = search.window("create_time", "transact_time")
+    trades = exchange.trading.trades
+    seqs = _trade_seqs(search)
     if seqs is None:
-        found = _select(record, accounts, request, conditions, window)
+        selected = search.select(trades, window)
     else:
         tests.append(lambda trade: trade.at in window)
-        found = record.some(seqs, accounts)
-    return _meeting(reversed(found), tests)
+        selected = trades.some(seqs, accounts)
+    return _passing(reversed(selected), tests)
 
 
-def _trade_seqs(
-    exchange: Exchange, request: wire.SearchTradesRequest, conditions: Sequence[Condition]
-) -> list[int] | None:
-    """Seqs of the trades of an id, of an execution or of an order; None when the request names none
-    of them.
+def _execution_seqs(search: _Search, exec_ids: Sequence[str]) -> list[int] | None:
+    """Return the seqs of executions by their ids, or else by their orders' ids.
+
+    None when the search names neither.
     """
-    executions, trades = exchange.trading.executions, exchange.trading.trades
-    ids = _ids(request.trade_id or request.trade_link_id, conditions, "trade_id")
+    trading = search.exchange.trading
+    ids = tuple(exec_ids) or values_of(search.conditions, "exec_id")
+    if ids is not None:
+        return [seq for seq in map(trading.executions.seq, ids) if seq is not None]
+    order_ids = search.ids(search.request.order_id, "order_id")
+    if order_ids is None:
+        return None
+    orders = filter(None, map(trading.orders.get, order_ids))
+    return [seq for order in orders for seq in trading.execution_log.of_order(order)]
+
+
+def _trade_seqs(search: _Search) -> list[int] | None:
+    """Return the seqs of trades by their ids, or else by their executions' or orders' ids.
+
+    None when the search names none of them.
+    """
+    request: wire.SearchTradesRequest = search.request
+    executions, trades = search.exchange.trading.executions, search.exchange.trading.trades
+    ids = search.ids(request.trade_id or request.trade_link_id, "trade_id")
     if ids is None:
-        found = _ids(request.exec_id, conditions, "exec_id")
-        seqs = (
-            [seq for seq in map(executions.seq, found) if seq is not None]
-            if found is not None
-            else None
-        )
-        if seqs is None and (orders := _ids(request.order_id, conditions, "order_id")) is not None:
-            seqs = _of_orders(exchange, orders)
+        seqs = _execution_seqs(search, [request.exec_id] if request.exec_id else [])
         if seqs is None:
             return None
         ids = tuple(executions[seq].trade_id for seq in seqs)
     return [seq for seq in map(trades.seq, ids) if seq is not None]
 
 
-# ---- tools
-
-
-def _select(
-    rows: IndexedLog[R],
-    accounts: Sequence[str],
-    request: Any,
-    conditions: Sequence[Condition],
-    window: Window,
-    words: Mapping[str, str] = MappingProxyType({}),
-) -> LogView[R]:
-    """Rows of accounts in a window, by the shortest index. `words`: fields of the request that are
-    one, with the attribute of a row.
-    """
-    named = (
-        (attribute, getattr(request, field) or _single(conditions, field))
-        for field, attribute in words.items()
-    )
-    symbol = request.symbol or _single(conditions, "symbol")
-    return rows.select(
-        accounts,
-        symbol,
-        window.start,
-        window.end,
-        [(attribute, word) for attribute, word in named if word],
-    )
-
-
-def _meeting(rows: Iterator[R], tests: Sequence[Test[R]]) -> Iterator[R]:
-    """Rows that meet every test."""
+def _passing(rows: Iterator[R], tests: Iterable[Test[R]]) -> Iterator[R]:
+    """Yield the rows that pass every test."""
     for test in tests:
         rows = filter(test, rows)
     return rows
 
 
-def _equal(request: Any, fields: Iterable[tuple[str, Callable[[Any], Any]]]) -> list[Test[Any]]:
-    """A test for each of the fields that are set."""
-
-    def test(of: Callable[[Any], Any], wanted: Any) -> Test[Any]:
-        return lambda row: bool(of(row) == wanted)
-
-    return [test(of, getattr(request, name)) for name, of in fields if getattr(request, name)]
-
-
-def _ids(named: str, conditions: Sequence[Condition], column: str) -> tuple[str, ...] | None:
-    """Ids that rows must have one of, by a field of the request or by a condition; None when
-    neither narrows it.
-    """
-    return (named,) if named else values_of(conditions, column)
-
-
-def _single(conditions: Sequence[Condition], column: str) -> str:
-    values = values_of(conditions, column)
-    return values[0] if values is not None and len(values) == 1 else ""
-
-
-def _window(
-    exchange: Exchange, request: Any, conditions: Sequence[Condition], *columns: str
-) -> Window:
-    """The window of a request, narrowed by conditions on columns that hold a row's instant. Those
-    conditions are tested all the same.
-    """
-    in_order(exchange, request.start_time, request.end_time)
-    window = Window(request.start_time, request.end_time)
-    for condition in conditions:
-        if condition.column in columns:
-            window = window.within(_bounds(condition))
-    return window
-
-
-def _bounds(condition: Condition) -> Window:
+def _window_of(condition: Condition) -> Window:
+    """Return the window that a condition on an instant leaves."""
     match condition.operator:
         case _Op.FILTER_OPERATOR_EQ:
             at = parse_instant(condition.values[0])
@@ -379,11 +335,3 @@ def _bounds(condition: Condition) -> Window:
             return Window(None, parse_instant(condition.values[0]))
         case _:
             return Window(None, None)
-
-
-def _days(
-    exchange: Exchange, request: wire.SearchOrdersRequest | wire.SearchExecutionsRequest
-) -> Window:
-    days = Window(*trade_days(request.start_transact_trade_date, request.end_transact_trade_date))
-    in_order(exchange, *days)
-    return days

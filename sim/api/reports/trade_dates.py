@@ -25,12 +25,9 @@ def trade_days(
 
 def in_order(exchange: Exchange, start: Instant | None, end: Instant | None) -> None:
     """Refuse a window that ends before it starts, unless the assumption says that it is empty."""
-    if (
-        start is not None
-        and end is not None
-        and end < start
-        and exchange.ctx.assumptions.text(REVERSED_WINDOW) == "refuse"
-    ):
+    if start is None or end is None or start <= end:
+        return
+    if exchange.ctx.assumptions.text(REVERSED_WINDOW) == "refuse":
         raise InvalidRequest(
             "the end of the window lies before its start",
             rule="S7.1-1",
@@ -41,9 +38,8 @@ def in_order(exchange: Exchange, start: Instant | None, end: Instant | None) -> 
 def _rolled(day: Date, name: str, days: int = 0) -> Instant:
     """Return the end of the trade day some days after a date."""
     try:
-        return eastern(
-            date(day.year, day.month, day.day) + timedelta(days=days), TRADE_DAY_ROLL_HOUR
-        )
+        shifted = date(day.year, day.month, day.day) + timedelta(days=days)
+        return eastern(shifted, TRADE_DAY_ROLL_HOUR)
     except (ValueError, OverflowError):
         raise InvalidRequest(
             f"{name} is not a date", rule="R11", remedy="send year, month and day"

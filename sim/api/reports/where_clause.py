@@ -1,5 +1,4 @@
-"""Filters over rows: `where_clause` text and structured field filters, compiled to one predicate
-(§4.3, rule R9).
+"""Filters over rows: where clauses and structured filters, compiled to one test (§4.3, rule R9).
 
     state = 'OPEN' AND symbol LIKE 'aec-%' AND price >= 45 AND account IN ('a', 'b')
 
@@ -12,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from functools import cache, lru_cache
+from operator import eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from sim.core.model.refusals import InvalidRequest
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 Value: TypeAlias = str | int
 _Op = FilterOperator
+
+_NARROWING = (_Op.FILTER_OPERATOR_EQ, _Op.FILTER_OPERATOR_IN)
 
 CLAUSE_MAX = 4096
 
@@ -46,13 +48,21 @@ _GRAMMAR = r"""
     %ignore /\s+/
 """
 _OPERATORS = {
-    "=": _Op(1),
-    "!=": _Op(2),
-    "<>": _Op(2),
-    "<": _Op(3),
-    "<=": _Op(4),
-    ">": _Op(5),
-    ">=": _Op(6),
+    "=": _Op.FILTER_OPERATOR_EQ,
+    "!=": _Op.FILTER_OPERATOR_NE,
+    "<>": _Op.FILTER_OPERATOR_NE,
+    "<": _Op.FILTER_OPERATOR_LT,
+    "<=": _Op.FILTER_OPERATOR_LE,
+    ">": _Op.FILTER_OPERATOR_GT,
+    ">=": _Op.FILTER_OPERATOR_GE,
+}
+_COMPARISONS: dict[FilterOperator, Callable[[Any, Any], Any]] = {
+    _Op.FILTER_OPERATOR_EQ: eq,
+    _Op.FILTER_OPERATOR_NE: ne,
+    _Op.FILTER_OPERATOR_LT: lt,
+    _Op.FILTER_OPERATOR_LE: le,
+    _Op.FILTER_OPERATOR_GT: gt,
+    _Op.FILTER_OPERATOR_GE: ge,
 }
 
 
@@ -65,45 +75,46 @@ class Condition(NamedTuple):
 
 
 class Column(NamedTuple, Generic[R]):
-    """How a column reads: `of` gives a row's value, `parse` the value that a text stands for
-    (ValueError when it cannot).
+    """One column. `read` returns the value of a row.
+
+    `parse` returns the value that a text stands for, or raises ValueError.
     """
 
-    of: Callable[[R], Value]
+    read: Callable[[R], Value]
     parse: Callable[[str], Value]
 
 
-def text(of: Callable[[R], str]) -> Column[R]:
-    """A column of texts, compared as they are."""
-    return Column(of, str)
+def text(read: Callable[[R], str]) -> Column[R]:
+    """Return a column of texts, compared as they are."""
+    return Column(read, str)
 
 
-def number(of: Callable[[R], int]) -> Column[R]:
-    """A column of integers."""
-    return Column(of, int)
+def number(read: Callable[[R], int]) -> Column[R]:
+    """Return a column of integers."""
+    return Column(read, int)
 
 
-def moment(of: Callable[[R], int]) -> Column[R]:
-    """A column of instants, asked for as RFC 3339 text."""
-    return Column(of, parse_instant)
+def moment(read: Callable[[R], int]) -> Column[R]:
+    """Return a column of instants, compared with RFC 3339 text."""
+    return Column(read, parse_instant)
 
 
-def member(enum: type[IntEnum], prefix: str, of: Callable[[R], int]) -> Column[R]:
+def member(enum: type[IntEnum], prefix: str, read: Callable[[R], int]) -> Column[R]:
     """Return a column of enum numbers; a value is a member, with or without prefix, or a number."""
 
-    def parse(given: str) -> int:
-        name = given.upper()
-        found = enum.__members__.get(name if name.startswith(prefix) else prefix + name)
-        return int(found) if found is not None else int(given)
+    def parse(value: str) -> int:
+        name = value.upper()
+        known = enum.__members__.get(name if name.startswith(prefix) else prefix + name)
+        return int(value if known is None else known)
 
-    return Column(of, parse)
+    return Column(read, parse)
 
 
 # ---- reading
 
 
 def parse_clause(clause: str) -> list[Condition]:
-    """Conditions of a where_clause; none for empty text."""
+    """Return the conditions of a where_clause; none for empty text."""
     if not clause.strip():
         return []
     if len(clause) > CLAUSE_MAX:
@@ -118,8 +129,8 @@ def parse_clause(clause: str) -> list[Condition]:
 
 
 def field_conditions(filters: Sequence[FieldFilter], allowed: Sequence[str]) -> list[Condition]:
-    """Conditions of structured filters. Only some columns may be filtered this way (§4.3)."""
-    found = []
+    """Return the conditions of structured filters, which may name only some columns (§4.3)."""
+    conditions = []
     for one in filters:
         if one.field not in allowed:
             raise InvalidRequest(
@@ -130,24 +141,17 @@ def field_conditions(filters: Sequence[FieldFilter], allowed: Sequence[str]) -> 
         if one.operator not in FilterOperator.__members__.values() or not one.operator:
             raise InvalidRequest(f"field_filter {one.field}: operator is required", rule="R9")
         operator = FilterOperator(one.operator)
-        listed = operator in (_Op.FILTER_OPERATOR_IN, _Op.FILTER_OPERATOR_NOT_IN)
-        found.append(
-            Condition(
-                one.field,
-                operator,
-                tuple(one.string_list.values) if listed and one.string_list else (_single(one),),
-            )
-        )
-    return found
+        values: tuple[str, ...] = (_value_of(one),)
+        if operator in (_Op.FILTER_OPERATOR_IN, _Op.FILTER_OPERATOR_NOT_IN) and one.string_list:
+            values = tuple(one.string_list.values)
+        conditions.append(Condition(one.field, operator, values))
+    return conditions
 
 
 def values_of(conditions: Sequence[Condition], column: str) -> tuple[str, ...] | None:
-    """The values that equality or IN leaves for a column; None when it is not narrowed."""
+    """Return the values that equality or IN leaves for a column; None without such a condition."""
     for condition in conditions:
-        if condition.column == column and condition.operator in (
-            _Op.FILTER_OPERATOR_EQ,
-            _Op.FILTER_OPERATOR_IN,
-        ):
+        if condition.column == column and condition.operator in _NARROWING:
             return condition.values
     return None
 
@@ -160,7 +164,7 @@ def predicate(
     return lambda row: all(test(row) for test in tests)
 
 
-# ---- the inside
+# ---- compiling
 
 
 def _test(condition: Condition, columns: Mapping[str, Column[R]]) -> Callable[[R], bool]:
@@ -171,11 +175,10 @@ def _test(condition: Condition, columns: Mapping[str, Column[R]]) -> Callable[[R
             rule="R9",
             remedy="columns: " + ", ".join(columns),
         )
-    of = column.of
-    operator = condition.operator
+    read, operator = column.read, condition.operator
     if operator is _Op.FILTER_OPERATOR_LIKE:
         like = _like(condition.values[0])
-        return lambda row: like.fullmatch(str(of(row))) is not None
+        return lambda row: like.fullmatch(str(read(row))) is not None
     try:
         values = tuple(column.parse(value) for value in condition.values)
     except ValueError:
@@ -184,24 +187,17 @@ def _test(condition: Condition, columns: Mapping[str, Column[R]]) -> Callable[[R
             rule="R9",
         ) from None
     if operator is _Op.FILTER_OPERATOR_IN:
-        return lambda row: of(row) in values
+        return lambda row: read(row) in values
     if operator is _Op.FILTER_OPERATOR_NOT_IN:
-        return lambda row: of(row) not in values
-    return _comparison(operator, of, values[0])
+        return lambda row: read(row) not in values
+    return _comparison(operator, read, values[0])
 
 
 def _comparison(
-    operator: FilterOperator, of: Callable[[R], Any], value: Any
+    operator: FilterOperator, read: Callable[[R], Any], value: Any
 ) -> Callable[[R], bool]:
-    tests: dict[FilterOperator, Callable[[R], bool]] = {
-        _Op.FILTER_OPERATOR_EQ: lambda row: bool(of(row) == value),
-        _Op.FILTER_OPERATOR_NE: lambda row: bool(of(row) != value),
-        _Op.FILTER_OPERATOR_LT: lambda row: bool(of(row) < value),
-        _Op.FILTER_OPERATOR_LE: lambda row: bool(of(row) <= value),
-        _Op.FILTER_OPERATOR_GT: lambda row: bool(of(row) > value),
-        _Op.FILTER_OPERATOR_GE: lambda row: bool(of(row) >= value),
-    }
-    return tests[operator]
+    compare = _COMPARISONS[operator]
+    return lambda row: bool(compare(read(row), value))
 
 
 @lru_cache(maxsize=256)
@@ -209,12 +205,12 @@ def _like(pattern: str) -> re.Pattern[str]:
     return re.compile(".*".join(re.escape(part) for part in pattern.split("%")), re.DOTALL)
 
 
-def _single(given: FieldFilter) -> str:
-    if given.string_value:
-        return given.string_value
-    if given.double_value:
-        return repr(given.double_value).removesuffix(".0")
-    return str(given.int_value) if given.int_value else ""
+def _value_of(filter: FieldFilter) -> str:
+    if filter.string_value:
+        return filter.string_value
+    if filter.double_value:
+        return repr(filter.double_value).removesuffix(".0")
+    return str(filter.int_value) if filter.int_value else ""
 
 
 def _condition(tree: Any) -> Condition:

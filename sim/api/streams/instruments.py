@@ -1,4 +1,4 @@
-"""CreateInstrumentStateChangeSubscription: instruments, each again when its state changes (§6.2, L28).
+"""CreateInstrumentStateChangeSubscription: instruments whenever their state changes (§6.2, L28).
 
 The stream cannot be resumed: the token that the interface declares stays empty, and the exchange
 ignores one in a request. Frames carry no settlement results.
