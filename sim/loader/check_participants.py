@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
@@ -10,16 +11,10 @@ from sim.actors.participants.participants import matching
 from sim.actors.participants.recurring_fair_price import UNIT
 from sim.actors.participants.recurring_traders import named
 from sim.core.model.quantities import scaled_down
-from sim.kernel.instants import Instant
-from sim.scenario.participant_entries import (
-    FairEntry,
-    NoiseEntry,
-    ParticipantsSection,
-    TakerEntry,
-    Trader,
-)
+from sim.loader.nodes import mappings_of, node_at
+from sim.scenario.participant_entries import FairEntry, NoiseEntry, TakerEntry, Trader
 from sim.scenario.value_types import suggestion
-from sim.scenario.yaml_tree import Mapping, Node, Position, Problem, Sequence, problem
+from sim.scenario.yaml_tree import Mapping, Node, Position, Problem, Scalar, problem
 
 if TYPE_CHECKING:
     from sim.scenario.scenario import Scenario
@@ -31,111 +26,94 @@ TRADERS_MAX = 10_000
 
 def participant_problems(scenario: Scenario, node: Node, world: World) -> Iterator[Problem]:
     """Problems of the `participants` that this file itself states."""
-    section = scenario.participants
     stated = node.items.get("participants") if isinstance(node, Mapping) else None
-    if not isinstance(stated, Mapping):
-        return
-    symbols = [*(terms.symbol for terms in world.instruments), *world.shelf.symbols()]
-    for entry, at in _stated(section.fair_prices, stated, "fair_prices", "symbol"):
-        yield from _of_fair_price(entry, at, symbols, scenario.clock.start)
-    kinds: tuple[tuple[str, Iterable[Trader]], ...] = (
-        ("makers", section.makers),
-        ("takers", section.takers),
-        ("noise", section.noise),
-    )
-    for kind, entries in kinds:
-        for trader, at in _stated(entries, stated, kind, "name"):
-            yield from _of_trader(trader, at, section, symbols, world)
-    for flow, at in _stated(section.flows, stated, "flows", "name"):
-        yield from _of_name(flow.name, at, section)
-        if world.parties.user(flow.as_) is None:
-            yield problem(
-                _place(at, "as"),
-                f"nobody is called {flow.as_!r}: maker, taker, noise, a participant, or"
-                " firms/<firm>/users/<user>",
-            )
-    traders = sum(len(list(matching(symbols, trader.symbols))) for trader in section.traders)
-    if traders > TRADERS_MAX:
-        yield problem(
-            stated.at, f"participants on {traders} instruments in all, more than {TRADERS_MAX}"
-        )
+    if isinstance(stated, Mapping):
+        yield from _Checker(scenario, world, stated).problems()
 
 
-def _stated(
-    entries: Iterable[T], section: Mapping, kind: str, key: str
-) -> Iterator[tuple[T, Mapping]]:
-    """The entries that this file states, with their nodes."""
-    named = {getattr(entry, key): entry for entry in entries}
-    found = section.items.get(kind)
-    for item in found.items if isinstance(found, Sequence) else ():
-        if isinstance(item, Mapping):
-            name = item.items.get(key)
-            entry = named.get(getattr(name, "text", ""))
-            if entry is not None:
-                yield entry, item
+class _Checker:
+    """Checks one `participants` section. `stated` is the part of it that the file states."""
+
+    def __init__(self, scenario: Scenario, world: World, stated: Mapping) -> None:
+        self._section = scenario.participants
+        self._start = scenario.clock.start
+        self._world = world
+        self._stated = stated
+        self._symbols = [*(terms.symbol for terms in world.instruments), *world.shelf.symbols()]
+        self._names = Counter(trader.name for trader in self._section.traders)
+        self._names.update(flow.name for flow in self._section.flows)
+
+    def problems(self) -> Iterator[Problem]:
+        section = self._section
+        for entry, at in self._entries(section.fair_prices, "fair_prices", "symbol"):
+            yield from self._fair_price(entry, at)
+        for kind in ("makers", "takers", "noise"):
+            for trader, at in self._entries(getattr(section, kind), kind, "name"):
+                yield from self._trader(trader, at)
+        for flow, at in self._entries(section.flows, "flows", "name"):
+            yield from self._name(flow.name, at)
+            if self._world.parties.user(flow.as_) is None:
+                users = "maker, taker, noise, a participant, or firms/<firm>/users/<user>"
+                yield problem(_place(at, "as"), f"nobody is called {flow.as_!r}: {users}")
+        traders = sum(len(list(matching(self._symbols, each.symbols))) for each in section.traders)
+        if traders > TRADERS_MAX:
+            message = f"participants on {traders} instruments in all, more than {TRADERS_MAX}"
+            yield problem(self._stated.at, message)
+
+    def _entries(self, entries: Iterable[T], kind: str, key: str) -> Iterator[tuple[T, Mapping]]:
+        """The entries that this file states, with their nodes."""
+        by_name = {getattr(entry, key): entry for entry in entries}
+        for item in mappings_of(self._stated.items.get(kind)):
+            name = node_at(item, key)
+            if isinstance(name, Scalar) and name.text in by_name:
+                yield by_name[name.text], item
+
+    def _trader(self, entry: Trader, at: Mapping) -> Iterator[Problem]:
+        yield from self._name(entry.name, at)
+        if not entry.symbols and not entry.windows:
+            yield problem(at.at, f"{entry.name!r} trades nothing: give it symbols or windows")
+        products = [series.name for series in self._world.reference.recurring.series]
+        for pattern in entry.windows:
+            if not any(named(product, (pattern,)) for product in products):
+                near = suggestion(pattern, products)
+                yield problem(_place(at, "windows"), f"unknown product {pattern!r}{near}")
+        for pattern in entry.symbols:
+            if not any(matching(self._symbols, (pattern,))):
+                near = suggestion(pattern, self._symbols)
+                yield problem(_place(at, "symbols"), f"unknown symbol {pattern!r}{near}")
+        if entry.as_ and self._world.parties.user(entry.as_) is None:
+            users = "maker, taker, noise, or firms/<firm>/users/<user>"
+            yield problem(_place(at, "as"), f"nobody is called {entry.as_!r}: {users}")
+        if isinstance(entry, TakerEntry | NoiseEntry):
+            low, high = entry.size.low, entry.size.high
+            if scaled_down(low, UNIT) > scaled_down(high, UNIT):
+                yield problem(_place(at, "size"), f"from {low} to {high} contracts is no range")
+
+    def _name(self, name: str, at: Mapping) -> Iterator[Problem]:
+        if self._names[name] > 1:
+            yield problem(_place(at, "name"), f"two participants are called {name!r}")
+
+    def _fair_price(self, entry: FairEntry, at: Mapping) -> Iterator[Problem]:
+        symbol, asset, start = entry.symbol, entry.asset, entry.start
+        if symbol not in self._symbols:
+            near = suggestion(symbol, self._symbols)
+            yield problem(_place(at, "symbol"), f"unknown symbol {symbol!r}{near}")
+        if entry.path and asset:
+            yield problem(_place(at, "asset"), "a fair price follows a path or an asset, not both")
+        if asset and not asset.startswith("crypto:"):
+            yield problem(_place(at, "asset"), f"an asset is crypto:<symbol>, not {asset!r}")
+        if start is not None and scaled_down(start, UNIT) >= UNIT:
+            message = f"a price lies between 0 and 1 dollar, not {start}"
+            yield problem(_place(at, "start"), message)
+        instants = [moment for moment, _ in path_of(entry.path, self._start)]
+        if instants != sorted(instants):
+            yield problem(_place(at, "path"), "the points of a path stand in order of time")
+        volatility = scaled_down(entry.volatility or "0", UNIT)
+        if volatility > HIGHEST_VOLATILITY:
+            message = f"at most 0.05 dollars in an hour, not {entry.volatility}"
+            yield problem(_place(at, "volatility"), message)
 
 
 def _place(at: Mapping, key: str) -> Position:
     """The position of an entry's key, or of the entry if a file that is extended has the key."""
     return at.items[key].at if key in at.items else at.at
-
-
-def _of_trader(
-    entry: Trader, at: Mapping, section: ParticipantsSection, symbols: list[str], world: World
-) -> Iterator[Problem]:
-    yield from _of_name(entry.name, at, section)
-    if not entry.symbols and not entry.windows:
-        yield problem(at.at, f"{entry.name!r} trades nothing: give it symbols or windows")
-    products = [series.name for series in world.reference.recurring.series]
-    for pattern in entry.windows:
-        if not any(named(product, (pattern,)) for product in products):
-            yield problem(
-                _place(at, "windows"), f"unknown product {pattern!r}{suggestion(pattern, products)}"
-            )
-    for pattern in entry.symbols:
-        if not any(matching(symbols, (pattern,))):
-            yield problem(
-                _place(at, "symbols"), f"unknown symbol {pattern!r}{suggestion(pattern, symbols)}"
-            )
-    if entry.as_ and world.parties.user(entry.as_) is None:
-        yield problem(
-            _place(at, "as"),
-            f"nobody is called {entry.as_!r}: maker, taker, noise, or firms/<firm>/users/<user>",
-        )
-    if isinstance(entry, TakerEntry | NoiseEntry) and scaled_down(
-        entry.size.low, UNIT
-    ) > scaled_down(entry.size.high, UNIT):
-        yield problem(
-            _place(at, "size"), f"from {entry.size.low} to {entry.size.high} contracts is no range"
-        )
-
-
-def _of_name(name: str, at: Mapping, section: ParticipantsSection) -> Iterator[Problem]:
-    names = [*(trader.name for trader in section.traders), *(flow.name for flow in section.flows)]
-    if names.count(name) > 1:
-        yield problem(_place(at, "name"), f"two participants are called {name!r}")
-
-
-def _of_fair_price(
-    entry: FairEntry, at: Mapping, symbols: list[str], start: Instant
-) -> Iterator[Problem]:
-    if entry.symbol not in symbols:
-        yield problem(
-            _place(at, "symbol"),
-            f"unknown symbol {entry.symbol!r}{suggestion(entry.symbol, symbols)}",
-        )
-    if entry.path and entry.asset:
-        yield problem(_place(at, "asset"), "a fair price follows a path or an asset, not both")
-    if entry.asset and not entry.asset.startswith("crypto:"):
-        yield problem(_place(at, "asset"), f"an asset is crypto:<symbol>, not {entry.asset!r}")
-    if entry.start is not None and scaled_down(entry.start, UNIT) >= UNIT:
-        yield problem(
-            _place(at, "start"), f"a price lies between 0 and 1 dollar, not {entry.start}"
-        )
-    instants = [moment for moment, _ in path_of(entry.path, start)]
-    if instants != sorted(instants):
-        yield problem(_place(at, "path"), "the points of a path stand in order of time")
-    if entry.volatility is not None and scaled_down(entry.volatility, UNIT) > HIGHEST_VOLATILITY:
-        yield problem(
-            _place(at, "volatility"), f"at most 0.05 dollars in an hour, not {entry.volatility}"
-        )

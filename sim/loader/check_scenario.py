@@ -19,7 +19,7 @@ from sim.kernel.instants import is_supported_instant
 from sim.loader.check_participants import participant_problems
 from sim.loader.check_steps import step_problems, unknown_setting
 from sim.loader.check_world import SECTIONS, world_problems
-from sim.loader.nodes import items_of, mappings_of, node_at
+from sim.loader.nodes import items_of, mappings_of, node_at, unknown
 from sim.loader.order_flow_files import flow_problems
 from sim.reference.leagues import fixture
 from sim.reference.recurring_markets import incomplete
@@ -123,13 +123,11 @@ def _terms(scenario: Scenario, node: Node) -> Iterator[Problem]:
 
 def _windows(scenario: Scenario, node: Node) -> Iterator[Problem]:
     """Recurring markets that are new and do not say what they measure, or how long they last."""
-    lacking = {
-        entry.name: unsaid for entry in windows_of(scenario.world) if (unsaid := incomplete(entry))
-    }
+    lacking = {entry.name: incomplete(entry) for entry in windows_of(scenario.world)}
     for item in items_of(node, "world", "windows"):
         name = node_at(item, "name")
-        if isinstance(name, Scalar) and name.text in lacking:
-            yield problem(item.at, lacking[name.text])
+        if isinstance(name, Scalar) and (message := lacking.get(name.text)):
+            yield problem(item.at, message)
 
 
 def _leagues(node: Node) -> Iterator[Problem]:
@@ -140,10 +138,7 @@ def _leagues(node: Node) -> Iterator[Problem]:
         if isinstance(league, Scalar):
             known = known or [row["slug"] for row in fixture("leagues.json")["leagues"]]
             if league.text not in known:
-                yield problem(
-                    league.at,
-                    f"no league is called {league.text!r}{suggestion(league.text, known)}",
-                )
+                yield unknown("no league is called", league, known)
 
 
 def _twice(node: Node) -> Iterator[Problem]:
@@ -155,12 +150,9 @@ def _twice(node: Node) -> Iterator[Problem]:
                 entry = node_at(item, key)
                 if not isinstance(entry, Scalar):
                     continue
-                if entry.text in seen:
-                    yield problem(
-                        entry.at,
-                        f"{key} {entry.text!r} stands in `{name}` twice, first in line"
-                        f" {seen[entry.text].line}",
-                    )
+                if first := seen.get(entry.text):
+                    twice = f"{key} {entry.text!r} stands in `{name}` twice"
+                    yield problem(entry.at, f"{twice}, first in line {first.line}")
                 seen.setdefault(entry.text, entry.at)
 
 
@@ -169,15 +161,11 @@ def _firms(node: Node) -> Iterator[Problem]:
     for firm in items_of(node, "world", "firms"):
         pair = node_at(firm, "key")
         if isinstance(pair, Scalar) and pair.text:
-            pairs = sorted(
-                file.name.removesuffix(".pub.pem")
-                for file in resources.path("fixtures", "keys").glob("*.pub.pem")
-            )
+            files = resources.path("fixtures", "keys").glob("*.pub.pem")
+            pairs = sorted(file.name.removesuffix(".pub.pem") for file in files)
             if pair.text not in pairs:
-                yield problem(
-                    pair.at,
-                    f"there is no key pair {pair.text!r}: fixtures/keys has {', '.join(pairs)}",
-                )
+                known = f"fixtures/keys has {', '.join(pairs)}"
+                yield problem(pair.at, f"there is no key pair {pair.text!r}: {known}")
         seen: set[str] = set()
         for source in items_of(firm, "funding_sources"):
             name = node_at(source, "id")

@@ -23,7 +23,7 @@ from sim.kernel.instants import (
     parse_instant,
     parse_span,
 )
-from sim.loader.nodes import items_of, mappings_of, node_at, text_at
+from sim.loader.nodes import items_of, mappings_of, node_at, text_at, unknown
 from sim.scenario.fault_names import unknown_operation
 from sim.scenario.steps import VERBS, Step, When
 from sim.scenario.struct_types import record
@@ -88,12 +88,8 @@ def _rpcs() -> dict[str, Operation]:
 
 @cache
 def _sockets() -> tuple[str, ...]:
-    return tuple(
-        path
-        for operation in load_contract().operations
-        if operation.content == "web_socket"
-        for _, path, _ in operation.bindings
-    )
+    operations = [each for each in load_contract().operations if each.content == "web_socket"]
+    return tuple(path for operation in operations for _, path, _ in operation.bindings)
 
 
 class _Checker:
@@ -145,22 +141,17 @@ class _Checker:
         names += [text_at(each, "name") for each in mappings_of(node_at(step, "expect", "stream"))]
         for name in names:
             if name is not None and name.text not in self._streams:
-                near = suggestion(name.text, self._streams)
-                yield problem(name.at, f"no `subscribe` names a stream {name.text!r}{near}")
+                yield unknown("no `subscribe` names a stream", name, self._streams)
 
     def _users(self, step: Mapping) -> Iterator[Problem]:
         for part in step.items.values():
             caller = text_at(part, "as")
             if caller is not None and not self._exists(caller.text):
-                yield problem(
-                    caller.at,
-                    f"nobody is called {caller.text!r}: maker, taker, noise, a firm, a participant,"
-                    " an account or an API key id",
-                )
+                callers = "maker, taker, noise, a firm, a participant, an account or an API key id"
+                yield problem(caller.at, f"nobody is called {caller.text!r}: {callers}")
         name = text_at(step, "participant", "name")
         if name is not None and name.text not in self._participants:
-            near = suggestion(name.text, self._participants)
-            yield problem(name.at, f"no participant is called {name.text!r}{near}")
+            yield unknown("no participant is called", name, self._participants)
 
     def _accounts(self, step: Mapping) -> Iterator[Problem]:
         expect = node_at(step, "expect")
@@ -169,11 +160,8 @@ class _Checker:
             names += [text_at(each, "account") for each in mappings_of(node_at(expect, key))]
         for name in names:
             if name is not None and "/" not in name.text and not self._exists(name.text):
-                yield problem(
-                    name.at,
-                    f"no account is called {name.text!r}: maker, taker, noise, a participant or an"
-                    " account",
-                )
+                accounts = "maker, taker, noise, a participant or an account"
+                yield problem(name.at, f"no account is called {name.text!r}: {accounts}")
 
     def _exists(self, name: str) -> bool:
         """Whether somebody has a name, or may have it by then, because calls create users."""
@@ -192,14 +180,12 @@ class _Checker:
         for part in parts:
             symbol = text_at(part, "symbol")
             if symbol is not None and not self._world.has(symbol.text):
-                near = suggestion(symbol.text, self._symbols)
-                yield problem(symbol.at, f"unknown symbol {symbol.text!r}{near}")
+                yield unknown("unknown symbol", symbol, self._symbols)
 
     def _event(self, step: Mapping) -> Iterator[Problem]:
         event, reference = text_at(step, "event", "slug"), self._world.reference
         if event is not None and reference.event_called(event.text) is None:
-            near = suggestion(event.text, reference.event_by_slug)
-            yield problem(event.at, f"no event is called {event.text!r}{near}")
+            yield unknown("no event is called", event, reference.event_by_slug)
         operation = text_at(step, "when", "call", "operation")
         if operation is not None and (wrong := unknown_operation(operation.text)):
             yield problem(operation.at, wrong)
@@ -209,11 +195,9 @@ def _one_thing(step: Mapping) -> Iterator[Problem]:
     aliases = record(Step).aliases
     keys = [key for key in step.items if aliases.get(key, key) in EXCLUSIVE_KEYS]
     if len(keys) > 1:
-        yield problem(
-            step.keys[keys[1]],
-            f"a step does one thing: {keys[0]!r} is done here already, so {keys[1]!r} needs a step"
-            " of its own",
-        )
+        first, second, *_ = keys
+        already = f"{first!r} is done here already, so {second!r} needs a step of its own"
+        yield problem(step.keys[second], f"a step does one thing: {already}")
     when = node_at(step, "when")
     if isinstance(when, Mapping):
         waits = [key for key in when.items if key in WAITS]
@@ -229,9 +213,8 @@ def _answer_without_a_call(step: Mapping) -> Iterator[Problem]:
             if key in _OF_AN_ANSWER:
                 yield problem(at, f"{key!r} is expected of an answer, and this step makes no call")
     if "save" in step.items and "call" not in step.items:
-        yield problem(
-            step.keys["save"], "'save' keeps parts of an answer, and this step makes no call"
-        )
+        message = "'save' keeps parts of an answer, and this step makes no call"
+        yield problem(step.keys["save"], message)
 
 
 def _call(call: Node | None) -> Iterator[Problem]:
@@ -244,13 +227,10 @@ def _call(call: Node | None) -> Iterator[Problem]:
         return
     (verb,) = verbs
     plane, target = text_at(call, "plane"), text_at(call, verb)
-    if plane is not None and (plane.text == "grpc") is not (verb == "rpc"):
-        yield problem(
-            call.keys[verb],
-            "the grpc plane takes an rpc"
-            if plane.text == "grpc"
-            else f"an rpc needs `plane: grpc`, not {plane.text}",
-        )
+    if plane is not None and plane.text == "grpc" and verb != "rpc":
+        yield problem(call.keys[verb], "the grpc plane takes an rpc")
+    elif plane is not None and plane.text != "grpc" and verb == "rpc":
+        yield problem(call.keys[verb], f"an rpc needs `plane: grpc`, not {plane.text}")
     elif target is None:
         return
     elif verb == "rpc":
@@ -268,8 +248,7 @@ def _subscription(subscription: Node | None) -> Iterator[Problem]:
     elif rpc is not None:
         yield from _rpc(rpc, unary=False)
     elif path is not None and path.text not in _sockets():
-        near = suggestion(path.text, _sockets())
-        yield problem(path.at, f"no WebSocket is served at {path.text!r}{near}")
+        yield unknown("no WebSocket is served at", path, _sockets())
 
 
 def _rpc(name: Scalar, *, unary: bool) -> Iterator[Problem]:
@@ -277,11 +256,8 @@ def _rpc(name: Scalar, *, unary: bool) -> Iterator[Problem]:
     if name.text not in rpcs:
         near = next((full for full in rpcs if full.endswith(f".{name.text}")), "")
         near = near or nearest(name.text, rpcs)
-        hint = (
-            f", did you mean {near!r}?"
-            if near
-            else "; `sim catalogue operations` lists what it serves"
-        )
+        listed = "; `sim catalogue operations` lists what it serves"
+        hint = f", did you mean {near!r}?" if near else listed
         yield problem(name.at, f"gRPC serves no {name.text!r}{hint}")
     elif unary and rpcs[name.text].kind != "unary":
         yield problem(name.at, f"{name.text} is a stream: `subscribe` opens it")
@@ -292,11 +268,7 @@ def _rpc(name: Scalar, *, unary: bool) -> Iterator[Problem]:
 def _levels(step: Mapping) -> Iterator[Problem]:
     for book in mappings_of(node_at(step, "expect", "book")):
         for level in (*items_of(book, "bids"), *items_of(book, "offers")):
-            if not isinstance(level, Scalar) or "${" in level.text:
-                continue
-            if not _LEVEL.fullmatch(level.text):
-                yield problem(
-                    level.at,
-                    'a level is written "price x quantity", such as "0.45 x 10", not'
-                    f" {level.text!r}",
-                )
+            text = text_at(level, empty=True)
+            if text is not None and not _LEVEL.fullmatch(text.text):
+                usual = 'a level is written "price x quantity", such as "0.45 x 10"'
+                yield problem(text.at, f"{usual}, not {text.text!r}")

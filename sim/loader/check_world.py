@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sim.loader.nodes import items_of, text_at
-from sim.scenario.value_types import suggestion
+from sim.loader.nodes import items_of, text_at, unknown
 from sim.scenario.yaml_tree import Node, Problem, problem
 from sim.world.world import World
 
@@ -20,14 +19,10 @@ def world_problems(node: Node, world: World) -> Iterator[Problem]:
     for item in (each for section in SECTIONS for each in items_of(node, "world", section)):
         symbol, user = (text_at(item, key, empty=True) for key in ("symbol", "as"))
         if symbol is not None and not world.has(symbol.text):
-            near = suggestion(symbol.text, symbols)
-            yield problem(symbol.at, f"unknown symbol {symbol.text!r}{near}")
+            yield unknown("unknown symbol", symbol, symbols)
         if user is not None and world.parties.user(user.text) is None:
-            yield problem(
-                user.at,
-                f"nobody is called {user.text!r}: maker, taker, noise, or"
-                " firms/<firm>/users/<user>",
-            )
+            users = "maker, taker, noise, or firms/<firm>/users/<user>"
+            yield problem(user.at, f"nobody is called {user.text!r}: {users}")
         for reward in items_of(item, "rewards"):
             account = text_at(reward, "account", empty=True)
             if account is not None and world.parties.account(account.text) is None:

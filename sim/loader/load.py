@@ -109,10 +109,9 @@ def _open(what: str) -> tuple[Node, FileAccess]:
         if what not in names:
             near = nearest(what, names)
             hint = f"; did you mean {near}?" if near else ""
-            raise error_at(
-                Position(what, 1, 1),
-                f"no scenario or file is called that: bundled are {', '.join(names)}{hint}",
-            )
+            bundled = f"bundled are {', '.join(names)}{hint}"
+            at = Position(what, 1, 1)
+            raise error_at(at, f"no scenario or file is called that: {bundled}")
         path = resources.path("scenarios", f"{what}.yaml")
     return read_file(path), access
 
@@ -156,9 +155,8 @@ def _chain(node: Node, access: FileAccess, depth: int) -> list[Node]:
     if extends is None:
         return [node]
     if depth >= EXTENDS_MAX:
-        raise error_at(
-            extends.at, f"extends more than {EXTENDS_MAX} files deep: do they extend each other?"
-        )
+        message = f"extends more than {EXTENDS_MAX} files deep: do they extend each other?"
+        raise error_at(extends.at, message)
     chain: list[Node] = []
     for name in extends.items if isinstance(extends, Sequence) else [extends]:
         if not isinstance(name, Scalar):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from sim.scenario.yaml_tree import Mapping, Node, Scalar, Sequence
+from collections.abc import Iterable
+
+from sim.scenario.value_types import suggestion
+from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, Sequence, problem
 
 
 def node_at(node: Node | None, *path: str) -> Node | None:
@@ -22,6 +25,11 @@ def mappings_of(node: Node | None) -> list[Mapping]:
     """One mapping, or the mappings of a list."""
     nodes = node.items if isinstance(node, Sequence) else [node]
     return [each for each in nodes if isinstance(each, Mapping)]
+
+
+def unknown(what: str, name: Scalar, known: Iterable[str]) -> Problem:
+    """A name that does not exist, with the nearest one that does: `what` begins the message."""
+    return problem(name.at, f"{what} {name.text!r}{suggestion(name.text, known)}")
 
 
 def text_at(node: Node | None, *path: str, empty: bool = False) -> Scalar | None:

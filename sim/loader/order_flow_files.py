@@ -13,7 +13,7 @@ from sim.scenario import yaml_tree
 from sim.scenario.file_access import FileAccess
 from sim.scenario.order_flow import FlowError, Reader, pack_file, packed_of, sound
 from sim.scenario.participant_entries import PARTS
-from sim.scenario.yaml_tree import Node, Problem, Scalar, ScenarioError, Sequence, problem
+from sim.scenario.yaml_tree import Node, Problem, Scalar, ScenarioError, Sequence, error_at
 
 if TYPE_CHECKING:
     from sim.scenario.scenario import Scenario
@@ -37,35 +37,30 @@ def with_order_flow(node: Node, places: dict[str, str], access: FileAccess) -> N
 
 
 def _with_content(item: Node, places: dict[str, str], access: FileAccess) -> Node:
-    named = item.items.get("file") if isinstance(item, yaml_tree.Mapping) else None
-    if (
-        not isinstance(item, yaml_tree.Mapping)
-        or not isinstance(named, Scalar)
-        or "content" in item.items
-    ):
+    if not isinstance(item, yaml_tree.Mapping) or "content" in item.items:
+        return item
+    named = item.items.get("file")
+    if not isinstance(named, Scalar):
         return item  # the reading of the entry reports what is wrong
     path = access.resolve_relative(named.at, named.text)
     try:
         packed = pack_file(path)
     except OSError as error:
         message = f"cannot read {path}: {error.strerror or error}"
-        raise ScenarioError([problem(named.at, message)]) from None
+        raise error_at(named.at, message) from None
     except FlowError as error:
         raise ScenarioError([Problem(str(path), error.line, error.column, str(error))]) from None
     pinned = item.items.get("sha256")
     if isinstance(pinned, Scalar) and pinned.text != packed.sha256:
-        raise ScenarioError(
-            [problem(pinned.at, f"{path} is another file: its SHA-256 is {packed.sha256}")]
-        )
+        message = f"{path} is another file: its SHA-256 is {packed.sha256}"
+        raise error_at(pinned.at, message)
     name = item.items.get("name")
     if isinstance(name, Scalar):
         places[name.text] = str(path)
     added = {"sha256": packed.sha256, "content": PARTS.write(packed.parts)}
-    items = {
-        **item.items,
-        **{key: Scalar(named.at, text, plain=False) for key, text in added.items()},
-    }
-    return yaml_tree.Mapping(item.at, items, {**item.keys, **dict.fromkeys(added, named.at)})
+    scalars = {key: Scalar(named.at, text, plain=False) for key, text in added.items()}
+    places_added = dict.fromkeys(added, named.at)
+    return yaml_tree.Mapping(item.at, item.items | scalars, item.keys | places_added)
 
 
 def flow_problems(scenario: Scenario, world: World, places: Mapping[str, str]) -> Iterator[Problem]:

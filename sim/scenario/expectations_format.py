@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from msgspec import UNSET, Struct, field
+from msgspec import UNSET, Struct
 
 from sim.core.model.enums import InstrumentState, OrderState
 from sim.scenario.struct_types import ScalarOr, one_or_more, record
@@ -112,9 +112,7 @@ class Expect(Struct, frozen=True, kw_only=True):
         Any,
         "part of the answer: mappings match by their keys, lists item by item, numbers by value",
     ] = UNSET
-    header: Annotated[dict[str, str], "headers of the answer, by name"] = field(
-        default_factory=dict
-    )
+    header: Annotated[dict[str, str], "headers of the answer, by name"] = {}
     instrument: Annotated[tuple[InstrumentExpect, ...], one_or_more(InstrumentExpect)] = ()
     open_orders: Annotated[
         int | OpenOrdersExpect | None,

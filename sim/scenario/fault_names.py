@@ -11,7 +11,7 @@ from functools import cache
 from sim.contract.contract import load_contract
 from sim.core.service.fault_spec import ENGINE, FaultMatch
 from sim.core.webhooks.payloads import APPROVED, REJECTED
-from sim.scenario.value_types import nearest
+from sim.scenario.value_types import suggestion
 
 
 @cache
@@ -30,11 +30,9 @@ def never_strikes(match: FaultMatch) -> str:
     if not plane or not name or "*" in name:
         return ""
     places = _places(name)
-    return (
-        ""
-        if not places or plane in places
-        else f"{name} is on {', '.join(places)}, not on {plane}: this fault would never strike"
-    )
+    if not places or plane in places:
+        return ""
+    return f"{name} is on {', '.join(places)}, not on {plane}: this fault would never strike"
 
 
 def _places(name: str) -> tuple[str, ...]:
@@ -56,7 +54,5 @@ def unknown_operation(name: str) -> str:
     """What is wrong with the name of an operation; "" if it exists or is a pattern."""
     if not name or "*" in name or name in operation_names():
         return ""
-    near = nearest(name, operation_names())
-    return f"unknown operation {name!r}" + (
-        f", did you mean {near!r}?" if near else "; `sim catalogue operations` lists them"
-    )
+    listed = "; `sim catalogue operations` lists them"
+    return f"unknown operation {name!r}{suggestion(name, operation_names()) or listed}"

@@ -123,12 +123,8 @@ def rebate_steps(section: FeesSection) -> tuple[tuple[Cash, int], ...] | None:
     """Steps of the weekly rebate, the highest first; None for the published ones."""
     if section.rebates is None:
         return None
-    return tuple(
-        sorted(
-            ((scaled(step.volume, CASH_SCALE), step.percent) for step in section.rebates),
-            reverse=True,
-        )
-    )
+    steps = ((scaled(step.volume, CASH_SCALE), step.percent) for step in section.rebates)
+    return tuple(sorted(steps, reverse=True))
 
 
 def fee_problems(node: Node) -> Iterator[Problem]:
@@ -144,12 +140,9 @@ def fee_problems(node: Node) -> Iterator[Problem]:
         entry: FeeEntry = record(FeeEntry).read(item, [])
         where = (entry.from_, entry.product, entry.market_type, entry.fee_class)
         for name in _CHANGES:
-            if name in item.items and (*where, name) in seen:
-                yield problem(
-                    item.keys[name],
-                    f"{name} is given for the same instruments from the same instant on in line"
-                    f" {seen[(*where, name)]}",
-                )
+            if name in item.items and (line := seen.get((*where, name))):
+                twice = f"{name} is given for the same instruments from the same instant on"
+                yield problem(item.keys[name], f"{twice} in line {line}")
             elif name in item.items:
                 seen[(*where, name)] = item.keys[name].line
 

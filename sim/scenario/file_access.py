@@ -34,11 +34,9 @@ class FileAccess:
         base = Path(at.file).parent if at.line and at.file != INLINE else self._folder or Path()
         path = base / name
         if self._roots and not any(path.resolve().is_relative_to(root) for root in self._roots):
-            where = (
-                "files are out of reach here"
-                if self._folder is None
-                else f"only files below {self._folder} are within reach"
-            )
+            where = "files are out of reach here"
+            if self._folder is not None:
+                where = f"only files below {self._folder} are within reach"
             raise error_at(at, f"{where}: {name!r} is not read")
         return path
 
@@ -59,8 +57,5 @@ class FileAccess:
         names = resources.bundled_scenarios()
         if name in names:
             return resources.path("scenarios", f"{name}.yaml")
-        raise error_at(
-            at,
-            f"there is no scenario {name!r}, neither bundled nor beside this"
-            f" file{suggestion(name, names)}",
-        )
+        where = f"neither bundled nor beside this file{suggestion(name, names)}"
+        raise error_at(at, f"there is no scenario {name!r}, {where}")

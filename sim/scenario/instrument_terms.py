@@ -23,6 +23,9 @@ KEPT_FOR = 7 * DAY
 RANK_SCALE = 1_000_000
 _PRICE_SCALES = (100, 1_000, 10_000, 100_000)
 
+# Texts that are called the same in an entry and in an instrument's terms.
+_NAMES = ("event", "fee_class", "market_type", "category", "subcategory", "series")
+
 _SYMBOL = re.compile(r"[A-Za-z0-9._~:@+=-]{1,128}", re.ASCII)
 
 Faults = list[tuple[str, str]]  # key of the entry, what is wrong with it
@@ -77,12 +80,8 @@ def list_instrument(
 
 def _scales(entry: InstrumentEntry, known: Instrument | None, faults: Faults) -> dict[str, Any]:
     tick = entry.tick_size
-    if (
-        known is not None
-        and tick is None
-        and entry.price_scale is None
-        and entry.fractional_qty_scale is None
-    ):
+    stated = (tick, entry.price_scale, entry.fractional_qty_scale)
+    if known is not None and stated == (None, None, None):
         return {"price_scale": known.price_scale, "tick": known.tick, "qty_scale": known.qty_scale}
     tick = tick or ("0.01" if known is None else decimal_text(known.tick, known.price_scale))
     scale = entry.price_scale or _price_scale(tick)
@@ -145,37 +144,32 @@ def _dates(entry: InstrumentEntry, known: Instrument | None, now: Instant) -> di
     expired one has expired by now.
     """
     if known is not None:
-        given = {
-            "created": entry.created,
-            "start": entry.start,
-            "expiration": entry.expiration,
-            "termination": entry.termination,
-        }
-        return {name: at for name, at in given.items() if at is not None}
+        return _stated(entry, "created", "start", "expiration", "termination")
     done = entry.state in EXPIRED_STATES
-    start = (
-        entry.start
-        if entry.start is not None
-        else now + DAY
-        if entry.state is InstrumentState.PENDING
-        else now - DAY
-        if done
-        else now
-    )
+    start = entry.start
+    if start is None and entry.state is InstrumentState.PENDING:
+        start = now + DAY
+    elif start is None:
+        start = now - DAY if done else now
     expiration = entry.expiration
     if expiration is None:
         expiration = max(start, now) if done else start + TRADED_FOR
     termination = entry.termination
     if termination is None:
-        termination = (
-            expiration if entry.state is InstrumentState.TERMINATED else expiration + KEPT_FOR
-        )
+        terminated = entry.state is InstrumentState.TERMINATED
+        termination = expiration if terminated else expiration + KEPT_FOR
     return {
         "created": entry.created if entry.created is not None else min(start, now),
         "start": start,
         "expiration": expiration,
         "termination": termination,
     }
+
+
+def _stated(entry: InstrumentEntry, *names: str) -> dict[str, Any]:
+    """The fields that an entry states, of these."""
+    values = {name: getattr(entry, name) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def related_to(
@@ -188,40 +182,22 @@ def related_to(
 
 
 def _texts(entry: InstrumentEntry, known: Instrument | None) -> dict[str, Any]:
-    given = {
-        "description": entry.description,
-        "product_id": entry.product_id,
-        "event": entry.event,
-        "fee_class": entry.fee_class,
-        "market_type": entry.market_type,
-        "category": entry.category,
-        "subcategory": entry.subcategory,
-        "series": entry.series,
-    }
-    terms: dict[str, Any] = {name: text for name, text in given.items() if text is not None}
+    terms = _stated(entry, "description", "product_id", *_NAMES)
     if entry.metadata:
         terms["metadata"] = (known.metadata if known else {}) | entry.metadata
-    asked = {
-        "kind": entry.sports_market_type,
-        "long": entry.long,
-        "line": entry.line,
-        "player": entry.player,
-        "pick": entry.pick,
-    }
-    said = {name: text for name, text in asked.items() if text is not None}
+    condition = _stated(entry, "long", "line", "player", "pick")
+    if entry.sports_market_type is not None:
+        condition["kind"] = entry.sports_market_type
     settles = known.game_condition if known else None
-    if entry.sports_market_type is not None or (settles is not None and said):
-        terms["game_condition"] = (
-            replace(settles, **said) if settles is not None else GameCondition(**said)
-        )
+    if settles is not None and condition:
+        terms["game_condition"] = replace(settles, **condition)
+    elif entry.sports_market_type is not None:
+        terms["game_condition"] = GameCondition(**condition)
     if entry.event_outcome is not None:
-        event, market_type = (
-            terms.get("event", known.event if known else entry.symbol),
-            terms.get("market_type", known.market_type if known else ""),
-        )
-        terms["related"] = related_to(
-            event, entry.sports_market_type or market_type, entry.event_outcome, entry.line
-        )
+        event = terms.get("event", known.event if known else entry.symbol)
+        market_type = terms.get("market_type", known.market_type if known else "")
+        kind = entry.sports_market_type or market_type
+        terms["related"] = related_to(event, kind, entry.event_outcome, entry.line)
     if known is None:
         terms.setdefault("product_id", entry.symbol.split("-")[0])
         terms.setdefault("description", entry.question or entry.symbol)

@@ -282,12 +282,8 @@ def _heading(line: str) -> Sequence[str]:
     place = 1
     for index, name in enumerate(columns):
         if name not in COLUMNS:
-            raise FlowError(
-                1,
-                place,
-                f"no column is called {name[:40]!r}{suggestion(name, COLUMNS)}: there are"
-                f" {', '.join(COLUMNS)}",
-            )
+            unknown = f"no column is called {name[:40]!r}{suggestion(name, COLUMNS)}"
+            raise FlowError(1, place, f"{unknown}: there are {', '.join(COLUMNS)}")
         if name in columns[:index]:
             raise FlowError(1, place, f"the column {name!r} stands here twice")
         place += len(cells[index]) + 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode, b64encode
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Struct
 
@@ -21,6 +21,7 @@ from sim.scenario.value_types import (
     POSITIVE,
     SINCE_START,
     STRING,
+    Schema,
     Text,
     form,
     span_within,
@@ -66,21 +67,16 @@ def _resting(text: str) -> int:
     return int(text)
 
 
+LEVEL_SIZES = ("100", "250", "500")  # contracts of the levels of a side, when left out
 NAME = form("a name", _NAME, "at most 64 letters, digits, '-', '_' and '.'")
-RATE = Text(
-    "a rate",
-    _rate,
-    schema={
-        "type": "string",
-        "pattern": f"^{_RATE.pattern}$",
-        "examples": ["12/m", "1/30s", "200/h"],
-    },
-)
+_RATES = ["12/m", "1/30s", "200/h"]
+_RATE_SCHEMA: Schema = {"type": "string", "pattern": f"^{_RATE.pattern}$", "examples": _RATES}
+RATE = Text("a rate", _rate, schema=_RATE_SCHEMA)
 INTERVAL = span_within(
     "an interval", SHORTEST, LONGEST, "at least 1ms, at most 366 days", "5s", "250ms", "1m"
 )
 JITTER = span_within("a duration", 0, LONGEST, "at most 366 days", "1s", "250ms")
-_SHARE_SCHEMA: dict[str, Any] = {"type": ["string", "number"], "pattern": r"^\+?\d+(\.\d+)?$"}
+_SHARE_SCHEMA: Schema = {"type": ["string", "number"], "pattern": r"^\+?\d+(\.\d+)?$"}
 SHARE = Text("dollars from 0 to 1", _share, schema=_SHARE_SCHEMA)
 POSITIVE_SHARE = Text("dollars above 0 and up to 1", _positive_share, schema=_SHARE_SCHEMA)
 RESTING = Text(
@@ -186,9 +182,7 @@ class MakerEntry(Trader, frozen=True, kw_only=True):
     jitter: Annotated[Span, JITTER, "random delay of up to this much, drawn each time"] = 0
     spread: Annotated[str, SHARE, "dollars between its best bid and its best offer"] = "0.02"
     sizes: Annotated[tuple[Annotated[str, POSITIVE], ...], "contracts per level, best first"] = (
-        "100",
-        "250",
-        "500",
+        LEVEL_SIZES
     )
     step: Annotated[
         str | None, POSITIVE_SHARE, "dollars between two levels; a tick when left out"

@@ -28,9 +28,8 @@ def _asset(text: str) -> str:
 def _every(text: str) -> Span:
     span = parse_span(text)
     if span < MINUTE or span % MINUTE or DAY % span:
-        raise ValueError(
-            f"windows last whole minutes that divide a day, such as 5m, 15m, 1h, not {text[:40]!r}"
-        )
+        usual = "windows last whole minutes that divide a day, such as 5m, 15m, 1h"
+        raise ValueError(f"{usual}, not {text[:40]!r}")
     return span
 
 
@@ -50,13 +49,9 @@ ASSET = Text("crypto:<symbol>", _asset, schema={"type": "string", "examples": ["
 EVERY = Text("the length of a window", _every, format_span, _SPAN_SCHEMA)
 DAY_AT_MOST = span_within("a duration of at most a day", 0, DAY, "at most a day", "5m", "15m", "1h")
 TICK = Text("a tick", _tick, schema={"type": ["string", "number"], "examples": ["0.01", "0.005"]})
+_SCALES_SHOWN = [*map(int, _SCALES), *_SCALES]
 QTY_SCALE = Text(
-    "a scale",
-    _qty_scale,
-    schema={
-        "type": ["integer", "string"],
-        "enum": [int(scale) for scale in _SCALES] + list(_SCALES),
-    },
+    "a scale", _qty_scale, schema={"type": ["integer", "string"], "enum": _SCALES_SHOWN}
 )
 
 

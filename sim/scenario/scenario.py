@@ -12,7 +12,7 @@ import json
 import re
 from typing import Annotated, Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sim.core.identity.firms import SANDBOX
@@ -54,15 +54,8 @@ _MODE = re.compile(r"manual|autojump|paced(:[0-9]+(\.[0-9]+)?)?", re.ASCII)
 _LIMIT = re.compile(r"off|[0-9]+/([0-9]*(s|m|h))", re.ASCII)
 
 
-MODE = form(
-    "a clock mode",
-    _MODE,
-    "write manual, autojump, paced or paced:60",
-    "manual",
-    "autojump",
-    "paced",
-    "paced:60",
-)
+_MODES = ("manual", "autojump", "paced", "paced:60")
+MODE = form("a clock mode", _MODE, "write manual, autojump, paced or paced:60", *_MODES)
 LIMIT = form("a rate limit", _LIMIT, 'write "20/s", "12/m" or "off"', "20/s", "12/m", "off")
 SETTING = Text("a value", schema={"type": ["string", "boolean", "integer"]})
 
@@ -128,10 +121,10 @@ class Scenario(Struct, frozen=True, kw_only=True):
     ] = ()
     params: Annotated[
         dict[str, str], "values for ${name}; `sim run --param name=value` overrides them"
-    ] = field(default_factory=dict)
+    ] = {}
     matrix: Annotated[
         dict[str, tuple[str, ...]], "values by name; `sim run` runs every combination"
-    ] = field(default_factory=dict)
+    ] = {}
     clock: Annotated[Clock, "virtual time"] = Clock()
     world: Annotated[WorldSection, "what exists at the start"] = WorldSection()
     participants: Annotated[
@@ -145,17 +138,13 @@ class Scenario(Struct, frozen=True, kw_only=True):
     ] = ""
     quirks: Annotated[
         dict[str, Annotated[str, CHANCE]], "odds by quirk: always, never or a fraction"
-    ] = field(default_factory=dict)
-    assumptions: Annotated[dict[str, Annotated[str, SETTING]], "value by assumption"] = field(
-        default_factory=dict
-    )
+    ] = {}
+    assumptions: Annotated[dict[str, Annotated[str, SETTING]], "value by assumption"] = {}
     faults: Annotated[tuple[FaultEntry, ...], "faults in force from the start"] = ()
     maintenance: Annotated[
         tuple[MaintenanceEntry, ...], "one-off windows besides the weekly one"
     ] = ()
-    limits: Annotated[dict[str, Annotated[str, LIMIT]], "rate limits by name"] = field(
-        default_factory=dict
-    )
+    limits: Annotated[dict[str, Annotated[str, LIMIT]], "rate limits by name"] = {}
     fees: Annotated[FeesSection, "fees that differ from the published schedule"] = FeesSection()
     steps: Annotated[tuple[Step, ...], "what happens, in order"] = ()
 
@@ -187,14 +176,6 @@ class Scenario(Struct, frozen=True, kw_only=True):
         it does not matter how it is packed.
         """
         section = self.participants
-        bare = (
-            replace(
-                self,
-                participants=replace(
-                    section, flows=tuple(replace(flow, content=()) for flow in section.flows)
-                ),
-            )
-            if section.flows
-            else self
-        )
+        flows = tuple(replace(flow, content=()) for flow in section.flows)
+        bare = replace(self, participants=replace(section, flows=flows))
         return hashlib.sha256(bare.source().encode()).hexdigest()

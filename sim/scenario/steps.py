@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeAlias
 
-from msgspec import UNSET, Struct, field
+from msgspec import UNSET, Struct
 from msgspec.structs import force_setattr
 
 from sim.core.identity.kyc_outcomes import DECISIONS
@@ -43,13 +43,8 @@ from sim.scenario.yaml_tree import Node, Problem
 FaultEntry: TypeAlias = FaultSpec  # the same thing in a scenario's words
 
 DECISION_WORDS = Choice(DECISIONS.keys())
-FUNDING_DECISIONS = Choice(
-    {
-        "completed": FundingState.COMPLETED,
-        "cancelled": FundingState.CANCELLED,
-        "refunded": FundingState.REFUNDED,
-    }
-)
+_DECIDED = (FundingState.COMPLETED, FundingState.CANCELLED, FundingState.REFUNDED)
+FUNDING_DECISIONS = Choice({state.name.lower(): state for state in _DECIDED})
 FUNDING_SCRIPTS = choice_of(FundingScript)
 PURPOSES = choice_of(Purpose)
 SIDE_OF_GAME = Choice(("home", "away"))
@@ -66,13 +61,14 @@ class CancelStep(Struct, frozen=True, kw_only=True):
     all: Annotated[bool, BOOLEAN] = False
 
 
+_STATES = (*(state.name for state in InstrumentState), "SCHEDULE")
+
+
 class StateStep(Struct, frozen=True, kw_only=True):
     """Move an instrument to a state by hand, or let it follow its schedule again."""
 
     symbol: str
-    state: Annotated[
-        str, Choice((*(state.name for state in InstrumentState), "SCHEDULE"), "INSTRUMENT_STATE_")
-    ]
+    state: Annotated[str, Choice(_STATES, "INSTRUMENT_STATE_")]
 
 
 class SettleStep(Struct, frozen=True, kw_only=True):
@@ -118,11 +114,9 @@ class HomeAndAway(ListOf):
     def read(self, node: Node, problems: list[Problem]) -> Any:
         """As a list of any length is read, but two it must be."""
         value = super().read(node, problems)
-        return (
-            value
-            if value is INVALID or len(value) == 2
-            else report(node, "expected [home, away]", problems)
-        )
+        if value is INVALID or len(value) == 2:
+            return value
+        return report(node, "expected [home, away]", problems)
 
 
 class GoalEntry(Struct, frozen=True, kw_only=True):
@@ -148,7 +142,7 @@ class EventStep(Struct, frozen=True, kw_only=True):
         dict[str, tuple[int, int]],
         MappingOf(HomeAndAway(COUNT)),
         "points by period: Q1-Q4, 1H, 2H, S1-S5 (sets), M1-M5 (maps), OT1, ET1",
-    ] = field(default_factory=dict)
+    ] = {}
     goals: Annotated[
         tuple[GoalEntry, ...] | None,
         ListOf(record(GoalEntry)),
@@ -158,7 +152,7 @@ class EventStep(Struct, frozen=True, kw_only=True):
         dict[str, dict[str, int]],
         MappingOf(MappingOf(COUNT)),
         "statistics by player: points, rebounds, assists, threes, steals, blocks",
-    ] = field(default_factory=dict)
+    ] = {}
     advances: Annotated[str, SIDE_OF_GAME, "the team that advances to the next round"] = ""
     result: Annotated[
         str, Choice(("no_result", "abandoned")), "no_result pays half, abandoned the last price"
@@ -227,8 +221,8 @@ class CallStep(Struct, frozen=True, kw_only=True):
         dict[str, str | tuple[str, ...]],
         MappingOf(ScalarOr(STRING, ListOf(STRING))),
         "a list repeats the parameter",
-    ] = field(default_factory=dict)
-    headers: dict[str, str] = field(default_factory=dict)
+    ] = {}
+    headers: dict[str, str] = {}
     json: Annotated[Any, "body"] = UNSET
 
     @property
@@ -340,10 +334,8 @@ class Step(Struct, frozen=True, kw_only=True):
     clear_fault: Annotated[str, "id of a fault to remove: f1 is the first that was added"] = ""
     maintenance: MaintenanceEntry | None = None
     preset: Annotated[str, PRESET, "a preset of all quirks and faults"] = ""
-    quirk: Annotated[dict[str, Annotated[str, CHANCE]], "odds by quirk"] = field(
-        default_factory=dict
-    )
-    assumption: Annotated[dict[str, str], "value by assumption"] = field(default_factory=dict)
+    quirk: Annotated[dict[str, Annotated[str, CHANCE]], "odds by quirk"] = {}
+    assumption: Annotated[dict[str, str], "value by assumption"] = {}
     advance: Annotated[Span | None, SPAN, "let this much time pass"] = None
     call: CallStep | None = None
     subscribe: SubscribeStep | None = None
@@ -355,5 +347,5 @@ class Step(Struct, frozen=True, kw_only=True):
         dict[str, str],
         "save parts of the call's answer for later steps: name to path, such as {order: id}, used"
         " as ${order}",
-    ] = field(default_factory=dict)
+    ] = {}
     expect: Expect | None = None

@@ -84,9 +84,8 @@ class OneOrMore(ListOf):
         self.expected = f"{item.expected} or a list of such"
 
     def read(self, node: Node, problems: list[Problem]) -> Any:
-        return super().read(
-            node if isinstance(node, Sequence) else Sequence(node.at, [node]), problems
-        )
+        several = node if isinstance(node, Sequence) else Sequence(node.at, [node])
+        return super().read(several, problems)
 
     def schema(self) -> Schema:
         return {"anyOf": [self._item.schema(), super().schema()]}
@@ -125,9 +124,8 @@ class ScalarOr(ValueType):
         return (self._scalar if isinstance(node, Scalar) else self._collection).read(node, problems)
 
     def write(self, value: Any) -> Any:
-        return (
-            self._collection if isinstance(value, (Struct, tuple, dict)) else self._scalar
-        ).write(value)
+        collection = isinstance(value, (Struct, tuple, dict))
+        return (self._collection if collection else self._scalar).write(value)
 
     def schema(self) -> Schema:
         return {"anyOf": [self._scalar.schema(), self._collection.schema()]}
@@ -157,12 +155,11 @@ class Record(ValueType):
 
     @cached_property
     def _defaults(self) -> dict[str, Any]:
-        return {
-            key_of(field.name): (
-                field.default if field.default_factory is NODEFAULT else field.default_factory()
-            )
-            for field in struct_fields(self.kind)
-        }
+        defaults = {}
+        for field in struct_fields(self.kind):
+            made = field.default_factory is not NODEFAULT
+            defaults[key_of(field.name)] = field.default_factory() if made else field.default
+        return defaults
 
     @cached_property
     def keys(self) -> dict[str, ValueType]:
@@ -258,12 +255,12 @@ def _type_of(hint: Any) -> ValueType:
     """The value type of an annotation. `X | None` is X that may be left out."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        given = [extra for extra in hint.__metadata__ if isinstance(extra, ValueType)]
-        if not given and any(
-            isinstance(extra, Meta) and extra.ge == 1 for extra in hint.__metadata__
-        ):
-            return ORDINAL
-        return given[0] if given else _type_of(arguments[0])
+        for extra in hint.__metadata__:
+            if isinstance(extra, ValueType):
+                return extra
+            if isinstance(extra, Meta) and extra.ge == 1:
+                return ORDINAL
+        return _type_of(arguments[0])
     if origin in (Union, UnionType):
         kinds = [argument for argument in arguments if argument is not type(None)]
         return STRING if str in kinds else _type_of(kinds[0])
@@ -278,6 +275,5 @@ def _type_of(hint: Any) -> ValueType:
 
 def _field_doc(hint: Any) -> str:
     """Description of a field: the text in its Annotated."""
-    return next(
-        (extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, str)), ""
-    )
+    metadata = getattr(hint, "__metadata__", ())
+    return next((extra for extra in metadata if isinstance(extra, str)), "")

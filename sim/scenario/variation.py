@@ -5,9 +5,9 @@ Searches (`sim sweep`, `sim explore`) consist of such changes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, json
 from msgspec.structs import replace
@@ -38,28 +38,28 @@ class Change(Struct, frozen=True):
 def alternatives(kind: str, scenario: Scenario, only: str = "*") -> Iterator[Change]:
     """Every change of a kind that makes a difference, for names that match `only`."""
     if kind == "presets":
-        yield from (
-            Change(kind, name)
-            for name in PRESETS
-            if name != scenario.preset and fnmatchcase(name, only)
-        )
-    elif kind == "quirks":
-        for quirk in quirks.catalogue().values():
-            now = scenario.quirks.get(quirk.name, str(quirk.default))
-            yield from (
-                Change(kind, quirk.name, odds)
-                for odds in ("always", "never")
-                if odds != now and fnmatchcase(quirk.name, only)
-            )
-    else:
-        for found in assumptions.catalogue().values():
-            now = scenario.assumptions.get(found.name, _text(found.show(found.default)))
-            values = dict.fromkeys((*found.alternatives(), _text(found.show(found.default))))
-            yield from (
-                Change(kind, found.name, value)
-                for value in values
-                if value != now and fnmatchcase(found.name, only)
-            )
+        names = (name for name in PRESETS if fnmatchcase(name, only))
+        yield from (Change(kind, name) for name in names if name != scenario.preset)
+        return
+    for name, now, values in _odds(scenario) if kind == "quirks" else _settings(scenario):
+        if fnmatchcase(name, only):
+            yield from (Change(kind, name, value) for value in values if value != now)
+
+
+_Alternatives: TypeAlias = Iterator[tuple[str, str, Iterable[str]]]  # name, value now, values
+
+
+def _odds(scenario: Scenario) -> _Alternatives:
+    for quirk in quirks.catalogue().values():
+        now = scenario.quirks.get(quirk.name, str(quirk.default))
+        yield quirk.name, now, ("always", "never")
+
+
+def _settings(scenario: Scenario) -> _Alternatives:
+    for assumption in assumptions.catalogue().values():
+        default = _text(assumption.show(assumption.default))
+        now = scenario.assumptions.get(assumption.name, default)
+        yield assumption.name, now, dict.fromkeys((*assumption.alternatives(), default))
 
 
 def _text(value: object) -> str:
@@ -72,15 +72,13 @@ def with_changes(scenario: Scenario, changes: Sequence[Change]) -> Scenario:
         if change.kind == "presets":
             scenario = replace(scenario, preset=change.name)
         elif change.kind == "faults":
-            scenario = replace(
-                scenario, faults=(*scenario.faults, fault_from(json.decode(change.value)))
-            )
+            fault = fault_from(json.decode(change.value))
+            scenario = replace(scenario, faults=(*scenario.faults, fault))
         elif change.kind == "quirks":
             scenario = replace(scenario, quirks={**scenario.quirks, change.name: change.value})
         else:
-            scenario = replace(
-                scenario, assumptions={**scenario.assumptions, change.name: change.value}
-            )
+            values = {**scenario.assumptions, change.name: change.value}
+            scenario = replace(scenario, assumptions=values)
     return scenario
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from base64 import b64decode
 from typing import Annotated
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from sim.core.identity.firms import SANDBOX
 from sim.core.model.collateral import EventOutcome
@@ -198,9 +198,7 @@ class InstrumentEntry(Struct, frozen=True, kw_only=True):
     pick: Annotated[
         str | None, "what it asks for, if the type alone does not say: home, away, none, draw, 2-0"
     ] = None
-    metadata: Annotated[dict[str, str], "instrument metadata, added to what its dates require"] = (
-        field(default_factory=dict)
-    )
+    metadata: Annotated[dict[str, str], "instrument metadata, added to what its dates require"] = {}
 
 
 class UserEntry(Struct, frozen=True, kw_only=True):
@@ -236,7 +234,7 @@ class FirmEntry(Struct, frozen=True, kw_only=True):
     users: Annotated[tuple[UserEntry, ...], "participants, by name"] = ()
     limits: Annotated[
         dict[str, int], "rate limits raised for this firm: name of the limit, calls in its period"
-    ] = field(default_factory=dict)
+    ] = {}
     environment: Annotated[
         str, ENVIRONMENT, "environment its credentials are of; the scenario's when left out"
     ] = ""
@@ -279,7 +277,7 @@ class ApiKeyEntry(Struct, frozen=True, kw_only=True):
     ] = None
     limits: Annotated[
         dict[str, int], "rate limits raised for this key: name of the limit, calls in its period"
-    ] = field(default_factory=dict)
+    ] = {}
     environment: Annotated[
         str, ENVIRONMENT, "environment it is of; the scenario's when left out"
     ] = ""
@@ -337,9 +335,7 @@ class EventEntry(Struct, frozen=True, kw_only=True):
     period: str | None = None
     home_score: Annotated[int | None, COUNT] = None
     away_score: Annotated[int | None, COUNT] = None
-    partners: Annotated[dict[str, str], "ids that partners use: partner key to id"] = field(
-        default_factory=dict
-    )
+    partners: Annotated[dict[str, str], "ids that partners use: partner key to id"] = {}
 
 
 class PeriodEntry(Struct, frozen=True, kw_only=True):

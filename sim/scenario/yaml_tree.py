@@ -120,11 +120,8 @@ def read_text(source: str | bytes, file: str) -> Node:
     except yaml.YAMLError as failed:
         mark = getattr(failed, "problem_mark", None)
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        said = (
-            getattr(failed, "problem", None)
-            or getattr(failed, "reason", None)
-            or str(failed).splitlines()[0]
-        )
+        reason = getattr(failed, "problem", None) or getattr(failed, "reason", None)
+        said = reason or str(failed).splitlines()[0]
         raise error_at(Position(file, line, column), f"not YAML: {said}") from None
 
 
@@ -165,9 +162,8 @@ class _Builder:
                 case "DocumentStartEvent":
                     documents += 1
                     if documents > 1:
-                        raise error_at(
-                            at, "a second document begins here; a scenario is one document"
-                        )
+                        message = "a second document begins here; a scenario is one document"
+                        raise error_at(at, message)
                 case "ScalarEvent":
                     self._untagged(event, at)
                     self._done(Scalar(at, event.value, event.implicit[0]), event.anchor, 1, 0)
@@ -195,11 +191,9 @@ class _Builder:
 
     def _close(self) -> None:
         frame = self._stack.pop()
-        node: Node = (
-            Mapping(frame.at, frame.members, frame.keys)
-            if frame.items is None
-            else Sequence(frame.at, frame.items)
-        )
+        node: Node = Mapping(frame.at, frame.members, frame.keys)
+        if frame.items is not None:
+            node = Sequence(frame.at, frame.items)
         self._done(node, frame.anchor, frame.weight, frame.height + 1)
 
     def _alias(self, name: str, at: Position) -> None:
@@ -223,11 +217,8 @@ class _Builder:
         frame.weight += weight
         frame.height = max(frame.height, height)
         if frame.weight > NODE_LIMIT:
-            raise error_at(
-                node.at,
-                f"more than {NODE_LIMIT} nodes"
-                + (" once aliases are expanded" if self._aliases else ""),
-            )
+            expanded = " once aliases are expanded" if self._aliases else ""
+            raise error_at(node.at, f"more than {NODE_LIMIT} nodes{expanded}")
         if frame.items is not None:
             frame.items.append(node)
         elif frame.key is None:
@@ -241,17 +232,12 @@ class _Builder:
         if not isinstance(node, Scalar):
             raise error_at(node.at, "a key must be plain text")
         if node.plain and node.text == "<<":
-            raise error_at(
-                node.at,
-                "merge keys (<<) are no part of YAML 1.2: write the keys out, or let `each` repeat"
-                " a step with other values",
-            )
+            remedy = "write the keys out, or let `each` repeat a step with other values"
+            raise error_at(node.at, f"merge keys (<<) are no part of YAML 1.2: {remedy}")
         if node.text in frame.members:
-            raise error_at(
-                node.at,
-                f"the key {node.text!r} stands here twice, first in line"
-                f" {frame.keys[node.text].line}",
-            )
+            line = frame.keys[node.text].line
+            message = f"the key {node.text!r} stands here twice, first in line {line}"
+            raise error_at(node.at, message)
         frame.key, frame.key_at = node.text, node.at
 
 
@@ -307,23 +293,15 @@ def _tree(value: Any, at: Position, depth: int, places: bool) -> Node:
     if depth > DEPTH_LIMIT:
         raise error_at(at, f"nested deeper than {DEPTH_LIMIT} levels")
     if isinstance(value, dict):
-        keys = {str(key): below(f".{key}") for key in value}
-        return Mapping(
-            at,
-            {
-                str(key): _tree(item, keys[str(key)], depth + 1, places)
-                for key, item in value.items()
-            },
-            keys,
-        )
+        members, keys = {}, {str(key): below(f".{key}") for key in value}
+        for key, item in value.items():
+            members[str(key)] = _tree(item, keys[str(key)], depth + 1, places)
+        return Mapping(at, members, keys)
     if isinstance(value, (list, tuple)):
-        return Sequence(
-            at,
-            [
-                _tree(item, below(f"[{index}]"), depth + 1, places)
-                for index, item in enumerate(value)
-            ],
-        )
+        places_of = [below(f"[{index}]") for index in range(len(value))]
+        pairs = zip(value, places_of, strict=True)
+        items = [_tree(item, place, depth + 1, places) for item, place in pairs]
+        return Sequence(at, items)
     if isinstance(value, str):
         return Scalar(at, value, False)
     return Scalar(at, json.dumps(value), True)
