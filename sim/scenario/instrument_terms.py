@@ -23,7 +23,7 @@ KEPT_FOR = 7 * DAY
 RANK_SCALE = 1_000_000
 _PRICE_SCALES = (100, 1_000, 10_000, 100_000)
 
-# Texts that are called the same in an entry and in an instrument's terms.
+# Names that an entry and an instrument's terms call the same.
 _NAMES = ("event", "fee_class", "market_type", "category", "subcategory", "series")
 
 _SYMBOL = re.compile(r"[A-Za-z0-9._~:@+=-]{1,128}", re.ASCII)

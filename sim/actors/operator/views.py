@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Any, TypeAlias
 
 from msgspec import json, to_builtins
+from msgspec.structs import asdict
 
 from sim.actors.operator.answers import (
     Answer,
@@ -153,7 +154,6 @@ def _maintenance(engine: Engine) -> Rows:
 
 
 def _participants(engine: Engine) -> Rows:
-    positions = engine.exchange.trading.positions
     rows: Rows = [
         {
             "name": trader.entry.name,
@@ -164,9 +164,7 @@ def _participants(engine: Engine) -> Rows:
             "active": trader.state.active,
             "acts": trader.open and trader.state.active,
             "fair_price": decimal_fixed(fair, UNIT, 6),
-            "position": decimal_text(
-                positions.net(trader.user.account, trader.symbol), trader.instrument.qty_scale
-            ),
+            "position": decimal_text(trader.net, trader.instrument.qty_scale),
             "orders": len(trader.state.orders),
             "refused": trader.state.refused,
         }
@@ -216,20 +214,8 @@ def deliveries(exchange: Exchange) -> Rows:
     for record in exchange.webhooks.deliveries():
         body: dict[str, Any] = json.decode(exchange.webhooks.body_of(record.event_id) or b"{}")
         external_id = body.get("external_id") or body.get("data", {}).get("external_id", "")
-        rows.append(
-            {
-                "event_id": record.event_id,
-                "type": record.type,
-                "firm": record.firm,
-                "url": record.url,
-                "attempt": record.attempt,
-                "at": format_instant(record.at),
-                "status": record.status,
-                "outcome": record.outcome,
-                "error": record.error,
-                "external_id": external_id,
-            }
-        )
+        at = format_instant(record.at)
+        rows.append({**asdict(record), "at": at, "external_id": external_id})
     return rows
 
 

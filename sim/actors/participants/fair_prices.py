@@ -38,19 +38,6 @@ _VOLATILITY_OF_EACH = 2_828_427
 class FairPrice:
     """The fair price of one instrument, in UNITs of a dollar."""
 
-    __slots__ = (
-        "_asset",
-        "_base",
-        "_exchange",
-        "_origin",
-        "_path",
-        "_price_set",
-        "_start_second",
-        "_strike",
-        "_walk",
-        "_width",
-    )
-
     def __init__(self, exchange: Exchange, entry: FairEntry, start: Instant, base: int) -> None:
         """`base` is its price at the start, where neither a path nor an asset says otherwise."""
         self._exchange = exchange
@@ -65,10 +52,8 @@ class FairPrice:
         volatility = scaled_down(stated, UNIT) * _VOLATILITY_OF_EACH // UNIT
         self._walk: tuple[IndexProcess, IndexProcess] | None = None
         if volatility:
-            self._walk = (
-                self._process(f"fair.{entry.symbol}.up", volatility),
-                self._process(f"fair.{entry.symbol}.down", volatility),
-            )
+            up, down = f"fair.{entry.symbol}.up", f"fair.{entry.symbol}.down"
+            self._walk = self._process(up, volatility), self._process(down, volatility)
         self.set_price(None)
 
     @property
@@ -87,13 +72,9 @@ class FairPrice:
 
     def _process(self, name: str, volatility: int) -> IndexProcess:
         day = self._start_second // DAY * DAY
+        key = self._exchange.ctx.entropy.key(name)
         return IndexProcess(
-            self._exchange.ctx.entropy.key(name),
-            first_day=day,
-            every=1,
-            volatility=volatility,
-            nodes_kept=120,
-            minutes_kept=2,
+            key, first_day=day, every=1, volatility=volatility, nodes_kept=120, minutes_kept=2
         )
 
     def at(self, now: Instant) -> int:
@@ -120,13 +101,11 @@ class FairPrice:
 
 def path_of(points: tuple[PathPoint, ...], start: Instant) -> list[tuple[Instant, int]]:
     """(instant, price) of a path's points."""
-    return [
-        (
-            start + parse_span(point.at) if isinstance(point.at, str) else point.at,
-            within_bounds(scaled_down(point.price, UNIT)),
-        )
-        for point in points
-    ]
+    path = []
+    for point in points:
+        at = start + parse_span(point.at) if isinstance(point.at, str) else point.at
+        path.append((at, within_bounds(scaled_down(point.price, UNIT))))
+    return path
 
 
 def along(path: list[tuple[Instant, int]], now: Instant) -> int:
@@ -151,8 +130,6 @@ class FairPrices:
     `first` holds what instruments without a stated price were worth at the start, looked up when
     they are first named.
     """
-
-    __slots__ = ("_entries", "_exchange", "_prices", "_start", "first")
 
     def __init__(
         self,
@@ -193,11 +170,8 @@ class FairPrices:
 
     def save(self) -> dict[str, tuple[Instant, int]]:
         """The prices that were set, by symbol."""
-        return {
-            symbol: price.price_set
-            for symbol, price in self._prices.items()
-            if price.price_set is not None
-        }
+        prices_set = ((symbol, price.price_set) for symbol, price in self._prices.items())
+        return {symbol: price_set for symbol, price_set in prices_set if price_set is not None}
 
     def load(self, state: Mapping[str, tuple[Instant, int]]) -> None:
         """Go on from saved prices."""

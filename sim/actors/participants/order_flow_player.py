@@ -94,18 +94,17 @@ class FlowPlayer:
             return
         user = self._engine.world.parties.require_user(row.who)
         trading = self._engine.exchange.trading
+        accounts = (user.account,)
         if row.action == CANCEL:
-            trading.order_service.cancel(
-                CancelOrder(accounts=(user.account,), participant=user.name, clord_id=row.order)
-            )
+            cancel = CancelOrder(accounts=accounts, participant=user.name, clord_id=row.order)
+            trading.order_service.cancel(cancel)
             return
         terms = self._engine.exchange.instruments.require(row.symbol)
-        trading.order_service.replace(
-            ReplaceOrder(
-                accounts=(user.account,),
-                participant=user.name,
-                clord_id=row.order,
-                price=scaled(row.price, terms.price_scale) if row.price else 0,
-                qty=scaled(row.qty, terms.qty_scale) if row.qty else 0,
-            )
+        replace = ReplaceOrder(
+            accounts=accounts,
+            participant=user.name,
+            clord_id=row.order,
+            price=scaled(row.price, terms.price_scale) if row.price else 0,
+            qty=scaled(row.qty, terms.qty_scale) if row.qty else 0,
         )
+        trading.order_service.replace(replace)

@@ -185,11 +185,8 @@ class Participants(Extension):
         """
         if name not in self._entries:
             known = ", ".join(self._entries)
-            raise NotFound(
-                f"no participant is called {name!r}",
-                rule="control",
-                remedy=f"known: {known}" if known else "this scenario has none",
-            )
+            remedy = f"known: {known}" if known else "this scenario has none"
+            raise NotFound(f"no participant is called {name!r}", rule="control", remedy=remedy)
         self._stopped.pop(name, None)
         if not active:
             self._stopped[name] = True
@@ -208,11 +205,8 @@ class Participants(Extension):
         Conflict when no participant trades it.
         """
         if symbol not in self._by_symbol:
-            raise Conflict(
-                f"no participant trades {symbol}",
-                rule="control",
-                remedy="name it under `participants` of the scenario",
-            )
+            remedy = "name it under `participants` of the scenario"
+            raise Conflict(f"no participant trades {symbol}", rule="control", remedy=remedy)
         self.fair_prices.of(symbol).set_price((self._ctx.now, price))
 
     def rows(self) -> Iterator[tuple[TraderOnInstrument, int]]:

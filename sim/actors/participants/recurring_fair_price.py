@@ -38,22 +38,19 @@ class RecurringFairPrice:
         if self.price_set is not None:
             return self.price_set[1]
         measure, assets = self._instrument.index_condition, self._exchange.assets
-        ticker = assets.get(measure.asset) if measure is not None else None
-        price = assets.price(measure.asset) if measure is not None else None
-        if (
-            measure is None
-            or ticker is None
-            or price is None
-            or (began := assets.observe(measure, now).to_beat) is None
-        ):
+        if measure is None:
+            return UNIT // 2
+        ticker, price = assets.get(measure.asset), assets.price(measure.asset)
+        if ticker is None or price is None:
+            return UNIT // 2
+        began = assets.observe(measure, now).to_beat
+        if began is None:
             return UNIT // 2
         left = max(measure.ends - now, NS_PER_S)
         # An hour's typical move in millionths, times the root of the hours left; of a bell curve
         # 0.4 lies within the first such move.
-        typical = max(
-            1,
-            began * ticker.asset.volatility * isqrt(left * _MILLION // HOUR) // (_MILLION * 1_000),
-        )
+        root = isqrt(left * _MILLION // HOUR)
+        typical = max(1, began * ticker.asset.volatility * root // (_MILLION * 1_000))
         return within_bounds(UNIT // 2 + UNIT * 2 * (price - began) // (5 * typical))
 
 

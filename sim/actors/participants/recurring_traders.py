@@ -61,10 +61,9 @@ class RecurringTraders:
         """Whether a symbol is of a recurring market and trades no more."""
         recurring = self._exchange.recurring
         slot = recurring.slot_of_symbol(symbol)
-        return (
-            slot is not None
-            and self._exchange.now >= slot.begins + recurring.series[slot.series].every
-        )
+        if slot is None:
+            return False
+        return self._exchange.now >= slot.begins + recurring.series[slot.series].every
 
     def _wait(self, number: int) -> None:
         ctx, recurring = self._exchange.ctx, self._exchange.recurring

@@ -105,13 +105,8 @@ def _quote(trader: TraderOnInstrument, entry: MakerEntry, fair: int) -> None:
 def _touch(trader: TraderOnInstrument, entry: MakerEntry, fair: int) -> tuple[Price, Price]:
     """The best bid and offer that it would quote if nobody else did."""
     tick, scale = trader.instrument.tick, trader.instrument.price_scale
-    middle = fair
-    if skew := _dollars(entry.skew):
-        middle -= (
-            skew
-            * trader.exchange.trading.positions.net(trader.user.account, trader.symbol)
-            // trader.limit
-        )
+    skew = _dollars(entry.skew)
+    middle = fair - skew * trader.net // trader.limit if skew else fair
     half = _dollars(entry.spread) // 2
     bid = (middle - half) * scale // UNIT // tick * tick
     offer = -(-(middle + half) * scale // UNIT // tick) * tick
@@ -123,12 +118,9 @@ def _levels(
 ) -> Iterator[tuple[Price, Qty]]:
     """(price, quantity) of the quotes of one side, best first. None trades with others' orders."""
     instrument = trader.instrument
-    tick = instrument.tick
-    step = (
-        max(tick, scaled_down(entry.step, instrument.price_scale) // tick * tick)
-        if entry.step
-        else tick
-    )
+    step = tick = instrument.tick
+    if entry.step:
+        step = max(tick, scaled_down(entry.step, instrument.price_scale) // tick * tick)
     bound = _others_best(trader, SELL if side is BUY else BUY, working)
     if side is SELL:
         step = -step
@@ -152,14 +144,8 @@ def _others_best(trader: TraderOnInstrument, side: Side, working: list[Order]) -
     for order in working:
         if order.side is side:
             own[order.price] = own.get(order.price, 0) + order.leaves_qty
-    return next(
-        (
-            level.price
-            for level in trader.book().ladder(side).walk()
-            if level.qty > own.get(level.price, 0)
-        ),
-        0,
-    )
+    levels = trader.book().ladder(side).walk()
+    return next((level.price for level in levels if level.qty > own.get(level.price, 0)), 0)
 
 
 # ---- takers
@@ -168,10 +154,8 @@ def _others_best(trader: TraderOnInstrument, side: Side, working: list[Order]) -
 def _take(trader: TraderOnInstrument, entry: TakerEntry, fair: int) -> None:
     """Take what a drawn size, the inventory and the price allow."""
     odds = _odds(entry.buys)
-    buys, qty = (
-        trader.stream.chance(odds.numerator, odds.denominator),
-        trader.drawn_size(entry.size),
-    )
+    buys = trader.stream.chance(odds.numerator, odds.denominator)
+    qty = trader.drawn_size(entry.size)
     book, scale = trader.book(), trader.instrument.price_scale
     if entry.edge is not None:
         edge = _dollars(entry.edge)
@@ -187,12 +171,8 @@ def _take(trader: TraderOnInstrument, entry: TakerEntry, fair: int) -> None:
     best = book.opposite(side).best
     qty = trader.lots(min(qty, trader.room(side)))
     if best and qty:
-        trader.place(
-            side,
-            _beyond(trader, side, best, _dollars(entry.slippage)),
-            qty,
-            TimeInForce.IMMEDIATE_OR_CANCEL,
-        )
+        price = _beyond(trader, side, best, _dollars(entry.slippage))
+        trader.place(side, price, qty, TimeInForce.IMMEDIATE_OR_CANCEL)
 
 
 def _beyond(trader: TraderOnInstrument, side: Side, price: Price, slippage: int) -> Price:
@@ -210,11 +190,9 @@ def _make_noise(trader: TraderOnInstrument, entry: NoiseEntry, fair: int) -> Non
     stream, instrument = trader.stream, trader.instrument
     odds, width = _odds(entry.cancels), _dollars(entry.width)
     cancels, pick = stream.chance(odds.numerator, odds.denominator), stream.bits()
-    side, distance, qty = (
-        BUY if stream.chance(1, 2) else SELL,
-        stream.between(-width // 4, width),
-        trader.drawn_size(entry.size),
-    )
+    side = BUY if stream.chance(1, 2) else SELL
+    distance = stream.between(-width // 4, width)
+    qty = trader.drawn_size(entry.size)
     working = trader.working()
     if working and (cancels or len(working) >= entry.resting):
         order = working[pick % len(working)]
@@ -222,13 +200,8 @@ def _make_noise(trader: TraderOnInstrument, entry: NoiseEntry, fair: int) -> Non
         return
     if trader.room(side, working) < trader.least:
         side = SELL if side is BUY else BUY
-    price = (
-        (fair - distance if side is BUY else fair + distance)
-        * instrument.price_scale
-        // UNIT
-        // instrument.tick
-        * instrument.tick
-    )
+    dollars = fair - distance if side is BUY else fair + distance
+    price = dollars * instrument.price_scale // UNIT // instrument.tick * instrument.tick
     qty = trader.lots(min(qty, trader.room(side, working)))
     if qty:
         trader.place(side, trader.within(price), qty)

@@ -48,20 +48,6 @@ class TraderState(Struct):
 class TraderOnInstrument:
     """One participant on one instrument."""
 
-    __slots__ = (
-        "entry",
-        "exchange",
-        "fair",
-        "instrument",
-        "least",
-        "limit",
-        "rests",
-        "seen",
-        "state",
-        "stream_name",
-        "user",
-    )
-
     def __init__(
         self,
         exchange: Exchange,
@@ -99,6 +85,11 @@ class TraderOnInstrument:
         return f"{self.entry.name} {self.instrument.symbol}"
 
     @property
+    def net(self) -> Qty:
+        """Its net position on the instrument; negative is short."""
+        return self.exchange.trading.positions.net(self.user.account, self.instrument.symbol)
+
+    @property
     def stream(self) -> Stream:
         """Its random numbers."""
         return self.exchange.ctx.entropy.stream(self.stream_name)
@@ -116,8 +107,7 @@ class TraderOnInstrument:
         """How much it may buy or sell until its inventory is full, if its orders `working` were
         filled too.
         """
-        net = self.exchange.trading.positions.net(self.user.account, self.instrument.symbol)
-        free = self.limit - net if side is BUY else self.limit + net
+        free = self.limit - self.net if side is BUY else self.limit + self.net
         return max(0, free - sum(order.leaves_qty for order in working if order.side is side))
 
     def within(self, price: Price) -> Price:
@@ -144,9 +134,7 @@ class TraderOnInstrument:
     def working(self) -> list[Order]:
         """Its orders that still work, oldest first; forgets the others."""
         get = self.exchange.trading.orders.get
-        orders = [
-            order for order in map(get, self.state.orders) if order is not None and order.live
-        ]
+        orders = [each for each in map(get, self.state.orders) if each is not None and each.live]
         self.state.orders = [order.id for order in orders]
         return orders
 
@@ -178,9 +166,8 @@ class TraderOnInstrument:
 
     def cancel(self, order: Order) -> None:
         """Cancel one of its orders."""
-        self.exchange.trading.order_service.cancel(
-            CancelOrder(accounts=(order.account,), order_id=order.id)
-        )
+        command = CancelOrder(accounts=(order.account,), order_id=order.id)
+        self.exchange.trading.order_service.cancel(command)
 
     def cancel_all(self) -> None:
         """Cancel all its orders, if the state of the instrument permits."""

@@ -68,9 +68,8 @@ class ClientCalls:
         credential, participant = self._identity(step.as_)
         operation = self._engine.contract.by_name(step.rpc)
         message = _message(operation.request, step.json)
-        reply = self._engine.pipeline.rpc(
-            RpcCall(operation.full_methods[0], message, participant, credential, _PEER)
-        )
+        call = RpcCall(operation.full_methods[0], message, participant, credential, _PEER)
+        reply = self._engine.pipeline.rpc(call)
         return reply if reply.code else replace(reply, body=as_json(operation.response, reply.body))
 
     def _rest(self, step: CallStep) -> Reply:
@@ -81,18 +80,17 @@ class ClientCalls:
             for name, value in step.query.items()
             for text in ((value,) if isinstance(value, str) else value)
         )
-        return self._engine.pipeline.rest(
-            RestCall(
-                plane=cast(Plane, step.plane),
-                verb=step.verb,
-                path=path,
-                query="&".join(filter(None, (query, *parameters))),
-                body=json.encode(step.json).decode() if step.json is not UNSET else "",
-                participant=participant,
-                credential=credential,
-                peer=_PEER,
-            )
+        call = RestCall(
+            plane=cast(Plane, step.plane),
+            verb=step.verb,
+            path=path,
+            query="&".join(filter(None, (query, *parameters))),
+            body=json.encode(step.json).decode() if step.json is not UNSET else "",
+            participant=participant,
+            credential=credential,
+            peer=_PEER,
         )
+        return self._engine.pipeline.rest(call)
 
     def subscribe(self, step: SubscribeStep, outcome: Outcome) -> Reply | None:
         """Open a stream; the reply that refuses it, or None."""
@@ -103,18 +101,11 @@ class ClientCalls:
         message = b""
         if operation is not None and operation.kind == "server":
             message = _message(operation.request, step.json)
+        method = operation.full_methods[0] if operation else step.web_socket
+        web_socket = bool(step.web_socket)
+        opening = StreamOpened(method, message, participant, credential, _PEER, web_socket)
         opened = Outcome(seq=outcome.seq)
-        self._engine.open_stream(
-            StreamOpened(
-                method=operation.full_methods[0] if operation else step.web_socket,
-                message=message,
-                participant=participant,
-                credential=credential,
-                peer=_PEER,
-                web_socket=bool(step.web_socket),
-            ),
-            opened,
-        )
+        self._engine.open_stream(opening, opened)
         if opened.reply is not None:
             return opened.reply
         if operation is None:
@@ -201,9 +192,8 @@ def _filled(value: Any, values: dict[str, str]) -> Any:
         return REFERENCE.sub(saved, value) if "${" in value else value
     if isinstance(value, Struct):
         parts = {name: getattr(value, name) for name in value.__struct_fields__}
-        changed = {
-            name: new for name, old in parts.items() if (new := _filled(old, values)) is not old
-        }
+        filled = {name: _filled(part, values) for name, part in parts.items()}
+        changed = {name: part for name, part in filled.items() if part is not parts[name]}
         return replace(value, **changed) if changed else value
     if isinstance(value, dict):
         return {key: _filled(item, values) for key, item in value.items()}

@@ -101,11 +101,8 @@ class Script(Extension):
     def follow(self) -> None:
         """Follow recurring markets if a step waits for one; else they publish no events."""
         markets = self._engine.exchange.recurring
-        awaited = (
-            step.when.instrument.symbol
-            for step in self._steps
-            if step.when is not None and step.when.instrument is not None
-        )
+        triggers = [step.when for step in self._steps if step.when is not None]
+        awaited = [when.instrument.symbol for when in triggers if when.instrument is not None]
         if any(markets.slot_of_symbol(symbol) is not None for symbol in awaited):
             self._engine.exchange.recurring_feed.follow()
 
@@ -209,10 +206,8 @@ class Script(Extension):
         index = int(timer.subject)
         step, now = self._steps[index], self._engine.now
         self._disarm()
-        patience = format_span(step.within)
-        self._end(
-            index, step, now, [f"waited {patience} for {describe(step)}, which did not happen"]
-        )
+        awaited = f"{format_span(step.within)} for {describe(step)}"
+        self._end(index, step, now, [f"waited {awaited}, which did not happen"])
         self._continue(index + 1, now, outcome)
 
     # ---- one step

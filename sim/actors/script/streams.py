@@ -64,11 +64,8 @@ class ScriptStreams:
     def _open(self, name: str) -> _Subscription:
         subscription = self._by_name.get(name)
         if subscription is None:
-            raise NotFound(
-                f"no stream is called {name!r}",
-                rule="script",
-                remedy="a name that an earlier `subscribe` gave",
-            )
+            remedy = "a name that an earlier `subscribe` gave"
+            raise NotFound(f"no stream is called {name!r}", rule="script", remedy=remedy)
         if self._open_by_id.get(subscription.id) is not subscription:
             raise Conflict(f"the stream {name!r} has ended", rule="script")
         return subscription
@@ -77,9 +74,8 @@ class ScriptStreams:
         """Keep the frames and ends among the effects of an input that were not read yet."""
         if not self._open_by_id:
             return
-        seq, start = self._absorbed
-        if seq != outcome.seq:
-            start = 0
+        seq, count = self._absorbed
+        start = count if seq == outcome.seq else 0
         self._absorbed = (outcome.seq, len(outcome.effects))
         for effect in outcome.effects[start:]:
             if isinstance(effect, Send):
@@ -130,10 +126,7 @@ def _held_by_none(expect: StreamExpect, frames: list[Any]) -> Iterator[str]:
     misses = [list(differences(expect.has, each, "frame", anywhere=True)) for each in frames]
     if all(misses):
         # The latest of the nearest.
-        miss, frame = min(
-            zip(reversed(misses), reversed(frames), strict=True), key=lambda pair: len(pair[0])
-        )
-        yield (
-            f"none of {len(frames)} frames on {expect.name} holds it;"
-            f" nearest: {'; '.join(miss)}, in {json.encode(frame).decode()[:300]}"
-        )
+        latest_first = zip(reversed(misses), reversed(frames), strict=True)
+        miss, frame = min(latest_first, key=lambda pair: len(pair[0]))
+        nearest = f"{'; '.join(miss)}, in {json.encode(frame).decode()[:300]}"
+        yield f"none of {len(frames)} frames on {expect.name} holds it; nearest: {nearest}"
