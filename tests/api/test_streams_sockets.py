@@ -12,7 +12,7 @@ from stream_clients import MARKETS, PRIVATE, ask, place, socket, subscribe, trad
 from sim import Simulation, load_scenario
 from sim.api.codecs.codecs import dialect_at, json_encoder
 from sim.api.pipeline.inputs import Send
-from sim.api.retail.messages import book_message
+from sim.api.rendering.retail_books import book_message
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import parse_instant

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
-from sim.api.retail.messages import balance_message
+from sim.api.retail.balances import balance_message
 from sim.api.retail.order_request import account_of
 from sim.core.exchange import Exchange
 from sim.messages import retail_v1 as wire
@@ -14,5 +14,5 @@ from sim.messages import retail_v1 as wire
 def get_balances(
     exchange: Exchange, caller: Caller, request: wire.GetBalancesRequest
 ) -> wire.GetBalancesResponse:
-    """One balance: everything here is in dollars."""
+    """Return the one balance of the account, in dollars."""
     return wire.GetBalancesResponse(balances=[balance_message(exchange, account_of(caller))])

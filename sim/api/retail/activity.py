@@ -1,5 +1,6 @@
-"""The activity feed of an account: its trades, resolutions and balance changes as one list in time,
-read from the three records they are kept in.
+"""The activity feed of an account: its trades, resolutions and balance changes in order of time.
+
+The feed is not stored. A request merges three records: cash, trades and the position ledger.
 """
 
 from __future__ import annotations
@@ -7,10 +8,13 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from heapq import merge
+from operator import itemgetter
 from typing import NamedTuple, TypeAlias, TypeVar
 
+from msgspec import Struct
+
 from sim.api.rendering.amounts import cash_amount, fixed, nearest, notional_amount, price_amount
-from sim.api.retail.messages import holdings_around, position_message
+from sim.api.retail.positions import holdings_around, position_message
 from sim.core.exchange import Exchange
 from sim.core.incentives.incentives import LIQUIDITY_REFERENCE, REBATE_REFERENCE, REFERRAL_REFERENCE
 from sim.core.market_data.execution_log import Record
@@ -20,34 +24,30 @@ from sim.core.model.orders import Trade
 from sim.kernel.instants import Instant
 from sim.messages import retail_v1 as wire
 
+_Activity = wire.ActivityType
+_WITHDRAWAL = _Activity.ACTIVITY_TYPE_ACCOUNT_WITHDRAWAL
 _COMPLETED = wire.AccountBalanceChangeStatus.ACCOUNT_BALANCE_CHANGE_STATUS_COMPLETED
-# Cash rows that are activities of their own; trades, commissions and resolutions are told by
-# theirs.
+_PENDING = wire.AccountBalanceChangeStatus.ACCOUNT_BALANCE_CHANGE_STATUS_PENDING
+_REJECTED = wire.AccountBalanceChangeStatus.ACCOUNT_BALANCE_CHANGE_STATUS_REJECTED
+# Cash rows that are activities of their own. Those of trades, commissions and resolutions belong to
+# the activities of the other two records.
 _BALANCE_CHANGES = {
-    LedgerEntryType.DEPOSIT: (wire.ActivityType.ACTIVITY_TYPE_ACCOUNT_DEPOSIT, _COMPLETED),
-    LedgerEntryType.WITHDRAWAL: (wire.ActivityType.ACTIVITY_TYPE_ACCOUNT_WITHDRAWAL, _COMPLETED),
-    LedgerEntryType.PENDING_WITHDRAWAL_CREATION: (
-        wire.ActivityType.ACTIVITY_TYPE_ACCOUNT_WITHDRAWAL,
-        wire.AccountBalanceChangeStatus.ACCOUNT_BALANCE_CHANGE_STATUS_PENDING,
-    ),
-    LedgerEntryType.WITHDRAWAL_REJECTION: (
-        wire.ActivityType.ACTIVITY_TYPE_ACCOUNT_WITHDRAWAL,
-        wire.AccountBalanceChangeStatus.ACCOUNT_BALANCE_CHANGE_STATUS_REJECTED,
-    ),
-    LedgerEntryType.MANUAL_TRANSFER: (wire.ActivityType.ACTIVITY_TYPE_TRANSFER, _COMPLETED),
-    LedgerEntryType.MANUAL_ADJUSTMENT: (wire.ActivityType.ACTIVITY_TYPE_TRANSFER, _COMPLETED),
+    LedgerEntryType.DEPOSIT: (_Activity.ACTIVITY_TYPE_ACCOUNT_DEPOSIT, _COMPLETED),
+    LedgerEntryType.WITHDRAWAL: (_WITHDRAWAL, _COMPLETED),
+    LedgerEntryType.PENDING_WITHDRAWAL_CREATION: (_WITHDRAWAL, _PENDING),
+    LedgerEntryType.WITHDRAWAL_REJECTION: (_WITHDRAWAL, _REJECTED),
+    LedgerEntryType.MANUAL_TRANSFER: (_Activity.ACTIVITY_TYPE_TRANSFER, _COMPLETED),
+    LedgerEntryType.MANUAL_ADJUSTMENT: (_Activity.ACTIVITY_TYPE_TRANSFER, _COMPLETED),
 }
 _ADJUSTMENTS = {
-    REBATE_REFERENCE: wire.ActivityType.ACTIVITY_TYPE_TAKER_FEE_REBATE,
-    LIQUIDITY_REFERENCE: wire.ActivityType.ACTIVITY_TYPE_LIQUIDITY_PROGRAM,
-    REFERRAL_REFERENCE: wire.ActivityType.ACTIVITY_TYPE_REFERRAL_BONUS,
+    REBATE_REFERENCE: _Activity.ACTIVITY_TYPE_TAKER_FEE_REBATE,
+    LIQUIDITY_REFERENCE: _Activity.ACTIVITY_TYPE_LIQUIDITY_PROGRAM,
+    REFERRAL_REFERENCE: _Activity.ACTIVITY_TYPE_REFERRAL_BONUS,
 }
 
 
 class Place(NamedTuple):
-    """Where an activity stands in the feed: its instant, which record it is from, and its number
-    there.
-    """
+    """Where an activity stands in the feed: its instant, its record, and its row there."""
 
     at: Instant
     record: int
@@ -59,8 +59,10 @@ Entry: TypeAlias = tuple[Place, wire.Activity]
 
 
 class _Record(NamedTuple):
-    """One of the three records: the rows of it that may be activities, ascending, when each was,
-    and the activity of each, or None for a row that is none.
+    """One of the three records.
+
+    `rows` are the numbers of the rows that may be activities, ascending; `at` gives the instant of
+    a row, `activity` its activity, or None for a row that is none.
     """
 
     rows: Sequence[int]
@@ -71,104 +73,83 @@ class _Record(NamedTuple):
 def activities(
     exchange: Exchange, account: str, request: wire.ListActivitiesRequest, after: Place | None
 ) -> Iterator[Entry]:
-    """Activities of an account that the request's filters let through, from `after` on, in the
-    order asked for.
-    """
+    """Yield the activities that pass the request's filters, from `after` on, in its order."""
     newest_first = request.sort_order == wire.SortOrder.SORT_ORDER_DESCENDING
-    wanted = frozenset(request.types)
-    found = [
-        _walk(number, record, request, after, newest_first)
-        for number, record in enumerate(_records(exchange, account, request.market_slug, wanted))
-    ]
-    for place, activity in merge(*found, key=lambda entry: entry[0], reverse=newest_first):
-        if not wanted or activity.type in wanted:
+    types = frozenset(request.types) or frozenset(_Activity)
+    records = (
+        _cash_record(exchange, account, request.market_slug),
+        _trade_record(exchange, account, request.market_slug, types),
+        _resolution_record(exchange, account, request.market_slug, types),
+    )
+    # At one instant the cash record comes first, because money comes before what it buys.
+    walks = [_walk(number, record, request, after) for number, record in enumerate(records)]
+    for place, activity in merge(*walks, key=itemgetter(0), reverse=newest_first):
+        if activity.type in types:
             yield place, activity
 
 
 def _walk(
-    number: int,
-    record: _Record,
-    request: wire.ListActivitiesRequest,
-    after: Place | None,
-    newest_first: bool,
+    number: int, record: _Record, request: wire.ListActivitiesRequest, after: Place | None
 ) -> Iterator[Entry]:
-    rows = record.rows
-    low = (
-        bisect_left(rows, request.start_time, key=record.at)
-        if request.start_time is not None
-        else 0
-    )
-    high = (
-        bisect_left(rows, request.end_time, key=record.at)
-        if request.end_time is not None
-        else len(rows)
-    )
-    if after is not None:
-        if newest_first:
-            high = min(
-                high,
-                bisect_left(rows, after, key=lambda index: Place(record.at(index), number, index)),
-            )
-        else:
-            low = max(
-                low,
-                bisect_right(rows, after, key=lambda index: Place(record.at(index), number, index)),
-            )
-    for at in range(high - 1, low - 1, -1) if newest_first else range(low, high):
-        index = rows[at]
-        activity = record.activity(index)
+    """Yield the activities of one record within the request's times, from `after` on."""
+    rows, at, start, end = record.rows, record.at, request.start_time, request.end_time
+
+    def place_of(row: int) -> Place:
+        return Place(at(row), number, row)
+
+    newest_first = request.sort_order == wire.SortOrder.SORT_ORDER_DESCENDING
+    low = 0 if start is None else bisect_left(rows, start, key=at)
+    high = len(rows) if end is None else bisect_left(rows, end, key=at)
+    if after is not None and newest_first:
+        high = min(high, bisect_left(rows, after, key=place_of))
+    elif after is not None:
+        low = max(low, bisect_right(rows, after, key=place_of))
+    for index in range(high - 1, low - 1, -1) if newest_first else range(low, high):
+        activity = record.activity(rows[index])
         if activity is not None:
-            yield Place(record.at(index), number, index), activity
+            yield place_of(rows[index]), activity
 
 
-def _records(
-    exchange: Exchange, account: str, symbol: str, wanted: frozenset[int]
-) -> tuple[_Record, _Record, _Record]:
-    trading = exchange.trading
-    trades = trading.execution_log.trades
-    seqs = trades.of_account(account)
-    positions = trading.positions.rows(account)
-    cash = trading.ledger.entries(account)
-    asked = {
-        kind: not wanted or kind in wanted
-        for kind in (
-            wire.ActivityType.ACTIVITY_TYPE_TRADE,
-            wire.ActivityType.ACTIVITY_TYPE_POSITION_RESOLUTION,
-        )
-    }
+def _cash_record(exchange: Exchange, account: str, symbol: str) -> _Record:
+    cash = exchange.trading.ledger.entries(account)
+    rows: Sequence[int] = ()
+    if not symbol:
+        rows = _rows(exchange, account, "cash", cash, lambda row: row.type in _BALANCE_CHANGES)
+    return _Record(rows, lambda row: cash[row].at, lambda row: _balance_change(cash[row]))
 
-    def trade(index: int) -> wire.Activity | None:
-        found = trades[seqs[index]]
-        return _trade(exchange, account, found, positions) if symbol in ("", found.symbol) else None
 
-    def resolution(index: int) -> wire.Activity | None:
-        row = positions[index]
-        return _resolution(exchange, row) if symbol in ("", row.symbol) else None
+def _trade_record(exchange: Exchange, account: str, symbol: str, types: frozenset[int]) -> _Record:
+    trades = exchange.trading.execution_log.trades
+    seqs, positions = trades.of_account(account), exchange.trading.positions.rows(account)
 
-    changes = (
-        []
-        if symbol
-        else _rows(exchange, account, "cash", cash, lambda row: row.type in _BALANCE_CHANGES)
-    )
-    traded = _traded(trades, seqs, symbol) if asked[wire.ActivityType.ACTIVITY_TYPE_TRADE] else ()
-    resolved: Sequence[int] = ()
-    if asked[wire.ActivityType.ACTIVITY_TYPE_POSITION_RESOLUTION]:
-        resolved = _rows(
-            exchange,
-            account,
-            "positions",
-            positions,
-            lambda row: row.settlement is not None and row.qty_change != 0,
-        )
-    return (  # at one instant money comes before what is bought with it
-        _Record(changes, lambda index: cash[index].at, lambda index: _balance_change(cash[index])),
-        _Record(traded, lambda index: trades[seqs[index]].at, trade),
-        _Record(resolved, lambda index: positions[index].at, resolution),
-    )
+    def activity(row: int) -> wire.Activity | None:
+        trade = trades[seqs[row]]
+        return _trade(exchange, account, trade, positions) if symbol in ("", trade.symbol) else None
+
+    rows = _traded(trades, seqs, symbol) if _Activity.ACTIVITY_TYPE_TRADE in types else ()
+    return _Record(rows, lambda row: trades[seqs[row]].at, activity)
+
+
+def _resolution_record(
+    exchange: Exchange, account: str, symbol: str, types: frozenset[int]
+) -> _Record:
+    positions = exchange.trading.positions.rows(account)
+
+    def activity(row: int) -> wire.Activity | None:
+        changed = positions[row]
+        return _resolution(exchange, changed) if symbol in ("", changed.symbol) else None
+
+    def is_resolution(changed: PositionChanged) -> bool:
+        return changed.settlement is not None and changed.qty_change != 0
+
+    rows: Sequence[int] = ()
+    if _Activity.ACTIVITY_TYPE_POSITION_RESOLUTION in types:
+        rows = _rows(exchange, account, "positions", positions, is_resolution)
+    return _Record(rows, lambda row: positions[row].at, activity)
 
 
 def _traded(trades: Record[Trade], seqs: Sequence[int], symbol: str) -> Sequence[int]:
-    """Which of an account's trades may be of a symbol: by whichever index is shorter."""
+    """Return which of an account's trades may be of a symbol, by whichever index is shorter."""
     of_symbol = trades.of_symbol(symbol) if symbol else seqs
     if not symbol or len(of_symbol) >= len(seqs):
         return range(len(seqs))
@@ -176,50 +157,46 @@ def _traded(trades: Record[Trade], seqs: Sequence[int], symbol: str) -> Sequence
     return [place for place, seq in places if place < len(seqs) and seqs[place] == seq]
 
 
-class _Read:
-    """Which rows of a record are of a sort, as far as it was read."""
+class _ReadRows(Struct):
+    """The rows of a record that passed a test, among the rows before `until`."""
 
-    __slots__ = ("found", "loaded", "until")
-
-    def __init__(self, loaded: int) -> None:
-        self.loaded = loaded
-        self.until = 0
-        self.found: list[int] = []
+    loaded: int
+    until: int = 0
+    rows: list[int] = []
 
 
 def _rows(
     exchange: Exchange, account: str, name: str, record: Sequence[R], test: Callable[[R], bool]
 ) -> Sequence[int]:
-    """Rows of an account's record that pass a test, ascending. Records only grow between two
-    journeys in time, so they are read on where reading stopped.
+    """Return the rows of an account's record that pass a test, ascending.
+
+    Between two time travels a record only grows, so reading continues where it stopped.
     """
-    loaded, table = exchange.trading.books.loaded, exchange.answer_caches.setdefault(_Read, {})
-    read: _Read | None = table.get((name, account))
+    loaded, table = exchange.trading.books.loaded, exchange.answer_caches.setdefault(_ReadRows, {})
+    read: _ReadRows | None = table.get((name, account))
     if read is None or read.loaded != loaded:
-        read = table[name, account] = _Read(loaded)
-    read.found += (index for index in range(read.until, len(record)) if test(record[index]))
+        read = table[name, account] = _ReadRows(loaded)
+    read.rows += (row for row in range(read.until, len(record)) if test(record[row]))
     read.until = len(record)
-    return read.found
+    return read.rows
 
 
 def _trade(
     exchange: Exchange, account: str, trade: Trade, rows: Sequence[PositionChanged]
 ) -> wire.Activity:
-    """The account's side of a trade. Cost basis is what the fill added to the position's cost, or
-    took from it.
+    """Return the account's side of a trade.
+
+    The cost basis is what the fill added to the cost of the position, or took from it.
     """
     aggressor = trade.aggressor.order.account == account
     order = (trade.aggressor if aggressor else trade.passive).order
     start = bisect_left(rows, trade.at, key=lambda row: row.at)
-    moved = next(
-        (row for row in map(rows.__getitem__, range(start, len(rows))) if row.trade_id == trade.id),
-        None,
-    )
-    cost, realized = (
-        (abs(moved.cost_change), moved.realized_change) if moved is not None else (0, 0)
-    )
+    later = map(rows.__getitem__, range(start, len(rows)))
+    change = next((row for row in later if row.trade_id == trade.id), None)
+    cost = 0 if change is None else abs(change.cost_change)
+    realized = 0 if change is None else change.realized_change
     return wire.Activity(
-        type=wire.ActivityType.ACTIVITY_TYPE_TRADE,
+        type=_Activity.ACTIVITY_TYPE_TRADE,
         trade=wire.TradeActivity(
             id=trade.id,
             market_slug=trade.symbol,
@@ -237,9 +214,12 @@ def _trade(
 
 
 def _resolution(exchange: Exchange, row: PositionChanged) -> wire.Activity:
-    """A settled position. The side is the one that was paid: NEUTRAL where both got something."""
+    """Return a settled position with the side that was paid: NEUTRAL if both were."""
     instrument = exchange.instruments.require(row.symbol)
     before, after = holdings_around(row)
+    held = None
+    if before is not None:
+        held = position_message(exchange, before, row.at, available=before.net)
     sides = wire.PositionResolutionSide
     side = sides.POSITION_RESOLUTION_SIDE_NEUTRAL
     if row.settlement == instrument.price_scale:
@@ -247,14 +227,10 @@ def _resolution(exchange: Exchange, row: PositionChanged) -> wire.Activity:
     elif row.settlement == 0:
         side = sides.POSITION_RESOLUTION_SIDE_SHORT
     return wire.Activity(
-        type=wire.ActivityType.ACTIVITY_TYPE_POSITION_RESOLUTION,
+        type=_Activity.ACTIVITY_TYPE_POSITION_RESOLUTION,
         position_resolution=wire.PositionResolution(
             market_slug=row.symbol,
-            before_position=(
-                None
-                if before is None
-                else position_message(exchange, before, row.at, available=before.net)
-            ),
+            before_position=held,
             after_position=position_message(exchange, after, row.at),
             update_time=row.at,
             trade_id=row.trade_id,
@@ -264,10 +240,9 @@ def _resolution(exchange: Exchange, row: PositionChanged) -> wire.Activity:
 
 
 def _balance_change(row: CashMoved) -> wire.Activity | None:
-    kind = _BALANCE_CHANGES.get(row.type)
-    if kind is None:
+    if row.type not in _BALANCE_CHANGES:
         return None
-    type, status = kind
+    type, status = _BALANCE_CHANGES[row.type]
     if row.type is LedgerEntryType.MANUAL_ADJUSTMENT:
         type = _ADJUSTMENTS.get(row.reference.partition(":")[0], type)
     return wire.Activity(

@@ -1,15 +1,13 @@
-"""The legs of a combo in the shapes of the retail API: what each was worth in a fill, and how each
-stands in a position (§2.8, retail facts §2.1, §2.2).
+"""The legs of a combo on the retail API: their prices in a fill, their status in a position (§2.8).
 
-A combo trades as one instrument, so nobody agrees on a price per leg. What is told is the price of
-the leg's market at that moment, in the price frame of all others, YES (assumption
-`combos.leg_prices`).
+A combo trades as one instrument, so nobody agrees on a price per leg. A fill reports the price of
+each leg's market at that moment: the YES price, as everywhere (assumption `combos.leg_prices`).
 """
 
 from __future__ import annotations
 
 from sim.api.gateway.live_views import how_it_stands
-from sim.api.rendering.amounts import book_price, price_amount
+from sim.api.rendering.amounts import book_price, price_amount, price_or_none
 from sim.api.rendering.retail_books import current_price
 from sim.api.retail.metadata import market_metadata
 from sim.core.catalogue.assumptions import COMBO_LEG_PRICES
@@ -22,103 +20,88 @@ from sim.messages import retail_v1 as wire
 
 
 def leg_prices(exchange: Exchange, execution: Execution) -> list[wire.LegPrice]:
-    """One entry for each leg of the combo that a fill is on; none for a plain market. Whoever sells
-    the combo takes the other side of every leg.
+    """Return one entry for each leg of the combo that a fill is on; none for a plain market.
+
+    The seller of a combo takes the other side of every leg.
     """
     order = execution.order
     combo = exchange.combos.get(order.symbol)
     if combo is None or exchange.ctx.assumptions.text(COMBO_LEG_PRICES) == "none":
         return []
-    found = []
+    sides = wire.OrderSide
+    rows = []
     for number, leg in enumerate(combo.legs):
         price = _worth(exchange, leg)
-        scale = exchange.instruments.require(leg.symbol).price_scale
-        found.append(
-            wire.LegPrice(
-                market_slug=leg.symbol,
-                anchor=number == 0,
-                px=None if price is None else price_amount(price, scale),
-                qty=decimal_text(execution.last_qty, order.qty_scale),
-                side=(
-                    wire.OrderSide.ORDER_SIDE_BUY
-                    if (leg.side is BUY) is (order.side is BUY)
-                    else wire.OrderSide.ORDER_SIDE_SELL
-                ),
-                reference_px=price or 0,
-            )
+        buys = (leg.side is BUY) is (order.side is BUY)
+        row = wire.LegPrice(
+            market_slug=leg.symbol,
+            anchor=number == 0,
+            px=price_or_none(price, exchange.instruments.require(leg.symbol).price_scale),
+            qty=decimal_text(execution.last_qty, order.qty_scale),
+            side=sides.ORDER_SIDE_BUY if buys else sides.ORDER_SIDE_SELL,
+            reference_px=price or 0,
         )
-    return found
+        rows.append(row)
+    return rows
 
 
 def leg_details(exchange: Exchange, symbol: str) -> list[wire.ComboLegDetail]:
-    """How each leg of a combo stands; nothing for a plain market."""
+    """Return the status of each leg of a combo; nothing for a plain market."""
     combo = exchange.combos.get(symbol)
     return [] if combo is None else [_detail(exchange, leg) for leg in combo.legs]
 
 
 def _detail(exchange: Exchange, leg: Leg) -> wire.ComboLegDetail:
-    shown = market_metadata(exchange, leg.symbol, long=leg.side is BUY) or wire.MarketMetadata(
-        slug=leg.symbol
-    )
+    metadata = market_metadata(exchange, leg.symbol, long=leg.side is BUY)
+    if metadata is None:
+        metadata = wire.MarketMetadata(slug=leg.symbol)
     event = exchange.reference.event_of(leg.symbol)
     game = None if event is None or not event.game_id else how_it_stands(exchange, event)
     state, settlement = _outcome(exchange, leg)
-    return wire.ComboLegDetail(
-        slug=shown.slug,
-        icon=shown.icon,
-        title=shown.title,
-        outcome=shown.outcome,
-        event_slug=shown.event_slug,
-        event_id=shown.event_id,
-        team_id=shown.team_id,
-        team=shown.team,
-        subject=shown.subject,
-        outcome_side=(
-            wire.OutcomeSide.OUTCOME_SIDE_YES
-            if leg.side is BUY
-            else wire.OutcomeSide.OUTCOME_SIDE_NO
-        ),
-        event_group_title=event.title if event is not None else "",
-        event_start_time=event.start_time if event is not None else None,
-        live=bool(
-            event is not None and (event.live if game is None or game.live is None else game.live)
-        ),
-        indicative_price=book_price(
-            _worth(exchange, leg), exchange.instruments.require(leg.symbol).price_scale
-        ),
+    scale, sides = exchange.instruments.require(leg.symbol).price_scale, wire.OutcomeSide
+    detail = wire.ComboLegDetail(
+        slug=metadata.slug,
+        icon=metadata.icon,
+        title=metadata.title,
+        outcome=metadata.outcome,
+        event_slug=metadata.event_slug,
+        event_id=metadata.event_id,
+        team_id=metadata.team_id,
+        team=metadata.team,
+        subject=metadata.subject,
+        outcome_side=sides.OUTCOME_SIDE_YES if leg.side is BUY else sides.OUTCOME_SIDE_NO,
+        indicative_price=book_price(_worth(exchange, leg), scale),
         settlement=settlement,
         state=state,
     )
+    if event is not None:
+        detail.event_group_title, detail.event_start_time = event.title, event.start_time
+        detail.live = bool(event.live if game is None or game.live is None else game.live)
+    return detail
 
 
 def _outcome(
     exchange: Exchange, leg: Leg
 ) -> tuple[wire.ComboLegState, wire.ComboSettlement | None]:
-    """Won, lost, or, where a final settlement is neither one dollar nor zero, indeterminate."""
-    settlement = exchange.trading.settlements.get(leg.symbol)
+    """Return won, lost, or indeterminate: a final settlement of neither one dollar nor zero."""
+    states, settlement = wire.ComboLegState, exchange.trading.settlements.get(leg.symbol)
     if settlement is None or settlement.preliminary:
-        return wire.ComboLegState.COMBO_LEG_STATE_PENDING, None
+        return states.COMBO_LEG_STATE_PENDING, None
     scale = exchange.instruments.require(leg.symbol).price_scale
-    shown = wire.ComboSettlement(
+    message = wire.ComboSettlement(
         settlement_price=price_amount(settlement.price, scale),
         settlement_set_time=settlement.set_at,
     )
     if settlement.price not in (0, scale):
-        return wire.ComboLegState.COMBO_LEG_STATE_INDETERMINATE, shown
+        return states.COMBO_LEG_STATE_INDETERMINATE, message
     won = (settlement.price == scale) is (leg.side is BUY)
-    return (
-        wire.ComboLegState.COMBO_LEG_STATE_WON if won else wire.ComboLegState.COMBO_LEG_STATE_LOST
-    ), shown
+    return states.COMBO_LEG_STATE_WON if won else states.COMBO_LEG_STATE_LOST, message
 
 
 def _worth(exchange: Exchange, leg: Leg) -> Price | None:
-    """What the market of a leg is worth now; None where nothing has traded and nobody quotes."""
+    """Return what the market of a leg is worth now; None without trades and quotes."""
     book = exchange.trading.book(leg.symbol)
-    bids, offers = (
-        ([], []) if book.hidden else (book.levels(Side.BUY, 1), book.levels(Side.SELL, 1))
-    )
-    return current_price(
-        exchange.trading.stats(leg.symbol),
-        bids[0][0] if bids else None,
-        offers[0][0] if offers else None,
-    )
+    bids = [] if book.hidden else book.levels(Side.BUY, 1)
+    offers = [] if book.hidden else book.levels(Side.SELL, 1)
+    bid, offer = bids[0][0] if bids else None, offers[0][0] if offers else None
+    return current_price(exchange.trading.stats(leg.symbol), bid, offer)

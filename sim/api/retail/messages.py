@@ -1,18 +1,14 @@
-"""Core records in the shapes of the retail API. Orders, executions and trades are written here;
-books, positions and balances come from the files beside.
+"""Orders, executions and trades as messages of the retail API, for REST handlers and streams.
 
-REST handlers and the WebSocket hub both write with these. The price frame is the exchange's own:
-every price is the YES price, also of an order on the NO side.
+Books, positions and balances are written by the modules beside this one. Every price is the YES
+price, as on the exchange, also that of an order on the NO side.
 """
 
 from __future__ import annotations
 
 from sim.api.rendering.amounts import CURRENCY, notional_amount, number, price_amount, price_or_none
-from sim.api.rendering.retail_books import book_message, lite_message
-from sim.api.retail.balances import Standing, balance_change, balance_message, standing
 from sim.api.retail.legs import leg_prices
 from sim.api.retail.metadata import market_metadata
-from sim.api.retail.positions import expired, holdings_around, position_entry_type, position_message
 from sim.core.exchange import Exchange
 from sim.core.model import orders as core
 from sim.core.model.enums import ExecutionType, OrderType, Side, TimeInForce
@@ -20,24 +16,9 @@ from sim.core.model.quantities import decimal_text
 from sim.kernel.instants import eastern, trade_date
 from sim.messages import retail_v1 as wire
 
-__all__ = [
-    "Standing",
-    "balance_change",
-    "balance_message",
-    "book_message",
-    "expired",
-    "holdings_around",
-    "lite_message",
-    "position_entry_type",
-    "position_message",
-    "retail_execution",
-    "retail_order",
-    "standing",
-    "trade_frame",
-]
-
 _SIDES = {Side.BUY: wire.OrderSide.ORDER_SIDE_BUY, Side.SELL: wire.OrderSide.ORDER_SIDE_SELL}
-# A stop shows as what it becomes: retail has no name for it, and its accounts cannot place one.
+# A stop order appears as the type it becomes: retail accounts cannot place one, and the retail API
+# has no name for it.
 _TYPES = {
     OrderType.MARKET_TO_LIMIT: wire.OrderType.ORDER_TYPE_MARKET,
     OrderType.STOP: wire.OrderType.ORDER_TYPE_MARKET,
@@ -50,59 +31,44 @@ TIMES_IN_FORCE: dict[int, TimeInForce] = {
     wire.TimeInForce.TIME_IN_FORCE_FILL_OR_KILL: TimeInForce.FILL_OR_KILL,
 }
 _TIMES_IN_FORCE = {core_tif: tif for tif, core_tif in TIMES_IN_FORCE.items()}
+_YES, _NO = wire.OutcomeSide.OUTCOME_SIDE_YES, wire.OutcomeSide.OUTCOME_SIDE_NO
+_BUY, _SELL = wire.OrderAction.ORDER_ACTION_BUY, wire.OrderAction.ORDER_ACTION_SELL
 OUTCOMES = {
-    wire.OrderIntent.ORDER_INTENT_BUY_LONG: (
-        wire.OutcomeSide.OUTCOME_SIDE_YES,
-        wire.OrderAction.ORDER_ACTION_BUY,
-    ),
-    wire.OrderIntent.ORDER_INTENT_SELL_LONG: (
-        wire.OutcomeSide.OUTCOME_SIDE_YES,
-        wire.OrderAction.ORDER_ACTION_SELL,
-    ),
-    wire.OrderIntent.ORDER_INTENT_BUY_SHORT: (
-        wire.OutcomeSide.OUTCOME_SIDE_NO,
-        wire.OrderAction.ORDER_ACTION_BUY,
-    ),
-    wire.OrderIntent.ORDER_INTENT_SELL_SHORT: (
-        wire.OutcomeSide.OUTCOME_SIDE_NO,
-        wire.OrderAction.ORDER_ACTION_SELL,
-    ),
+    wire.OrderIntent.ORDER_INTENT_BUY_LONG: (_YES, _BUY),
+    wire.OrderIntent.ORDER_INTENT_SELL_LONG: (_YES, _SELL),
+    wire.OrderIntent.ORDER_INTENT_BUY_SHORT: (_NO, _BUY),
+    wire.OrderIntent.ORDER_INTENT_SELL_SHORT: (_NO, _SELL),
 }
 
 
 def kept_intent(intent: wire.OrderIntent) -> int:
-    """An intent as the core keeps it, where 0 says that none was given."""
+    """Return an intent as the core keeps it, where 0 means none."""
     return intent + 1
 
 
 def intent_of(order: core.Order) -> wire.OrderIntent:
-    """What the trader meant. An order that did not say (from the exchange API) is taken as one on
-    the YES outcome.
-    """
+    """Return the intent of an order. One from the exchange API has none and is taken as YES."""
     if order.intent:
         return wire.OrderIntent(order.intent - 1)
-    return (
-        wire.OrderIntent.ORDER_INTENT_BUY_LONG
-        if order.side is Side.BUY
-        else wire.OrderIntent.ORDER_INTENT_SELL_LONG
-    )
+    if order.side is Side.BUY:
+        return wire.OrderIntent.ORDER_INTENT_BUY_LONG
+    return wire.OrderIntent.ORDER_INTENT_SELL_LONG
 
 
 def retail_order(exchange: Exchange, order: core.Order) -> wire.Order:
-    """An order as it is now."""
+    """Return an order as it is now."""
     price_scale, qty_scale = order.price_scale, order.qty_scale
     intent = intent_of(order)
     outcome, action = OUTCOMES[intent]
     instrument = exchange.instruments.require(order.symbol)
     taker, maker = exchange.trading.fees.basis_points(instrument, order.created)
+    price = order.price if order.type is OrderType.LIMIT else order.price or None
     return wire.Order(
         id=order.id,
         market_slug=order.symbol,
         side=_SIDES[order.side],
         type=_TYPES.get(order.type, wire.OrderType.ORDER_TYPE_LIMIT),
-        price=price_or_none(
-            order.price if order.type is OrderType.LIMIT else order.price or None, price_scale
-        ),
+        price=price_or_none(price, price_scale),
         quantity=number(order.qty, qty_scale),
         cum_quantity=number(order.cum_qty, qty_scale),
         leaves_quantity=number(order.leaves_qty, qty_scale),
@@ -121,21 +87,22 @@ def retail_order(exchange: Exchange, order: core.Order) -> wire.Order:
         ),
         commissions_basis_points=taker,
         maker_commissions_basis_points=maker,
-        market_metadata=market_metadata(
-            exchange, order.symbol, long=outcome == wire.OutcomeSide.OUTCOME_SIDE_YES
-        ),
+        market_metadata=market_metadata(exchange, order.symbol, long=outcome == _YES),
         last_transact_time=order.changed or None,
         manual_order_indicator=max(order.manual_indicator - 1, 0),
     )
 
 
 def retail_execution(exchange: Exchange, execution: core.Execution) -> wire.Execution:
-    """An execution with its order as it stood right after. Only the type says that an order was
-    rejected: other executions carry the zero reason too.
+    """Return an execution with its order as it stood right after.
+
+    Only the type says that an order was rejected: other executions carry the zero reason too.
     """
     order = execution.order
     price_scale, qty_scale = order.price_scale, order.qty_scale
     filled = execution.type in (ExecutionType.FILL, ExecutionType.PARTIAL_FILL)
+    rejected = execution.type is ExecutionType.REJECTED
+    commission = notional_amount(execution.commission, price_scale, qty_scale) if filled else None
     return wire.Execution(
         id=execution.id,
         order=retail_order(exchange, order),
@@ -143,24 +110,20 @@ def retail_execution(exchange: Exchange, execution: core.Execution) -> wire.Exec
         last_px=price_amount(execution.last_px, price_scale) if filled else None,
         type=execution.type,
         text=execution.text,
-        order_reject_reason=(
-            execution.reject_reason if execution.type is ExecutionType.REJECTED else 0
-        ),
+        order_reject_reason=execution.reject_reason if rejected else 0,
         transact_time=execution.at,
         transact_trade_date=eastern(trade_date(execution.at)),
         leg_prices=leg_prices(exchange, execution) if filled else [],
         trade_id=execution.trade_id,
         aggressor=execution.aggressor,
-        commission_notional_collected=(
-            notional_amount(execution.commission, price_scale, qty_scale) if filled else None
-        ),
+        commission_notional_collected=commission,
         unsolicited_cancel_reason=execution.unsolicited,
         trace_id=execution.trace_id,
     )
 
 
 def trade_frame(trade: core.Trade) -> wire.TradeTick:
-    """A trade as everybody sees it: no names."""
+    """Return a trade as everybody sees it: without accounts."""
     taker, maker = trade.aggressor.order, trade.passive.order
     return wire.TradeTick(
         market_slug=trade.symbol,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.retail.activity import Place, activities
 from sim.api.retail.cursor import bad_cursor, page_size, read_cursor, write_cursor
-from sim.api.retail.messages import expired, position_message
 from sim.api.retail.order_request import account_of
+from sim.api.retail.positions import expired, position_message
 from sim.api.retail.read_lag import positions_read
 from sim.core.catalogue.assumptions import RETAIL_POSITIONS_PAGING
 from sim.core.exchange import Exchange
@@ -18,20 +20,26 @@ from sim.messages import retail_v1 as wire
 def list_positions(
     exchange: Exchange, caller: Caller, request: wire.ListPositionsRequest
 ) -> wire.ListPositionsResponse:
-    """Holdings by market, and those a settlement closed (`expired`); positions that were traded
-    back to nothing are not listed.
+    """List holdings by market, and positions that a settlement closed (`expired`).
+
+    Positions that were traded back to nothing are not listed.
     """
     paged = exchange.ctx.assumptions.flag(RETAIL_POSITIONS_PAGING)
     after = read_cursor(request.cursor, 1)[0] if request.cursor and paged else ""
-    held = positions_read(exchange, account_of(caller))
-    wanted = (one for one in held if one.symbol > after and request.market in ("", one.symbol))
-    shown = sorted((one for one in wanted if one.net or expired(one)), key=lambda one: one.symbol)
-    size = page_size(request.limit) if paged else len(shown)
-    page = {one.symbol: position_message(exchange, one, exchange.now) for one in shown[:size]}
-    more = len(shown) > size
+    held = {position.symbol: position for position in positions_read(exchange, account_of(caller))}
+    symbols = sorted(
+        symbol
+        for symbol, position in held.items()
+        if symbol > after and request.market in ("", symbol) and (position.net or expired(position))
+    )
+    size = page_size(request.limit) if paged else len(symbols)
+    page = {
+        symbol: position_message(exchange, held[symbol], exchange.now) for symbol in symbols[:size]
+    }
+    more = len(symbols) > size
     return wire.ListPositionsResponse(
         positions=page,
-        next_cursor=write_cursor(shown[size - 1].symbol) if more else "",
+        next_cursor=write_cursor(symbols[size - 1]) if more else "",
         eof=not more,
         available_positions=[position.qty_available or 0 for position in page.values()],
     )
@@ -41,21 +49,19 @@ def list_positions(
 def list_activities(
     exchange: Exchange, caller: Caller, request: wire.ListActivitiesRequest
 ) -> wire.ListActivitiesResponse:
-    """Trades, resolutions and balance changes, newest first unless asked otherwise. `start_time` is
-    inclusive, `end_time` exclusive.
+    """List trades, resolutions and balance changes, newest first unless asked otherwise.
+
+    `start_time` is inclusive, `end_time` exclusive.
     """
     size = page_size(request.limit)
     after = _place(request.cursor) if request.cursor else None
-    found: list[tuple[Place, wire.Activity]] = []
-    for place, activity in activities(exchange, account_of(caller), request, after):
-        if len(found) == size:
-            return wire.ListActivitiesResponse(
-                activities=[one for _, one in found],
-                next_cursor=write_cursor(*found[-1][0]),
-                eof=False,
-            )
-        found.append((place, activity))
-    return wire.ListActivitiesResponse(activities=[one for _, one in found], eof=True)
+    entries = list(islice(activities(exchange, account_of(caller), request, after), size + 1))
+    more = len(entries) > size
+    return wire.ListActivitiesResponse(
+        activities=[activity for _, activity in entries[:size]],
+        next_cursor=write_cursor(*entries[size - 1][0]) if more else "",
+        eof=not more,
+    )
 
 
 def _place(cursor: str) -> Place:

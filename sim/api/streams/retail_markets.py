@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sim.api.codecs.codecs import Dialect, json_encoder
-from sim.api.retail.messages import book_message, lite_message, trade_frame
+from sim.api.rendering.retail_books import book_message, lite_message
+from sim.api.retail.messages import trade_frame
 from sim.api.streams.feed import EventReaders, FeedContext, SingleTimer
 from sim.api.streams.websocket_feed import Refused, Socket, SocketFeed, Subscription
 from sim.core.catalogue.assumptions import RETAIL_DEBOUNCE

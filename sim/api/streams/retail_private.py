@@ -9,17 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sim.api.codecs.codecs import json_encoder
-from sim.api.retail.messages import (
-    Standing,
-    balance_change,
-    balance_message,
-    holdings_around,
-    position_entry_type,
-    position_message,
-    retail_execution,
-    retail_order,
-    standing,
-)
+from sim.api.retail.balances import Standing, balance_change, balance_message, standing
+from sim.api.retail.messages import retail_execution, retail_order
+from sim.api.retail.positions import holdings_around, position_entry_type, position_message
 from sim.api.retail.rfq_messages import quote_message, rfq_message, rfq_trade_message
 from sim.api.streams.feed import EventReaders, FeedContext, pages
 from sim.api.streams.limits import ORDERS_PER_FRAME
