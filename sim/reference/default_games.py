@@ -12,7 +12,7 @@ from sim.core.model.instrument import Instrument
 from sim.kernel.instants import DAY, HOUR, Instant, Span, parse_instant
 from sim.reference.games import EXPIRES_AFTER, Game, game_event, game_markets
 from sim.reference.leagues import Leagues
-from sim.reference.market_pair import eastern_day, market_of, with_metadata
+from sim.reference.market_pair import eastern_day
 from sim.reference.market_templates import ordered
 from sim.reference.reference import Reference
 
@@ -52,9 +52,5 @@ def add_game(
     if (score := row.get("score")) and (event.live or event.ended):
         event.score = {"home": score[0], "away": score[1]}
     reference.add_event(event)
-    instruments = []
-    for terms, facts in game_markets(game, event, reference, now):
-        instrument = with_metadata(terms, facts, event)
-        reference.add_market(market_of(reference.next_market_id(), instrument, facts, now), event)
-        instruments.append(instrument)
-    return instruments
+    pairs = game_markets(game, event, reference, now)
+    return [reference.list_market(terms, facts, event, now) for terms, facts in pairs]

@@ -14,23 +14,16 @@ from sim.core.model.index_conditions import IndexCondition
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import scaled
 from sim.kernel.instants import DAY, HOUR, Instant, Span, parse_instant
-from sim.messages.gateway_v1 import (
-    AssetClass,
-    AssetId,
-    AssetPriceMarketType,
-    AssetPriceRangeKind,
-    AssetPriceTerms,
-    Event,
-)
+from sim.messages import gateway_v1 as wire
+from sim.reference import market_pair
 from sim.reference.games import mid_of, on_terms
 from sim.reference.market_pair import (
     Facts,
     Side,
-    eastern_day,
-    market_of,
+    crypto_asset,
     metadata_time,
+    new_event,
     price_text,
-    with_metadata,
 )
 from sim.reference.reference import Reference
 
@@ -62,13 +55,11 @@ def add_future(
     sport = reference.sport_of(league)
     event = _event(row, reference, shift, "sports", ("sports", "futures", sport.slug, league.slug))
     event.subcategory = league.slug
-    teams = (reference.team(league.slug, name) for name in row["teams"])
-    outcomes = [
-        Outcome(
-            name.lower(), Side(team.name, team), f"0.{4 + len(name) * 3 + len(team.name) % 9:02d}"
-        )
-        for name, team in zip(row["teams"], teams, strict=True)
-    ]
+    outcomes = []
+    for name in row["teams"]:
+        team = reference.team(league.slug, name)
+        mid = f"0.{4 + len(name) * 3 + len(team.name) % 9:02d}"
+        outcomes.append(Outcome(name.lower(), Side(team.name, team), mid))
     kind = Kind("futures", "futures", league.name)
     return _add_markets(row, event, reference, now, kind, outcomes)
 
@@ -85,34 +76,30 @@ def add_topic(
 
 def _event(
     row: dict[str, Any], reference: Reference, shift: Span, category: str, tags: tuple[str, ...]
-) -> Event:
+) -> wire.Event:
     created = parse_instant(row["created"]) + 12 * HOUR + shift
     end = parse_instant(row["end"]) + shift
     known = reference.tags_of(*tags)
-    event = Event(
+    event = new_event(
+        created,
+        known,
         id=reference.next_event_id(),
         slug=row["slug"],
         title=row["title"],
         description=f"{row['title']}. Resolves from official sources.",
         category=category,
-        active=True,
-        start_date=created,
         end_date=end,
-        creation_date=created,
-        created_at=created,
-        updated_at=created,
-        event_date=eastern_day(end),
+        event_date=market_pair.eastern_day(end),
         featured=row.get("quoted", False),
-        tags=known,
-        primary_tag=known[0] if known else None,
     )
+    event.primary_tag = known[0] if known else None
     reference.add_event(event)
     return event
 
 
 def _add_markets(
     row: dict[str, Any],
-    event: Event,
+    event: wire.Event,
     reference: Reference,
     now: Instant,
     kind: Kind,
@@ -151,9 +138,7 @@ def _add_markets(
         )
         if "asset" in row:
             instrument, facts = _on_index(instrument, facts, row["asset"], row["above"][rank])
-        instrument = with_metadata(on_terms(instrument), facts, event)
-        reference.add_market(market_of(reference.next_market_id(), instrument, facts, now), event)
-        instruments.append(instrument)
+        instruments.append(reference.list_market(on_terms(instrument), facts, event, now))
     return instruments
 
 
@@ -162,10 +147,10 @@ def _on_index(
 ) -> tuple[Instrument, Facts]:
     """Return a market as one on an asset's price, which pays by the index at its expiration."""
     price = scaled(above, PRICE_SCALE)
-    terms = AssetPriceTerms(
-        asset=AssetId(asset_class=AssetClass.ASSET_CLASS_CRYPTO, symbol=asset.partition(":")[2]),
-        market_type=AssetPriceMarketType.ASSET_PRICE_MARKET_TYPE_ABOVE_BELOW,
-        range_kind=AssetPriceRangeKind.ASSET_PRICE_RANGE_KIND_ABOVE,
+    terms = wire.AssetPriceTerms(
+        asset=crypto_asset(asset),
+        market_type=wire.AssetPriceMarketType.ASSET_PRICE_MARKET_TYPE_ABOVE_BELOW,
+        range_kind=wire.AssetPriceRangeKind.ASSET_PRICE_RANGE_KIND_ABOVE,
         lower_price=price_text(price),
     )
     metadata = {

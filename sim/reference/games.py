@@ -21,15 +21,9 @@ from sim.core.model.instrument import GameCondition, Instrument
 from sim.kernel.instants import DAY, HOUR, Instant
 from sim.messages.gateway_v1 import Event, EventParticipant, Team
 from sim.reference.leagues import Leagues
-from sim.reference.market_pair import Facts, Side, eastern_day
-from sim.reference.market_templates import (
-    MarketTemplate,
-    Player,
-    era_of,
-    filled,
-    ordered,
-    templates,
-)
+from sim.reference.market_pair import Facts, Side, eastern_day, new_event
+from sim.reference.market_templates import MarketTemplate, Player, era_of, filled, ordered
+from sim.reference.market_templates import templates as templates_of
 from sim.scenario.instrument_terms import related_to
 
 # (price scale, tick, quantity scale, minimum): cent, half-cent and quarter-cent ticks, whole and
@@ -112,7 +106,7 @@ def game_markets(
     """Yield the markets of a game: each instrument without metadata, and its facts."""
     subjects = leagues.players_of(game.teams) if "props" in game.sets else ()
     players = tuple(Player(subject.display_name, subject.slug) for subject in subjects)
-    for template in templates(game.league, game.sets, era_of(game.created), players):
+    for template in templates_of(game.league, game.sets, era_of(game.created), players):
         yield _game_market(game, template, event, leagues, now)
 
 
@@ -183,7 +177,9 @@ def game_event(game: Game, leagues: Leagues, number: int) -> Event:
     series = leagues.series_of(league)
     tags = leagues.tags_of("sports", leagues.sport_of(league).slug, league.slug)
     teams = game.teams
-    return Event(
+    return new_event(
+        game.created,
+        tags,
         id=number,
         slug=game.stem,
         title=f"{teams[0].name} vs. {teams[1].name}",
@@ -191,21 +187,12 @@ def game_event(game: Game, leagues: Leagues, number: int) -> Event:
         category="sports",
         subcategory=league.slug,
         series_slug=series.slug if series else "",
-        active=True,
         game_id=str(FIRST_GAME + number),
         period="NS",
-        participants=[
-            EventParticipant(id=str(team.id), name=team.name, team=team) for team in teams
-        ],
+        participants=[EventParticipant(id=str(one.id), name=one.name, team=one) for one in teams],
         teams=list(teams),
-        start_date=game.created,
         end_date=game.start + EXPIRES_AFTER,
         start_time=game.start,
-        creation_date=game.created,
-        created_at=game.created,
-        updated_at=game.created,
         event_date=eastern_day(game.start),
         image=league.image,
-        tags=tags,
-        primary_tag=tags[-1] if tags else None,
     )

@@ -15,18 +15,8 @@ import msgspec
 from sim.kernel import resources
 from sim.kernel.instants import Instant, parse_instant
 from sim.messages import Message
-from sim.messages.gateway_v1 import (
-    ImageDisplayType,
-    League,
-    Provider,
-    ResolvedColor,
-    Series,
-    Sport,
-    Subject,
-    Tag,
-    Team,
-    TeamProvider,
-)
+from sim.messages import gateway_v1 as wire
+from sim.messages.gateway_v1 import League, Series, Sport, Subject, Tag, Team
 
 M = TypeVar("M", bound=Message)
 
@@ -96,14 +86,8 @@ class Leagues:
             sport.created_at = LISTED
             sport.image = f"{ASSETS}/sports/{sport.slug}.png"
             sport.default_jersey_image = f"{ASSETS}/sports/{sport.slug}-jersey.png"
-            tag = Tag(
-                id=str(sport.tag_id),
-                label=sport.name,
-                slug=sport.slug,
-                parent_id=int(sports_tag.id),
-                sport=sport,
-            )
-            by_sport[sport.id] = _listed(tag, sport.image)
+            tag = by_sport[sport.id] = _tag(sport.tag_id, sport.name, sport, sports_tag)
+            tag.sport = sport
         leagues = [self._league_tag(league, by_sport[league.sport_id]) for league in self.leagues]
         for series in self.series:
             series.created_at = series.updated_at = LISTED
@@ -120,56 +104,41 @@ class Leagues:
         league.created_at = LISTED
         league.image = f"{ASSETS}/leagues/{league.slug}.png"
         league.resolution = f"https://official.sandbox.test/{league.slug}"
-        embedded = msgspec.structs.replace(league, automatic_resolution=league.is_operational)
-        tag = Tag(
-            id=str(league.tag_id),
-            label=league.abbreviation,
-            slug=league.slug,
-            parent_id=int(parent.id),
-            league=embedded,
-        )
-        return _listed(tag, league.image)
+        tag = _tag(league.tag_id, league.abbreviation, league, parent)
+        tag.league = msgspec.structs.replace(league, automatic_resolution=league.is_operational)
+        return tag
 
     def _complete_team(self, team: Team) -> None:
         league = next(league for league in self.leagues if league.slug == team.league)
         sport = next(sport for sport in self.sports if sport.id == league.sport_id)
-        solo = sport.slug in _SOLO
         stem = f"{ASSETS}/teams/{team.league}/{team.abbreviation.lower()}"
-        team.safe_name = (
-            team.name.lower().replace(" & ", "-and-").replace(".", "").replace(" ", "-")
-        )
+        spelled = team.name.lower().replace(" & ", "-and-").replace(".", "")
+        team.safe_name = spelled.replace(" ", "-")
         team.display_abbreviation = team.abbreviation
-        team.logo, team.home_icon, team.away_icon = (
-            f"{stem}.png",
-            f"{stem}-home.png",
-            f"{stem}-away.png",
-        )
+        team.logo = f"{stem}.png"
+        team.home_icon, team.away_icon = f"{stem}-home.png", f"{stem}-away.png"
         team.long_icon, team.short_icon = f"{stem}-long.png", f"{stem}-short.png"
-        team.long_icon_dark, team.short_icon_dark = (
-            f"{stem}-long-dark.png",
-            f"{stem}-short-dark.png",
-        )
-        team.color = ResolvedColor(light=team.color_primary, dark=team.color_primary)
+        team.long_icon_dark = f"{stem}-long-dark.png"
+        team.short_icon_dark = f"{stem}-short-dark.png"
+        team.color = wire.ResolvedColor(light=team.color_primary, dark=team.color_primary)
         team.ordering = league.ordering
         team.provider_id = 40_000 + team.id
-        team.provider_ids = [
-            TeamProvider(
-                provider=Provider.PROVIDER_SPORTRADAR,
-                provider_id=f"sr:competitor:{40_000 + team.id}",
-            ),
-            TeamProvider(provider=Provider.PROVIDER_SPORTSDATAIO, provider_id=str(7_000 + team.id)),
-        ]
-        team.image_display_type = (
-            ImageDisplayType.IMAGE_DISPLAY_TYPE_HEADSHOT
-            if solo
-            else ImageDisplayType.IMAGE_DISPLAY_TYPE_LOGO
+        vendors = (
+            (wire.Provider.PROVIDER_SPORTRADAR, f"sr:competitor:{team.provider_id}"),
+            (wire.Provider.PROVIDER_SPORTSDATAIO, str(7_000 + team.id)),
         )
+        team.provider_ids = [
+            wire.TeamProvider(provider=vendor, provider_id=name) for vendor, name in vendors
+        ]
+        kinds = wire.ImageDisplayType
+        headshot, logo = kinds.IMAGE_DISPLAY_TYPE_HEADSHOT, kinds.IMAGE_DISPLAY_TYPE_LOGO
+        team.image_display_type = headshot if sport.slug in _SOLO else logo
 
 
-def _listed(tag: Tag, image: str) -> Tag:
+def _tag(number: int, label: str, named: Sport | League, parent: Tag) -> Tag:
+    tag = Tag(id=str(number), label=label, slug=named.slug, parent_id=int(parent.id))
     tag.created_at = tag.updated_at = LISTED
-    tag.image = image
-    tag.tradable = True
+    tag.image, tag.tradable = named.image, True
     return tag
 
 
@@ -182,8 +151,6 @@ def messages(rows: list[dict[str, Any]], kind: type[M]) -> list[M]:
     """Return rows as messages; ValueError for a row with a field that the message lacks."""
     known = frozenset(kind.__struct_fields__)
     for row in rows:
-        if not known.issuperset(row):
-            raise ValueError(
-                f"{kind.__name__} has no field {sorted(known.symmetric_difference(row) - known)}"
-            )
+        if unknown := sorted(set(row) - known):
+            raise ValueError(f"{kind.__name__} has no field {unknown}")
     return msgspec.convert(rows, list[kind])  # type: ignore[valid-type]

@@ -8,6 +8,7 @@ date: sports instruments name home, away and tournament only when created after 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import msgspec
 from msgspec import Struct, json
@@ -17,18 +18,8 @@ from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import decimal_text, scaled
 from sim.kernel.dated import Dated
 from sim.kernel.instants import EASTERN, HOUR, Instant, to_datetime
-from sim.messages.gateway_v1 import (
-    AssetPriceTerms,
-    Event,
-    ImageDisplayType,
-    Market,
-    MarketSide,
-    MarketSideType,
-    MarketStatus,
-    Subject,
-    Tag,
-    Team,
-)
+from sim.messages import gateway_v1 as wire
+from sim.messages.gateway_v1 import Event, Market, MarketSide, Subject, Tag, Team
 
 SORT_ORDERS = 1_000  # values that a market's sort order takes
 NAMED_SIDES = Dated(
@@ -48,7 +39,7 @@ _V2 = {
     "drawable_outcome": "SPORTS_MARKET_TYPE_DRAWABLE_OUTCOME",
 }
 _COMBINABLE = ("moneyline", "spreads", "totals")  # types whose markets may be legs of a combo
-_M = MarketStatus
+_M = wire.MarketStatus
 _PRICE_UNITS = 10_000  # in one dollar
 EVENT_CATEGORIES = {
     "sports": "SPR",
@@ -92,7 +83,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     game_start: Instant | None = None
     tags: tuple[Tag, ...] = ()
     subject: Subject | None = None
-    asset: AssetPriceTerms | None = None
+    asset: wire.AssetPriceTerms | None = None
 
 
 def metadata_of(instrument: Instrument, facts: Facts, event_id: int) -> dict[str, str]:
@@ -136,6 +127,12 @@ def price_text(price: int) -> str:
     return decimal_text(price, PRICE_SCALE, 2)
 
 
+def crypto_asset(asset: str) -> wire.AssetId:
+    """Return an asset, `crypto:btc`, as the gateway names it."""
+    kind = wire.AssetClass.ASSET_CLASS_CRYPTO
+    return wire.AssetId(asset_class=kind, symbol=asset.partition(":")[2])
+
+
 def market_of(number: int, instrument: Instrument, facts: Facts, now: Instant) -> Market:
     """Return the gateway's message of an instrument.
 
@@ -145,6 +142,11 @@ def market_of(number: int, instrument: Instrument, facts: Facts, now: Instant) -
     long, short, subject = facts.long, facts.short, facts.subject
     mid = scaled(facts.mid, _PRICE_UNITS)
     prices = [decimal_text(price, _PRICE_UNITS) for price in (mid, _PRICE_UNITS - mid)]
+    tournament = {"tournament": facts.tournament} if facts.tournament else {}
+    sides = [
+        _side(number, 1, instrument, long, prices[0]),
+        _side(number, 0, instrument, short, prices[1]),
+    ]
     market = Market(
         id=str(number),
         question=facts.question,
@@ -170,14 +172,10 @@ def market_of(number: int, instrument: Instrument, facts: Facts, now: Instant) -
         line=None if facts.line is None else float(facts.line),
         subject_id=subject.id if subject else 0,
         sort_order=number % SORT_ORDERS,
-        market_sides=[
-            _side(number, 1, instrument, long, prices[0]),
-            _side(number, 0, instrument, short, prices[1]),
-        ],
+        market_sides=sides,
         tags=list(facts.tags),
         subject=subject,
-        metadata={"outcomeType": kind}
-        | ({"tournament": facts.tournament} if facts.tournament else {}),
+        metadata={"outcomeType": kind} | tournament,
         asset_price_terms=facts.asset,
     )
     closed = bool(instrument.expiration) and now >= instrument.expiration
@@ -189,7 +187,7 @@ def market_of(number: int, instrument: Instrument, facts: Facts, now: Instant) -
 
 def _set_appearance(market: Market, team: Team | None, subject: Subject | None) -> None:
     """Set image and colours: of the player, else of the long side's team, else neutral ones."""
-    market.image_display_type = ImageDisplayType.IMAGE_DISPLAY_TYPE_ARTWORK
+    market.image_display_type = wire.ImageDisplayType.IMAGE_DISPLAY_TYPE_ARTWORK
     market.color, market.dark_color = "#111827", "#F9FAFB"
     if team is not None:
         market.image, market.image_display_type = team.logo, team.image_display_type
@@ -206,13 +204,27 @@ def _side(number: int, long: int, instrument: Instrument, side: Side, price: str
         updated_at=instrument.created,
         description=side.name,
         price=price,
-        market_side_type=MarketSideType.MARKET_SIDE_TYPE_INSTRUMENT,
+        market_side_type=wire.MarketSideType.MARKET_SIDE_TYPE_INSTRUMENT,
         market_id=number,
         team_id=side.team.id if side.team else 0,
         long=bool(long),
         tradable=True,
         team=side.team,
         participant_id=side.participant_id,
+    )
+
+
+def new_event(listed: Instant, tags: list[Tag], **fields: Any) -> Event:
+    """Return an event that is listed at an instant; the last of its tags leads to it."""
+    return Event(
+        active=True,
+        start_date=listed,
+        creation_date=listed,
+        created_at=listed,
+        updated_at=listed,
+        tags=tags,
+        primary_tag=tags[-1] if tags else None,
+        **fields,
     )
 
 

@@ -17,26 +17,10 @@ from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CASH_SCALE
 from sim.core.recurring.markets import EPOCH, Series, Slot, SlotNames, start_text
 from sim.kernel.instants import EASTERN, HOUR, MINUTE, NS_PER_S, Instant, format_span, to_datetime
-from sim.messages.gateway_v1 import (
-    AssetClass,
-    AssetId,
-    AssetPriceDirection,
-    AssetPriceMarketType,
-    AssetPriceTerms,
-    Event,
-    Market,
-)
-from sim.messages.gateway_v1 import Series as SeriesMessage
+from sim.messages import gateway_v1 as wire
+from sim.reference import market_pair
 from sim.reference.leagues import ASSETS, LISTED, Leagues
-from sim.reference.market_pair import (
-    Facts,
-    Side,
-    eastern_day,
-    market_of,
-    metadata_of,
-    metadata_time,
-    price_text,
-)
+from sim.reference.market_pair import Facts, Side, metadata_time, new_event, price_text
 from sim.scenario.instrument_terms import scales_of
 from sim.scenario.recurring_entries import WindowsEntry
 
@@ -81,12 +65,12 @@ class RecurringEvents:
         """Return the slot that a symbol spells, or None."""
         return self._names.of_symbol(symbol)
 
-    def event_named(self, slug: str) -> Event | None:
+    def event_named(self, slug: str) -> wire.Event | None:
         """Return the event with a slug, or None."""
         slot = self._names.of_event(slug)
         return None if slot is None else self.event(slot)
 
-    def numbered(self, number: int) -> Event | None:
+    def numbered(self, number: int) -> wire.Event | None:
         """Return the event with a number, which is its market's too, or None."""
         series, index = divmod(number - FIRST_NUMBER, NUMBERS)
         if not 0 <= series < len(self.series):
@@ -94,12 +78,12 @@ class RecurringEvents:
         slot = self._names.slot(series, EPOCH + index * self.series[series].every)
         return None if slot is None else self.event(slot)
 
-    def event_of(self, symbol: str) -> Event | None:
+    def event_of(self, symbol: str) -> wire.Event | None:
         """Return the event of a market, or None."""
         slot = self.slot_of_symbol(symbol)
         return None if slot is None else self.event(slot)
 
-    def market(self, symbol: str) -> Market | None:
+    def market(self, symbol: str) -> wire.Market | None:
         """Return the market of a symbol, or None."""
         event = self.event_of(symbol)
         return None if event is None else event.markets[0]
@@ -132,11 +116,11 @@ class RecurringEvents:
             termination=ends + series.expires + series.terminates,
             event=f"{series.name}-{start}",
             category="crypto",
-            subcategory=_asset_symbol(series),
+            subcategory=series.asset.partition(":")[2],
             series=series.name,
             index_condition=IndexCondition(asset=series.asset, begins=begins, ends=ends),
         )
-        metadata = metadata_of(instrument, self._facts(slot), self.number(slot)) | {
+        metadata = market_pair.metadata_of(instrument, self._facts(slot), self.number(slot)) | {
             "event_series": series.name,
             "instrument_rules": instrument.description,
             "crypto_market_type": "updown",
@@ -156,25 +140,23 @@ class RecurringEvents:
         return FIRST_NUMBER + slot.series * NUMBERS + index
 
     def _facts(self, slot: Slot) -> Facts:
-        asset = _asset_symbol(self.series[slot.series])
+        terms = wire.AssetPriceTerms(
+            asset=market_pair.crypto_asset(self.series[slot.series].asset),
+            market_type=wire.AssetPriceMarketType.ASSET_PRICE_MARKET_TYPE_UP_DOWN,
+            direction=wire.AssetPriceDirection.ASSET_PRICE_DIRECTION_UP,
+        )
+        title, tags = self._title(slot), tuple(self._tags[slot.series])
         return Facts(
-            question=self._title(slot),
-            long=_UP,
-            short=_DOWN,
-            game_start=slot.begins,
-            tags=tuple(self._tags[slot.series]),
-            asset=AssetPriceTerms(
-                asset=AssetId(asset_class=AssetClass.ASSET_CLASS_CRYPTO, symbol=asset),
-                market_type=AssetPriceMarketType.ASSET_PRICE_MARKET_TYPE_UP_DOWN,
-                direction=AssetPriceDirection.ASSET_PRICE_DIRECTION_UP,
-            ),
+            question=title, long=_UP, short=_DOWN, game_start=slot.begins, tags=tags, asset=terms
         )
 
-    def _event(self, slot: Slot) -> Event:
+    def _event(self, slot: Slot) -> wire.Event:
         instrument, number, tags = self.instrument(slot), self.number(slot), self._tags[slot.series]
-        market = market_of(number, instrument, self._facts(slot), slot.begins)
+        market = market_pair.market_of(number, instrument, self._facts(slot), slot.begins)
         market.end_date, market.game_start_time = instrument.closes, None
-        return Event(
+        return new_event(
+            instrument.created,
+            list(tags),
             id=number,
             slug=instrument.event,
             title=self._title(slot),
@@ -182,19 +164,11 @@ class RecurringEvents:
             category="crypto",
             subcategory=instrument.subcategory,
             series_slug=instrument.series,
-            series=None,
-            active=True,
             markets=[market],
-            start_date=instrument.start,
             end_date=instrument.closes,
             start_time=slot.begins,
-            creation_date=instrument.created,
-            created_at=instrument.created,
-            updated_at=instrument.created,
-            event_date=eastern_day(slot.begins),
+            event_date=market_pair.eastern_day(slot.begins),
             image=_image(instrument.series),
-            tags=list(tags),
-            primary_tag=tags[-1] if tags else None,
         )
 
     def _title(self, slot: Slot) -> str:
@@ -202,10 +176,10 @@ class RecurringEvents:
         day, title = to_datetime(begins, EASTERN), self._terms[slot.series].title
         return f"{title} Up or Down - {day:%B} {day.day}, {_hour(begins)}-{_hour(ends)} ET"
 
-    def _series_message(self, number: int) -> SeriesMessage:
+    def _series_message(self, number: int) -> wire.Series:
         series, title = self.series[number], self._terms[number].title
         every = format_span(series.every)
-        return SeriesMessage(
+        return wire.Series(
             id=str(_FIRST_SERIES + number),
             slug=series.name,
             title=f"{title} Up or Down, every {every}",
@@ -254,10 +228,6 @@ def _terms_of(entry: WindowsEntry) -> Terms:
         tick=tick,
         qty_scale=entry.fractional_qty_scale or _QTY_SCALE,
     )
-
-
-def _asset_symbol(series: Series) -> str:
-    return series.asset.partition(":")[2]
 
 
 def _image(series: str) -> str:

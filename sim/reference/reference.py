@@ -16,11 +16,14 @@ import copy
 
 from msgspec.structs import replace
 
+from sim.core.model.instrument import Instrument
 from sim.core.model.reference_data import MarketDates
+from sim.kernel.instants import Instant
 from sim.messages.gateway_v1 import Event, Market
 from sim.reference.catalogue import Catalogue
 from sim.reference.generated_games import GeneratedGames
 from sim.reference.leagues import Leagues
+from sim.reference.market_pair import Facts, market_of, with_metadata
 from sim.reference.recurring_markets import RecurringEvents
 
 
@@ -150,10 +153,6 @@ class Reference(Leagues):
         """Return a number for one more event."""
         return 20_001 + len(self.events)
 
-    def next_market_id(self) -> int:
-        """Return a number for one more market."""
-        return 500_001 + len(self.markets)
-
     def add_event(self, event: Event) -> None:
         """Add an event."""
         self.events.append(event)
@@ -172,6 +171,16 @@ class Reference(Leagues):
             self.changed[mine.slug] = mine
         self._event_of_market.update((market.slug, mine) for market in mine.markets)
         return mine
+
+    def list_market(
+        self, terms: Instrument, facts: Facts, event: Event, now: Instant
+    ) -> Instrument:
+        """Add an instrument's market to an event; return the instrument with its metadata."""
+        instrument = with_metadata(terms, facts, event)
+        if self.market(instrument.symbol) is None:
+            number = 500_001 + len(self.markets)
+            self.add_market(market_of(number, instrument, facts, now), event)
+        return instrument
 
     def add_market(self, market: Market, event: Event) -> None:
         """Add a market to an event."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sim.contract.contract import SCOPES
 from sim.core.identity.firms import SANDBOX, ApiKey, Firm, User
 from sim.core.model.funding_records import FundingSource
 from sim.core.model.quantities import CASH_SCALE, Cash, scaled
@@ -24,22 +25,6 @@ from sim.kernel import resources
 from sim.scenario.participant_entries import Trader
 from sim.scenario.world_entries import AccountEntry, ApiKeyEntry, FirmEntry, UserEntry
 
-ALL_SCOPES = (
-    "read:accounts",
-    "read:dropcopy",
-    "read:funding",
-    "read:instruments",
-    "read:kyc",
-    "read:l2marketdata",
-    "read:marketdata",
-    "read:orders",
-    "read:positions",
-    "read:reports",
-    "write:cash-movements",
-    "write:funding",
-    "write:kyc",
-    "write:orders",
-)
 SANDBOX_FIRM = "firms/sandbox"
 CLEARING_BALANCE = "1000000"
 OPENING_BALANCE = "10000"
@@ -240,7 +225,7 @@ def _firm(entry: FirmEntry, environment: str) -> Firm:
         display_name=entry.display_name or short.replace("-", " ").title(),
         client_id=entry.client_id or (f"client-{short}" if public_key else ""),
         public_key_pem=public_key,
-        scopes=ALL_SCOPES if entry.scopes is None else tuple(sorted(set(entry.scopes))),
+        scopes=tuple(sorted(SCOPES if entry.scopes is None else set(entry.scopes))),
         users=users,
         clearing_firm=clearing_firm,
         clearing_account=f"{clearing_firm}/accounts/clearing",

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from sim.kernel.instants import Instant
 from sim.messages.gateway_v1 import Event
 from sim.reference.games import FIRST_GAME
-from sim.reference.market_pair import eastern_day
+from sim.reference.market_pair import eastern_day, new_event
 from sim.reference.reference import Reference
 from sim.scenario.world_entries import EventEntry
 
@@ -26,17 +26,8 @@ def change_events(reference: Reference, entries: Iterable[EventEntry], now: Inst
     for entry in entries:
         known = reference.event_named(entry.slug)
         if known is None:
-            event = Event(
-                id=reference.next_event_id(),
-                slug=entry.slug,
-                title=entry.slug,
-                category="other",
-                active=True,
-                start_date=now,
-                creation_date=now,
-                created_at=now,
-                updated_at=now,
-            )
+            number, slug = reference.next_event_id(), entry.slug
+            event = new_event(now, [], id=number, slug=slug, title=slug, category="other")
             reference.add_event(event)
         elif _changes(entry):
             event = reference.own(known)
@@ -65,12 +56,9 @@ def _apply(reference: Reference, event: Event, entry: EventEntry) -> None:
         entry.league is not None or any(getattr(entry, name) is not None for name in FACTS)
     ):
         event.game_id, event.period = str(FIRST_GAME + event.id), "NS"
-    if entry.title is not None:
-        event.title = entry.title
-    if entry.description is not None:
-        event.description = entry.description
-    if entry.category is not None:
-        event.category = entry.category
+    for name in ("title", "description", "category"):
+        if (text := getattr(entry, name)) is not None:
+            setattr(event, name, text)
     if entry.start is not None:
         event.start_time, event.event_date = entry.start, eastern_day(entry.start)
     if entry.end is not None:

@@ -18,8 +18,7 @@ from sim.core.model.dormant import DormantInstruments
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CASH_SCALE, scaled
 from sim.kernel.instants import NS_PER_S, Instant, parse_instant
-from sim.messages.gateway_v1 import Event
-from sim.reference.market_pair import Facts, Side, market_of, with_metadata
+from sim.reference.market_pair import Facts, Side, new_event
 from sim.reference.recurring_markets import RecurringEvents
 from sim.reference.reference import Reference
 from sim.reference.results import Results
@@ -101,20 +100,18 @@ def add_by_hand(
     slug = instrument.event or instrument.symbol
     event = reference.event_named(slug)
     if event is None:
-        event = Event(
+        event = new_event(
+            now,
+            [],
             id=reference.next_event_id(),
             slug=slug,
             title=entry.question or instrument.description,
             category=instrument.category or "other",
             subcategory=instrument.subcategory,
-            active=True,
-            start_date=instrument.start,
             end_date=instrument.expiration,
             start_time=instrument.start,
-            creation_date=now,
-            created_at=now,
-            updated_at=now,
         )
+        event.start_date = instrument.start
         reference.add_event(event)
     else:
         event = reference.own(event)
@@ -133,10 +130,7 @@ def add_by_hand(
         mid=_UNPRICED,
         tags=tuple(event.tags),
     )
-    listed = with_metadata(structs.replace(instrument, event=slug), facts, event)
-    if reference.market(instrument.symbol) is None:
-        reference.add_market(market_of(reference.next_market_id(), listed, facts, now), event)
-    return listed
+    return reference.list_market(structs.replace(instrument, event=slug), facts, event, now)
 
 
 # ---- building a world
