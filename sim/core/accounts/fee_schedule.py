@@ -40,31 +40,22 @@ class Theta(Struct, frozen=True):
     cumulative: bool = True
 
 
+_FIRST, _JULY = Theta(500, 0), ("2026-07-01", Theta(600, 125))
+
+
+def _published(name: str, title: str, *later: tuple[str, Theta]) -> Dated[Theta]:
+    title = f"thetas of {title}, in ten-thousandths"
+    return Dated(_FIRST, _JULY, *later, name=f"fees.{name}", section="rule P13", title=title)
+
+
 SCHEDULE: dict[str, Dated[Theta]] = {
-    "standard": Dated(
-        Theta(taker=500, maker=0),
-        ("2026-07-01", Theta(taker=600, maker=125)),
-        ("2026-09-25", Theta(taker=695, maker=125)),
-        name="fees.standard",
-        section="rule P13",
-        title="thetas of single markets, in ten-thousandths",
-    ),
-    "combo": Dated(
-        Theta(taker=500, maker=0),
-        ("2026-07-01", Theta(taker=600, maker=125)),
-        ("2026-09-25", Theta(taker=695, maker=125, tail=400)),
-        name="fees.combo",
-        section="rule P13",
-        title="thetas of combos, in ten-thousandths",
-    ),
-    "table_tennis": Dated(
-        Theta(taker=500, maker=0),
-        ("2026-07-01", Theta(taker=600, maker=125)),
-        ("2026-09-25", Theta(taker=695, maker=125)),
-        ("2026-09-30T23:59:00-04:00", Theta(taker=1000, maker=125)),
-        name="fees.table_tennis",
-        section="rule P13",
-        title="thetas of table tennis, in ten-thousandths",
+    "standard": _published("standard", "single markets", ("2026-09-25", Theta(695, 125))),
+    "combo": _published("combo", "combos", ("2026-09-25", Theta(695, 125, tail=400))),
+    "table_tennis": _published(
+        "table_tennis",
+        "table tennis",
+        ("2026-09-25", Theta(695, 125)),
+        ("2026-09-30T23:59:00-04:00", Theta(1000, 125)),
     ),
 }
 
@@ -105,12 +96,10 @@ class FeeSchedule:
     def __init__(self, rows: Iterable[FeeRow] = ()) -> None:
         self.rows = list(rows)
         self._compiled: dict[tuple[str, str, str], Dated[Theta]] = {}
-        starts = {start for table in SCHEDULE.values() for start in table.starts} | {
-            row.start for row in self.rows if row.start
-        }
-        self._changes = Dated(
-            0, *((start, number) for number, start in enumerate(sorted(starts), 1))
-        )
+        starts = {start for table in SCHEDULE.values() for start in table.starts}
+        starts |= {row.start for row in self.rows if row.start}
+        eras = ((start, number) for number, start in enumerate(sorted(starts), 1))
+        self._changes = Dated(0, *eras)
 
     def of(self, instrument: Instrument) -> Dated[Theta]:
         """The coefficients of an instrument by date; an unknown class is "standard"."""
@@ -132,10 +121,8 @@ class FeeSchedule:
         # stable, so of two rows alike the later one wins
         rows.sort(key=lambda row: (row.specificity, row.start))
         starts = sorted({*published.starts, *(row.start for row in rows if row.start)})
-        return Dated(
-            _override(published.at(0), rows, 0),
-            *((start, _override(published.at(start), rows, start)) for start in starts),
-        )
+        overridden = [(start, _override(published.at(start), rows, start)) for start in starts]
+        return Dated(_override(published.at(0), rows, 0), *overridden)
 
 
 def _override(theta: Theta, rows: list[FeeRow], now: Instant) -> Theta:

@@ -83,9 +83,8 @@ class Fees:
 
     def quote_maker(self, instrument: Instrument, qty: Qty, price: Price) -> Cash:
         """Maker fee of a single fill, for the same check; a rebate counts as nothing."""
-        return max(
-            0, -self.rebate_maker(instrument, self.theta(instrument, self._ctx.now), qty, price)
-        )
+        theta = self.theta(instrument, self._ctx.now)
+        return max(0, -self.rebate_maker(instrument, theta, qty, price))
 
     def charge_taker(
         self, order: Order, instrument: Instrument, theta: Theta, qty: Qty, price: Price
@@ -97,9 +96,8 @@ class Fees:
         fee = exact_taker_fee(instrument, theta, qty, price)
         charge = rounded(instrument, fee)
         if order.taker_fee_exact and theta.cumulative:
-            charge = min(
-                charge, rounded(instrument, order.taker_fee_exact + fee) - order.taker_fee_charged
-            )
+            total = rounded(instrument, order.taker_fee_exact + fee)
+            charge = min(charge, total - order.taker_fee_charged)
         if theta.cap is not None:
             charge = min(charge, max(0, theta.cap - order.taker_fee_charged))
         order.taker_fee_exact += fee

@@ -74,9 +74,8 @@ class Ledger:
         """Open an empty account."""
         if name in self._accounts:
             raise AlreadyExists(f"account {name[:80]} exists")
-        account = self._accounts[name] = Account(
-            name, kind, collateral_return=collateral_return, opened=self._ctx.now
-        )
+        account = Account(name, kind, 0, collateral_return, self._ctx.now)
+        self._accounts[name] = account
         return account
 
     def get(self, account: str) -> Account | None:
@@ -129,9 +128,8 @@ class Ledger:
         mine = self._accounts[account]
         if commission and self._ctx.assumptions.text(LEDGER_COMMISSION) == "separate":
             self._write(mine, principal, _EXECUTION, "Fill", symbol, trade_id)
-            self._write(
-                mine, -commission, LedgerEntryType.COMMISSION, "Commission", symbol, trade_id
-            )
+            type = LedgerEntryType.COMMISSION
+            self._write(mine, -commission, type, "Commission", symbol, trade_id)
         else:
             self._write(mine, principal - commission, _EXECUTION, "Fill", symbol, trade_id)
 
@@ -141,26 +139,14 @@ class Ledger:
         """Reverse what a busted trade moved, fee included (rule M42)."""
         self._clearing.balance += principal
         self._fees.balance -= commission
-        self._write(
-            self._accounts[account],
-            commission - principal,
-            LedgerEntryType.CORRECTION,
-            "Correction",
-            symbol,
-            trade_id,
-        )
+        mine, type = self._accounts[account], LedgerEntryType.CORRECTION
+        self._write(mine, commission - principal, type, "Correction", symbol, trade_id)
 
     def pay_out(self, account: str, amount: Cash, type: LedgerEntryType, symbol: str) -> None:
         """Pay a settlement or its correction (rules P22, L27); an amount of 0 has no row."""
         if amount:
-            self.move(
-                account,
-                amount,
-                type,
-                "Settlement" if type is LedgerEntryType.RESOLUTION else "Correction",
-                contra=HOUSE_CLEARING,
-                symbol=symbol,
-            )
+            text = "Settlement" if type is LedgerEntryType.RESOLUTION else "Correction"
+            self.move(account, amount, type, text, contra=HOUSE_CLEARING, symbol=symbol)
 
     def save(self) -> LedgerState:
         """Accounts and rows."""

@@ -149,9 +149,8 @@ class Positions:
         self._all = []
         for position in state.positions:
             self._index(position)
-            self.open_interest[position.symbol] = self.open_interest.get(position.symbol, 0) + max(
-                position.net, 0
-            )
+            longs = self.open_interest.get(position.symbol, 0) + max(position.net, 0)
+            self.open_interest[position.symbol] = longs
         restore(self._rows, self._rows_of, state.rows)
 
     def _index(self, position: Position) -> None:
@@ -187,11 +186,9 @@ class Positions:
             cost_change, realized_change = qty * price, 0
         else:
             closed = -qty if abs(qty) <= abs(net) else net
-            removed = (
-                position.cost
-                if closed == net
-                else divide_half_even(position.cost * abs(closed), abs(net))
-            )
+            removed = position.cost
+            if closed != net:
+                removed = divide_half_even(position.cost * abs(closed), abs(net))
             realized_change = closed * price - removed
             cost_change = (qty + closed) * price - removed
         position.net = after

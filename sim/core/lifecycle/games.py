@@ -225,11 +225,8 @@ class GameReports:
         if game.result == "abandoned":
             self._on_abandoned(instrument.symbol)
             return self._listings.fair_price(instrument.symbol), "abandoned: last fair price"
-        outcome = (
-            None
-            if instrument.game_condition is None
-            else outcome_of(instrument.game_condition, game)
-        )
+        condition = instrument.game_condition
+        outcome = None if condition is None else outcome_of(condition, game)
         if outcome is None:
             return None
         return int(outcome.value * instrument.price_scale), outcome.name.title()

@@ -175,9 +175,9 @@ class Listings:
         if settled is not None:
             self._settlements.keep(symbol, settled)
             if tell:
-                self._ctx.emit(
-                    Settled(symbol, settled.price, settled.preliminary, settled.text, self._ctx.now)
-                )
+                price, text = settled.price, settled.text
+                event = Settled(symbol, price, settled.preliminary, text, self._ctx.now)
+                self._ctx.emit(event)
 
     def settle_dormant(self, instrument: Instrument) -> None:
         """A dormant instrument is about to be materialised: record the settlement that it came to

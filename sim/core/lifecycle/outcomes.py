@@ -33,6 +33,7 @@ class Outcome(Enum):
 
 Rule = Callable[[GameCondition, Game], Outcome | None]
 Score = tuple[int, int]  # home, away
+Ask = Callable[[GameCondition, Score | None], Outcome | None]
 
 _HALVES = {"first": ("Q1", "Q2"), "second": ("Q3", "Q4")}
 _DOUBLE_STATS = ("points", "rebounds", "assists", "steals", "blocks")
@@ -61,29 +62,25 @@ def _rule(kind: str) -> Rule | None:
 def _whole(game: Game) -> Score | None:
     """The final score, extra time included."""
     if game.periods:
-        return sum(home for home, _ in game.periods.values()), sum(
-            away for _, away in game.periods.values()
-        )
+        return _sum(game.periods.values())
     if game.goals:
-        return _count(game.goals, "home"), _count(game.goals, "away")
+        return _goals(game.goals)
     if game.home_score is None or game.away_score is None:
         return None
     return game.home_score, game.away_score
 
 
-def _part(game: Game, names: Iterable[str]) -> Score | None:
+def _part(game: Game, names: tuple[str, ...]) -> Score | None:
     """The score of some periods, all of which must be known."""
-    scores = [game.periods.get(name) for name in names]
-    if None in scores:
+    if not all(name in game.periods for name in names):
         return None
-    return sum(score[0] for score in scores if score), sum(score[1] for score in scores if score)
+    return _sum(game.periods[name] for name in names)
 
 
 def _regulation(game: Game) -> Score | None:
     """Goals of the ninety minutes, stoppage included."""
     if game.goals is not None:
-        goals = [goal for goal in game.goals if goal.minute <= 90]
-        return _count(goals, "home"), _count(goals, "away")
+        return _goals(goal for goal in game.goals if goal.minute <= 90)
     return _part(game, ("1H", "2H")) if game.periods else _whole(game)
 
 
@@ -91,15 +88,19 @@ def _half_goals(game: Game, half: str) -> list[Goal] | None:
     """Goals of a half, in order: up to minute 45 or from 46 to 90, each with its stoppage."""
     if game.goals is None:
         return None
-    first = half == "first"
-    goals = [
-        goal for goal in game.goals if (goal.minute <= 45 if first else 46 <= goal.minute <= 90)
-    ]
+    minutes = range(46) if half == "first" else range(46, 91)
+    goals = [goal for goal in game.goals if goal.minute in minutes]
     return sorted(goals, key=lambda goal: (goal.minute, goal.stoppage))
 
 
-def _count(goals: Iterable[Goal], team: str) -> int:
-    return sum(1 for goal in goals if goal.team == team)
+def _sum(scores: Iterable[Score]) -> Score:
+    home, away = zip(*scores, strict=True)
+    return sum(home), sum(away)
+
+
+def _goals(goals: Iterable[Goal]) -> Score:
+    teams = [goal.team for goal in goals]
+    return teams.count("home"), teams.count("away")
 
 
 # ---- rules
@@ -149,14 +150,23 @@ def _doubles(condition: GameCondition, game: Game) -> Outcome | None:
     stats = game.players.get(condition.player)
     if stats is None:
         return None
-    tens = sum(1 for name in _DOUBLE_STATS if stats.get(name, 0) >= 10)
+    tens = sum(stats.get(name, 0) >= 10 for name in _DOUBLE_STATS)
     return _yes(tens >= (2 if "double_double" in condition.kind else 3))
 
 
-def _half(ask: Callable[[GameCondition, Score | None], Outcome | None]) -> Rule:
-    return lambda condition, game: ask(
-        condition, _part(game, _HALVES["first" if "first_half" in condition.kind else "second"])
-    )
+def _of(ask: Ask, score: Callable[[Game], Score | None]) -> Rule:
+    """Ask about a score of the game."""
+    return lambda condition, game: ask(condition, score(game))
+
+
+def _half(ask: Ask) -> Rule:
+    """Ask about the half that the condition names."""
+
+    def rule(condition: GameCondition, game: Game) -> Outcome | None:
+        half = "first" if "first_half" in condition.kind else "second"
+        return ask(condition, _part(game, _HALVES[half]))
+
+    return rule
 
 
 def _both_score(condition: GameCondition, game: Game) -> Outcome | None:
@@ -167,11 +177,10 @@ def _both_score(condition: GameCondition, game: Game) -> Outcome | None:
 def _first_to_score(condition: GameCondition, game: Game) -> Outcome | None:
     """A goalless half resolves to None."""
     goals = _half_goals(game, "first" if "first_half" in condition.kind else "second")
-    return (
-        None
-        if goals is None
-        else _yes((goals[0].team if goals else "none") == (condition.pick or condition.long))
-    )
+    if goals is None:
+        return None
+    first = goals[0].team if goals else "none"
+    return _yes(first == (condition.pick or condition.long))
 
 
 def _three_way(condition: GameCondition, game: Game) -> Outcome | None:
@@ -204,17 +213,13 @@ def _sets(game: Game) -> list[Score]:
 
 
 def _sets_won(game: Game) -> Score | None:
-    sets = _sets(game)
-    return (
-        (sum(1 for home, away in sets if home > away), sum(1 for home, away in sets if away > home))
-        if sets
-        else None
-    )
+    winners = [home > away for home, away in _sets(game) if home != away]
+    return (winners.count(True), winners.count(False)) if _sets(game) else None
 
 
 def _games_won(game: Game) -> Score | None:
     sets = _sets(game)
-    return (sum(home for home, _ in sets), sum(away for _, away in sets)) if sets else None
+    return _sum(sets) if sets else None
 
 
 def _match_winner(condition: GameCondition, game: Game) -> Outcome | None:
@@ -227,11 +232,9 @@ def _total_sets(condition: GameCondition, game: Game) -> Outcome | None:
 
 def _exact_score(condition: GameCondition, game: Game) -> Outcome | None:
     score = _sets_won(game)
-    return (
-        None
-        if score is None
-        else _yes("{}-{}".format(*_for_long(condition, score)) == condition.pick)
-    )
+    if score is None:
+        return None
+    return _yes("{}-{}".format(*_for_long(condition, score)) == condition.pick)
 
 
 _RULES: tuple[tuple[re.Pattern[str], Rule], ...] = tuple(
@@ -248,20 +251,14 @@ _RULES: tuple[tuple[re.Pattern[str], Rule], ...] = tuple(
         (r"drawable_outcome", _three_way),
         (r"esports_(map|game)_winner_\d", _numbered("M")),
         (r"tennis_set_\d_winner", _numbered("S")),
-        (
-            r"tennis_match_games_spread",
-            lambda condition, game: _spread(condition, _games_won(game)),
-        ),
-        (r"tennis_match_sets_spread", lambda condition, game: _spread(condition, _sets_won(game))),
-        (r"tennis_match_total_games", lambda condition, game: _total(condition, _games_won(game))),
+        (r"tennis_match_games_spread", _of(_spread, _games_won)),
+        (r"tennis_match_sets_spread", _of(_spread, _sets_won)),
+        (r"tennis_match_total_games", _of(_total, _games_won)),
         (r"tennis_match_total_sets", _total_sets),
         (r"tennis_match_exact_score", _exact_score),
         (r"(tennis|esports|table_tennis)_match_winner|ufc_fight_winner", _match_winner),
-        (
-            r"moneyline|.*_full_game_winner",
-            lambda condition, game: _winner(condition, _whole(game)),
-        ),
-        (r"spreads|.*_full_game_spread", lambda condition, game: _spread(condition, _whole(game))),
-        (r"totals|.*_full_game_total", lambda condition, game: _total(condition, _whole(game))),
+        (r"moneyline|.*_full_game_winner", _of(_winner, _whole)),
+        (r"spreads|.*_full_game_spread", _of(_spread, _whole)),
+        (r"totals|.*_full_game_total", _of(_total, _whole)),
     )
 )

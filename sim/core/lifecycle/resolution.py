@@ -65,44 +65,36 @@ class Resolution:
         instrument = self._instruments.get(symbol)
         if instrument is None:
             return None
-        if not materialised and (
-            instrument.index_condition is not None or lifecycle.closes(instrument)
-        ):
+        ends = instrument.index_condition is not None or lifecycle.closes(instrument)
+        if not materialised and ends:
             return self._of_dormant(instrument)
-        if (
-            lifecycle.state(symbol) is not InstrumentState.TERMINATED
-            or (known := self.known(instrument)) is None
-        ):
+        if lifecycle.state(symbol) is not InstrumentState.TERMINATED:
             return None
-        return Settlement(
-            known[0], False, known[1], lifecycle.defer_past_maintenance(instrument.termination)
-        )
+        known = self.known(instrument)
+        if known is None:
+            return None
+        set_at = lifecycle.defer_past_maintenance(instrument.termination)
+        return Settlement(known[0], False, known[1], set_at)
 
     def reading(self, instrument: Instrument) -> IndexObservation:
         """What the index says by now about a market that measures it."""
-        return (
-            self._assets.observe(instrument.index_condition, self._lifecycle.followed_to)
-            if instrument.index_condition is not None
-            else IndexObservation()
-        )
+        if instrument.index_condition is None:
+            return IndexObservation()
+        return self._assets.observe(instrument.index_condition, self._lifecycle.followed_to)
 
     def measured(self, instrument: Instrument) -> tuple[Price, str]:
         """What a market on an index pays once it is over: price and reason."""
         measure = instrument.index_condition
         if measure is None:
             raise ValueError(f"{instrument.symbol} measures nothing")
-        worth, text = outcome(
-            measure,
-            self._assets.observe(measure, max(measure.ends, self._ctx.now)),
-            Tie(self._ctx.assumptions.text(WINDOW_TIE)),
-        )
+        observation = self._assets.observe(measure, max(measure.ends, self._ctx.now))
+        worth, text = outcome(measure, observation, Tie(self._ctx.assumptions.text(WINDOW_TIE)))
         return _price(worth, instrument), text
 
     def delays(self) -> tuple[Span, Span]:
         """How long after the close a price is set, and how long after that it is final."""
-        return self._ctx.assumptions.number(SETTLEMENT_DELAY), self._ctx.assumptions.number(
-            SETTLEMENT_PRELIMINARY
-        )
+        number = self._ctx.assumptions.number
+        return number(SETTLEMENT_DELAY), number(SETTLEMENT_PRELIMINARY)
 
     def indexed_from(self, asset: str) -> Instant:
         """When an asset begins to have an index; nobody knows of one that a tester will make."""
@@ -121,11 +113,9 @@ class Resolution:
         known = self.known(instrument)
         if known is not None:
             return known
-        last = (
-            self._statistics.last_price(instrument.symbol)
-            if self._ctx.assumptions.text(UNRESOLVED_SETTLES_AT) == "last_price"
-            else None
-        )
+        last = None
+        if self._ctx.assumptions.text(UNRESOLVED_SETTLES_AT) == "last_price":
+            last = self._statistics.last_price(instrument.symbol)
         return last or 0, "No outcome"
 
     def known(self, instrument: Instrument) -> tuple[Price, str] | None:
@@ -140,11 +130,10 @@ class Resolution:
     def _of_dormant(self, instrument: Instrument) -> Settlement | None:
         followed = self._lifecycle.followed_to
         at, final = self._lifecycle.settlement_times(instrument)
-        if (
-            followed < at
-            or self._lifecycle.dormant_state(instrument) not in OVER_STATES
-            or (known := self.known(instrument)) is None
-        ):
+        if followed < at or self._lifecycle.dormant_state(instrument) not in OVER_STATES:
+            return None
+        known = self.known(instrument)
+        if known is None:
             return None
         price, text = known
         return Settlement(price, followed < final, text, at if followed < final else final)

@@ -75,12 +75,8 @@ def _table(schedule: tuple[Segment, ...]) -> tuple[tuple[Span, ...], tuple[Phase
         if not phases or phases[-1][:2] != phase[:2] or phase.expire_all:
             offsets.append(edge)
             phases.append(phase)
-    if (
-        len(phases) > 1
-        and phases[0][:2] == phases[-1][:2]
-        and offsets[0] == 0
-        and not phases[0].expire_all
-    ):
+    continues = phases[0][:2] == phases[-1][:2] and not phases[0].expire_all
+    if len(phases) > 1 and offsets[0] == 0 and continues:
         offsets, phases = offsets[1:], phases[1:]
     return tuple(offsets), tuple(phases)
 
@@ -100,14 +96,8 @@ def _offset(at: Instant) -> Span:
     local = to_datetime(at, EASTERN)
     if local.fold:
         local = local.replace(minute=59, second=59, microsecond=999_999)
-    return (
-        local.weekday() * DAY
-        + local.hour * HOUR
-        + local.minute * MINUTE
-        + local.second * NS_PER_S
-        + local.microsecond * NS_PER_US
-        + at % NS_PER_US
-    )
+    clock = local.hour * HOUR + local.minute * MINUTE + local.second * NS_PER_S
+    return local.weekday() * DAY + clock + local.microsecond * NS_PER_US + at % NS_PER_US
 
 
 def next_phase(schedule: tuple[Segment, ...], after: Instant) -> Instant | None:
@@ -130,9 +120,7 @@ def next_phase(schedule: tuple[Segment, ...], after: Instant) -> Instant | None:
 
 def _instant(day: date, rest: Span) -> Instant:
     """When wall clocks show a time of day, or skip it."""
-    at = (
-        eastern(day, rest // HOUR, rest % HOUR // MINUTE, rest % MINUTE // NS_PER_S)
-        + rest % NS_PER_S
-    )
+    second = eastern(day, rest // HOUR, rest % HOUR // MINUTE, rest % MINUTE // NS_PER_S)
+    at = second + rest % NS_PER_S
     left_out = rest // HOUR == 2 and _offset(at) % DAY // HOUR == 3
     return at // HOUR * HOUR if left_out else at

@@ -103,9 +103,8 @@ class Settlements:
         """
         check_price(instrument, price)
         if self.final(instrument.symbol):
-            raise Conflict(
-                f"{instrument.symbol} is settled", rule="L25", remedy="settle again to correct"
-            )
+            problem = f"{instrument.symbol} is settled"
+            raise Conflict(problem, rule="L25", remedy="settle again to correct")
         self._now.outcomes[instrument.symbol] = Outcome(price, text)
         if closed_at is not None:
             self.closed(instrument.symbol, closed_at)
@@ -114,19 +113,15 @@ class Settlements:
         """Refuse an impossible price, and a preliminary one once the instrument has paid."""
         check_price(instrument, price)
         if preliminary and self.final(instrument.symbol):
-            raise Conflict(
-                f"{instrument.symbol} is settled",
-                rule="L27",
-                remedy="settle again with a final price to correct",
-            )
+            remedy = "settle again with a final price to correct"
+            raise Conflict(f"{instrument.symbol} is settled", rule="L27", remedy=remedy)
 
     def keep(self, symbol: str, settlement: Settlement) -> None:
         """Record a computed settlement; a preliminary one becomes final when its time is over."""
         self._now.settlements[symbol] = settlement
         if settlement.preliminary:
-            self._wait(
-                symbol, settlement.set_at + self._ctx.assumptions.number(SETTLEMENT_PRELIMINARY)
-            )
+            wait = self._ctx.assumptions.number(SETTLEMENT_PRELIMINARY)
+            self._wait(symbol, settlement.set_at + wait)
 
     def outcome(self, symbol: str) -> Outcome | None:
         """The outcome that waits to become the settlement, or None."""
@@ -135,9 +130,8 @@ class Settlements:
     def closed(self, symbol: str, at: Instant) -> None:
         """The instrument closed at an instant: a known outcome becomes its price later."""
         if symbol in self._now.outcomes:
-            self._wait(
-                symbol, max(self._ctx.now, at + self._ctx.assumptions.number(SETTLEMENT_DELAY))
-            )
+            due = at + self._ctx.assumptions.number(SETTLEMENT_DELAY)
+            self._wait(symbol, max(self._ctx.now, due))
 
     def reopened(self, symbol: str) -> None:
         """The instrument trades again: its settlement waits for the next close, and a preliminary
@@ -205,34 +199,24 @@ class Settlements:
         P22).
         """
         symbol, price = instrument.symbol, settlement.price
+        resolved = settlement.resolved
         for position in self._positions.in_symbol(symbol):
-            net = position.net
+            account, net = position.account, position.net
             if net:
-                settlement.resolved[position.account] = (
-                    settlement.resolved.get(position.account, 0) + net
-                )
-                self._risk.position_changed(
-                    position.account, instrument, self._positions.resolve(position, price)
-                )
-                self._ledger.pay_out(
-                    position.account,
-                    net * price * instrument.cash_per_notional,
-                    LedgerEntryType.RESOLUTION,
-                    symbol,
-                )
+                resolved[account] = resolved.get(account, 0) + net
+                nets = self._positions.resolve(position, price)
+                self._risk.position_changed(account, instrument, nets)
+                amount = net * price * instrument.cash_per_notional
+                self._ledger.pay_out(account, amount, LedgerEntryType.RESOLUTION, symbol)
 
     def _correct(self, instrument: Instrument, former: Settlement, price: Price) -> None:
         """Pay everyone who was resolved the difference between two prices."""
-        difference = price - former.price
+        symbol, difference = instrument.symbol, price - former.price
         if difference:
             for account, net in former.resolved.items():
-                self._positions.correct(account, instrument.symbol, net * difference, price)
-                self._ledger.pay_out(
-                    account,
-                    net * difference * instrument.cash_per_notional,
-                    LedgerEntryType.CORRECTION,
-                    instrument.symbol,
-                )
+                self._positions.correct(account, symbol, net * difference, price)
+                amount = net * difference * instrument.cash_per_notional
+                self._ledger.pay_out(account, amount, LedgerEntryType.CORRECTION, symbol)
 
     def _wait(self, symbol: str, due: Instant) -> None:
         self._cancel(symbol)
@@ -247,8 +231,6 @@ class Settlements:
 def check_price(instrument: Instrument, price: Price) -> None:
     """Refuse a settlement price outside [0, 1] dollar; zero is a price (rule L26)."""
     if not 0 <= price <= instrument.price_scale:
-        raise InvalidRequest(
-            "settlement price must lie between 0 and 1, given"
-            f" {decimal_text(price, instrument.price_scale)}",
-            rule="L26",
-        )
+        wrong = decimal_text(price, instrument.price_scale)
+        problem = f"settlement price must lie between 0 and 1, given {wrong}"
+        raise InvalidRequest(problem, rule="L26")

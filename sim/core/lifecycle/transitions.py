@@ -115,11 +115,9 @@ class Transitions:
         if book is None:
             return 0
         ending = [order for order in book.working() if which(order)]
-        unsolicited = (
-            UnsolicitedReason.EXCHANGE_OPTION
-            if type is ExecutionType.CANCELED
-            else UnsolicitedReason.UNDEFINED
-        )
+        unsolicited = UnsolicitedReason.UNDEFINED
+        if type is ExecutionType.CANCELED:
+            unsolicited = UnsolicitedReason.EXCHANGE_OPTION
         for order in ending:
             self._matching.remove(book, order, type, unsolicited=unsolicited)
         return len(ending)

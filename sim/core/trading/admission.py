@@ -148,9 +148,8 @@ class OrderAdmission:
         if order.clord_id:
             other = self._orders.by_clord_id(order.participant, order.clord_id)
             if other is not None and other.live and other is not order:
-                raise DuplicateOrder(
-                    rule="M6", remedy="use another client order id, or wait until the order is done"
-                )
+                remedy = "use another client order id, or wait until the order is done"
+                raise DuplicateOrder(rule="M6", remedy=remedy)
 
     def check_against_book(self, book: Book, order: Order, state: InstrumentState) -> None:
         """Refuse an order that must not meet what rests in the book now (rules M20, M27)."""
@@ -176,12 +175,8 @@ class OrderAdmission:
     def _maintenance(self, candidate: Candidate) -> None:
         # orders that the engine still queued when maintenance began, and orders of scripts
         if self._lifecycle.under_maintenance:
-            raise InstrumentNotTradable(
-                "Exchange is under maintenance",
-                rule="W2",
-                remedy="wait for its end",
-                reason=RejectReason.EXCHANGE_CLOSED,
-            )
+            text, reason = "Exchange is under maintenance", RejectReason.EXCHANGE_CLOSED
+            raise InstrumentNotTradable(text, rule="W2", remedy="wait for its end", reason=reason)
 
     def _account(self, candidate: Candidate) -> None:
         if self._ledger.require(candidate.order.account).kind != TRADING:
@@ -232,11 +227,9 @@ class OrderAdmission:
                 if not order.qty:
                     raise _cash_too_small()
             return
-        if (
-            self._assumptions.flag(REQUIRE_REFERENCE_PRICE)
-            and self._statistics.last_price(order.symbol) is None
-        ):
-            raise OrderRefused("No reference price available for risk check", rule="M11")
+        if self._assumptions.flag(REQUIRE_REFERENCE_PRICE):
+            if self._statistics.last_price(order.symbol) is None:
+                raise OrderRefused("No reference price available for risk check", rule="M11")
         bound = order.price
         if order.cash_qty:
             order.qty, order.price = cash_quantity(book, order, bound)
@@ -246,23 +239,17 @@ class OrderAdmission:
         else:
             order.price = market_price(book, order, bound)
         if not order.price:
-            raise OrderRefused(
-                NO_LIQUIDITY_TEXT,
-                rule="M10",
-                remedy="send a limit order",
-                reason=RejectReason.NO_LIQUIDITY,
-            )
+            remedy, reason = "send a limit order", RejectReason.NO_LIQUIDITY
+            raise OrderRefused(NO_LIQUIDITY_TEXT, rule="M10", remedy=remedy, reason=reason)
 
     def _lot(self, candidate: Candidate) -> None:
         check_lot(candidate.instrument, candidate.order.qty, self._assumptions)
 
     def _minimum_quantity(self, candidate: Candidate) -> None:
         if candidate.order.min_qty > candidate.order.qty:
-            raise OrderRefused(
-                "Minimum quantity exceeds the order quantity",
-                rule="M19",
-                reason=RejectReason.INCORRECT_QUANTITY,
-            )
+            text = "Minimum quantity exceeds the order quantity"
+            reason = RejectReason.INCORRECT_QUANTITY
+            raise OrderRefused(text, rule="M19", reason=reason)
 
     def _size(self, candidate: Candidate) -> None:
         order = candidate.order
@@ -290,9 +277,8 @@ class OrderAdmission:
         if (
             order.smp_id or self._risk.working(order.account, order.symbol, other)
         ) and conflicting_orders(book, order):
-            raise OrderRefused(
-                SELF_MATCH_TEXT, rule="M27", remedy="cancel the own order on the other side first"
-            )
+            remedy = "cancel the own order on the other side first"
+            raise OrderRefused(SELF_MATCH_TEXT, rule="M27", remedy=remedy)
 
 
 class Check(NamedTuple):
@@ -329,9 +315,8 @@ _RUN = tuple(check.run for check in CHECKS)
 
 def _check_post_only(book: Book, order: Order) -> None:
     if order.type not in STOP_TYPES and book.crosses(order.side, order.price):
-        raise OrderRefused(
-            POST_ONLY_TEXT, rule="M20", remedy="choose a price that does not cross the book"
-        )
+        remedy = "choose a price that does not cross the book"
+        raise OrderRefused(POST_ONLY_TEXT, rule="M20", remedy=remedy)
 
 
 def derived_price(book: Book, order: Order) -> Price:
@@ -340,13 +325,11 @@ def derived_price(book: Book, order: Order) -> Price:
     """
     ladder = book.ladder(order.side) if order.best_limit else book.opposite(order.side)
     if not ladder.best:
-        raise OrderRefused(
-            "No liquidity to derive limit price", rule="M21", reason=RejectReason.NO_LIQUIDITY
-        )
+        text, reason = "No liquidity to derive limit price", RejectReason.NO_LIQUIDITY
+        raise OrderRefused(text, rule="M21", reason=reason)
     return ladder.best
 
 
 def _cash_too_small() -> OrderRefused:
-    return OrderRefused(
-        "CashOrderQty buys less than one unit", rule="M24", reason=RejectReason.INCORRECT_QUANTITY
-    )
+    text, reason = "CashOrderQty buys less than one unit", RejectReason.INCORRECT_QUANTITY
+    return OrderRefused(text, rule="M24", reason=reason)

@@ -40,6 +40,7 @@ from sim.core.model.refusals import (
 )
 from sim.core.trading.admission import OrderAdmission, derived_price
 from sim.core.trading.order_checks import (
+    DERIVED_NAMES,
     check_continuous,
     check_lot,
     check_price,
@@ -133,11 +134,8 @@ class CancelReplace:
             changed = self._validated(command, order)
         except Refusal as refusal:
             self.refuse(order, refusal, is_replace=True)
-            if (
-                not command.deferred
-                or refusal.code is Code.INVALID_ARGUMENT
-                or isinstance(refusal, OrderDone)
-            ):
+            malformed = refusal.code is Code.INVALID_ARGUMENT
+            if not command.deferred or malformed or isinstance(refusal, OrderDone):
                 raise
             return order
         return self._apply(order, changed)
@@ -186,22 +184,17 @@ class CancelReplace:
 
     def _check_combination(self, command: ReplaceOrder, changed: Order) -> None:
         if command.tif in AT_ONCE or command.all_or_none:
-            raise InvalidRequest(
-                "a working order cannot become IOC, FOK or all_or_none", rule="M31"
-            )
+            problem = "a working order cannot become IOC, FOK or all_or_none"
+            raise InvalidRequest(problem, rule="M31")
         if changed.tif is GTT and (changed.good_till is None or changed.good_till <= self._ctx.now):
             raise InvalidRequest("good_till_time must be in the future", rule="M18")
         if command.stop_price and changed.type not in STOP_TYPES:
             raise InvalidRequest("stop_price needs a waiting stop order", rule="M12")
         if command.best_limit and command.immediately_executable_limit:
-            raise InvalidRequest(
-                "best_limit and immediately_executable_limit exclude each other", rule="M21"
-            )
+            raise InvalidRequest(f"{DERIVED_NAMES} exclude each other", rule="M21")
         derived = command.best_limit or command.immediately_executable_limit
         if derived and changed.type is not LIMIT:
-            raise InvalidRequest(
-                "best_limit and immediately_executable_limit need a limit order", rule="M21"
-            )
+            raise InvalidRequest(f"{DERIVED_NAMES} need a limit order", rule="M21")
         if min(command.qty, command.price, command.stop_price, command.min_qty) < 0:
             raise InvalidRequest("quantities and prices must not be negative", rule="M31")
 
@@ -210,11 +203,9 @@ class CancelReplace:
         instrument, assumptions = book.instrument, self._ctx.assumptions
         if changed.qty != order.qty:
             if changed.qty <= order.cum_qty:
-                raise OrderRefused(
-                    "Quantity is not above the filled quantity",
-                    rule="M31",
-                    reason=RejectReason.INCORRECT_QUANTITY,
-                )
+                text = "Quantity is not above the filled quantity"
+                reason = RejectReason.INCORRECT_QUANTITY
+                raise OrderRefused(text, rule="M31", reason=reason)
             check_lot(instrument, changed.qty, assumptions)
         if changed.price != order.price:
             check_price(instrument, changed.price, order.channel, assumptions)

@@ -98,19 +98,12 @@ class CrossOrders:
             self._admission.validate(command, order)
         symbol = orders[0].symbol
         if self._lifecycle.state(symbol) is not OPEN:
-            raise InstrumentNotTradable(
-                "Crosses need an open instrument",
-                rule="cross",
-                remedy="wait for OPEN",
-                reason=RejectReason.EXCHANGE_CLOSED,
-            )
+            text, reason = "Crosses need an open instrument", RejectReason.EXCHANGE_CLOSED
+            raise InstrumentNotTradable(text, rule="cross", remedy="wait for OPEN", reason=reason)
         one, other = orders
         if would_self_match(one, other) or would_self_match(other, one):
-            raise OrderRefused(
-                SELF_MATCH_TEXT,
-                rule="M27",
-                remedy="give the two sides different self-match prevention ids",
-            )
+            remedy = "give the two sides different self-match prevention ids"
+            raise OrderRefused(SELF_MATCH_TEXT, rule="M27", remedy=remedy)
         if not pair.quote_id:
             self._check_price(self._books.get(symbol), _passive(orders, pair.priority).price)
 
@@ -121,11 +114,9 @@ class CrossOrders:
         bid, offer = book.bids.best, book.offers.best
         least = 1 if rule == "inside" else 0
         if (bid and price < bid + least) or (offer and price > offer - least):
-            raise OrderRefused(
-                "Cross price is outside the best bid and offer",
-                rule="cross",
-                remedy="assumption orders.cross_price loosens or tightens this",
-            )
+            text = "Cross price is outside the best bid and offer"
+            remedy = "assumption orders.cross_price loosens or tightens this"
+            raise OrderRefused(text, rule="cross", remedy=remedy)
 
     def execute(self, pair: OrderPair, orders: tuple[Order, Order]) -> None:
         """Enter both sides and let them trade, at the price of the side with priority."""

@@ -82,44 +82,37 @@ class EngineQueue:
         """How long a command waits from now; 0 for the orders of scripted participants."""
         if order.channel is SCRIPT:
             return 0
-        span = self._ctx.assumptions.number(ENGINE_LATENCY) + self._delay(
-            kind, (order.account, order.participant), order.symbol
-        )
+        delay = self._delay(kind, (order.account, order.participant), order.symbol)
+        span = self._ctx.assumptions.number(ENGINE_LATENCY) + delay
         if self._last:
             span = max(span, self._last.get((order.participant, order.symbol), 0) - self._ctx.now)
         return span
 
     def enqueue(
-        self,
-        order: Order,
-        span: Span,
-        *,
-        place: PlaceOrder | None = None,
-        replace: ReplaceOrder | None = None,
-        cancel: CancelOrder | None = None,
+        self, order: Order, span: Span, command: PlaceOrder | ReplaceOrder | CancelOrder
     ) -> None:
         """Let a command wait; its order shows which one."""
-        if place is None and not order.received:
-            order.state = OrderState.PENDING_REPLACE if replace else OrderState.PENDING_CANCEL
-        now = self._ctx.now
-        command = QueuedCommand(
-            order_id=order.id,
-            received=now,
-            due=now + span,
-            place=place,
-            replace=replace,
-            cancel=cancel,
-        )
-        self._enqueue(command, (order,))
+        queued = self._queued(order, span)
+        if isinstance(command, PlaceOrder):
+            queued.place = command
+        elif isinstance(command, ReplaceOrder):
+            queued.replace = command
+        else:
+            queued.cancel = command
+        if not queued.place and not order.received:
+            replaces = queued.replace is not None
+            order.state = OrderState.PENDING_REPLACE if replaces else OrderState.PENDING_CANCEL
+        self._enqueue(queued, (order,))
 
     def enqueue_pair(self, pair: OrderPair, orders: tuple[Order, Order], span: Span) -> None:
         """Let two orders wait together."""
+        queued = self._queued(orders[0], span)
+        queued.pair, queued.other_id = pair, orders[1].id
+        self._enqueue(queued, orders)
+
+    def _queued(self, order: Order, span: Span) -> QueuedCommand:
         now = self._ctx.now
-        one, other = orders
-        command = QueuedCommand(
-            order_id=one.id, other_id=other.id, received=now, due=now + span, pair=pair
-        )
-        self._enqueue(command, orders)
+        return QueuedCommand(order_id=order.id, received=now, due=now + span)
 
     def _enqueue(self, command: QueuedCommand, orders: tuple[Order, ...]) -> None:
         state = self._state

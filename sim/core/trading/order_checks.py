@@ -30,7 +30,9 @@ from sim.core.model.quantities import Price, Qty, decimal_text
 from sim.core.model.refusals import InstrumentNotTradable, InvalidRequest, OrderRefused
 from sim.kernel.instants import Instant
 
+DERIVED_NAMES = "best_limit and immediately_executable_limit"
 _LIMIT_TYPES = frozenset({LIMIT, STOP_LIMIT})
+_OUT_OF_BOUNDS = RejectReason.PRICE_OUT_OF_BOUNDS
 _AUCTION_NAMES = {
     InstrumentState.PREOPEN: "PRE_OPEN",
     InstrumentState.MATCH_AND_CLOSE_AUCTION: "MATCH_AND_CLOSE_AUCTION",
@@ -43,21 +45,10 @@ def check_shape(command: PlaceOrder) -> None:
         names = ("side", "type", "symbol", "account")
         name = next(name for name in names if not getattr(command, name))
         raise InvalidRequest(f"{name} is required", rule="M2")
-    if (
-        command.qty < 0
-        or command.price < 0
-        or command.stop_price < 0
-        or command.min_qty < 0
-        or command.cash_qty < 0
-    ):
-        named = {
-            "order_qty": command.qty,
-            "price": command.price,
-            "stop_price": command.stop_price,
-            "min_qty": command.min_qty,
-            "cash_order_qty": command.cash_qty,
-        }
-        name = next(name for name, value in named.items() if value < 0)
+    amounts = command.qty, command.price, command.stop_price, command.min_qty, command.cash_qty
+    if min(amounts) < 0:
+        fields = "order_qty", "price", "stop_price", "min_qty", "cash_order_qty"
+        name = next(name for name, value in zip(fields, amounts, strict=True) if value < 0)
         raise InvalidRequest(f"{name} must not be negative", rule="M2")
     if not command.qty and not command.cash_qty and command.channel is not RETAIL:
         # a retail quantity below one unit is a reject, not an error (rule M4)
@@ -70,12 +61,8 @@ def check_combination(command: PlaceOrder, now: Instant, assumptions: Assumption
     That is an error of the request, not a reject of the order (rule M7).
     """
     derived = command.best_limit or command.immediately_executable_limit
-    if (
-        command.type in _LIMIT_TYPES
-        and not command.price
-        and not derived
-        and command.channel is not RETAIL
-    ):
+    priced = command.price or derived or command.channel is RETAIL
+    if command.type in _LIMIT_TYPES and not priced:
         raise InvalidRequest("price is required for a limit order", rule="M9")
     if command.type in STOP_TYPES and not command.stop_price:
         raise InvalidRequest("stop_price is required for a stop order", rule="M12")
@@ -84,21 +71,15 @@ def check_combination(command: PlaceOrder, now: Instant, assumptions: Assumption
     if command.tif is GTT and (command.good_till is None or command.good_till <= now):
         raise InvalidRequest("good_till_time must be in the future", rule="M18")
     if command.best_limit and command.immediately_executable_limit:
-        raise InvalidRequest(
-            "best_limit and immediately_executable_limit exclude each other", rule="M21"
-        )
+        raise InvalidRequest(f"{DERIVED_NAMES} exclude each other", rule="M21")
     if derived and command.type is not LIMIT:
-        raise InvalidRequest(
-            "best_limit and immediately_executable_limit need a limit order", rule="M21"
-        )
+        raise InvalidRequest(f"{DERIVED_NAMES} need a limit order", rule="M21")
     if command.post_only:
         _check_post_only_combination(command)
-    if command.ignore_price_checks and (
-        command.type is not MARKET_TO_LIMIT or command.side is not SELL
-    ):
-        raise InvalidRequest(
-            "ignore_price_validity_checks is for market-to-limit sells", rule="M23"
-        )
+    market_sell = command.type is MARKET_TO_LIMIT and command.side is SELL
+    if command.ignore_price_checks and not market_sell:
+        problem = "ignore_price_validity_checks is for market-to-limit sells"
+        raise InvalidRequest(problem, rule="M23")
     if command.cash_qty:
         _check_cash_combination(command, assumptions)
 
@@ -106,10 +87,8 @@ def check_combination(command: PlaceOrder, now: Instant, assumptions: Assumption
 def _check_post_only_combination(command: PlaceOrder) -> None:
     must_trade = command.tif in AT_ONCE or command.all_or_none or command.min_qty
     if must_trade or command.type is MARKET_TO_LIMIT:
-        raise InvalidRequest(
-            "participate_dont_initiate excludes IOC, FOK, all_or_none, min_qty and market orders",
-            rule="M20",
-        )
+        excluded = "IOC, FOK, all_or_none, min_qty and market orders"
+        raise InvalidRequest(f"participate_dont_initiate excludes {excluded}", rule="M20")
 
 
 def _check_cash_combination(command: PlaceOrder, assumptions: Assumptions) -> None:
@@ -128,11 +107,8 @@ def check_precision(command: PlaceOrder, instrument: Instrument) -> None:
     """
     if command.type is LIMIT and not command.price:
         low = decimal_text(instrument.price_low, instrument.price_scale)
-        raise OrderRefused(
-            f"Low price limit is {low}, given less than a tick",
-            rule="M5",
-            reason=RejectReason.PRICE_OUT_OF_BOUNDS,
-        )
+        text, reason = f"Low price limit is {low}, given less than a tick", _OUT_OF_BOUNDS
+        raise OrderRefused(text, rule="M5", reason=reason)
     if not command.qty and not command.cash_qty:
         raise _below_lot(instrument, 0)
 
@@ -173,26 +149,17 @@ def check_price(
     scale, low = instrument.price_scale, instrument.price_low
     if price % instrument.tick:
         tick = decimal_text(instrument.tick, scale)
-        raise OrderRefused(
-            f"Price must be a multiple of {tick}, given {decimal_text(price, scale)}",
-            rule="M4",
-            reason=RejectReason.INVALID_PRICE_INCREMENT,
-        )
+        text = f"Price must be a multiple of {tick}, given {decimal_text(price, scale)}"
+        raise OrderRefused(text, rule="M4", reason=RejectReason.INVALID_PRICE_INCREMENT)
     if low <= price <= instrument.price_high:
         return
     side, limit = ("Low", low) if price < low else ("High", instrument.price_high)
     band = assumptions.text(BAND_REASON)
     if band != "by_plane":
         reason = RejectReason[band]
-    elif channel is RETAIL:
-        reason = RejectReason.PRICE_OUT_OF_BOUNDS
     else:
-        reason = RejectReason.EXCHANGE_OPTION
-    raise OrderRefused(
-        f"{side} price limit is {decimal_text(limit, scale)}, given {decimal_text(price, scale)}",
-        rule="M5",
-        reason=reason,
-    )
+        reason = _OUT_OF_BOUNDS if channel is RETAIL else RejectReason.EXCHANGE_OPTION
+    raise OrderRefused(_beyond_text(f"{side} price", limit, price, scale), rule="M5", reason=reason)
 
 
 def check_stop(order: Order) -> None:
@@ -200,10 +167,8 @@ def check_stop(order: Order) -> None:
     if order.type is STOP_LIMIT and (
         order.stop_price < order.price if order.side is BUY else order.stop_price > order.price
     ):
-        raise OrderRefused(
-            "Stop price must be at or above the limit of a buy, at or below the limit of a sell",
-            rule="M12",
-        )
+        limits = "at or above the limit of a buy, at or below the limit of a sell"
+        raise OrderRefused(f"Stop price must be {limits}", rule="M12")
 
 
 def check_lot(instrument: Instrument, qty: Qty, assumptions: Assumptions) -> None:
@@ -214,12 +179,9 @@ def check_lot(instrument: Instrument, qty: Qty, assumptions: Assumptions) -> Non
 
 
 def _below_lot(instrument: Instrument, qty: Qty) -> OrderRefused:
-    return OrderRefused(
-        f"Minimum trade quantity is {decimal_text(instrument.min_qty, instrument.qty_scale)}, given"
-        f" {decimal_text(qty, instrument.qty_scale)}",
-        rule="M4",
-        reason=RejectReason.INCORRECT_QUANTITY,
-    )
+    minimum = decimal_text(instrument.min_qty, instrument.qty_scale)
+    text = f"Minimum trade quantity is {minimum}, given {decimal_text(qty, instrument.qty_scale)}"
+    return OrderRefused(text, rule="M4", reason=RejectReason.INCORRECT_QUANTITY)
 
 
 def check_size(instrument: Instrument, qty: Qty, price: Price) -> None:
@@ -236,5 +198,8 @@ def check_size(instrument: Instrument, qty: Qty, price: Price) -> None:
 
 
 def _beyond(which: str, limit: int, value: int, scale: int) -> OrderRefused:
-    text = f"{which} limit is {decimal_text(limit, scale)}, given {decimal_text(value, scale)}"
-    return OrderRefused(text, rule="M5")
+    return OrderRefused(_beyond_text(which, limit, value, scale), rule="M5")
+
+
+def _beyond_text(which: str, limit: int, value: int, scale: int) -> str:
+    return f"{which} limit is {decimal_text(limit, scale)}, given {decimal_text(value, scale)}"

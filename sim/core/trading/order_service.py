@@ -97,20 +97,16 @@ class OrderService:
             if latency := self._engine_queue.latency("place", order):
                 self._admission.check_clord_id(order)
                 self._receive(order)
-                self._engine_queue.enqueue(order, latency, place=command)
+                self._engine_queue.enqueue(order, latency, command)
                 return order
             self._admission.validate(command, order)
         except (OrderRefused, DuplicateOrder) as refusal:
             if not command.deferred:
                 raise
-            if (
-                isinstance(refusal, InsufficientFunds)
-                and command.channel is RETAIL
-                and self._ctx.assumptions.text(RETAIL_FUNDS) == "400"
-            ):
-                raise InvalidRequest(
-                    "You don't have enough funds", rule="P4", remedy=refusal.remedy
-                ) from refusal
+            if isinstance(refusal, InsufficientFunds) and command.channel is RETAIL:
+                if self._ctx.assumptions.text(RETAIL_FUNDS) == "400":
+                    text, remedy = "You don't have enough funds", refusal.remedy
+                    raise InvalidRequest(text, rule="P4", remedy=remedy) from refusal
             order.id = self._ctx.ids.next("order")
             self._reject(order, refusal)
             return order
@@ -213,18 +209,16 @@ class OrderService:
         CancelRejected.
         """
         order = self._cancel_replace.find(command)
-        latency = self._engine_queue.latency("cancel", order) if order.live else 0
-        if latency:
-            self._engine_queue.enqueue(order, latency, cancel=command)
+        if order.live and (latency := self._engine_queue.latency("cancel", order)):
+            self._engine_queue.enqueue(order, latency, command)
             return order
         return self._cancel_replace.cancel(command)
 
     def replace(self, command: ReplaceOrder) -> Order:
         """Change an order in place (rules M31-M33)."""
         order = self._cancel_replace.find(command)
-        latency = self._engine_queue.latency("replace", order) if order.live else 0
-        if latency:
-            self._engine_queue.enqueue(order, latency, replace=command)
+        if order.live and (latency := self._engine_queue.latency("replace", order)):
+            self._engine_queue.enqueue(order, latency, command)
             return order
         order = self._cancel_replace.replace(command)
         self._clearing.wait()
@@ -238,12 +232,8 @@ class OrderService:
         """Cancel a session's orders, unsolicited, except those that the engine has not taken."""
         for order in self.of_session(session_id):
             if not order.received:
-                self._matching.remove(
-                    self._books.get(order.symbol),
-                    order,
-                    ExecutionType.CANCELED,
-                    unsolicited=UnsolicitedReason.CONNECTION_LOSS,
-                )
+                book, reason = self._books.get(order.symbol), UnsolicitedReason.CONNECTION_LOSS
+                self._matching.remove(book, order, ExecutionType.CANCELED, unsolicited=reason)
 
     # ---- the engine's turn
 

@@ -73,11 +73,8 @@ class SynchronousOrders:
     def block_time(self, block_s: int) -> Span:
         """How long a request wants to wait; 0 means the default. InvalidRequest below zero."""
         if block_s < 0:
-            raise InvalidRequest(
-                "maxBlockTime must not be negative",
-                rule="G-17",
-                remedy="give seconds, or leave it out",
-            )
+            problem, remedy = "maxBlockTime must not be negative", "give seconds, or leave it out"
+            raise InvalidRequest(problem, rule="G-17", remedy=remedy)
         if not block_s:
             return self._ctx.assumptions.number(BLOCK_TIME)
         return seconds(min(block_s, 1 + EDGE_TIMEOUT // seconds(1)))

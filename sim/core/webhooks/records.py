@@ -22,7 +22,7 @@ class Registration(Struct, frozen=True):
     at: Instant
 
 
-class PendingRegistration(Struct, kw_only=True):
+class PendingRegistration(Struct):
     """A registration whose test delivery is out, asked for with the request `request_id`.
     `validated` is None until it is settled.
     """
@@ -38,7 +38,7 @@ class PendingRegistration(Struct, kw_only=True):
     message: str = ""
 
 
-class Notice(Struct, kw_only=True):
+class Notice(Struct):
     """An event for a firm. `delivered` once any attempt was acknowledged."""
 
     event_id: str
@@ -49,7 +49,7 @@ class Notice(Struct, kw_only=True):
     delivered: bool = False
 
 
-class Delivery(Struct, kw_only=True):
+class Delivery(Struct):
     """One event on its way to its firm. `attempts` counts those that were made."""
 
     id: str
@@ -82,7 +82,7 @@ class InFlight(Struct, frozen=True):
     timer: int
 
 
-class DeliveryRecord(Struct, kw_only=True):
+class DeliveryRecord(Struct):
     """A line of the delivery log. `status` is the HTTP status or 0; `outcome`: in_flight,
     delivered, failed, lost.
     """

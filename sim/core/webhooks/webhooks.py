@@ -101,13 +101,10 @@ class Webhooks:
         URL or secret (rule K8).
         """
         ctx = self._ctx
-        problem = url_problem(
-            url, allow_private=ctx.assumptions.flag(WEBHOOK_ALLOW_PRIVATE), hosts=self.hosts
-        )
-        if problem:
-            raise InvalidRequest(
-                problem, rule="K8", remedy="use https and a listed host, or a receiver on 127.0.0.1"
-            )
+        allow_private = ctx.assumptions.flag(WEBHOOK_ALLOW_PRIVATE)
+        if problem := url_problem(url, allow_private=allow_private, hosts=self.hosts):
+            remedy = "use https and a listed host, or a receiver on 127.0.0.1"
+            raise InvalidRequest(problem, rule="K8", remedy=remedy)
         if secret and not is_secret(secret):
             raise InvalidRequest(
                 "signing_secret must be whsec_ and base64 of at least 24 bytes",
@@ -115,13 +112,12 @@ class Webhooks:
                 remedy="decoded, 24 bytes or more",
             )
         order = ctx.ids.count("webhook.registration")
-        pending = PendingRegistration(
-            id=f"r{order}", firm=firm, url=url, secret=secret, order=order, request_id=ctx.trace_id
-        )
+        pending = PendingRegistration(f"r{order}", firm, url, secret, order, ctx.trace_id)
         self._state.pending[pending.id] = pending
         event_id = ctx.ids.uuid("webhook.event")
         body = body_of(test_payload(event_id, firm, ctx.now, ctx.assumptions.text(WEBHOOK_SHAPE)))
-        pending.attempt = self._post(pending.id, event_id, TEST, firm, url, secret, 1, body)
+        notice = Notice(event_id, TEST, firm, body, ctx.now)
+        pending.attempt = self._post(pending.id, notice, url, secret, 1)
         return pending
 
     def take_settled(self) -> list[PendingRegistration]:
@@ -141,9 +137,8 @@ class Webhooks:
         self.settled.append(pending)
         current = self._state.registrations.get(pending.firm)
         if validated and (current is None or current.order < pending.order):
-            self._state.registrations[pending.firm] = Registration(
-                pending.url, pending.secret, pending.order, self._ctx.now
-            )
+            registration = Registration(pending.url, pending.secret, pending.order, self._ctx.now)
+            self._state.registrations[pending.firm] = registration
             self._resume(pending.firm)
 
     # ---- events
@@ -157,13 +152,9 @@ class Webhooks:
             return ""
         ctx = self._ctx
         event_id = ctx.ids.uuid("webhook.event")
-        notice = Notice(
-            event_id=event_id,
-            type=APPROVED if decided.approved else REJECTED,
-            firm=decided.firm,
-            body=body_of(decided_payload(event_id, decided, ctx.assumptions.text(WEBHOOK_SHAPE))),
-            raised=ctx.now,
-        )
+        body = body_of(decided_payload(event_id, decided, ctx.assumptions.text(WEBHOOK_SHAPE)))
+        kind = APPROVED if decided.approved else REJECTED
+        notice = Notice(event_id, kind, decided.firm, body, ctx.now)
         self._state.notices[event_id] = notice
         _keep_last(self._state.notices, KEPT_EVENTS)
         action = self._tamper(notice.type, notice.firm) if self._tamper else None
@@ -174,9 +165,8 @@ class Webhooks:
             self._lose(notice, f"fault {action.fault}")
         else:
             self._deliver(notice, action)
-            if ctx.quirks.strikes(WEBHOOK_DUPLICATES) or (
-                action is not None and action.effect == "duplicate"
-            ):
+            doubled = action is not None and action.effect == "duplicate"
+            if ctx.quirks.strikes(WEBHOOK_DUPLICATES) or doubled:
                 self._deliver(notice, None)
         return event_id
 
@@ -185,21 +175,15 @@ class Webhooks:
         way. Closes the breaker. Returns the event ids.
         """
         if firm not in self._state.registrations:
-            raise Conflict(
-                f"{firm} has no webhook",
-                rule="S6.1-5",
-                remedy="register one first: POST /v1/kyc/webhook",
-            )
-        under_way = {delivery.event_id for delivery in self._state.deliveries.values()}
-        chosen = [
-            notice
-            for notice in self._state.notices.values()
-            if notice.firm == firm
-            and (
-                notice.event_id == event_id
-                or (not event_id and not notice.delivered and notice.event_id not in under_way)
-            )
-        ]
+            remedy = "register one first: POST /v1/kyc/webhook"
+            raise Conflict(f"{firm} has no webhook", rule="S6.1-5", remedy=remedy)
+        own = [notice for notice in self._state.notices.values() if notice.firm == firm]
+        if event_id:
+            chosen = [notice for notice in own if notice.event_id == event_id]
+        else:
+            under_way = {delivery.event_id for delivery in self._state.deliveries.values()}
+            missed = [notice for notice in own if not notice.delivered]
+            chosen = [notice for notice in missed if notice.event_id not in under_way]
         if event_id and not chosen:
             raise NotFound(f"no event {event_id!r} of {firm}")
         self._resume(firm)
@@ -214,18 +198,15 @@ class Webhooks:
         reset is the first attempt's, which is then not made.
         """
         ctx = self._ctx
-        delivery = Delivery(
-            id=f"d{ctx.ids.count('webhook.delivery')}", event_id=notice.event_id, firm=notice.firm
-        )
+        name = f"d{ctx.ids.count('webhook.delivery')}"
+        delivery = Delivery(name, notice.event_id, notice.firm)
         self._state.deliveries[delivery.id] = delivery
         if action is not None and (action.status or action.effect == "reset"):
             delivery.attempts = 1
-            record = self._record(f"{delivery.id}-{action.fault}", notice, 1)
-            record.status, record.outcome, record.error = (
-                action.status,
-                "failed",
-                f"fault {action.fault}",
-            )
+            url = self._state.registrations[notice.firm].url
+            record = self._record(f"{delivery.id}-{action.fault}", notice, url, 1)
+            record.status, record.outcome = action.status, "failed"
+            record.error = f"fault {action.fault}"
             self._failed(delivery, "", action.retry_after)
         elif action is not None and action.delay:
             ctx.timers.schedule(ctx.now + action.delay, DUE_TIMER, delivery.id)
@@ -233,19 +214,13 @@ class Webhooks:
             self._attempt(delivery)
 
     def _lose(self, notice: Notice, why: str) -> None:
-        record = self._record(f"lost-{notice.event_id}", notice, 0)
+        url = self._state.registrations[notice.firm].url
+        record = self._record(f"lost-{notice.event_id}", notice, url, 0)
         record.outcome, record.error = "lost", why
 
-    def _record(self, name: str, notice: Notice, number: int) -> DeliveryRecord:
-        url = self._state.registrations[notice.firm].url
-        record = DeliveryRecord(
-            event_id=notice.event_id,
-            type=notice.type,
-            firm=notice.firm,
-            url=url,
-            attempt=number,
-            at=self._ctx.now,
-        )
+    def _record(self, name: str, notice: Notice, url: str, number: int) -> DeliveryRecord:
+        event_id, kind, firm = notice.event_id, notice.type, notice.firm
+        record = DeliveryRecord(event_id, kind, firm, url, number, self._ctx.now)
         self._state.log[name] = record
         _keep_last(self._state.log, KEPT_RECORDS)
         return record
@@ -260,53 +235,32 @@ class Webhooks:
             del self._state.deliveries[delivery.id]
             return
         delivery.attempts += 1
-        attempt = self._post(
-            delivery.id,
-            notice.event_id,
-            notice.type,
-            notice.firm,
-            registration.url,
-            registration.secret,
-            delivery.attempts,
-            notice.body,
-        )
+        url, secret = registration.url, registration.secret
+        attempt = self._post(delivery.id, notice, url, secret, delivery.attempts)
         self._breakers.attempted(delivery.firm, attempt)
 
-    def _post(
-        self,
-        subject: str,
-        event_id: str,
-        kind: str,
-        firm: str,
-        url: str,
-        secret: str,
-        number: int,
-        body: bytes,
-    ) -> str:
+    def _post(self, subject: str, notice: Notice, url: str, secret: str, number: int) -> str:
+        """Make an attempt for the server to send; `subject` is a delivery or registration."""
         ctx = self._ctx
         name = f"a{ctx.ids.count('webhook.attempt')}"
         timeout = ctx.assumptions.number(WEBHOOK_TIMEOUT)
         self.outbox.append(
             Attempt(
                 id=name,
-                event_id=event_id,
-                type=kind,
-                firm=firm,
+                event_id=notice.event_id,
+                type=notice.type,
+                firm=notice.firm,
                 url=url,
                 attempt=number,
-                body=body,
+                body=notice.body,
                 secret=secret,
                 due=ctx.now,
                 timeout=timeout,
             )
         )
-        self._state.in_flight[name] = InFlight(
-            subject, ctx.timers.schedule(ctx.now + timeout, TIMEOUT_TIMER, name)
-        )
-        self._state.log[name] = DeliveryRecord(
-            event_id=event_id, type=kind, firm=firm, url=url, attempt=number, at=ctx.now
-        )
-        _keep_last(self._state.log, KEPT_RECORDS)
+        timer = ctx.timers.schedule(ctx.now + timeout, TIMEOUT_TIMER, name)
+        self._state.in_flight[name] = InFlight(subject, timer)
+        self._record(name, notice, url, number)
         return name
 
     def take_attempts(self) -> list[Attempt]:
@@ -330,11 +284,8 @@ class Webhooks:
         pending = self._state.pending.get(in_flight.subject)
         if pending is not None:
             what = f"HTTP {status}" if status else error or "no answer"
-            self._settle(
-                pending,
-                acknowledged,
-                "webhook validated" if acknowledged else f"test delivery failed: {what}",
-            )
+            message = "webhook validated" if acknowledged else f"test delivery failed: {what}"
+            self._settle(pending, acknowledged, message)
             return True
         delivery = self._state.deliveries[in_flight.subject]
         if acknowledged:
@@ -356,11 +307,8 @@ class Webhooks:
         if delivery.attempts >= ctx.assumptions.number(WEBHOOK_ATTEMPTS):
             del self._state.deliveries[delivery.id]
             return
-        ctx.timers.schedule(
-            ctx.now + (self._backoff(delivery.attempts) if retry_after is None else retry_after),
-            DUE_TIMER,
-            delivery.id,
-        )
+        wait = self._backoff(delivery.attempts) if retry_after is None else retry_after
+        ctx.timers.schedule(ctx.now + wait, DUE_TIMER, delivery.id)
 
     def _backoff(self, attempts: int) -> Span:
         """Wait after that many attempts: doubling, capped, give or take 20 % (rule K11)."""
