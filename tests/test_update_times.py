@@ -97,7 +97,7 @@ def test_what_nobody_touched_says_when_its_dates_moved_it(world: Connection) -> 
             one.advance_to(edge - MINUTE)
             assert parse_instant(shown(one, symbol)["updateTime"]) >= before
             one.advance_to(edge + 5 * MINUTE)
-            assert updated(one, symbol) == exchange.maintenance.free_from(edge)
+            assert updated(one, symbol) == exchange.maintenance_calendar.free_from(edge)
         before = edge
 
 

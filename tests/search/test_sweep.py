@@ -146,7 +146,7 @@ def test_an_internal_error_ends_its_run_only(sim, file, monkeypatch):
     def mistaken(*args, **kwargs):
         raise ZeroDivisionError("on purpose")
 
-    monkeypatch.setattr(Fills, "_settle_sides", mistaken)
+    monkeypatch.setattr(Fills, "_apply", mistaken)
     code, out, _ = sim("sweep", file("trade.yaml", TRADE), "--jobs", 1, "--seeds", 1)
     assert code == 1
     assert "broken: internal error: ZeroDivisionError: on purpose (in input 2" in out
