@@ -589,8 +589,8 @@ def test_a_book_is_looked_at_once_a_second_however_often_it_changes(
     monkeypatch.setattr(
         scoring,
         "shares",
-        lambda book, period, *, reached: (
-            looks.append(book.version) or real(book, period, reached=reached)
+        lambda book, period, *, needs_target: (
+            looks.append(book.version) or real(book, period, needs_target=needs_target)
         ),
     )
     world = world_of()

@@ -57,7 +57,7 @@ def get_trade_stats(
     for trade in trades(end, closing + 1):
         if trade.state is not TradeState.BUSTED:
             for part in (whole, *parts[-1:]):
-                part.take(trade, trade.state is TradeState.CLEARED or not lag)
+                part.add(trade, trade.state is TradeState.CLEARED or not lag)
     return wire.GetTradeStatsResponse(
         stats=trade_stats_message(whole),
         bars=[trade_stats_message(bar) for bar in parts],

@@ -64,17 +64,16 @@ class Funding:
         return self._state.changes
 
     def get(self, transaction_id: str) -> FundingTransaction | None:
-        """A transaction in its present state, or None."""
+        """Return a transaction in its present state, or None."""
         return self._by_id.get(transaction_id)
 
     def of(self, accounts: Sequence[str]) -> Iterator[FundingTransaction]:
-        """Transactions of accounts in their present state, account by account, oldest first."""
-        return (
-            self._by_id[found] for account in accounts for found in self._ids_of.get(account, ())
-        )
+        """Yield transactions of accounts in their present state, by account, oldest first."""
+        for account in accounts:
+            yield from map(self._by_id.__getitem__, self._ids_of.get(account, ()))
 
     def notes(self, account: str) -> AccountNotes:
-        """What the firm noted on an account."""
+        """Return what the firm noted on an account."""
         return self._state.notes.get(account) or AccountNotes()
 
     def note(self, account: str, notes: AccountNotes) -> None:
@@ -99,13 +98,12 @@ class Funding:
         row = self._trading.move_cash(
             account, amount, entry, description, symbol=symbol, reference=reference
         )
-        if (
-            type is FundingType.TRANSFER
-            and self._ctx.assumptions.text(FUNDING_TRANSFERS) == "direction"
-        ):
-            type = FundingType.DEPOSIT if amount >= 0 else FundingType.WITHDRAWAL
-        made = self._new(account, amount, type, FundingState.COMPLETED, description)
-        return self._enter(_moved(replace(made, reference=reference, parent=parent), row))
+        transfers = self._ctx.assumptions.text(FUNDING_TRANSFERS)
+        if type is FundingType.TRANSFER and transfers == "direction":
+            type = _direction(amount)
+        transaction = self._new(account, amount, type, FundingState.COMPLETED, description)
+        transaction = replace(transaction, reference=reference, parent=parent)
+        return self._enter(_with_row(transaction, row))
 
     def pay_incentive(
         self, account: str, amount: Cash, description: str, symbol: str, reference: str
@@ -124,7 +122,7 @@ class Funding:
     # ---- through a source
 
     def begin(
-        self, account: str, amount: Cash, source: FundingSource, course: FundingScript
+        self, account: str, amount: Cash, source: FundingSource, script: FundingScript
     ) -> FundingTransaction:
         """Begin a deposit from a source, or a withdrawal to it when negative.
 
@@ -135,85 +133,64 @@ class Funding:
         if source.disabled:
             raise Conflict(f"funding source {source.id} is disabled", rule="control")
         if source.max_deposit and amount > source.max_deposit:
-            raise Conflict(
-                f"at most {cash_text(source.max_deposit)} at a time from {source.id}",
-                rule="control",
-            )
-        available = self._trading.withdrawable(account)
-        if amount < 0 and available < -amount:
-            raise Conflict(f"{account} has only {cash_text(available)} to pay out", rule="P6")
-        type = FundingType.DEPOSIT if amount >= 0 else FundingType.WITHDRAWAL
-        made = replace(
+            limit = cash_text(source.max_deposit)
+            raise Conflict(f"at most {limit} at a time from {source.id}", rule="control")
+        if amount < 0:
+            self._check_withdrawable(account, -amount)
+        type = _direction(amount)
+        transaction = replace(
             self._new(account, amount, type, FundingState.PENDING, type.name.capitalize()),
             source=source.id,
             source_type=source.type,
             review=Review.SKIPPED,
-            course=course,
+            course=script,
         )
         if amount < 0:
-            row = self._trading.move_cash(
-                account,
-                amount,
-                LedgerEntryType.PENDING_WITHDRAWAL_CREATION,
-                "Withdrawal requested",
-                reference=made.id,
-            )
-            made = _moved(made, row)
-        self._wait(made)
-        return self._enter(made)
+            entry = LedgerEntryType.PENDING_WITHDRAWAL_CREATION
+            row = self._move_cash(transaction, amount, entry, "Withdrawal requested")
+            transaction = _with_row(transaction, row)
+        self._schedule_step(transaction)
+        return self._enter(transaction)
 
     def decide(self, transaction_id: str, state: FundingState) -> FundingTransaction:
         """Complete or cancel a transaction by hand. Conflict when it is over."""
-        found = self._require(transaction_id)
-        if found.state not in _UNDER_WAY:
-            raise Conflict(f"the transaction is {found.state.name} already", rule="control")
-        found = replace(
-            found,
-            course=FundingScript.COMPLETE,
-            review=Review.APPROVED if state is FundingState.COMPLETED else Review.REJECTED,
-        )
-        while found.state is not state:
-            found = self._cancel(found) if state is FundingState.CANCELLED else self._step(found)
-        return found
+        transaction = self._require(transaction_id)
+        if transaction.state not in _UNDER_WAY:
+            raise Conflict(f"the transaction is {transaction.state.name} already", rule="control")
+        review = Review.APPROVED if state is FundingState.COMPLETED else Review.REJECTED
+        transaction = replace(transaction, course=FundingScript.COMPLETE, review=review)
+        cancels = state is FundingState.CANCELLED
+        while transaction.state is not state:
+            transaction = self._cancel(transaction) if cancels else self._step(transaction)
+        return transaction
 
     def refund(self, transaction_id: str, amount: Cash | None) -> FundingTransaction:
         """Return a transaction through a source, all of it when `amount` is None.
 
         A second transaction of type RETURN moves the cash; the first one notes the refund.
         """
-        found = self._require(transaction_id)
-        if not found.source or found.state not in _RETURNABLE:
-            raise Conflict(
-                "only a completed transaction through a source can be refunded", rule="control"
-            )
-        left = found.amount - found.refunded
+        original = self._require(transaction_id)
+        if not original.source or original.state not in _RETURNABLE:
+            text = "only a completed transaction through a source can be refunded"
+            raise Conflict(text, rule="control")
+        left = original.amount - original.refunded
         amount = left if amount is None else amount
         if not 0 < amount <= left:
-            raise InvalidRequest(
-                f"amount: above zero and at most {cash_text(left)}", rule="control"
-            )
-        if found.credit and self._trading.withdrawable(found.account) < amount:
-            raise Conflict(
-                f"{found.account} has only {cash_text(self._trading.withdrawable(found.account))}"
-                " to pay out",
-                rule="P6",
-            )
-        signed, entry = (
-            (-amount, LedgerEntryType.WITHDRAWAL)
-            if found.credit
-            else (amount, LedgerEntryType.DEPOSIT)
-        )
-        self.move(
-            found.account,
-            signed,
-            FundingType.RETURN,
-            entry,
-            "Refund",
-            reference=found.id,
-            parent=found.id,
-        )
+            text = f"amount: above zero and at most {cash_text(left)}"
+            raise InvalidRequest(text, rule="control")
+        account, id = original.account, original.id
+        signed, entry = amount, LedgerEntryType.DEPOSIT
+        if original.credit:
+            self._check_withdrawable(account, amount)
+            signed, entry = -amount, LedgerEntryType.WITHDRAWAL
+        self.move(account, signed, FundingType.RETURN, entry, "Refund", reference=id, parent=id)
         state = FundingState.REFUNDED if amount == left else FundingState.PARTIALLY_REFUNDED
-        return self._change(found, state, refunded=found.refunded + amount)
+        return self._change(original, state, refunded=original.refunded + amount)
+
+    def _check_withdrawable(self, account: str, amount: Cash) -> None:
+        available = self._trading.withdrawable(account)
+        if available < amount:
+            raise Conflict(f"{account} has only {cash_text(available)} to pay out", rule="P6")
 
     @property
     def timers(self) -> TimerHandlers:
@@ -221,46 +198,42 @@ class Funding:
         return {STEP_TIMER: self._step_due}
 
     def _step_due(self, timer: Timer) -> None:
-        found = self._by_id[timer.subject]
-        if found.state in _UNDER_WAY and found.review is not Review.PENDING:
-            cancels = (
-                found.state is FundingState.PROCESSING and found.course is FundingScript.CANCEL
-            )
-            found = self._cancel(found) if cancels else self._step(found)
-            if found.state in _UNDER_WAY and found.review is not Review.PENDING:
-                self._wait(found)
+        transaction = self._by_id[timer.subject]
+        if not _proceeds(transaction):
+            return
+        processing = transaction.state is FundingState.PROCESSING
+        cancels = processing and transaction.course is FundingScript.CANCEL
+        transaction = self._cancel(transaction) if cancels else self._step(transaction)
+        if _proceeds(transaction):
+            self._schedule_step(transaction)
 
-    def _step(self, found: FundingTransaction) -> FundingTransaction:
-        state = _NEXT[found.state]
-        if state is FundingState.COMPLETED and found.credit:
-            found = _moved(
-                found,
-                self._trading.move_cash(
-                    found.account,
-                    found.amount,
-                    LedgerEntryType.DEPOSIT,
-                    "Deposit",
-                    reference=found.id,
-                ),
-            )
-        if state is FundingState.PROCESSING and found.course is FundingScript.HOLD:
-            return self._change(found, state, review=Review.PENDING, message="held for review")
-        return self._change(found, state, message="")
+    def _step(self, transaction: FundingTransaction) -> FundingTransaction:
+        state = _NEXT[transaction.state]
+        if state is FundingState.COMPLETED and transaction.credit:
+            amount, entry = transaction.amount, LedgerEntryType.DEPOSIT
+            row = self._move_cash(transaction, amount, entry, "Deposit")
+            transaction = _with_row(transaction, row)
+        if state is FundingState.PROCESSING and transaction.course is FundingScript.HOLD:
+            text = "held for review"
+            return self._change(transaction, state, review=Review.PENDING, message=text)
+        return self._change(transaction, state, message="")
 
-    def _cancel(self, found: FundingTransaction) -> FundingTransaction:
-        if not found.credit:
-            self._trading.move_cash(
-                found.account,
-                found.amount,
-                LedgerEntryType.WITHDRAWAL_REJECTION,
-                "Withdrawal rejected",
-                reference=found.id,
-            )
-        return self._change(found, FundingState.CANCELLED, message="cancelled")
+    def _cancel(self, transaction: FundingTransaction) -> FundingTransaction:
+        if not transaction.credit:
+            entry = LedgerEntryType.WITHDRAWAL_REJECTION
+            self._move_cash(transaction, transaction.amount, entry, "Withdrawal rejected")
+        return self._change(transaction, FundingState.CANCELLED, message="cancelled")
 
-    def _wait(self, found: FundingTransaction) -> None:
+    def _schedule_step(self, transaction: FundingTransaction) -> None:
         ctx = self._ctx
-        ctx.timers.schedule(ctx.now + ctx.assumptions.number(FUNDING_STEP), STEP_TIMER, found.id)
+        due = ctx.now + ctx.assumptions.number(FUNDING_STEP)
+        ctx.timers.schedule(due, STEP_TIMER, transaction.id)
+
+    def _move_cash(
+        self, transaction: FundingTransaction, amount: Cash, entry: LedgerEntryType, text: str
+    ) -> CashMoved:
+        account, reference = transaction.account, transaction.id
+        return self._trading.move_cash(account, amount, entry, text, reference=reference)
 
     # ---- the record
 
@@ -279,35 +252,34 @@ class Funding:
             changed=self._ctx.now,
         )
 
-    def _enter(self, made: FundingTransaction) -> FundingTransaction:
-        made = replace(made, seq=len(self._state.changes))
-        self._state.changes.append(FundingChange(made, FundingState.PENDING, self._ctx.now))
-        self._remember(made)
-        return made
+    def _enter(self, transaction: FundingTransaction) -> FundingTransaction:
+        transaction = replace(transaction, seq=len(self._state.changes))
+        self._state.changes.append(FundingChange(transaction, FundingState.PENDING, self._ctx.now))
+        self._add_to_indexes(transaction)
+        return transaction
 
     def _change(
-        self, found: FundingTransaction, state: FundingState, **changes: object
+        self, transaction: FundingTransaction, state: FundingState, **changes: object
     ) -> FundingTransaction:
-        changed = replace(
-            found, state=state, changed=self._ctx.now, seq=len(self._state.changes), **changes
-        )
-        self._state.changes.append(FundingChange(changed, found.state, self._ctx.now))
+        now, seq = self._ctx.now, len(self._state.changes)
+        changed = replace(transaction, state=state, changed=now, seq=seq, **changes)
+        self._state.changes.append(FundingChange(changed, transaction.state, now))
         self._by_id[changed.id] = changed
         return changed
 
-    def _remember(self, made: FundingTransaction) -> None:
-        if made.id not in self._by_id:
-            self._ids_of.setdefault(made.account, []).append(made.id)
-        self._by_id[made.id] = made
+    def _add_to_indexes(self, transaction: FundingTransaction) -> None:
+        if transaction.id not in self._by_id:
+            self._ids_of.setdefault(transaction.account, []).append(transaction.id)
+        self._by_id[transaction.id] = transaction
 
     def _require(self, transaction_id: str) -> FundingTransaction:
-        found = self._by_id.get(transaction_id)
-        if found is None:
+        transaction = self._by_id.get(transaction_id)
+        if transaction is None:
             raise NotFound(f"unknown funding transaction: {transaction_id[:80]}", rule="control")
-        return found
+        return transaction
 
     def save(self) -> FundingLog:
-        """Every change."""
+        """Return every change."""
         return self._state
 
     def load(self, state: object) -> None:
@@ -319,13 +291,22 @@ class Funding:
         self._by_id: dict[str, FundingTransaction] = {}
         self._ids_of: dict[str, list[str]] = {}
         for change in state.changes:
-            self._remember(change.transaction)
+            self._add_to_indexes(change.transaction)
 
 
 def sources_of(firm: Firm) -> tuple[FundingSource, ...]:
-    """A firm's sources: those of the scenario, else one bank account."""
+    """Return a firm's sources: those of the scenario, else one bank account."""
     return firm.funding_sources or (FundingSource(id=f"{firm.id}-bank"),)
 
 
-def _moved(made: FundingTransaction, row: CashMoved) -> FundingTransaction:
-    return replace(made, before=row.before, after=row.after, entry=row.id)
+def _direction(amount: Cash) -> FundingType:
+    return FundingType.DEPOSIT if amount >= 0 else FundingType.WITHDRAWAL
+
+
+def _proceeds(transaction: FundingTransaction) -> bool:
+    """Whether a transaction takes its next step without a decision."""
+    return transaction.state in _UNDER_WAY and transaction.review is not Review.PENDING
+
+
+def _with_row(transaction: FundingTransaction, row: CashMoved) -> FundingTransaction:
+    return replace(transaction, before=row.before, after=row.after, entry=row.id)

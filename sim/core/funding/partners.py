@@ -121,19 +121,17 @@ class Partners:
         if known:
             return self._state.movements[known]
         self._check_account(firm, account)
-        source, destination = (
-            (pool, account) if reason is TransferReason.DEPOSIT else (account, pool)
-        )
+        deposit = reason is TransferReason.DEPOSIT
         movement = Movement(
             id=self._ctx.ids.uuid("movement"),
             firm=firm.name,
             key=key,
             reason=reason,
             amount=amount,
-            source=source,
-            destination=destination,
+            source=pool if deposit else account,
+            destination=account if deposit else pool,
             at=self._ctx.now,
-            rejection=self._objection(reason, account, pool, amount),
+            rejection=self._rejection(reason, account, pool, amount),
         )
         if not movement.rejection:
             movement = replace(movement, transfer_id=self._ctx.ids.uuid("transfer"))
@@ -143,46 +141,34 @@ class Partners:
         return movement
 
     def movement(self, firm: Firm, movement_id: str) -> Movement:
-        """A movement of the firm; NotFound when it has none with this id."""
-        found = self._state.movements.get(movement_id)
-        if found is None or found.firm != firm.name:
+        """Return a movement of the firm; NotFound when it has none with this id."""
+        movement = self._state.movements.get(movement_id)
+        if movement is None or movement.firm != firm.name:
             raise NotFound(f"unknown cash movement: {movement_id[:80]}", rule="P25")
-        return found
+        return movement
 
     def pool(self, firm: Firm) -> str:
-        """The clearing account from which the firm pays deposits; PermissionDenied without one."""
-        found = self._trading.ledger.get(firm.clearing_account)
-        if found is None or found.kind != CLEARING:
-            raise PermissionDenied(
-                rule="P25",
-                remedy=(
-                    "this firm has no funding account; give it a clearing_account in the scenario"
-                ),
-            )
-        return found.name
+        """Return the clearing account that pays the firm's deposits; else PermissionDenied."""
+        account = self._trading.ledger.get(firm.clearing_account)
+        if account is None or account.kind != CLEARING:
+            remedy = "this firm has no funding account; give it a clearing_account in the scenario"
+            raise PermissionDenied(rule="P25", remedy=remedy)
+        return account.name
 
-    def _objection(self, reason: TransferReason, account: str, pool: str, amount: Cash) -> str:
-        if (
-            reason is TransferReason.VENDOR_FEES
-            and self._state.fee_dates.get(account) == self._today()
-        ):
+    def _rejection(self, reason: TransferReason, account: str, pool: str, amount: Cash) -> str:
+        paid_today = self._state.fee_dates.get(account) == self._today()
+        if reason is TransferReason.VENDOR_FEES and paid_today:
             return "vendor fees are collected at most once a day per account"
-        available = (
-            self._trading.ledger.balance(pool)
-            if reason is TransferReason.DEPOSIT
-            else self._trading.withdrawable(account)
-        )
+        if reason is TransferReason.DEPOSIT:
+            available = self._trading.ledger.balance(pool)
+        else:
+            available = self._trading.withdrawable(account)
         return "insufficient funds" if amount > available else ""
 
     def _post(self, movement: Movement) -> None:
-        """Book both legs: a withdrawal here and a deposit there."""
-        self._transfer(
-            movement.source,
-            movement.destination,
-            movement.amount,
-            f"Transfer {movement.reason.name}",
-            movement.transfer_id,
-        )
+        text = f"Transfer {movement.reason.name}"
+        source, destination = movement.source, movement.destination
+        self._transfer(source, destination, movement.amount, text, movement.transfer_id)
         if movement.reason is TransferReason.VENDOR_FEES:
             self._state.fee_dates[movement.source] = self._today()
 
@@ -223,9 +209,9 @@ class Partners:
                 self._pay(command.account, pool, cost)
         return self._record("funded", firm, key, body, command, placed)
 
-    def outcome(self, made: VendorOrder) -> OrderState:
-        """The order's state: REJECTED, PENDING_NEW while it waits, or a later one (M25)."""
-        order = self._trading.orders.get(made.order_id)
+    def outcome(self, vendor_order: VendorOrder) -> OrderState:
+        """Return the order's state: REJECTED, PENDING_NEW while it waits, or a later one (M25)."""
+        order = self._trading.orders.get(vendor_order.order_id)
         return OrderState.REJECTED if order is None else order.state
 
     def on_order_taken(self, order: Order) -> None:
@@ -235,30 +221,29 @@ class Partners:
             self._pay(order.account, *lent)
 
     def find_funded(self, firm: Firm, request_id: str) -> VendorOrder:
-        """A funded order of the firm; NotFound when it has none with this id."""
-        found = self._state.orders.get(request_id)
-        if found is None or not found.funded or found.firm != firm.name:
+        """Return a funded order of the firm; NotFound when it has none with this id."""
+        vendor_order = self._state.orders.get(request_id)
+        if vendor_order is None or not vendor_order.funded or vendor_order.firm != firm.name:
             raise NotFound(f"unknown funded order: {request_id[:80]}", rule="S9-4")
-        return found
+        return vendor_order
 
     def cancel_funded(self, firm: Firm, request_id: str) -> VendorOrder:
         """Cancel a working funded order and take back what it did not spend."""
-        found = self.find_funded(firm, request_id)
-        order = self._trading.orders.require(found.order_id)
+        vendor_order = self.find_funded(firm, request_id)
+        order = self._trading.orders.require(vendor_order.order_id)
+        account = order.account
         unspent = self._collateral(order.symbol, order.side, order.leaves_qty, order.price)
         self._trading.order_service.cancel(
-            CancelOrder(accounts=(order.account,), participant=order.participant, order_id=order.id)
+            CancelOrder(accounts=(account,), participant=order.participant, order_id=order.id)
         )
-        self._pay(
-            order.account, self.pool(firm), min(unspent, self._trading.withdrawable(order.account))
-        )
-        return found
+        self._pay(account, self.pool(firm), min(unspent, self._trading.withdrawable(account)))
+        return vendor_order
 
     def _place(self, command: PlaceOrder) -> Order:
         holder = self._firms.holder(command.account)
-        return self._trading.order_service.place(
-            replace(command, participant=holder.name if holder else "", deferred=True)
-        )
+        participant = holder.name if holder else ""
+        command = replace(command, participant=participant, deferred=True)
+        return self._trading.order_service.place(command)
 
     def _record(
         self,
@@ -282,7 +267,7 @@ class Partners:
         return order
 
     def _cost(self, command: PlaceOrder) -> Cash:
-        """Collateral and taker fee of a limit order that opens and trades at its price."""
+        """Return the collateral and taker fee of a limit order that trades at its price."""
         instrument = self._trading.instruments.require(command.symbol)
         fee = self._trading.fees.quote(instrument, command.qty, command.price)
         return self._collateral(command.symbol, command.side, command.qty, command.price) + fee
@@ -295,30 +280,17 @@ class Partners:
     def _pay(self, source: str, destination: str, amount: Cash) -> None:
         """Transfer an amount, unless it is 0."""
         if amount > 0:
-            self._transfer(
-                source, destination, amount, "Order funding", self._ctx.ids.uuid("transfer")
-            )
+            reference = self._ctx.ids.uuid("transfer")
+            self._transfer(source, destination, amount, "Order funding", reference)
 
     def _transfer(
-        self, source: str, destination: str, amount: Cash, description: str, reference: str
+        self, source: str, destination: str, amount: Cash, text: str, reference: str
     ) -> None:
-        move = self._funding.move
-        move(
-            source,
-            -amount,
-            FundingType.TRANSFER,
-            LedgerEntryType.WITHDRAWAL,
-            description,
-            reference=reference,
-        )
-        move(
-            destination,
-            amount,
-            FundingType.TRANSFER,
-            LedgerEntryType.DEPOSIT,
-            description,
-            reference=reference,
-        )
+        """Book both legs: a withdrawal from the source and a deposit to the destination."""
+        move, type = self._funding.move, FundingType.TRANSFER
+        withdrawal, deposit = LedgerEntryType.WITHDRAWAL, LedgerEntryType.DEPOSIT
+        move(source, -amount, type, withdrawal, text, reference=reference)
+        move(destination, amount, type, deposit, text, reference=reference)
 
     def _check_account(self, firm: Firm, account: str) -> None:
         """NotFound without a relationship to the account's holder; Conflict if it is not active."""
@@ -335,7 +307,7 @@ class Partners:
     # ---- keys
 
     def _known(self, kind: str, firm: Firm, key: str, body: bytes) -> str:
-        """Id of a key's earlier result, "" for a new key.
+        """Return the id of a key's earlier result, "" for a new key.
 
         AlreadyExists when the key came with another body.
         """
@@ -350,13 +322,13 @@ class Partners:
             )
         return used.result
 
-    def _remember(self, kind: str, firm: Firm, key: str, body: bytes, made: str) -> None:
-        self._state.used_keys[f"{kind}|{firm.name}|{key}"] = UsedKey(_digest(body), made)
+    def _remember(self, kind: str, firm: Firm, key: str, body: bytes, result: str) -> None:
+        self._state.used_keys[f"{kind}|{firm.name}|{key}"] = UsedKey(_digest(body), result)
 
     # ---- state
 
     def save(self) -> PartnersState:
-        """Everything remembered."""
+        """Return everything that is remembered."""
         return self._state
 
     def load(self, state: object) -> None:

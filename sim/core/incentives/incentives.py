@@ -28,7 +28,6 @@ PAYOUT_TIMER = "incentive.payout"
 LIQUIDITY_REFERENCE = "liquidity_program"
 REBATE_REFERENCE = "taker_fee_rebate"
 REFERRAL_REFERENCE = "referral_bonus"
-_REFERENCES = {REBATE: REBATE_REFERENCE}
 
 Pay = Callable[[str, Cash, str, str, str], object]
 """(account, amount, description, symbol, reference): moves cash to an account."""
@@ -112,9 +111,8 @@ class Incentives:
         """
         self._index(reward)
         if reward.status == PENDING:
-            self._ctx.timers.schedule(
-                max(reward.due, self._ctx.now), PAYOUT_TIMER, str(len(self._rewards) - 1)
-            )
+            due, number = max(reward.due, self._ctx.now), len(self._rewards) - 1
+            self._ctx.timers.schedule(due, PAYOUT_TIMER, str(number))
 
     def void(self, symbol: str) -> None:
         """Skip the unpaid rewards of a canceled market."""
@@ -123,14 +121,13 @@ class Incentives:
                 reward.status = SKIPPED
 
     def programs(self) -> dict[str, list[Period]]:
-        """Periods by market, in order of announcement."""
+        """Return periods by market, in order of announcement."""
         return self._periods
 
     def rewards(self, account: str) -> list[Reward]:
-        """Program rewards of an account, in order of recording."""
-        return [
-            reward for reward in self._of_account.get(account, []) if reward.program_type != REBATE
-        ]
+        """Return the program rewards of an account, in order of recording."""
+        rewards = self._of_account.get(account, ())
+        return [reward for reward in rewards if reward.program_type != REBATE]
 
     @property
     def timers(self) -> TimerHandlers:
@@ -142,17 +139,12 @@ class Incentives:
         if reward.status == SKIPPED:
             return
         reward.status = PAID
-        kind = _REFERENCES.get(reward.program_type, LIQUIDITY_REFERENCE)
-        self._pay(
-            reward.account,
-            reward.amount,
-            f"{reward.program_type} {reward.date}",
-            reward.symbol,
-            f"{kind}:{reward.date}",
-        )
+        kind = REBATE_REFERENCE if reward.program_type == REBATE else LIQUIDITY_REFERENCE
+        text = f"{reward.program_type} {reward.date}"
+        self._pay(reward.account, reward.amount, text, reward.symbol, f"{kind}:{reward.date}")
 
     def save(self) -> IncentivesState:
-        """Periods and rewards."""
+        """Return periods and rewards."""
         return IncentivesState(self.periods, self._rewards)
 
     def load(self, state: IncentivesState) -> None:

@@ -7,9 +7,12 @@ only while there are trades for which no rebate was computed.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from datetime import date as Date
 from datetime import timedelta
+from itertools import islice
+from operator import attrgetter
 
 from msgspec import Struct, field
 
@@ -62,29 +65,25 @@ class Rebates:
         self._instruments = instruments
         self._execution_log = execution_log
         self._grant = grant
-        self._now = RebatesState()
+        self._state = RebatesState()
 
     def note(self, account: str, traded: Cash) -> None:
         """Set what an account traded in the calendar month before the world started."""
-        self._now.month = _month(eastern_date(self._ctx.now))
-        self._now.before[account] = traded
+        self._state.month = _month(eastern_date(self._ctx.now))
+        self._state.before[account] = traded
 
     def change_steps(self, steps: tuple[tuple[Cash, int], ...] | None) -> None:
         """Replace the published tiers, the highest first; None restores them."""
-        self._now.steps = TIERS if steps is None else steps
+        self._state.steps = TIERS if steps is None else steps
 
     def wait(self) -> None:
         """Schedule the payout of a week that has trades, unless it is scheduled."""
-        trades = self._execution_log.trades.rows
-        if (
-            not self._now.timer
-            and trades
-            and trades[-1].at >= self._now.paid_until
-            and self._ctx.assumptions.flag(TAKER_REBATES)
-        ):
-            self._now.timer = self._ctx.timers.schedule(
-                next_weekly(self._ctx.now, _MONDAY, 0), REBATE_TIMER
-            )
+        ctx, trades = self._ctx, self._execution_log.trades.rows
+        if self._state.timer or not trades or trades[-1].at < self._state.paid_until:
+            return
+        if ctx.assumptions.flag(TAKER_REBATES):
+            due = next_weekly(ctx.now, _MONDAY, 0)
+            self._state.timer = ctx.timers.schedule(due, REBATE_TIMER)
 
     @property
     def timers(self) -> TimerHandlers:
@@ -93,66 +92,57 @@ class Rebates:
 
     def _pay_week(self, timer: Timer) -> None:
         """Pay for the week that ends now."""
-        state = self._now
-        state.timer, monday = 0, eastern_date(timer.due)
-        first = eastern(monday - timedelta(days=7))
-        fees = self._taker_fees(max(first, state.paid_until), timer.due)
+        state = self._state
+        state.timer, next_monday = 0, eastern_date(timer.due)
+        monday, sunday = next_monday - timedelta(days=7), next_monday - timedelta(days=1)
+        fees = self._taker_fees(max(eastern(monday), state.paid_until), timer.due)
         state.paid_until = timer.due
-        traded = self._traded_in_the_month_before(monday - timedelta(days=7), fees) if fees else {}
+        traded = self._traded_in_the_month_before(monday, fees) if fees else {}
         for account, fee in sorted(fees.items()):
-            percent = next(
-                (percent for least, percent in state.steps if traded.get(account, 0) >= least), 0
-            )
-            amount = divide_half_even(fee * percent, 100 * CENT) * CENT
+            tiers = (percent for least, percent in state.steps if traded.get(account, 0) >= least)
+            amount = divide_half_even(fee * next(tiers, 0), 100 * CENT) * CENT
             if amount > 0:
-                self._grant(
-                    Reward(
-                        account=account,
-                        symbol="",
-                        date=(monday - timedelta(days=1)).isoformat(),
-                        amount=amount,
-                        program_type=REBATE,
-                    )
+                date = sunday.isoformat()
+                reward = Reward(
+                    account=account, symbol="", date=date, amount=amount, program_type=REBATE
                 )
+                self._grant(reward)
 
     def save(self) -> RebatesState:
-        """The state itself."""
-        return self._now
+        """Return the state itself."""
+        return self._state
 
     def load(self, state: RebatesState) -> None:
         """Take over a saved state; its timer is saved with all others."""
-        self._now = state
+        self._state = state
 
     def _taker_fees(self, start: Instant, end: Instant) -> dict[str, Cash]:
-        fees: dict[str, Cash] = {}
+        fees: defaultdict[str, Cash] = defaultdict(int)
         for trade in self._between(start, end):
             execution = trade.aggressor
             fee = execution.commission * self._instruments.require(trade.symbol).cash_per_notional
             if fee > 0:
-                fees[execution.order.account] = fees.get(execution.order.account, 0) + fee
+                fees[execution.order.account] += fee
         return fees
 
     def _traded_in_the_month_before(self, day: Date, accounts: dict[str, Cash]) -> dict[str, Cash]:
-        this = day.replace(day=1)
-        month = (this - timedelta(days=1)).replace(day=1)
-        found = dict(self._now.before) if self._now.month == _month(this) else {}
-        for trade in self._between(eastern(month), eastern(this)):
-            value = (
-                trade.price * trade.qty * self._instruments.require(trade.symbol).cash_per_notional
-            )
+        """Return the dollars that accounts traded in the calendar month before a day's."""
+        month = day.replace(day=1)
+        month_before = (month - timedelta(days=1)).replace(day=1)
+        start_known = self._state.month == _month(month)
+        traded = defaultdict(int, self._state.before if start_known else {})
+        for trade in self._between(eastern(month_before), eastern(month)):
+            unit = self._instruments.require(trade.symbol).cash_per_notional
             for execution in (trade.aggressor, trade.passive):
-                account = execution.order.account
-                if account in accounts:
-                    found[account] = found.get(account, 0) + value
-        return found
+                if execution.order.account in accounts:
+                    traded[execution.order.account] += trade.price * trade.qty * unit
+        return traded
 
     def _between(self, start: Instant, end: Instant) -> Iterator[Trade]:
         rows = self._execution_log.trades.rows
-        for index in range(bisect_left(rows, start, key=lambda trade: trade.at), len(rows)):
-            if rows[index].at >= end:
-                return
-            if rows[index].state is not TradeState.BUSTED:
-                yield rows[index]
+        first = bisect_left(rows, start, key=attrgetter("at"))
+        last = bisect_left(rows, end, first, key=attrgetter("at"))
+        return (row for row in islice(rows, first, last) if row.state is not TradeState.BUSTED)
 
 
 def _month(day: Date) -> str:

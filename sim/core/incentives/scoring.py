@@ -1,5 +1,4 @@
-"""What participants earn in incentive programs, by resting quotes and by trades (retail facts §6.3,
-rule P16).
+"""What participants earn in incentive programs, by resting quotes and by trades (rule P16).
 
 **Liquidity programs** sample the book once a second while the market is open. On each side an order
 scores `discount^(ticks from the best price) x size`, on the levels from the best one until they
@@ -21,6 +20,7 @@ which is far below a cent of any pool.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from datetime import timedelta
 from functools import lru_cache
 
@@ -112,7 +112,7 @@ class Scoring:
         return {SCORE_TIMER: self._divide_points}
 
     def _divide_points(self, timer: Timer) -> None:
-        """A day or a period is over."""
+        """Divide the points of a day or a period that is over."""
         number = int(timer.subject)
         score, period = self._scores[number], self._incentives.periods[number]
         score.timer = 0
@@ -134,18 +134,17 @@ class Scoring:
             self._add_up(score, period)
             score.shares, score.stale = {}, True
             self.stale[number] = None
-        elif (trades := self._trading.trades.of_symbol(period.symbol)) and self._trading.trades[
-            trades[-1]
-        ].at == now:
-            self._wait(number, always=True)
+        else:
+            seqs = self._trading.trades.of_symbol(period.symbol)
+            if seqs and self._trading.trades[seqs[-1]].at == now:
+                self._wait(number, always=True)
 
     def _sample(self, number: int) -> None:
         score, period = self._scores[number], self._incentives.periods[number]
         book = self._trading.books.touched(period.symbol)
         if book is not None and self._trading.state(period.symbol) is OPEN:
-            score.shares = shares(
-                book, period, reached=self._ctx.assumptions.flag(INCENTIVES_TARGET)
-            )
+            needs_target = self._ctx.assumptions.flag(INCENTIVES_TARGET)
+            score.shares = shares(book, period, needs_target=needs_target)
         score.stale, score.since = False, self._ctx.now
         self._wait(number)
 
@@ -154,9 +153,8 @@ class Scoring:
     def _add_up(self, score: Score, period: Period) -> None:
         """Add the points of the period's seconds since the last sample."""
         now = self._ctx.now
-        seconds = _seconds(
-            max(score.since, period.start), now if period.end is None else min(now, period.end)
-        )
+        end = now if period.end is None else min(now, period.end)
+        seconds = _seconds(max(score.since, period.start), end)
         if seconds > 0:
             for account, share in score.shares.items():
                 score.points[account] = score.points.get(account, 0) + share * seconds
@@ -182,12 +180,11 @@ class Scoring:
         midnight, after = eastern(date), eastern(date + timedelta(days=1))
         start = max(midnight, period.start)
         part = _part(period, start, now, after - midnight)
-        points, whole = score.points, 2 * ONE * _seconds(start, now)
-        if period.program_type == LIQUIDITY:
-            if self._ctx.assumptions.text(INCENTIVES_SPLIT) == "by_score":
-                whole = sum(points.values())
+        liquidity = period.program_type == LIQUIDITY
+        points = score.points if liquidity else self._takers_volume(period, start, now)
+        if liquidity and self._ctx.assumptions.text(INCENTIVES_SPLIT) != "by_score":
+            whole = 2 * ONE * _seconds(start, now)
         else:
-            points = self._takers_volume(period, start, now)
             whole = sum(points.values())
         for account in sorted(points):
             amount = part * points[account] // whole // CENT * CENT
@@ -211,25 +208,22 @@ class Scoring:
         )
 
     def _takers_volume(self, period: Period, start: Instant, end: Instant) -> dict[str, Cash]:
-        """Dollars traded as a taker, by account, of those who reach the minimum."""
+        """Return the dollars traded as a taker, by account, of those who reach the minimum."""
         instrument = self._trading.instruments.require(period.symbol)
         low, high = (cents * instrument.price_scale for cents in _PRICED)
-        found: dict[str, Cash] = {}
+        volume: defaultdict[str, Cash] = defaultdict(int)
         for trade in self._trading.execution_log.between(period.symbol, start, end):
             if low <= trade.price * 100 <= high and trade.state is not TradeState.BUSTED:
-                account = trade.aggressor.order.account
-                found[account] = (
-                    found.get(account, 0) + trade.price * trade.qty * instrument.cash_per_notional
-                )
-        least = (
-            TAKER_MINIMUM if period.min_taker_notional is None else period.min_taker_notional
-        ) * DOLLAR
-        return {account: taken for account, taken in found.items() if taken >= least}
+                notional = trade.price * trade.qty
+                volume[trade.aggressor.order.account] += notional * instrument.cash_per_notional
+        minimum = period.min_taker_notional
+        least = (TAKER_MINIMUM if minimum is None else minimum) * DOLLAR
+        return {account: dollars for account, dollars in volume.items() if dollars >= least}
 
     # ---- state
 
     def save(self) -> list[Score]:
-        """Every score."""
+        """Return every score."""
         return self._scores
 
     def load(self, state: list[Score]) -> None:
@@ -240,49 +234,46 @@ class Scoring:
         self.stale = {number: None for number, score in enumerate(state) if score.stale}
 
 
-def shares(book: Book, period: Period, *, reached: bool) -> dict[str, int]:
-    """What every account earns in a second: up to `ONE` for each side.
+def shares(book: Book, period: Period, *, needs_target: bool) -> dict[str, int]:
+    """Return what every account earns in a second: up to `ONE` for each side.
 
-    With `reached` nobody earns anything on a side that does not hold the target size.
+    With `needs_target` nobody earns anything on a side that does not hold the target size.
     """
-    bid, offer = book.bids.best, book.offers.best
-    scale = book.instrument.price_scale
-    if period.max_spread is not None and (
-        not bid
-        or not offer
-        or (offer - bid) * ONE > 2 * scaled_down(period.max_spread, ONE) * scale
-    ):
-        return {}
-    found: dict[str, int] = {}
+    if period.max_spread is not None:
+        bid, offer = book.bids.best, book.offers.best
+        widest = 2 * scaled_down(period.max_spread, ONE) * book.instrument.price_scale
+        if not bid or not offer or (offer - bid) * ONE > widest:
+            return {}
+    earned: defaultdict[str, int] = defaultdict(int)
     for ladder in (book.bids, book.offers):
-        scores = _side(ladder, book, period, reached=reached)
+        scores = _side(ladder, book, period, needs_target=needs_target)
         total = sum(scores.values())
         for account, score in scores.items():
-            found[account] = found.get(account, 0) + score * ONE // total
-    return found
+            earned[account] += score * ONE // total
+    return dict(earned)
 
 
-def _side(ladder: Ladder, book: Book, period: Period, *, reached: bool) -> dict[str, int]:
-    """Scores of one side, by whole levels from the best price until they hold the target size."""
+def _side(ladder: Ladder, book: Book, period: Period, *, needs_target: bool) -> dict[str, int]:
+    """Return the scores of the levels from the best price until they hold the target size."""
     target = None if period.target_size is None else period.target_size * book.instrument.qty_scale
     tick, best, seen = book.instrument.tick, ladder.best, 0
-    scores: dict[str, int] = {}
+    scores: defaultdict[str, int] = defaultdict(int)
     for level in ladder.walk():
         weight = _weight(period.discount_factor or "1", abs(level.price - best) // tick)
         for order in level.orders():
-            scores[order.account] = scores.get(order.account, 0) + weight * order.leaves_qty
+            scores[order.account] += weight * order.leaves_qty
         seen += level.qty
         if target is not None and seen >= target:
             break
     else:
-        if reached and target is not None:
+        if needs_target and target is not None:
             return {}
     return {account: score for account, score in scores.items() if score}
 
 
 @lru_cache(maxsize=4096)
 def _weight(factor: str, ticks: int) -> int:
-    """A decimal factor to the power of `ticks`, cut to the grid."""
+    """Return a decimal factor to the power of `ticks`, cut to the grid."""
     weight = ONE
     for _ in range(ticks):
         weight = weight * scaled_down(factor, ONE) // ONE
@@ -290,12 +281,12 @@ def _weight(factor: str, ticks: int) -> int:
 
 
 def _seconds(start: Instant, end: Instant) -> int:
-    """How many full seconds of the clock lie in [start, end)."""
+    """Return how many full seconds of the clock lie in [start, end)."""
     return -(-end // NS_PER_S) - -(-start // NS_PER_S)
 
 
 def _part(period: Period, start: Instant, end: Instant, day: int) -> Cash:
-    """The pool's part for a part of a date, by time.
+    """Return the pool's part for a part of a date, by time.
 
     The pool is for the whole period or, where the period has no end, for each day.
     """

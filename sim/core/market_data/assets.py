@@ -1,9 +1,8 @@
 """Priced assets and their index ticks.
 
-Ticks come from a seeded process (`index_process.py`) that is silent during outages. From the first
-price that is set by hand on, an asset ticks only by hand, because whoever scripts prices wants to
-know them. An asset that nobody configured is created by its first price. Reading a tick never
-changes anything.
+Ticks come from a seeded process (`index_process.py`), which is silent during outages. From the
+first tick by hand on, an asset has ticks by hand only: who scripts prices wants to know them. The
+first tick by hand of an unknown asset creates it. Reading a tick changes nothing.
 """
 
 from __future__ import annotations
@@ -53,20 +52,20 @@ class Asset(Struct, kw_only=True):
         return self.id.partition(":")[2]
 
     def problems(self) -> list[str]:
-        """Say in words what is wrong with these terms; empty when they are sound."""
-        found = []
+        """Return what is wrong with these terms; nothing if they are sound."""
+        problems = []
         if not _ID.fullmatch(self.id):
-            found.append("id must be crypto:<symbol>, at most 64 of a-z, 0-9 and -")
+            problems.append("id must be crypto:<symbol>, at most 64 of a-z, 0-9 and -")
         if self.every < 1 or MINUTE % self.every or self.every > 15:
-            found.append("every must be whole seconds that divide a minute, at most 15s")
+            problems.append("every must be whole seconds that divide a minute, at most 15s")
         if not 0 <= self.places <= 8:
-            found.append("places must lie between 0 and 8")
+            problems.append("places must lie between 0 and 8")
         if not 0 <= self.volatility <= 200_000:
-            found.append("volatility must lie between 0 and 0.2")
-        return found
+            problems.append("volatility must lie between 0 and 0.2")
+        return problems
 
     def show(self, price: Price) -> str:
-        """Decimal text with at least two places."""
+        """Return a price as decimal text with at least two places."""
         return decimal_text(price, PRICE_SCALE, 2)
 
 
@@ -80,36 +79,37 @@ class Ticker:
         self._process = IndexProcess(
             key, first_day=asset.since // DAY * DAY, every=asset.every, volatility=asset.volatility
         )
-        # relative value of the tick at which `price` applies, once it was computed
+        # The relative value of the tick at which `price` applies; computed on first use.
         self._base = 0
 
     @property
     def asset(self) -> Asset:
-        """The asset."""
+        """The asset that it reads."""
         return self._asset
 
     def summary(self, start: int, width: int, now: int) -> Ohlc | None:
-        """The bucket of `width` seconds from `start`, up to second `now`; None without ticks."""
+        """Return the prices of `width` seconds from `start`, up to `now`; None without ticks."""
         bucket = self._seeded(start, width, now)
         for price in self._by_hand(start, min(start + width, now + 1)):
             bucket = _joined(bucket, Ohlc(price, price, price, price, 1))
         return bucket
 
     def last(self, end: int) -> Price | None:
-        """Price of the last tick before a second; None before the first."""
+        """Return the price of the last tick before a second; None before the first."""
         return self.at(end * NS_PER_S - 1)
 
     def at(self, instant: Instant) -> Price | None:
-        """Price of the last tick up to and including an instant; None before the first."""
+        """Return the price of the last tick at or before an instant; None before the first."""
         by_hand = self._asset.by_hand
-        end = instant // NS_PER_S + 1
         index = bisect_left(by_hand, (instant + 1,))
         if index:
             return by_hand[index - 1][1]
-        second = self._last_seeded(end)
-        if second is None:
-            return None
-        return self._price(dict(self._process.ticks(second // MINUTE * MINUTE))[second])
+        second = self._last_seeded(instant // NS_PER_S + 1)
+        return None if second is None else self._price(self._raw(second))
+
+    def _raw(self, second: int) -> int:
+        """Return the relative value of the seeded tick at a second."""
+        return dict(self._process.ticks(second // MINUTE * MINUTE))[second]
 
     def _by_hand(self, start: int, end: int) -> list[Price]:
         ticks = self._asset.by_hand
@@ -131,7 +131,7 @@ class Ticker:
         return Ohlc(opened, high, low, close, raw.ticks)
 
     def _node(self, width: int, start: int, silent: list[tuple[int, int]]) -> Ohlc | None:
-        """A span of the tree without its silent parts."""
+        """Return a span of the tree without its silent parts."""
         end = start + width
         if any(low <= start and end <= high for low, high in silent):
             return None
@@ -151,14 +151,14 @@ class Ticker:
         return [tick for tick in ticks if not any(low <= tick[0] < high for low, high in silent)]
 
     def _silences(self, stop: int) -> list[tuple[int, int]]:
-        """Spans [from, to) without seeded ticks; there are none from second `stop` on."""
+        """Return the spans [from, to) without seeded ticks; the last one begins at `stop`."""
         asset = self._asset
         if asset.by_hand:
             stop = min(stop, -(-asset.by_hand[0][0] // NS_PER_S))
         return [(_DAWN, asset.since), *asset.outages, (stop, _DUSK)]
 
     def _last_seeded(self, end: int) -> int | None:
-        """Second of the last seeded tick before `end`."""
+        """Return the second of the last seeded tick before `end`."""
         asset = self._asset
         if asset.price is None:
             return None
@@ -170,11 +170,11 @@ class Ticker:
         return second if second >= asset.since else None
 
     def _price(self, raw: int) -> Price:
-        """The price of a relative value, at the asset's number of places; monotonic."""
+        """Return the price of a relative value, cut to the asset's places; monotonic."""
         asset = self._asset
         if not self._base:
             first = -(-max(asset.since, asset.price_at) // asset.every) * asset.every
-            self._base = dict(self._process.ticks(first // MINUTE * MINUTE))[first]
+            self._base = self._raw(first)
         unit: int = 10 ** (8 - asset.places)
         return max(raw * (asset.price or 0) // self._base // unit * unit, unit)
 
@@ -200,44 +200,40 @@ class Assets:
         self._tickers[asset.id] = Ticker(asset, self._ctx.entropy.key(f"asset.{asset.id}"))
 
     def get(self, asset_id: str) -> Ticker | None:
-        """The ticker of an asset, or None for an unknown one."""
+        """Return the ticker of an asset, or None for an unknown one."""
         return self._tickers.get(asset_id)
 
     def all(self) -> list[Asset]:
-        """Assets in order of addition."""
+        """Return the assets in order of addition."""
         return list(self._assets.values())
 
     def price(self, asset_id: str) -> Price | None:
-        """Price of the last tick up to now; None when there was none."""
+        """Return the price of the last tick up to now; None when there was none."""
         ticker = self._tickers.get(asset_id)
         return ticker.last(self._ctx.now // NS_PER_S + 1) if ticker is not None else None
 
     def observe(self, condition: IndexCondition, now: Instant) -> IndexObservation:
-        """What is known at an instant of the prices that a market's condition compares."""
+        """Return the prices that a market's condition compares, as far as they are known."""
         ticker = self._tickers.get(condition.asset)
-        if ticker is None:
-            return IndexObservation(condition.above or None)
-        to_beat = condition.above or (
-            ticker.at(condition.begins) if now >= condition.begins else None
-        )
-        return IndexObservation(
-            to_beat, ticker.at(condition.ends) if now >= condition.ends else None
-        )
+        to_beat, final = condition.above or None, None
+        if ticker is not None:
+            if to_beat is None and now >= condition.begins:
+                to_beat = ticker.at(condition.begins)
+            if now >= condition.ends:
+                final = ticker.at(condition.ends)
+        return IndexObservation(to_beat, final)
 
     def tick(self, asset_id: str, price: str, at: Instant | None = None) -> Asset:
         """Add a tick by hand, now or at an earlier instant; creates the asset when it is new."""
         try:
             units = scaled(price, PRICE_SCALE)
         except NotADecimal as wrong:
-            raise InvalidRequest(
-                f"price: {wrong}", remedy='send decimal text such as "63000.5"'
-            ) from None
+            remedy = 'send decimal text such as "63000.5"'
+            raise InvalidRequest(f"price: {wrong}", remedy=remedy) from None
         when = self._ctx.now if at is None else at
         if units <= 0 or when > self._ctx.now:
-            raise InvalidRequest(
-                "a tick has a price above zero and lies not in the future",
-                remedy="advance the clock first",
-            )
+            text = "a tick has a price above zero and lies not in the future"
+            raise InvalidRequest(text, remedy="advance the clock first")
         asset = self._assets.get(asset_id)
         if asset is None:
             try:
@@ -249,8 +245,8 @@ class Assets:
         return asset
 
     def save(self) -> list[Asset]:
-        """The assets themselves."""
-        return list(self._assets.values())
+        """Return the assets themselves."""
+        return self.all()
 
     def load(self, state: list[Asset]) -> None:
         """Take over saved assets."""
@@ -266,7 +262,7 @@ def _of_ticks(ticks: list[tuple[int, Price]], start: int, end: int) -> Ohlc | No
 
 
 def _joined(first: Ohlc | None, second: Ohlc | None) -> Ohlc | None:
-    """Two consecutive spans as one."""
+    """Return two consecutive spans as one."""
     if first is None or second is None:
         return second if first is None else first
     return Ohlc(

@@ -69,7 +69,7 @@ class Candle(NamedTuple):
 
 
 def align_window(start: int, end: int, bucket: Bucket, now: int) -> Window:
-    """The effective range of a request (§4.1, rules of `from` and `to`), in unix seconds.
+    """Return the effective range of a request (§4.1, rules of `from` and `to`), in unix seconds.
 
     An `end` of 0, or not before now, means now, including the running bucket. An earlier one is
     aligned up: to 10 s for buckets below a minute, else to the bucket. The range is clamped, never
@@ -90,18 +90,18 @@ def align_window(start: int, end: int, bucket: Bucket, now: int) -> Window:
 
 
 def candles(ticker: Ticker, window: Window, bucket: Bucket, now: int) -> list[Candle]:
-    """Candles of a range, ascending, without holes from the first tick on.
+    """Return the candles of a range, ascending, without holes from the first tick on.
 
     Empty when nothing ticked before the end of the range.
     """
     width = bucket.width
-    found: list[Candle] = []
+    series: list[Candle] = []
     close = ticker.last(window.start)
     for start in range(window.start, window.last + 1, width):
         ohlc = ticker.summary(start, width, now)
         if ohlc is not None:
-            found.append(Candle(start, *ohlc))
+            series.append(Candle(start, *ohlc))
             close = ohlc.close
         elif close is not None:
-            found.append(Candle(start, close, close, close, close, 0))
-    return found
+            series.append(Candle(start, close, close, close, close, 0))
+    return series

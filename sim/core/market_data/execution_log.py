@@ -51,12 +51,12 @@ class Record(IndexedLog[R]):
         self._ids = ids
 
     def seq(self, row_id: str) -> int | None:
-        """The seq of the row with an id, or None."""
+        """Return the seq of the row with an id, or None."""
         number = self._ids.number(row_id)
         return number - 1 if 0 < number <= len(self.rows) else None
 
     def get(self, row_id: str) -> R | None:
-        """The row with an id, or None."""
+        """Return the row with an id, or None."""
         seq = self.seq(row_id)
         return None if seq is None else self.rows[seq]
 
@@ -87,7 +87,7 @@ class ExecutionChain:
             self._newest[execution.order.seq] = self._before.pop()
 
     def back(self, order: Order) -> Iterator[int]:
-        """Seqs of an order's executions, newest first."""
+        """Yield the seqs of an order's executions, newest first."""
         seq = self._newest[order.seq] if order.seq < len(self._newest) else -1
         while seq >= 0:
             yield seq
@@ -214,18 +214,18 @@ class ExecutionLog:
         return moved
 
     def require_trade(self, trade_id: str) -> Trade:
-        """The trade; NotFound when there is none."""
-        found = self.trades.get(trade_id)
-        if found is None:
+        """Return a trade; NotFound when there is none."""
+        trade = self.trades.get(trade_id)
+        if trade is None:
             raise NotFound(f"unknown trade: {trade_id[:80]}")
-        return found
+        return trade
 
     def of_order(self, order: Order) -> Iterator[int]:
-        """Seqs of an order's executions, newest first."""
+        """Yield the seqs of an order's executions, newest first."""
         return self._chain.back(order)
 
     def last_reported_state(self, order: Order) -> OrderState:
-        """The state in an order's last report."""
+        """Return the state in an order's last report."""
         return self.executions.rows[next(self._chain.back(order))].order.state
 
     def past(self) -> Callable[[Order], Order]:
@@ -244,7 +244,7 @@ class ExecutionLog:
         return as_it_was
 
     def trade_update(self, place: int) -> tuple[Trade, TradeState, Instant]:
-        """A row of `trade_updates`: the trade, the state that it took, and when."""
+        """Return a row of `trade_updates`: the trade, the state that it took, and when."""
         packed = self.trade_updates[place]
         trade, state = self.trades[packed >> 4], TradeState(packed & 15)
         if state is _NEW:
@@ -252,7 +252,7 @@ class ExecutionLog:
         return trade, state, trade.cleared_at if state is TradeState.CLEARED else trade.state_at
 
     def between(self, symbol: str, start: Instant, end: Instant) -> Iterator[Trade]:
-        """Trades of a symbol from start to before end, in order."""
+        """Yield the trades of a symbol from start to before end, in order."""
         seqs = self.trades.of_symbol(symbol)
         rows = self.trades.rows
         for index in range(bisect_left(seqs, start, key=lambda seq: rows[seq].at), len(seqs)):
@@ -262,7 +262,7 @@ class ExecutionLog:
             yield trade
 
     def save(self) -> ExecutionLogState:
-        """The rows themselves."""
+        """Return the rows themselves."""
         return ExecutionLogState(self.executions.rows, self.trades.rows, self.trade_updates)
 
     def load(self, state: ExecutionLogState) -> None:

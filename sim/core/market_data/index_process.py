@@ -62,7 +62,7 @@ class IndexProcess:
         self._minutes: dict[int, list[tuple[int, int]]] = {}
 
     def node(self, width: int, start: int) -> Ohlc:
-        """The span of `width` seconds (one of the tree's) that begins at unix second `start`."""
+        """Return the span of `width` seconds (one of the tree's) from unix second `start`."""
         if width == DAY:
             return self._day((start - self._first_day) // DAY)
         known = self._nodes.get((width, start))
@@ -76,7 +76,7 @@ class IndexProcess:
         return known
 
     def split(self, width: int, start: int) -> list[tuple[int, Ohlc]]:
-        """The parts of a span wider than a minute, as (start, prices)."""
+        """Return the parts of a span wider than a minute, as (start, prices)."""
         part = PART[width]
         count = width // part
         whole = self.node(width, start)
@@ -91,9 +91,8 @@ class IndexProcess:
             high = min(whole.high, max(opened, close) + step * draws[count + index] // 131_072)
             low = max(whole.low, min(opened, close) - step * draws[2 * count + index] // 131_072)
             parts.append(Ohlc(opened, high, low, close, part // self._every))
-            opened = _clip(
-                close + gap * (draws[3 * count + index] - 32_768) // 32_768, whole.low, whole.high
-            )
+            move = gap * (draws[3 * count + index] - 32_768) // 32_768
+            opened = _clip(close + move, whole.low, whole.high)
         top = max(range(count), key=lambda index: parts[index].high)
         parts[top] = parts[top]._replace(high=whole.high)
         bottom = min(range(count), key=lambda index: parts[index].low)
@@ -101,7 +100,7 @@ class IndexProcess:
         return [(start + index * part, ohlc) for index, ohlc in enumerate(parts)]
 
     def ticks(self, minute: int) -> list[tuple[int, int]]:
-        """The ticks of the minute that begins at unix second `minute`, as (second, price)."""
+        """Return the ticks of the minute from unix second `minute`, as (second, price)."""
         known = self._minutes.get(minute)
         if known is None:
             if len(self._minutes) > self._minutes_kept:
@@ -114,18 +113,15 @@ class IndexProcess:
         count = MINUTE // self._every
         step = (whole.high - whole.low) * 16 // isqrt(256 * count)
         draws = self._draws(self._every, minute, count)
-        prices = [
-            whole.open,
-            *_bridge(whole.open, whole.close, whole.low, whole.high, step, draws[1:]),
-        ]
+        path = _bridge(whole.open, whole.close, whole.low, whole.high, step, draws[1:])
+        prices = [whole.open, *path]
         inner = range(1, count - 1)
         top = max(inner, key=prices.__getitem__)
         if max(prices) < whole.high:
             prices[top] = whole.high
         if min(prices) > whole.low:
-            prices[min((index for index in inner if index != top), key=prices.__getitem__)] = (
-                whole.low
-            )
+            bottom = min((index for index in inner if index != top), key=prices.__getitem__)
+            prices[bottom] = whole.low
         return [(minute + index * self._every, price) for index, price in enumerate(prices)]
 
     def _day(self, index: int) -> Ohlc:
@@ -143,26 +139,21 @@ class IndexProcess:
         return days[index]
 
     def _draws(self, width: int, start: int, count: int) -> tuple[int, ...]:
-        """Uniform 16-bit integers of a node."""
-        return unpack(
-            f">{count}H", shake_128(self._key + b"%d:%d" % (width, start)).digest(2 * count)
-        )
+        """Return uniform 16-bit integers for a node."""
+        node = shake_128(self._key + b"%d:%d" % (width, start))
+        return unpack(f">{count}H", node.digest(2 * count))
 
 
 def _bridge(
     start: int, end: int, low: int, high: int, step: int, draws: tuple[int, ...]
 ) -> list[int]:
-    """A random path of len(draws) points after `start` that ends at `end` within the bounds."""
+    """Return a random path of len(draws) points after `start`, to `end`, within the bounds."""
     path = []
     at = start
-    for left, draw in zip(range(len(draws), 0, -1), draws, strict=True):
-        at = (
-            end
-            if left == 1
-            else _clip(at + (end - at) // left + step * (draw - 32_768) // 32_768, low, high)
-        )
+    for left, draw in zip(range(len(draws), 1, -1), draws[:-1], strict=True):
+        at = _clip(at + (end - at) // left + step * (draw - 32_768) // 32_768, low, high)
         path.append(at)
-    return path
+    return [*path, end]
 
 
 def _clip(value: int, low: int, high: int) -> int:

@@ -47,6 +47,9 @@ class SymbolStats(Struct):
     busts: int = 0
 
 
+_NO_STATS = SymbolStats()
+
+
 class TradeStats(Struct):
     """Statistics of the trades in a range of time (§2.4). All zero means no trades."""
 
@@ -61,7 +64,7 @@ class TradeStats(Struct):
     notional: Notional = 0
     cleared_notional: Notional = 0
 
-    def take(self, trade: Trade, cleared: bool) -> None:
+    def add(self, trade: Trade, cleared: bool) -> None:
         """Count one more trade, later than all before."""
         price = trade.price
         if not self.total_trade_count:
@@ -85,19 +88,17 @@ class Statistics:
         self._by_symbol: dict[str, SymbolStats] = {}
 
     def view(self, symbol: str) -> SymbolStats:
-        """A copy, to which the caller adds settlement, open interest and indicative price."""
-        found = self._by_symbol.get(symbol)
-        return replace(found) if found is not None else SymbolStats()
+        """Return a copy; the caller adds settlement, open interest and indicative price."""
+        stats = self._by_symbol.get(symbol)
+        return replace(stats) if stats is not None else SymbolStats()
 
     def last_price(self, symbol: str) -> Price | None:
-        """Price of the latest trade."""
-        found = self._by_symbol.get(symbol)
-        return found.last_trade_px if found is not None else None
+        """Return the price of the latest trade."""
+        return self._by_symbol.get(symbol, _NO_STATS).last_trade_px
 
     def last_trade_at(self, symbol: str) -> Instant | None:
-        """Instant of the latest trade."""
-        found = self._by_symbol.get(symbol)
-        return found.last_trade_at if found is not None else None
+        """Return the instant of the latest trade."""
+        return self._by_symbol.get(symbol, _NO_STATS).last_trade_at
 
     def traded(self, symbol: str, price: Price, qty: Qty, at: Instant) -> None:
         """Count one more trade."""
@@ -142,9 +143,8 @@ class Statistics:
             stats.close_px, stats.close_at = stats.last_trade_px, before.close_at
 
     def busts(self, symbol: str) -> int:
-        """How many trades were undone."""
-        found = self._by_symbol.get(symbol)
-        return found.busts if found is not None else 0
+        """Return how many trades were undone."""
+        return self._by_symbol.get(symbol, _NO_STATS).busts
 
     def closed(self, symbol: str, at: Instant) -> None:
         """End a session, at the last trade's price."""
@@ -153,7 +153,7 @@ class Statistics:
             stats.close_px, stats.close_at = stats.last_trade_px, at
 
     def save(self) -> dict[str, SymbolStats]:
-        """Statistics by symbol."""
+        """Return the statistics by symbol."""
         return self._by_symbol
 
     def load(self, state: dict[str, SymbolStats]) -> None:
@@ -162,14 +162,14 @@ class Statistics:
 
 
 def slices(start: Instant, end: Instant, bars: int) -> list[Instant]:
-    """Edges of `bars` equal slices of a range: bars + 1 instants from start to end."""
+    """Return the edges of `bars` equal slices of a range: bars + 1 instants from start to end."""
     return [start + (end - start) * index // bars for index in range(bars + 1)]
 
 
 def trade_stats(
     trades: Iterable[Trade], start: Instant, end: Instant, bars: int, lag: bool
 ) -> tuple[TradeStats, list[TradeStats], list[Instant], list[Instant]]:
-    """Statistics of ascending trades in [start, end) (rule R11).
+    """Compute statistics of ascending trades in [start, end) (rule R11).
 
     Returns those of the whole range and of each slice, and the slices' starts and ends. A trade on
     an edge belongs to the later slice; busted trades do not count. With `lag` the cleared sums
@@ -183,9 +183,9 @@ def trade_stats(
         if trade.state is TradeState.BUSTED:
             continue
         cleared = trade.state is TradeState.CLEARED or not lag
-        whole.take(trade, cleared)
+        whole.add(trade, cleared)
         if parts:
             while trade.at >= edges[index + 1]:
                 index += 1
-            parts[index].take(trade, cleared)
+            parts[index].add(trade, cleared)
     return whole, parts, edges[:-1], edges[1:]

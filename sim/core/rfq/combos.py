@@ -61,15 +61,15 @@ class Combos:
         self._index(CombosState())
 
     def get(self, symbol: str) -> Combo | None:
-        """The combo of a symbol."""
+        """Return the combo of a symbol."""
         return self._state.combos.get(symbol)
 
     def all(self) -> list[Combo]:
-        """Every combo, oldest first."""
+        """Return every combo, oldest first."""
         return list(self._state.combos.values())
 
     def create(self, creator: str, legs: list[Leg]) -> Combo:
-        """The combo of these legs, which is listed now if it is new.
+        """Return the combo of these legs, and list it if it is new.
 
         Refuses legs that cannot be combined or no longer trade, and a new combo above the account's
         weekly limit.
@@ -90,14 +90,13 @@ class Combos:
         for leg in ordered:
             self._trading.lifecycle.materialise(leg.symbol)  # the combo waits for its settlement
         self._trading.listings.list_instrument(self._terms(combo))
-        self._enter(combo)
+        self._add(combo)
         return combo
 
     def _check(self, legs: tuple[Leg, ...]) -> None:
         if not LEGS_LEAST <= len(legs) <= LEGS_MOST:
-            raise InvalidRequest(
-                f"legs: {LEGS_LEAST} to {LEGS_MOST}, not {len(legs)}", rule="combo"
-            )
+            text = f"legs: {LEGS_LEAST} to {LEGS_MOST}, not {len(legs)}"
+            raise InvalidRequest(text, rule="combo")
         if len({leg.symbol for leg in legs}) < len(legs):
             raise InvalidRequest("legs: every market at most once", rule="combo")
         for leg in legs:
@@ -107,27 +106,23 @@ class Combos:
 
     def _check_weekly_limit(self, creator: str) -> None:
         allowed = self._ctx.assumptions.number(COMBOS_PER_WEEK)
-        mine = [
-            combo.created
-            for combo in self._state.combos.values()
-            if combo.creator == creator and combo.created > self._ctx.now - 7 * DAY
-        ]
-        if len(mine) >= allowed:
-            retry_after = mine[0] + 7 * DAY - self._ctx.now
+        week_ago = self._ctx.now - 7 * DAY
+        own = [combo.created for combo in self._state.combos.values() if combo.creator == creator]
+        recent = [created for created in own if created > week_ago]
+        if len(recent) >= allowed:
             raise RateLimited(
                 f"at most {allowed} new combos per week",
-                retry_after=retry_after,
+                retry_after=recent[0] - week_ago,
                 rung="endpoint",
                 rule="combos.per_week",
             )
 
     def _terms(self, combo: Combo) -> Instrument:
         legs = [self._instruments.require(leg.symbol) for leg in combo.legs]
+        texts = (f"{leg.symbol} {'yes' if leg.side is BUY else 'no'}" for leg in combo.legs)
         return Instrument(
             symbol=combo.symbol,
-            description=" and ".join(
-                f"{leg.symbol} {'yes' if leg.side is BUY else 'no'}" for leg in combo.legs
-            ),
+            description=" and ".join(texts),
             product_id="combo",
             price_scale=PRICE_SCALE,
             qty_scale=QTY_SCALE,
@@ -159,7 +154,7 @@ class Combos:
         return any_settled
 
     def _decided(self, combo: Combo) -> int | None:
-        """The settlement price, or None while it depends on a leg without one.
+        """Return the settlement price, or None while it depends on a leg without one.
 
         One lost leg decides the combo.
         """
@@ -178,7 +173,7 @@ class Combos:
         return divide_half_even(value.numerator * PRICE_SCALE, value.denominator)
 
     def save(self) -> CombosState:
-        """Every combo."""
+        """Return every combo."""
         return self._state
 
     def load(self, state: object) -> None:
@@ -189,20 +184,20 @@ class Combos:
         self._state = state
         self._by_leg: dict[str, list[str]] = {}
         for combo in state.combos.values():
-            self._enter(combo)
+            self._add(combo)
 
-    def _enter(self, combo: Combo) -> None:
+    def _add(self, combo: Combo) -> None:
         self._state.combos[combo.symbol] = combo
         for leg in combo.legs:
             self._by_leg.setdefault(leg.symbol, []).append(combo.symbol)
 
 
 def symbol_of(legs: Iterable[Leg]) -> str:
-    """The symbol of the combo of some legs, in any order."""
+    """Return the symbol of the combo of some legs, in any order."""
     text = "|".join(f"{leg.symbol}:{leg.side}" for leg in sorted(legs))
     return PREFIX + blake2b(text.encode(), digest_size=8, person=b"sim-combo").hexdigest()
 
 
 def _last(dates: list[Instant]) -> Instant:
-    """The latest of some dates; 0 never comes."""
+    """Return the latest of some dates; 0 is a date that never comes."""
     return max(dates) if all(dates) else 0

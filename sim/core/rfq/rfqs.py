@@ -40,7 +40,8 @@ from sim.core.trading.trading import Trading
 from sim.kernel.timers import Timer, TimerHandlers
 
 CONFIRM_TIMER, EXECUTE_TIMER = "rfq.confirm", "rfq.execute"
-_PENDING = frozenset((QuoteStatus.ACTIVE, QuoteStatus.ACCEPTED, QuoteStatus.CONFIRMED))
+_ACCEPTED = frozenset((QuoteStatus.ACCEPTED, QuoteStatus.CONFIRMED))
+_PENDING = _ACCEPTED | {QuoteStatus.ACTIVE}
 
 
 class RfqsState(Struct):
@@ -62,12 +63,12 @@ class Rfqs:
     # ---- reading
 
     def user_id(self, account: str) -> str:
-        """The name under which others see an account; it never changes and reveals nothing."""
+        """Return the name under which others see an account; it never changes."""
         key = self._ctx.entropy.key("rfq.user")
         return blake2b(account.encode(), digest_size=12, key=key).hexdigest()
 
     def rfqs(self, account: str) -> Iterator[Rfq]:
-        """Open requests of everybody, and all requests of the account, oldest first."""
+        """Yield all open requests and the account's own closed ones, oldest first."""
         return (
             rfq
             for rfq in self._state.rfqs.values()
@@ -75,7 +76,7 @@ class Rfqs:
         )
 
     def quotes(self, account: str) -> Iterator[Quote]:
-        """Quotes of the account and those on its requests, oldest first."""
+        """Yield the account's quotes and those on its requests, oldest first."""
         return (
             quote
             for quote in self._state.quotes.values()
@@ -83,11 +84,11 @@ class Rfqs:
         )
 
     def rfq(self, rfq_id: str) -> Rfq:
-        """The request; NotFound when there is none."""
-        found = self._state.rfqs.get(rfq_id)
-        if found is None:
+        """Return a request; NotFound when there is none."""
+        rfq = self._state.rfqs.get(rfq_id)
+        if rfq is None:
             raise NotFound(f"unknown rfq: {rfq_id[:80]}")
-        return found
+        return rfq
 
     # ---- requests
 
@@ -190,36 +191,35 @@ class Rfqs:
 
     def delete_quote(self, account: str, quote_id: str) -> None:
         """Delete an own quote that is not confirmed."""
-        found = self._quote(account, quote_id)
-        if found.account != account:
+        quote = self._quote(account, quote_id)
+        if quote.account != account:
             raise PermissionDenied(rule="rfq", remedy="only who made a quote takes it back")
-        if found.status not in (QuoteStatus.ACTIVE, QuoteStatus.ACCEPTED):
-            raise Conflict(f"the quote is {found.status.name.lower()}", rule="rfq")
-        self._change("quote_deleted", found, status=QuoteStatus.DELETED)
+        if quote.status not in (QuoteStatus.ACTIVE, QuoteStatus.ACCEPTED):
+            raise Conflict(f"the quote is {quote.status.name.lower()}", rule="rfq")
+        self._change("quote_deleted", quote, status=QuoteStatus.DELETED)
 
     def accept(self, account: str, quote_id: str, side: Side) -> None:
         """Accept a side of a quote on an own request, one quote at a time.
 
         SELL accepts the selling price, at which the requester buys.
         """
-        found = self._quote(account, quote_id)
-        rfq = self._state.rfqs[found.rfq_id]
+        quote = self._quote(account, quote_id)
+        rfq = self._state.rfqs[quote.rfq_id]
         if rfq.account != account:
             raise PermissionDenied(rule="rfq", remedy="only who asked accepts a quote")
-        if found.status is not QuoteStatus.ACTIVE or any(
-            other.status in (QuoteStatus.ACCEPTED, QuoteStatus.CONFIRMED) for other in self._of(rfq)
-        ):
+        accepted = any(other.status in _ACCEPTED for other in self._of(rfq))
+        if quote.status is not QuoteStatus.ACTIVE or accepted:
             raise Conflict("the quote is not active, or another one is accepted", rule="rfq")
-        if not (found.buy_price if side is BUY else found.sell_price):
+        if not (quote.buy_price if side is BUY else quote.sell_price):
             raise InvalidRequest("acceptedSide is not quoted", rule="rfq")
-        if not (found.buy_qty if side is BUY else found.sell_qty):
+        if not (quote.buy_qty if side is BUY else quote.sell_qty):
             raise OrderRefused("cashOrderQty buys less than one unit", rule="M24")
         ctx = self._ctx
         confirm_by = ctx.now + ctx.assumptions.number(RFQ_CONFIRM_WITHIN)
         ctx.timers.schedule(confirm_by, CONFIRM_TIMER, quote_id)
         self._change(
             "quote_accepted",
-            found,
+            quote,
             status=QuoteStatus.ACCEPTED,
             accepted=side,
             accepted_at=ctx.now,
@@ -228,20 +228,17 @@ class Rfqs:
 
     def confirm(self, account: str, quote_id: str) -> None:
         """Confirm an own quote that was accepted; it trades a moment later."""
-        found = self._quote(account, quote_id)
-        if found.account != account:
+        quote = self._quote(account, quote_id)
+        if quote.account != account:
             raise PermissionDenied(rule="rfq", remedy="only who made a quote confirms it")
-        if found.status is not QuoteStatus.ACCEPTED:
-            raise Conflict(f"the quote is {found.status.name.lower()}", rule="rfq")
+        if quote.status is not QuoteStatus.ACCEPTED:
+            raise Conflict(f"the quote is {quote.status.name.lower()}", rule="rfq")
         ctx = self._ctx
         execute_by = ctx.now + ctx.assumptions.number(RFQ_EXECUTE_AFTER)
         ctx.timers.schedule(execute_by, EXECUTE_TIMER, quote_id)
+        confirmed = QuoteStatus.CONFIRMED
         self._change(
-            "quote_confirmed",
-            found,
-            status=QuoteStatus.CONFIRMED,
-            confirmed_at=ctx.now,
-            execute_by=execute_by,
+            "quote_confirmed", quote, status=confirmed, confirmed_at=ctx.now, execute_by=execute_by
         )
 
     @property
@@ -250,35 +247,35 @@ class Rfqs:
         return {CONFIRM_TIMER: self._confirm_too_late, EXECUTE_TIMER: self._execute}
 
     def _confirm_too_late(self, timer: Timer) -> None:
-        found = self._state.quotes[timer.subject]
-        if found.status is QuoteStatus.ACCEPTED:
-            self._change("quote_deleted", found, status=QuoteStatus.DELETED)
+        quote = self._state.quotes[timer.subject]
+        if quote.status is QuoteStatus.ACCEPTED:
+            self._change("quote_deleted", quote, status=QuoteStatus.DELETED)
 
     def _execute(self, timer: Timer) -> None:
-        found = self._state.quotes[timer.subject]
-        rfq = self._state.rfqs[found.rfq_id]
-        asked = _order(rfq.account, rfq.participant, found, SELL if found.accepted is BUY else BUY)
-        self._trading.order_service.trade_quote(
-            found.id, _order(found.account, found.participant, found, found.accepted), asked
-        )
+        quote = self._state.quotes[timer.subject]
+        rfq = self._state.rfqs[quote.rfq_id]
+        requester_side = SELL if quote.accepted is BUY else BUY
+        maker = _order(quote.account, quote.participant, quote, quote.accepted)
+        requester = _order(rfq.account, rfq.participant, quote, requester_side)
+        self._trading.order_service.trade_quote(quote.id, maker, requester)
 
     def on_quote_taken(self, quote_id: str, orders: tuple[Order, Order] | None) -> None:
         """Close a quote that traded; delete it if the exchange refused the trade (None)."""
-        found = self._state.quotes[quote_id]
+        quote = self._state.quotes[quote_id]
         if orders is None:
-            self._change("quote_deleted", found, status=QuoteStatus.DELETED)
+            self._change("quote_deleted", quote, status=QuoteStatus.DELETED)
             return
         maker, taker = orders
         self._change(
             "quote_executed",
-            found,
+            quote,
             status=QuoteStatus.EXECUTED,
             executed_at=self._ctx.now,
             quote_order_id=maker.id,
             rfq_order_id=taker.id,
         )
-        rfq = self._state.rfqs[found.rfq_id]
-        self._emit("rfq_trade", rfq, self._state.quotes[found.id])
+        rfq = self._state.rfqs[quote.rfq_id]
+        self._emit("rfq_trade", rfq, self._state.quotes[quote_id])
         self._close(rfq)
 
     # ---- the record
@@ -287,14 +284,13 @@ class Rfqs:
         for quote in self._of(rfq):
             if quote.status in _PENDING:
                 self._change("quote_deleted", quote, status=QuoteStatus.DELETED)
-        closed = self._state.rfqs[rfq.id] = replace(
-            rfq, status=RfqStatus.CLOSED, updated=self._ctx.now
-        )
+        closed = replace(rfq, status=RfqStatus.CLOSED, updated=self._ctx.now)
+        self._state.rfqs[rfq.id] = closed
         self._emit("rfq_closed", closed)
 
-    def _change(self, kind: str, found: Quote, **changes: object) -> None:
-        changed = self._state.quotes[found.id] = replace(found, updated=self._ctx.now, **changes)
-        self._emit(kind, self._state.rfqs[found.rfq_id], changed)
+    def _change(self, kind: str, quote: Quote, **changes: object) -> None:
+        changed = self._state.quotes[quote.id] = replace(quote, updated=self._ctx.now, **changes)
+        self._emit(kind, self._state.rfqs[quote.rfq_id], changed)
 
     def _emit(self, kind: str, rfq: Rfq, quote: Quote | None = None) -> None:
         self._ctx.emit(RfqChanged(kind, rfq, quote, self._ctx.now))
@@ -303,18 +299,18 @@ class Rfqs:
         return [self._state.quotes[quote_id] for quote_id in self._quotes_of.get(rfq.id, ())]
 
     def _quote(self, account: str, quote_id: str) -> Quote:
-        """The quote, if the account may see it; else NotFound."""
-        found = self._state.quotes.get(quote_id)
-        if found is None or account not in (found.account, self._state.rfqs[found.rfq_id].account):
+        """Return a quote that the account may see; else NotFound."""
+        quote = self._state.quotes.get(quote_id)
+        if quote is None or account not in (quote.account, self._state.rfqs[quote.rfq_id].account):
             raise NotFound(f"unknown quote: {quote_id[:80]}")
-        return found
+        return quote
 
     def _check_open(self, symbol: str) -> None:
         if self._trading.state(symbol) is not InstrumentState.OPEN:
             raise OrderRefused(f"{symbol} is not open", rule="rfq", remedy="ask while it trades")
 
     def save(self) -> RfqsState:
-        """Every request and quote."""
+        """Return every request and quote."""
         return self._state
 
     def load(self, state: object) -> None:
@@ -329,7 +325,7 @@ class Rfqs:
 
 
 def _size(rfq: Rfq, instrument: Instrument, price: Price) -> Qty:
-    """The quantity of a side: the requested one, or what the requested cash buys at the price."""
+    """Return the quantity of a side: as requested, or what the requested cash buys."""
     if not price:
         return 0
     return rfq.qty or rfq.cash // (price * instrument.cash_per_notional)
