@@ -11,6 +11,7 @@ from sim.scenario import (
     expectations_format,
     fees_entries,
     participant_entries,
+    party_entries,
     scenario,
     steps,
     world_entries,
@@ -49,6 +50,7 @@ def scenario_schema() -> dict[str, Any]:
     modules = (
         scenario,
         world_entries,
+        party_entries,
         fees_entries,
         participant_entries,
         steps,

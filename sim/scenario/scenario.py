@@ -19,6 +19,7 @@ from sim.core.identity.firms import SANDBOX
 from sim.kernel.instants import Instant, parse_instant
 from sim.scenario.fees_entries import FeesSection
 from sim.scenario.participant_entries import ParticipantsSection
+from sim.scenario.party_entries import ENVIRONMENT, AccountEntry, ApiKeyEntry, FirmEntry
 from sim.scenario.recurring_entries import WindowsEntry
 from sim.scenario.steps import PRESET, FaultEntry, Step
 from sim.scenario.struct_types import OneOrMore, record
@@ -34,13 +35,9 @@ from sim.scenario.value_types import (
     form,
 )
 from sim.scenario.world_entries import (
-    ENVIRONMENT,
-    AccountEntry,
-    ApiKeyEntry,
     AssetEntry,
     BookEntry,
     EventEntry,
-    FirmEntry,
     IncentiveEntry,
     InstrumentEntry,
     MaintenanceEntry,

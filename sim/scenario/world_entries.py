@@ -1,4 +1,6 @@
-"""What a scenario says about its world: one Struct per entry of `world`.
+"""What a scenario says about what is traded in its world: one Struct per entry of `world`.
+
+Who takes part stands in `party_entries.py`, recurring markets in `recurring_entries.py`.
 
 Prices and sizes are decimal text here; `instrument_terms.py` and `world/` make integers of them.
 
@@ -8,17 +10,16 @@ fields that it has and leaves the others.
 
 from __future__ import annotations
 
-from base64 import b64decode
+import re
 from typing import Annotated
 
 from msgspec import Struct
 
-from sim.core.identity.firms import SANDBOX
 from sim.core.model.collateral import EventOutcome
 from sim.core.model.enums import InstrumentState, OrderType, Side, TimeInForce
-from sim.core.model.funding_records import SourceType
-from sim.kernel.instants import Instant, Span
+from sim.kernel.instants import HOUR, MINUTE, Instant, Span
 from sim.scenario.fees_entries import SHARE
+from sim.scenario.participant_entries import LEVEL_SIZES
 from sim.scenario.value_types import (
     AMOUNT,
     BOOLEAN,
@@ -34,16 +35,7 @@ from sim.scenario.value_types import (
     choice_of,
 )
 
-SOURCE_TYPES = Choice(
-    {
-        "bank": SourceType.BANK_ACCOUNT,
-        "aeropay": SourceType.AEROPAY_BANK_ACCOUNT,
-        "card": SourceType.CHECKOUT_CARD,
-        "apple_pay": SourceType.APPLE_PAY,
-    }
-)
 STATES = choice_of(InstrumentState, "INSTRUMENT_STATE_")
-ENVIRONMENT = Choice((SANDBOX, "development", "pre-production", "production"))
 OUTCOMES = Choice({outcome.name.lower(): outcome for outcome in EventOutcome}, "EVENT_OUTCOME_")
 SIDES = Choice({"buy": Side.BUY, "sell": Side.SELL}, "SIDE_")
 ORDER_TYPES = Choice(
@@ -71,45 +63,24 @@ TIMES_IN_FORCE = Choice(
     },
     "TIME_IN_FORCE_",
 )
-WEEKDAYS = Choice(
-    {
-        name: day
-        for day, name in enumerate(
-            ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-        )
-    }
-)
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+WEEKDAYS = Choice({name: day for day, name in enumerate(_DAYS)})
+_TIME_OF_DAY = re.compile(r"([0-9]+):([0-9]+)", re.ASCII)
 
 
 def _time_of_day(text: str) -> Span:
-    hour, colon, minute = text.partition(":")
-    if not (
-        colon
-        and hour.isdecimal()
-        and minute.isdecimal()
-        and int(hour) < 24
-        and int(minute) < 60
-        and text.isascii()
-    ):
+    time = _TIME_OF_DAY.fullmatch(text)
+    if time is None or int(time[1]) >= 24 or int(time[2]) >= 60:
         raise ValueError(f"write hours and minutes, not {text[:40]!r}")
-    return (int(hour) * 60 + int(minute)) * 60_000_000_000
+    return int(time[1]) * HOUR + int(time[2]) * MINUTE
 
 
 TIME_OF_DAY = Text(
     'an Eastern time of day such as "17:00"',
     _time_of_day,
-    lambda span: f"{span // 3_600_000_000_000:02d}:{span // 60_000_000_000 % 60:02d}",
+    lambda span: f"{span // HOUR:02d}:{span // MINUTE % 60:02d}",
     {"type": "string", "pattern": r"^\d{1,2}:\d{2}$"},
 )
-
-
-def _thirty_two_bytes(text: str) -> str:
-    if len(b64decode(text, validate=True)) != 32:
-        raise ValueError("that is not 32 bytes")
-    return text
-
-
-SEED = Text("base64 of 32 bytes", _thirty_two_bytes)
 
 
 class Limits(Struct, frozen=True):
@@ -122,14 +93,8 @@ class Limits(Struct, frozen=True):
 class SegmentEntry(Struct, frozen=True, kw_only=True):
     """A weekly segment of an instrument's trading schedule, in Eastern Time."""
 
-    days: Annotated[tuple[Annotated[int, WEEKDAYS], ...], "weekdays; all when left out"] = (
-        0,
-        1,
-        2,
-        3,
-        4,
-        5,
-        6,
+    days: Annotated[tuple[Annotated[int, WEEKDAYS], ...], "weekdays; all when left out"] = tuple(
+        range(7)
     )
     start: Annotated[Span, TIME_OF_DAY, "time of day at which the segment begins"] = 0
     length: Annotated[Span, SPAN, "how long it lasts"]
@@ -199,88 +164,6 @@ class InstrumentEntry(Struct, frozen=True, kw_only=True):
         str | None, "what it asks for, if the type alone does not say: home, away, none, draw, 2-0"
     ] = None
     metadata: Annotated[dict[str, str], "instrument metadata, added to what its dates require"] = {}
-
-
-class UserEntry(Struct, frozen=True, kw_only=True):
-    """A participant of a firm."""
-
-    name: Annotated[str, "last part or whole of firms/<firm>/users/<user>"]
-    display_name: str = ""
-    account: Annotated[str, "account it trades on; one named after the user when left out"] = ""
-    balance: Annotated[str, DECIMAL, "opening dollars of that account, when it is new"] = "10000"
-
-
-class FundingSourceEntry(Struct, frozen=True, kw_only=True):
-    """Where a firm's money comes from or goes to."""
-
-    id: str
-    type: Annotated[SourceType, SOURCE_TYPES] = SourceType.BANK_ACCOUNT
-    disabled: Annotated[bool, BOOLEAN] = False
-    max_deposit: Annotated[
-        str | None, POSITIVE, "most dollars of one deposit; unbounded when left out"
-    ] = None
-
-
-class FirmEntry(Struct, frozen=True, kw_only=True):
-    """A partner firm with its credentials and participants."""
-
-    name: Annotated[str, "firms/<firm>"]
-    display_name: str | None = None
-    client_id: Annotated[str | None, "OAuth client id; derived from the name when left out"] = None
-    key: Annotated[str | None, "key pair of fixtures/keys, by file name"] = None
-    public_key: Annotated[str | None, "the public half of another key pair, as PEM"] = None
-    scopes: Annotated[tuple[str, ...] | None, "granted scopes; all when left out"] = None
-    clearing_firm: Annotated[str | None, "firms/<firm> under which its accounts stand"] = None
-    users: Annotated[tuple[UserEntry, ...], "participants, by name"] = ()
-    limits: Annotated[
-        dict[str, int], "rate limits raised for this firm: name of the limit, calls in its period"
-    ] = {}
-    environment: Annotated[
-        str, ENVIRONMENT, "environment its credentials are of; the scenario's when left out"
-    ] = ""
-    funding_sources: Annotated[
-        tuple[FundingSourceEntry, ...], "one bank account when left out"
-    ] = ()
-
-
-class AccountEntry(Struct, frozen=True, kw_only=True):
-    """An account, new or with another opening balance."""
-
-    name: Annotated[str, "firms/<clearing firm>/accounts/<account>"]
-    balance: Annotated[str | None, DECIMAL, "opening dollars"] = None
-    prior_volume: Annotated[
-        str | None,
-        DECIMAL,
-        "dollars traded in the calendar month before the scenario begins; decides rebates of taker"
-        " fees",
-    ] = None
-    collateral_return: Annotated[
-        bool | None,
-        BOOLEAN,
-        "less margin for related shorts; `collateral_return.enabled` decides when left out",
-    ] = None
-
-
-class ApiKeyEntry(Struct, frozen=True, kw_only=True):
-    """A retail API key. Without a secret it gets one that follows from its id."""
-
-    key_id: str
-    account: Annotated[str, "account it trades on"]
-    participant: Annotated[
-        str, "user that owns its client order ids; one named after the account when left out"
-    ] = ""
-    secret_key: Annotated[
-        str | None, SEED, "base64 of the 32-byte Ed25519 seed; never written to a journal"
-    ] = None
-    public_key: Annotated[
-        str | None, SEED, "base64 of the 32-byte public key; follows from the secret when left out"
-    ] = None
-    limits: Annotated[
-        dict[str, int], "rate limits raised for this key: name of the limit, calls in its period"
-    ] = {}
-    environment: Annotated[
-        str, ENVIRONMENT, "environment it is of; the scenario's when left out"
-    ] = ""
 
 
 class OutageEntry(Struct, frozen=True, kw_only=True):
@@ -405,7 +288,5 @@ class BookEntry(Struct, frozen=True, kw_only=True):
     mid: Annotated[str, POSITIVE, "dollars"]
     spread: Annotated[str, DECIMAL, "dollars between best bid and best offer"] = "0.02"
     sizes: Annotated[tuple[Annotated[str, POSITIVE], ...], "contracts per level, best first"] = (
-        "100",
-        "250",
-        "500",
+        LEVEL_SIZES
     )

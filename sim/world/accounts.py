@@ -23,7 +23,7 @@ from sim.core.model.quantities import CASH_SCALE, Cash, scaled
 from sim.core.model.refusals import NotFound
 from sim.kernel import resources
 from sim.scenario.participant_entries import Trader
-from sim.scenario.world_entries import AccountEntry, ApiKeyEntry, FirmEntry, UserEntry
+from sim.scenario.party_entries import AccountEntry, ApiKeyEntry, FirmEntry, UserEntry
 
 SANDBOX_FIRM = "firms/sandbox"
 CLEARING_BALANCE = "1000000"

@@ -22,9 +22,10 @@ from sim.reference.generated_games import GeneratedGames
 from sim.reference.incentive_programs import programs
 from sim.reference.leagues import fixture
 from sim.reference.reference import Reference
+from sim.scenario.party_entries import AccountEntry, ApiKeyEntry, FirmEntry
 from sim.scenario.recurring_entries import WindowsEntry
 from sim.scenario.struct_types import record
-from sim.scenario.world_entries import AccountEntry, ApiKeyEntry, AssetEntry, BookEntry, FirmEntry
+from sim.scenario.world_entries import AssetEntry, BookEntry
 from sim.scenario.yaml_tree import tree_of
 
 # the instant that the rows of fixtures/world are written for

@@ -168,10 +168,9 @@ def _open_orders(engine: Engine, expect: OpenOrdersExpect | int | None) -> Itera
 def _balance(engine: Engine, expect: BalanceExpect) -> Iterator[str]:
     trading = engine.exchange.trading
     account = engine.account_named(expect.account)
-    for name, expected, amount in (
-        ("cash", expect.cash, trading.ledger.balance(account)),
-        ("buying power", expect.buying_power, trading.buying_power(account)),
-    ):
+    cash = "cash", expect.cash, trading.ledger.balance(account)
+    power = "buying power", expect.buying_power, trading.buying_power(account)
+    for name, expected, amount in (cash, power):
         if expected is not None and not _equal(expected, cash_text(amount)):
             yield f"{name} of {expect.account} is {cash_text(amount)}, not {expected}"
 
@@ -228,10 +227,8 @@ def _book(engine: Engine, expect: BookExpect) -> Iterator[str]:
     instrument = engine.exchange.instruments.require(expect.symbol)
     book = engine.exchange.trading.book(expect.symbol)
     price_scale, qty_scale = instrument.price_scale, instrument.qty_scale
-    for name, side, levels in (
-        ("bids", Side.BUY, expect.bids),
-        ("offers", Side.SELL, expect.offers),
-    ):
+    sides = ("bids", Side.BUY, expect.bids), ("offers", Side.SELL, expect.offers)
+    for name, side, levels in sides:
         if levels is None:
             continue
         actual = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import Instant, Span, format_instant, parse_span
@@ -42,13 +43,14 @@ class RewindBody(Struct, frozen=True):
     seq: Annotated[int | None, INTEGER] = None
 
 
+def _now(host: Host) -> str:
+    return format_instant(host.simulation.now)
+
+
 async def read_clock(host: Host, call: Call) -> object:
     due = host.simulation.next_due()
-    return {
-        "now": format_instant(host.simulation.now),
-        "mode": str(host.driver.mode),
-        "next_due": format_instant(due) if due is not None else None,
-    }
+    next_due = format_instant(due) if due is not None else None
+    return {"now": _now(host), "mode": str(host.driver.mode), "next_due": next_due}
 
 
 async def advance_clock(host: Host, call: Call) -> object:
@@ -62,13 +64,8 @@ async def advance_clock(host: Host, call: Call) -> object:
             raise InvalidRequest("time only moves forward", remedy="POST /_sim/v1/rewind goes back")
         target = host.simulation.now + body.by
     fired = await host.advance(target)
-    return {
-        "now": format_instant(host.simulation.now),
-        "fired": [
-            {"at": format_instant(one.at), "timer": one.timer, "subject": one.subject}
-            for one in fired
-        ],
-    }
+    timers = [{**asdict(timer), "at": format_instant(timer.at)} for timer in fired]
+    return {"now": _now(host), "fired": timers}
 
 
 async def set_clock(host: Host, call: Call) -> object:
@@ -86,7 +83,7 @@ def clock_mode(text: str) -> ClockMode:
 
 async def reset(host: Host, call: Call) -> object:
     await host.reset(call.body.seed)
-    return {"now": format_instant(host.simulation.now), "seed": host.simulation.seed}
+    return {"now": _now(host), "seed": host.simulation.seed}
 
 
 async def rewind(host: Host, call: Call) -> object:
@@ -94,11 +91,7 @@ async def rewind(host: Host, call: Call) -> object:
     if (body.to is None) == (body.seq is None):
         raise InvalidRequest('say where to: {"to": instant} or {"seq": n}')
     branch = await (host.rewind(seq=body.seq) if body.to is None else host.rewind(to=body.to))
-    return {
-        "now": format_instant(host.simulation.now),
-        "seq": host.simulation.seq,
-        "branch": branch,
-    }
+    return {"now": _now(host), "seq": host.simulation.seq, "branch": branch}
 
 
 async def take_snapshot(host: Host, call: Call) -> object:
@@ -112,8 +105,4 @@ async def restore_snapshot(host: Host, call: Call) -> object:
 
 
 def _snapshot(host: Host, call: Call) -> object:
-    return {
-        "name": call.path["name"],
-        "now": format_instant(host.simulation.now),
-        "seq": host.simulation.seq,
-    }
+    return {"name": call.path["name"], "now": _now(host), "seq": host.simulation.seq}

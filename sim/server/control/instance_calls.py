@@ -36,10 +36,8 @@ class InstanceBody(Struct, frozen=True):
 
 def _instances(call: Call) -> InstanceControl:
     if call.instances is None:
-        raise Conflict(
-            "this exchange is served alone",
-            remedy="`sim serve` and the pytest fixture serve many worlds",
-        )
+        remedy = "`sim serve` and the pytest fixture serve many worlds"
+        raise Conflict("this exchange is served alone", remedy=remedy)
     return call.instances
 
 
@@ -68,10 +66,8 @@ async def stop_instance(host: Host, call: Call) -> object:
     instances, name = _instances(call), call.path["name"]
     instances.describe(name)
     if instances.name_of(host) == name:
-        raise Conflict(
-            "a world cannot end itself",
-            remedy="ask the control plane of another world, main's for example",
-        )
+        remedy = "ask the control plane of another world, main's for example"
+        raise Conflict("a world cannot end itself", remedy=remedy)
     await instances.end(name)
     return {}
 
@@ -81,19 +77,13 @@ def _scenario(source: object, params: object, folder: str) -> Scenario:
     from sim.scenario.yaml_tree import ScenarioError
 
     if not isinstance(source, str | dict):
-        raise InvalidRequest(
-            "scenario is the name of a bundled one, a document, YAML text, or a path below the"
-            " folder of --scenarios"
-        )
+        kinds = "a document, YAML text, or a path below the folder of --scenarios"
+        raise InvalidRequest(f"scenario is the name of a bundled one, {kinds}")
     if not isinstance(params, dict) or not all(isinstance(value, str) for value in params.values()):
         raise InvalidRequest("params are texts by name")
     try:
         return load_submitted(source, Path(folder) if folder else None, params)
     except ScenarioError as error:
-        raise InvalidRequest(
-            str(error),
-            remedy=(
-                "`sim schema` prints what a scenario may hold; docs/how-to/write-a-scenario.md"
-                " explains it"
-            ),
-        ) from None
+        page = "docs/how-to/write-a-scenario.md"
+        remedy = f"`sim schema` prints what a scenario may hold; {page} explains it"
+        raise InvalidRequest(str(error), remedy=remedy) from None

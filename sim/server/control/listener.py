@@ -55,13 +55,11 @@ class ControlPlane:
         path = request.raw_path.partition("?")[0]
         now = self._host.now
         if not self._admits(request, path):
-            return error_response(
-                401, 16, "the control plane needs its token: Authorization: Bearer <token>", now=now
-            )
+            message = "the control plane needs its token: Authorization: Bearer <token>"
+            return error_response(401, 16, message, now=now)
         if request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
-            return error_response(
-                403, 7, "a web page elsewhere may not drive the simulator", now=now
-            )
+            message = "a web page elsewhere may not drive the simulator"
+            return error_response(403, 7, message, now=now)
         addressed = self._find(request.method, path)
         if isinstance(addressed, Response):
             return addressed
@@ -77,9 +75,8 @@ class ControlPlane:
             return error_response(400, 3, "the body did not arrive whole", now=now, close=True)
         if isinstance(value, Lines):
             return await self._stream(request, value)
-        return Response(
-            200, msgspec.json.encode(value), content_type="application/json", now=self._host.now
-        )
+        content = msgspec.json.encode(value)
+        return Response(200, content, content_type="application/json", now=self._host.now)
 
     def _admits(self, request: web.BaseRequest, path: str) -> bool:
         if not self._token or path == PREFIX + "/health":
@@ -92,39 +89,30 @@ class ControlPlane:
         if not path.startswith(PREFIX + "/"):
             return error_response(404, 5, f"the control plane lives under {PREFIX}", now=now)
         rest = path[len(PREFIX) :]
-        matching = [
-            (endpoint, match)
-            for pattern, endpoint in self._routes
-            if (match := pattern.fullmatch(rest))
-        ]
-        for endpoint, match in matching:
-            if endpoint.route.verb == verb:
-                return endpoint, {name: unquote(text) for name, text in match.groupdict().items()}
-        if matching:
-            allowed = ", ".join(sorted({endpoint.route.verb for endpoint, _ in matching}))
-            return error_response(405, 12, f"{rest} takes {allowed}", now=now)
+        verbs = set()
+        for pattern, endpoint in self._routes:
+            if match := pattern.fullmatch(rest):
+                verbs.add(endpoint.route.verb)
+                if endpoint.route.verb == verb:
+                    variables = match.groupdict().items()
+                    return endpoint, {name: unquote(text) for name, text in variables}
+        if verbs:
+            message = f"{rest} takes {', '.join(sorted(verbs))}"
+            return error_response(405, 12, message, now=now)
         paths = [endpoint.route.path for _, endpoint in self._routes]
         return error_response(404, 5, unknown_name("call", rest, paths), now=now)
 
     def _refused(self, refusal: Refusal) -> Response:
-        why = {
-            name: value
-            for name, value in (("rule", refusal.rule), ("remedy", refusal.remedy))
-            if value
-        }
-        return error_response(
-            http_status(refusal), grpc_code(refusal), refusal.message, now=self._host.now, extra=why
-        )
+        why = {"rule": refusal.rule, "remedy": refusal.remedy}
+        extra = {name: text for name, text in why.items() if text}
+        status, code, now = http_status(refusal), grpc_code(refusal), self._host.now
+        return error_response(status, code, refusal.message, now=now, extra=extra)
 
     async def _stream(self, request: web.BaseRequest, value: Lines) -> web.StreamResponse:
         response = web.StreamResponse()
-        response.headers.update(
-            {
-                "Content-Type": value.content_type,
-                "Date": http_date(self._host.now),
-                "Server": SERVER,
-            }
-        )
+        response.headers["Content-Type"] = value.content_type
+        response.headers["Date"] = http_date(self._host.now)
+        response.headers["Server"] = SERVER
         await response.prepare(request)
         for piece in _pieces(value.lines):
             await response.write(piece)

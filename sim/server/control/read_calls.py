@@ -8,6 +8,14 @@ from sim.kernel.instants import format_instant
 from sim.server.control.call import Call, Lines
 from sim.server.host import Host
 
+_NO_SUBJECT = (
+    "no refused call, order, stream, account, instrument, verification or webhook is called that"
+)
+_SUBJECTS = (
+    "a request id (GET /_sim/v1/requests shows those of refused calls as `explain`), an order id,"
+    " stream/7, firms/…, a symbol, kyc/EXTERNAL_ID, or webhook/EVENT_ID"
+)
+
 
 async def read_journal(host: Host, call: Call) -> object:
     return Lines("application/x-ndjson", host.simulation.journal_lines(call.number("since")))
@@ -18,15 +26,13 @@ async def read_digest(host: Host, call: Call) -> object:
 
 
 async def read_requests(host: Host, call: Call) -> object:
-    query = call.query
-    return {
-        "requests": host.simulation.requests(
-            operation=query.get("operation", ""),
-            status=call.number("status"),
-            caller=query.get("caller", ""),
-            since=call.number("since"),
-        )
-    }
+    requests = host.simulation.requests(
+        operation=call.query.get("operation", ""),
+        status=call.number("status"),
+        caller=call.query.get("caller", ""),
+        since=call.number("since"),
+    )
+    return {"requests": requests}
 
 
 async def explain(host: Host, call: Call) -> object:
@@ -34,14 +40,7 @@ async def explain(host: Host, call: Call) -> object:
 
     explanation = explain_subject(host.simulation, call.path["subject"])
     if explanation is None:
-        raise NotFound(
-            "no refused call, order, stream, account, instrument, verification or webhook is called"
-            " that",
-            remedy=(
-                "a request id (GET /_sim/v1/requests shows those of refused calls as `explain`), an"
-                " order id, stream/7, firms/…, a symbol, kyc/EXTERNAL_ID, or webhook/EVENT_ID"
-            ),
-        )
+        raise NotFound(_NO_SUBJECT, remedy=_SUBJECTS)
     return explanation
 
 
