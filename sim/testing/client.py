@@ -33,24 +33,25 @@ if TYPE_CHECKING:
 
 
 class Response:
-    """What came back over HTTP. A download's chunks are `reply.chunks`; whoever reads `body`
-    instead gets them whole.
+    """An answer over HTTP: `status`, `headers` with names in lower case, `body`, `json()`.
+
+    `reply` is what the exchange itself answered. A download has its chunks in `reply.chunks`.
     """
 
     def __init__(self, reply: Reply) -> None:
-        self.status = reply.status
-        self.headers = {name.lower(): value for name, value in reply.headers} | (
-            {"x-request-id": reply.request_id} if reply.request_id else {}
-        )
         self.reply = reply
+        self.status = reply.status
+        self.headers = {name.lower(): value for name, value in reply.headers}
+        if reply.request_id:
+            self.headers["x-request-id"] = reply.request_id
 
     @cached_property
     def body(self) -> bytes:
-        """The whole body."""
+        """The whole body; reading it runs a download to its end."""
         return b"".join(self.reply.chunks) if self.reply.chunks is not None else self.reply.body
 
     def json(self) -> Any:
-        """The body as JSON. Raises `msgspec.DecodeError` where it is none."""
+        """The body decoded as JSON. Raises `msgspec.DecodeError` when it is not JSON."""
         return msgspec.json.decode(self.body)
 
     def __repr__(self) -> str:
@@ -67,7 +68,7 @@ class RpcError(Exception):
 
 
 class Stream:
-    """One open stream: `frames` as they came, `end` once closed as (code, message)."""
+    """A stream: `frames` received so far, and `end` as (code, message) once it is closed."""
 
     def __init__(self, connection: Connection, number: int, decode: Callable[[bytes], Any]) -> None:
         self._connection = connection
@@ -77,27 +78,29 @@ class Stream:
         self.end: tuple[int, str] | None = None
 
     def receive(self, frame: bytes) -> None:
-        """A frame arrived."""
+        """Decode a frame and add it to `frames`."""
         self.frames.append(self._decode(frame))
 
     def take(self) -> list[Any]:
-        """Frames since the last take."""
-        taken, self.frames = self.frames, []
-        return taken
+        """Return the frames since the last call, and forget them."""
+        frames, self.frames = self.frames, []
+        return frames
 
     def send(self, frame: bytes) -> None:
-        """Send a frame: protobuf bytes, or text bytes on a WebSocket."""
+        """Send a frame: protobuf bytes, or the bytes of a text on a WebSocket."""
         self._connection.absorb(self._connection.simulation.frame(self.number, frame))
 
     def close(self) -> None:
-        """Hang up."""
+        """Hang up, as a client does."""
         self._connection.streams.pop(self.number, None)
         self._connection.absorb(self._connection.simulation.hangup(self.number))
 
 
 class Connection:
-    """All clients of one simulation. `webhooks` are the attempts so far; `receive` answers them
-    (default: 200).
+    """Clients of every surface of one simulation.
+
+    `webhooks` lists the delivery attempts so far. `receive` takes an attempt and returns the status
+    that the receiver answers; assign another function to change it (default: 200).
     """
 
     def __init__(self, simulation: Simulation) -> None:
@@ -114,7 +117,7 @@ class Connection:
 
     @property
     def gateway(self) -> Http:
-        """The public gateway."""
+        """The public gateway, which needs no credentials."""
         return Http(self, "gateway", lambda verb, path: {})
 
     @property
@@ -123,35 +126,36 @@ class Connection:
         return Http(self, "auth", lambda verb, path: {})
 
     def retail(self, key: ApiKey) -> Http:
-        """The retail API, signing with a key of the scenario."""
+        """The retail API, with requests signed by an API key of the scenario."""
         return Http(self, "retail", lambda verb, path: self.retail_headers(key, verb, path))
 
     def exchange(self, firm: Firm, participant: str | None = None) -> Http:
-        """The exchange REST API as a firm, optionally for a participant."""
+        """The exchange REST API with a token of a firm, optionally for a participant."""
         return Http(self, "exchange", lambda verb, path: self.bearer(firm, participant))
 
     def rpc(self, firm: Firm | None, participant: str | None = None) -> Rpc:
-        """Exchange gRPC as a firm; None sends no credentials."""
+        """Exchange gRPC with a token of a firm; None sends no credentials."""
         return Rpc(self, lambda: self.bearer(firm, participant) if firm else {})
 
     def web_socket(self, key: ApiKey, path: str) -> Stream:
-        """A retail WebSocket."""
-        outcome = self.simulation.open(
-            path, self.retail_headers(key, "GET", path), b"", web_socket=True
-        )
+        """Open a retail WebSocket. Raises RpcError with the HTTP status when it is refused."""
+        headers = self.retail_headers(key, "GET", path)
+        outcome = self.simulation.open(path, headers, b"", web_socket=True)
         if outcome.reply is not None:
             self.absorb(outcome)
             raise RpcError(outcome.reply.status, outcome.reply.message)
-        return self._begin(outcome, msgspec.json.decode)
+        return self.begin(outcome, msgspec.json.decode)
 
     # ---- time
 
     def advance(self, by: str) -> Outcome:
-        """Move the clock by a duration such as "5m"."""
+        """Move the clock by a duration such as "5m" or "90s"."""
         return self.advance_to(self.simulation.now + parse_span(by))
 
     def advance_to(self, to: int | str) -> Outcome:
-        """Move the clock to an instant; on the way, webhooks are answered."""
+        """Move the clock to an instant: RFC 3339 text, or nanoseconds since 1970. Webhooks that are
+        sent on the way are answered at once.
+        """
         target = parse_instant(to) if isinstance(to, str) else to
         while (due := self.simulation.next_due()) is not None and due <= target:
             self.absorb(self.simulation.advance_to(due))
@@ -160,9 +164,7 @@ class Connection:
     # ---- plumbing
 
     def answer(self, reply: Reply) -> Reply:
-        """The answer that a reply waits for; moves the clock from due instant to due instant until
-        it is there.
-        """
+        """Move the clock from timer to timer until the answer to a pending reply is there."""
         while (
             reply.pending_on not in self.resolved
             and reply.deadline
@@ -174,8 +176,10 @@ class Connection:
         return answer
 
     def absorb(self, outcome: Outcome) -> Outcome:
-        """Deliver the effects of an outcome: frames to streams, webhooks to the receiver, whose
-        answers go back in. A mistake of ours is raised.
+        """Deliver the effects of an outcome and return it.
+
+        Frames go to their streams, and webhooks to the receiver, whose answers become inputs.
+        Raises the exception of a call that failed inside the exchange.
         """
         if outcome.reply is not None and outcome.reply.failure is not None:
             raise outcome.reply.failure
@@ -183,7 +187,7 @@ class Connection:
         return outcome
 
     def deliver(self, effects: list[Effect]) -> None:
-        """Deliver effects in order."""
+        """Deliver effects in their order."""
         for effect in effects:
             if isinstance(effect, Send):
                 if effect.stream in self.streams:
@@ -199,10 +203,7 @@ class Connection:
                 self.absorb(self.simulation.answer(effect.attempt, self.receive(effect)))
 
     def begin(self, outcome: Outcome, decode: Callable[[bytes], Any]) -> Stream:
-        """The stream an outcome opened, with its first frames."""
-        return self._begin(outcome, decode)
-
-    def _begin(self, outcome: Outcome, decode: Callable[[bytes], Any]) -> Stream:
+        """The stream that an outcome opened, with its first frames."""
         stream = self.streams[outcome.stream] = Stream(self, outcome.stream, decode)
         self.absorb(outcome)
         return stream
@@ -212,15 +213,16 @@ class Connection:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
         stamp = str(self.simulation.now // NS_PER_MS)
-        signer = Ed25519PrivateKey.from_private_bytes(
-            base64.b64decode(self.simulation.world.parties.secrets[key.key_id])[:32]
-        )
+        secret = base64.b64decode(self.simulation.world.parties.secrets[key.key_id])
+        signer = Ed25519PrivateKey.from_private_bytes(secret[:32])
         signature = base64.b64encode(signer.sign(f"{stamp}{verb}{path}".encode())).decode()
         return {"x-pm-access-key": key.key_id, "x-pm-timestamp": stamp, "x-pm-signature": signature}
 
     def bearer(self, firm: Firm, participant: str | None = None) -> dict[str, str]:
-        """Headers of an exchange call; a token is fetched when there is none that lives another 30
-        seconds, and after every journey in time.
+        """Headers of an exchange call: the token of a firm, and the participant.
+
+        A new token is fetched when the last one ends within 30 seconds, and after time travel.
+        Raises RpcError when the exchange refuses a token.
         """
         if self._epoch != self.simulation.epoch:
             self._epoch = self.simulation.epoch
@@ -230,11 +232,10 @@ class Connection:
             answer = self.token(firm)
             if answer.status != 200:
                 raise RpcError(answer.status, answer.body.decode())
-            token = answer.json()["access_token"]
-            self._tokens[firm.client_id] = (
-                token,
-                self.simulation.now + answer.json()["expires_in"] * NS_PER_S,
-            )
+            issued = answer.json()
+            token = issued["access_token"]
+            expires = self.simulation.now + issued["expires_in"] * NS_PER_S
+            self._tokens[firm.client_id] = token, expires
         headers = {"authorization": f"Bearer {token}"}
         if participant is not None:
             headers["x-participant-id"] = participant
@@ -242,17 +243,15 @@ class Connection:
 
     @property
     def audience(self) -> str:
-        """What a client names as audience."""
+        """The audience that a client names in its assertions and token requests."""
         return self.simulation.exchange.credentials.environment.audience
 
     def forget_tokens(self) -> None:
-        """Fetch new tokens from now on."""
+        """Forget the tokens, so that the next calls fetch new ones."""
         self._tokens.clear()
 
     def assertion(self, firm: Firm, **claims: object) -> str:
-        """A client assertion signed with the firm's key (§5.1); `claims` override the reference
-        client's.
-        """
+        """A client assertion signed with the firm's key (§5.1); `claims` replace the usual ones."""
         import jwt
 
         self._assertions += 1
@@ -266,26 +265,23 @@ class Connection:
             "jti": f"{firm.client_id}-{self._assertions}",
             **claims,
         }
-        return jwt.encode(
-            body,
-            self.simulation.world.parties.key_files[firm.client_id].read_bytes(),
-            algorithm="RS256",
-        )
+        key = self.simulation.world.parties.key_files[firm.client_id].read_bytes()
+        return jwt.encode(body, key, algorithm="RS256")
 
     def token(self, firm: Firm, **fields: str) -> Response:
-        """POST /oauth/token; `fields` override the form's."""
+        """POST /oauth/token with a fresh assertion; `fields` replace those of the form."""
         form = {
             "grant_type": "client_credentials",
             "client_id": firm.client_id,
             "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+            "client_assertion": fields.pop("client_assertion", "") or self.assertion(firm),
             "audience": self.audience,
         }
-        form["client_assertion"] = fields.pop("client_assertion", "") or self.assertion(firm)
-        return self.auth.post("/oauth/token", form={**form, **fields})
+        return self.auth.post("/oauth/token", form=form | fields)
 
 
 class Http:
-    """HTTP on one plane with one identity."""
+    """An HTTP client of one plane with one identity."""
 
     def __init__(
         self, connection: Connection, plane: Plane, sign: Callable[[str, str], Mapping[str, str]]
@@ -306,66 +302,65 @@ class Http:
         headers: Mapping[str, str] | None = None,
         wait: bool = True,
     ) -> Response:
-        """Any request. `params` go behind those that `path` has; their values may be lists
-        (repeated parameters), true, false, or None for none.
+        """Send a request and return the answer, whatever its status.
 
-        A call that is held for the clock moves it to its answer, as nobody else could. With
-        `wait=False` it comes back unanswered (`reply.pending_on` names the answer), and
-        `Connection.answer` has it once the clock has been moved.
+        `params` follow the query of `path`; a list repeats its parameter, booleans become `true`
+        and `false`, and None leaves the parameter out. The body is `json`, `form` or `body`.
+
+        An answer that needs time to pass (a delay, a synchronous order) moves the clock until it is
+        there. With `wait=False` the call returns at once: `reply.pending_on` names the answer,
+        which `Connection.answer` gets later.
         """
         path, _, query = path.partition("?")
         query = "&".join(part for part in (query, _query(params or {})) if part)
-        sent = {
-            "content-type": "application/json",
-            **self._sign(verb, path),
-            **{name.lower(): value for name, value in (headers or {}).items()},
-        }
-        content = body if body is not None else b""
+        all_headers = {"content-type": "application/json", **self._sign(verb, path)}
+        all_headers |= {name.lower(): value for name, value in (headers or {}).items()}
+        content = body or b""
         if form is not None:
-            sent["content-type"] = "application/x-www-form-urlencoded"
+            all_headers["content-type"] = "application/x-www-form-urlencoded"
             content = urlencode(form).encode()
         elif json is not None:
             content = msgspec.json.encode(json)
-        outcome = self._connection.simulation.rest(self._plane, verb, path, query, sent, content)
+        simulation = self._connection.simulation
+        outcome = simulation.rest(self._plane, verb, path, query, all_headers, content)
         self._connection.absorb(outcome)
         reply = outcome.reply
         assert reply is not None
         return Response(self._connection.answer(reply) if wait and reply.pending_on else reply)
 
     def get(self, path: str, **options: Any) -> Response:
-        """GET."""
+        """Send a GET request; the options are those of `request`."""
         return self.request("GET", path, **options)
 
     def post(self, path: str, **options: Any) -> Response:
-        """POST."""
+        """Send a POST request; the options are those of `request`."""
         return self.request("POST", path, **options)
 
     def put(self, path: str, **options: Any) -> Response:
-        """PUT."""
+        """Send a PUT request; the options are those of `request`."""
         return self.request("PUT", path, **options)
 
     def patch(self, path: str, **options: Any) -> Response:
-        """PATCH."""
+        """Send a PATCH request; the options are those of `request`."""
         return self.request("PATCH", path, **options)
 
     def delete(self, path: str, **options: Any) -> Response:
-        """DELETE."""
+        """Send a DELETE request; the options are those of `request`."""
         return self.request("DELETE", path, **options)
 
 
 def _query(params: Mapping[str, object]) -> str:
-    """A query string as clients spell it."""
-    spelt = {
+    values = {
         name: str(value).lower() if isinstance(value, bool) else value
         for name, value in params.items()
         if value is not None
     }
-    return urlencode(spelt, doseq=True)
+    return urlencode(values, doseq=True)
 
 
 class Rpc:
-    """gRPC with one identity. Requests and answers are the contract's Structs, travelling as
-    protobuf bytes.
+    """A gRPC client with one identity. Requests and answers are the contract's Structs, and travel
+    as protobuf bytes.
     """
 
     def __init__(self, connection: Connection, metadata: Callable[[], Mapping[str, str]]) -> None:
@@ -373,56 +368,62 @@ class Rpc:
         self._metadata = metadata
 
     def metadata(self) -> Mapping[str, str]:
-        """What every call carries."""
+        """Metadata of every call."""
         return self._metadata()
 
     def call(self, operation: str, request: Message) -> Any:
-        """A unary call; RpcError carries any other status than OK."""
-        from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
-
-        found = self._connection.simulation.contract.by_name(operation)
-        reply = self.raw(found.full_methods[0], protobuf_encoder(type(request))(request))
-        if reply.code:
-            raise RpcError(reply.code, reply.message)
-        return protobuf_decoder(found.response)(reply.body)
+        """A unary call, such as "OrderBookAPI.GetOrderBook". Raises RpcError unless it is OK."""
+        method, decode = self._method(operation)
+        reply = _succeeded(self.raw(method, _encode(request)))
+        return decode(reply.body)
 
     def raw(self, method: str, message: bytes) -> Reply:
-        """A unary call by full method name and bytes."""
-        outcome = self._connection.absorb(
-            self._connection.simulation.rpc(method, self._metadata(), message)
-        )
+        """A unary call by its full method name and bytes; the reply has any status."""
+        simulation = self._connection.simulation
+        outcome = self._connection.absorb(simulation.rpc(method, self._metadata(), message))
         assert outcome.reply is not None
         return outcome.reply
 
     def download(self, operation: str, request: Message) -> Iterator[Any]:
-        """Messages of a download, each made when it is asked for; RpcError carries any other status
-        than OK.
-        """
-        from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
-
-        found = self._connection.simulation.contract.by_name(operation)
-        outcome = self._connection.absorb(
-            self._connection.simulation.open(
-                found.full_methods[0], self._metadata(), protobuf_encoder(type(request))(request)
-            )
-        )
-        reply = outcome.reply
-        assert reply is not None
-        if reply.code:
-            raise RpcError(reply.code, reply.message)
-        return map(protobuf_decoder(found.response), reply.chunks or ())
+        """Messages of a download, each decoded when it is read. Raises RpcError unless it is OK."""
+        method, decode = self._method(operation)
+        outcome = self._connection.absorb(self._open(method, request))
+        assert outcome.reply is not None
+        return map(decode, _succeeded(outcome.reply).chunks or ())
 
     def stream(self, operation: str, request: Message | None = None) -> Stream:
-        """Open a server stream (with its request) or a bidirectional one (without)."""
-        from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
+        """Open a server stream (with its request) or a bidirectional one (without).
 
-        found = self._connection.simulation.contract.by_name(operation)
-        message = protobuf_encoder(type(request))(request) if request is not None else b""
-        outcome = self._connection.simulation.open(found.full_methods[0], self._metadata(), message)
+        Raises RpcError when it is refused.
+        """
+        method, decode = self._method(operation)
+        outcome = self._open(method, request)
         if outcome.reply is not None:
             self._connection.absorb(outcome)
             raise RpcError(outcome.reply.code, outcome.reply.message)
-        return self._connection.begin(outcome, protobuf_decoder(found.response))
+        return self._connection.begin(outcome, decode)
+
+    def _method(self, operation: str) -> tuple[str, Callable[[bytes], Any]]:
+        from sim.api.codecs.codecs import protobuf_decoder
+
+        contract = self._connection.simulation.contract.by_name(operation)
+        return contract.full_methods[0], protobuf_decoder(contract.response)
+
+    def _open(self, method: str, request: Message | None) -> Outcome:
+        message = _encode(request) if request is not None else b""
+        return self._connection.simulation.open(method, self._metadata(), message)
+
+
+def _encode(request: Message) -> bytes:
+    from sim.api.codecs.codecs import protobuf_encoder
+
+    return protobuf_encoder(type(request))(request)
+
+
+def _succeeded(reply: Reply) -> Reply:
+    if reply.code:
+        raise RpcError(reply.code, reply.message)
+    return reply
 
 
 def connect(simulation: Simulation) -> Connection:

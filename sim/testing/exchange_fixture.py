@@ -1,11 +1,13 @@
-"""A served exchange as a test holds it: addresses and credentials for the client under test; clock,
-faults and other people's activity for the test itself.
+"""The exchange that the pytest fixture serves: addresses and credentials for the client under test,
+and clock, faults and logs for the test itself.
+
+The exchange runs in a background thread; every access to its state goes through that thread.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime, timedelta
 from functools import cached_property
 from http.client import HTTPConnection
@@ -40,7 +42,7 @@ _WHOLE = ("times", "ttl")
 
 
 class ControlError(Exception):
-    """The control plane said no: HTTP status and the body it came with."""
+    """The control plane refused a call: `status` is the HTTP status, `body` the decoded answer."""
 
     def __init__(self, status: int, body: Any) -> None:
         message = body.get("message", "") if isinstance(body, dict) else body
@@ -51,34 +53,32 @@ class ControlError(Exception):
 
 
 class Control(str):
-    """Address of the control plane; called, it makes a call there: `exchange.control("POST",
-    "/instruments/x/settle", {"price": "1"})`.
+    """The control plane's URL, which can be called.
+
+    `exchange.control("POST", "/instruments/x/settle", {"price": "1"})` makes a call there.
     """
 
     def __call__(self, verb: str, path: str, body: dict[str, Any] | None = None) -> Any:
-        """The decoded answer (text where it is no JSON). Raises ControlError on any status but 200."""
-        connection = HTTPConnection(urlsplit(self).netloc)
-        try:
-            connection.request(
-                verb, f"/_sim/v1{path}", json.encode(body) if body is not None else None
-            )
-            answer = connection.getresponse()
-            content = answer.read()
-        finally:
-            connection.close()
-        found = (
-            json.decode(content)
-            if answer.headers.get_content_type() == "application/json"
-            else content.decode()
-        )
-        if answer.status != 200:
-            raise ControlError(answer.status, found)
-        return found
+        """Make a call below `/_sim/v1` and return its answer: decoded JSON, or text.
+
+        Raises ControlError unless the status is 200.
+        """
+        content = json.encode(body) if body is not None else None
+        with closing(HTTPConnection(urlsplit(self).netloc)) as connection:
+            connection.request(verb, f"/_sim/v1{path}", content)
+            response = connection.getresponse()
+            text = response.read()
+        is_json = response.headers.get_content_type() == "application/json"
+        answer = json.decode(text) if is_json else text.decode()
+        if response.status != 200:
+            raise ControlError(response.status, answer)
+        return answer
 
 
 class Clock:
-    """Virtual time. It stands still until told; every move answers once all that was due has fired
-    and webhooks were answered.
+    """Virtual time, which stands still until the test moves it.
+
+    A move returns when everything that was due has happened and webhooks were answered.
     """
 
     def __init__(self, exchange: ServedExchange) -> None:
@@ -89,22 +89,26 @@ class Clock:
 
     @property
     def now(self) -> datetime:
-        """Virtual now, to the microsecond."""
+        """Virtual now as an aware datetime, to the microsecond."""
         return to_datetime(self._exchange._instant())
 
     def advance(self, by: Length) -> list[str]:
-        """Move by "5m", "PT5M" or a timedelta. Answers what fired, as "timer subject", in order."""
-        span = (
-            by // timedelta(microseconds=1) * 1_000 if isinstance(by, timedelta) else parse_span(by)
-        )
+        """Move forward by "5m", "PT5M" or a timedelta.
+
+        Returns the timers that fired, in order, each as "timer subject".
+        """
+        if isinstance(by, timedelta):
+            span = by // timedelta(microseconds=1) * 1_000
+        else:
+            span = parse_span(by)
         return self._to(self._exchange._instant() + span)
 
     def to(self, moment: Moment) -> list[str]:
-        """Move to an RFC 3339 instant or an aware datetime."""
+        """Move forward to an RFC 3339 instant or an aware datetime; returns what `advance` does."""
         return self._to(_instant_of(moment))
 
     def plan(self, at: Instant, do: Callable[[], object]) -> None:
-        """Call something when time gets there; see `ServedExchange.at`."""
+        """Call `do` when time gets to `at` (nanoseconds since 1970); see `ServedExchange.at`."""
         self._planned.append((at, next(self._number), do))
 
     def _to(self, target: Instant) -> list[str]:
@@ -126,8 +130,9 @@ class Clock:
 
 
 class Webhooks:
-    """A receiver that records what the exchange delivers; register its `url`. `deliveries` is the
-    exchange's own account of its attempts.
+    """A webhook receiver, and the exchange's log of its attempts.
+
+    Register `url` with the exchange; `received` then lists what arrived.
     """
 
     def __init__(self, control: Control) -> None:
@@ -136,26 +141,28 @@ class Webhooks:
 
     @property
     def receiver(self) -> WebhookReceiver:
-        """The receiver; it begins to listen when first asked for."""
+        """The receiver; it begins to listen when it is first used."""
         if self._receiver is None:
             self._receiver = WebhookReceiver()
         return self._receiver
 
     @property
     def url(self) -> str:
-        """Address to register."""
+        """URL to register with the exchange."""
         return self.receiver.url
 
     @property
     def received(self) -> list[Received]:
-        """Deliveries in order of arrival."""
+        """Deliveries that arrived, in order."""
         return list(self.receiver.received)
 
     @property
     def deliveries(self) -> list[dict[str, Any]]:
-        """Attempts as the exchange logged them."""
-        found: list[dict[str, Any]] = self._control("GET", "/webhooks/deliveries")["deliveries"]
-        return found
+        """Attempts to deliver, as the exchange logged them."""
+        deliveries: list[dict[str, Any]] = self._control("GET", "/webhooks/deliveries")[
+            "deliveries"
+        ]
+        return deliveries
 
     def close(self) -> None:
         """Stop listening."""
@@ -165,14 +172,14 @@ class Webhooks:
 
 
 class Fault:
-    """A fault in force. As a context manager it ends with the block."""
+    """A fault in force: `id` names it. As a context manager it ends with the block."""
 
     def __init__(self, control: Control, number: str) -> None:
         self._control = control
         self.id = number
 
     def remove(self) -> None:
-        """End the fault; one that has ended by itself is left alone."""
+        """End the fault; nothing happens when it has ended already."""
         try:
             self._control("DELETE", f"/faults/{self.id}")
         except ControlError as error:
@@ -187,8 +194,10 @@ class Fault:
 
 
 class ServedExchange:
-    """An exchange on free loopback ports. `gateway`, `retail`, `exchange`, `auth`, `docs` are URLs,
-    `grpc` is host:port, `control` a URL that can be called.
+    """An exchange on free loopback ports.
+
+    `gateway`, `retail`, `exchange`, `auth` and `docs` are URLs, `grpc` is `host:port`, and
+    `control` is a URL that can be called.
     """
 
     def __init__(self, scenario: Scenario, *, seed: int | None = None, journal: Path) -> None:
@@ -196,21 +205,15 @@ class ServedExchange:
         from sim.server.journal_file import open_journal
 
         self._file: BinaryIO | None = open_journal(journal)
-        self._hold(serve_in_thread(scenario, seed=seed, journal=self._file), journal)
+        self._attach(serve_in_thread(scenario, seed=seed, journal=self._file), journal)
 
-    def _hold(self, running: BackgroundService | BackgroundInstance, journal: Path) -> None:
+    def _attach(self, running: BackgroundService | BackgroundInstance, journal: Path) -> None:
         self.running = running
         self.journal = journal
         self._forks: list[ServedExchange] = []
         at = running.addresses
-        self.gateway, self.retail, self.exchange, self.auth, self.grpc, self.docs = (
-            at.gateway,
-            at.retail,
-            at.exchange,
-            at.auth,
-            at.grpc,
-            at.docs,
-        )
+        self.gateway, self.retail, self.exchange = at.gateway, at.retail, at.exchange
+        self.auth, self.grpc, self.docs = at.auth, at.grpc, at.docs
         self.control = Control(at.control)
         self.clock = Clock(self)
         self.webhooks = Webhooks(self.control)
@@ -219,94 +222,93 @@ class ServedExchange:
 
     @cached_property
     def ready(self) -> dict[str, Any]:
-        """Content of the ready file at the start."""
+        """Content of the ready file: addresses, credentials and symbols at the first use."""
         from sim.server.ready_file import ready_facts
 
-        running = self.running
-        return running.call(
-            lambda: ready_facts(running.simulation, running.addresses, str(self.journal))
-        )
+        running, journal = self.running, str(self.journal)
+        return running.call(lambda: ready_facts(running.simulation, running.addresses, journal))
 
     @property
     def firms(self) -> list[dict[str, Any]]:
-        """Partner firms: firm, client_id, private_key_path, audience, scopes, users, accounts,
-        participants.
+        """Partner firms.
+
+        Keys: firm, client_id, private_key_path, audience, scopes, users, accounts, participants.
         """
-        found: list[dict[str, Any]] = self.ready["firms"]
-        return found
+        firms: list[dict[str, Any]] = self.ready["firms"]
+        return firms
 
     @property
     def api_keys(self) -> list[dict[str, str]]:
         """Retail API keys: key_id, secret_key, account."""
-        found: list[dict[str, str]] = self.ready["api_keys"]
-        return found
+        api_keys: list[dict[str, str]] = self.ready["api_keys"]
+        return api_keys
 
     @property
     def symbols(self) -> dict[str, list[str]]:
         """Symbols by state at the start ("open", "pending", …), and "fractional"."""
-        found: dict[str, list[str]] = self.ready["symbols"]
-        return found
+        symbols: dict[str, list[str]] = self.ready["symbols"]
+        return symbols
 
     # ---- what a test does
 
     @property
     def seed(self) -> int:
-        """Seed of the run."""
+        """Seed of the run; the same scenario, seed and calls give the same run."""
         return self.running.simulation.seed
 
     @property
     def now(self) -> datetime:
-        """Virtual now."""
+        """Virtual now, the same as `clock.now`."""
         return self.clock.now
 
     @property
     def digest(self) -> str:
-        """Digest of everything so far."""
+        """Digest of the journal so far; equal digests mean equal runs."""
         return self.running.call(lambda: self.running.simulation.digest)
 
     def at(self, moment: Moment, do: Callable[[], object]) -> None:
-        """Call something when the clock gets to an instant, or to "+30s" from now, on its way
-        through `clock.advance` or `clock.to`.
+        """Call `do` when `clock.advance` or `clock.to` gets to a moment.
+
+        The moment is an RFC 3339 instant, an aware datetime, or a span from now such as "+30s".
         """
-        relative = isinstance(moment, str) and moment.startswith("+")
-        self.clock.plan(
-            self._instant() + parse_span(str(moment)) if relative else _instant_of(moment), do
-        )
+        if isinstance(moment, str) and moment.startswith("+"):
+            at = self._instant() + parse_span(moment)
+        else:
+            at = _instant_of(moment)
+        self.clock.plan(at, do)
 
     def fault(self, operation: str = "", **rest: Any) -> Fault:
         """Inject a fault: `exchange.fault("SearchTrades", nth=3, status=503)`.
 
-        Names of a scenario's `match` (caller, symbol, nth, every, probability, plane, until, and
-        `from_`) say which calls; `times` and `ttl` how often and how long; all others are its `act`
-        (status, code, message, delay, retry_after, reset, refuse, half_close, slow_body, drop,
-        duplicate, reorder, revoke).
+        Keys of a scenario's `match` (caller, symbol, nth, every, probability, plane, until, and
+        `from_`) say which calls it strikes; `times` and `ttl` say how often and how long. All other
+        keys are its `act`: status, code, message, delay, retry_after, reset, refuse, half_close,
+        slow_body, drop, duplicate, reorder, revoke. Raises ControlError for an invalid fault.
         """
-        given = {name.rstrip("_"): value for name, value in rest.items()} | (
-            {"operation": operation} if operation else {}
-        )
-        body: dict[str, Any] = {name: value for name, value in given.items() if name in _WHOLE}
-        body["match"] = {name: value for name, value in given.items() if name in _MATCH}
-        body["act"] = {
-            name: value
-            for name, value in given.items()
-            if name not in _MATCH and name not in _WHOLE
-        }
+        body: dict[str, Any] = {"match": {"operation": operation} if operation else {}, "act": {}}
+        for key, value in rest.items():
+            name = key.rstrip("_")
+            part = body if name in _WHOLE else body["match" if name in _MATCH else "act"]
+            part[name] = value
         return Fault(self.control, str(self.control("POST", "/faults", body)["id"]))
 
     def requests(
         self, *, operation: str = "", status: int = 0, caller: str = "", since: int = 0
     ) -> list[dict[str, Any]]:
-        """What clients sent and were told, oldest first."""
-        simulation = self.running.simulation
-        return self.running.call(
-            lambda: simulation.requests(
-                operation=operation, status=status, caller=caller, since=since
-            )
-        )
+        """Calls of clients with their answers, oldest first.
+
+        Keys: seq, at, plane, operation, caller, status, code, explain. `since` is a position in the
+        journal: calls before it are left out.
+        """
+        filters: dict[str, Any] = {"operation": operation, "status": status}
+        filters |= {"caller": caller, "since": since}
+        return self.running.call(lambda: self.running.simulation.requests(**filters))
 
     def explain(self, subject: str) -> dict[str, Any] | None:
-        """Why a call was refused (by its x-request-id), or why an order, stream ("stream/7"),
-        account or instrument is as it is.
+        """Why a call was refused (by its x-request-id), or why something is as it is.
+
+        Subjects are an order id, "stream/7", an account, a symbol, "kyc/EXTERNAL_ID" and
+        "webhook/EVENT_ID". None when nothing has that name.
         """
         from sim.analysis.explain import explain
 
@@ -316,7 +318,8 @@ class ServedExchange:
     def conformance(self, *, caller: str = "", rules: tuple[str, ...] = ()) -> Report:
         """Check what clients did so far against the documented rules for clients.
 
-        See `report.ok`, `report.broken()` and `report.lines()`.
+        `rules` limits the check to some of them. See `report.ok`, `report.broken()` and
+        `report.lines()`.
         """
         from sim.analysis.conformance import check
 
@@ -326,50 +329,48 @@ class ServedExchange:
     judge = conformance  # the former name
 
     def reset(self, seed: int | None = None) -> None:
-        """Back to the scenario's start. Tokens issued before are refused, streams end."""
+        """Go back to the scenario's start. Tokens issued before are refused, and streams end."""
         self.running.run(self.running.host.reset(seed))
 
-    # ---- other times, other worlds
+    # ---- snapshots, time travel, forks
 
     def snapshot(self, name: str) -> None:
-        """Remember this moment under a name."""
+        """Name the present moment, for `restore`."""
         self.control("POST", f"/snapshots/{quote(name, safe='')}")
 
     def restore(self, name: str) -> None:
-        """Go to a remembered moment, back or forward. Streams end."""
+        """Go to the moment that `snapshot` named, back or forward. Streams end."""
         self.running.run(self.running.host.restore(name))
 
     def rewind(self, *, to: Moment | None = None, seq: int | None = None) -> str:
-        """Go back to an instant, or to right after an input, on a new branch; its name. Streams
-        end.
+        """Go back to an instant, or to the moment after the input `seq`. Streams end.
+
+        Returns the name of the new branch that begins there.
         """
         running = self.running
         return running.run(running.host.rewind(to=None if to is None else _instant_of(to), seq=seq))
 
     def fork(self) -> ServedExchange:
-        """Another exchange that begins as this one is now, on ports of its own; what happens in one
-        leaves the other alone.
+        """Serve a copy of this exchange in its present state, on ports of its own.
 
-        Credentials and tokens hold in both. It begins without the streams that are open here. It
-        ends with this one at the latest.
+        What happens in one does not affect the other. Credentials and tokens are valid in both;
+        open streams stay here. The copy closes with this exchange at the latest.
         """
-        journal = self.journal.with_name(
-            f"{self.journal.stem}-fork-{len(self._forks) + 1}{self.journal.suffix}"
-        )
-        made = object.__new__(ServedExchange)
-        made._file = None  # its world closes it
-        made._hold(self.running.fork(journal), journal)
-        self._forks.append(made)
-        return made
+        stem, suffix = self.journal.stem, self.journal.suffix
+        journal = self.journal.with_name(f"{stem}-fork-{len(self._forks) + 1}{suffix}")
+        copy = object.__new__(ServedExchange)
+        copy._file = None  # its instance closes it
+        copy._attach(self.running.fork(journal), journal)
+        self._forks.append(copy)
+        return copy
 
     @contextmanager
     def freeze(self) -> Iterator[None]:
-        """While it lasts, this process's wall clock (by freezegun) shows virtual now and follows
-        it.
+        """Make this process's wall clock follow virtual time inside a `with` block (freezegun).
 
-        Refuses (RuntimeError) while a gRPC channel is open in this process: its deadlines are
-        measured by native code against a clock that no longer moves with Python's, so a one-second
-        deadline fires at once or never.
+        Raises RuntimeError while a gRPC channel is open in this process: native code measures its
+        deadlines against a clock that does not move with Python's, so a deadline of one second
+        fires at once or never. Also raises RuntimeError unless the exchange's clock is manual.
         """
         if open_grpc_channels():
             raise RuntimeError(
@@ -394,7 +395,7 @@ class ServedExchange:
             freezer.stop()
 
     def close(self) -> None:
-        """Stop serving, forks too. The journals stay."""
+        """Stop serving, forks included. The journals stay."""
         for fork in self._forks:
             fork.close()
         self.running.stop()
@@ -406,11 +407,12 @@ class ServedExchange:
         return self.running.call(lambda: self.running.simulation.now)
 
     def report(self) -> str:
-        """What a person needs to see a failed run again."""
-        now = format_instant(self._instant())
+        """Scenario, seed, instant and journal of the run, and the command that replays it."""
+        name, now = self.running.simulation.scenario.name, format_instant(self._instant())
         return (
-            f"scenario {self.running.simulation.scenario.name}, seed {self.seed}, now"
-            f" {now}\njournal {self.journal}\nsim replay {self.journal}"
+            f"scenario {name}, seed {self.seed}, now {now}\n"
+            f"journal {self.journal}\n"
+            f"sim replay {self.journal}"
         )
 
 

@@ -1,8 +1,8 @@
-"""`pytest --explore`: each test that uses the `exchange` fixture is run once to learn which fault
-points it passes, and then once for every fault at each.
+"""`pytest --explore`: run each test that uses the `exchange` fixture under every fault.
 
-A test survives a fault when it passes all the same. One that does not end by itself is stopped: its
-client waits without a limit of its own.
+A first run without faults records which fault points the test passes. The test then runs once for
+every fault at every point, and survives the fault when it passes. A test that does not end is
+stopped, because its client waits without a timeout of its own.
 """
 
 from __future__ import annotations
@@ -30,13 +30,11 @@ SHOWN = 12
 
 
 class Hung(BaseException):
-    """Raised in a test that takes too long under a fault; no `except Exception` of a client
-    swallows it.
-    """
+    """Raised in a test that takes too long; no client's `except Exception` catches it."""
 
 
 class Trial(NamedTuple):
-    """One test under one fault, and what became of it: `why` is the last line of its failure."""
+    """One test under one fault: the verdict, and the first line of its failure."""
 
     test: str
     point: Point
@@ -44,7 +42,7 @@ class Trial(NamedTuple):
     why: str
 
     def plain(self) -> dict[str, Any]:
-        """As JSON."""
+        """The row of the JSON report."""
         return {
             "test": self.test,
             "point": self.point.where,
@@ -56,7 +54,7 @@ class Trial(NamedTuple):
 
 
 class Explorer:
-    """The plugin of one run."""
+    """The pytest plugin of one run."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -66,7 +64,7 @@ class Explorer:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-        """Run a test as it is, then under every fault."""
+        """Run a test without faults, then under every fault."""
         hook = item.ihook
         hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         began = monotonic()
@@ -80,33 +78,21 @@ class Explorer:
         elif any(report.failed for report in reports):
             self._failing.append(item.nodeid)
         elif not any(report.skipped for report in reports):
-            self._explore(item, nextitem, dict(survey), max(2.0, min(LONGEST_S, 10 * took)))
+            limit_s = max(2.0, min(LONGEST_S, 10 * took))
+            self.trials += [self._try(item, nextitem, one, limit_s) for one in self._points(survey)]
         hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         return True
 
-    def _explore(
-        self,
-        item: pytest.Item,
-        nextitem: pytest.Item | None,
-        survey: dict[tuple[str, str], int],
-        limit_s: float,
-    ) -> None:
-        option = self._config.getoption
-        wanted = points(
-            survey,
-            wire=True,
-            operations=option("explore_operations"),
-            faults=option("explore_faults"),
-            max_occurrences=option("explore_max_occurrences"),
-        )
-        for point in wanted:
-            self.trials.append(self._try(item, nextitem, point, limit_s))
+    def _points(self, survey: dict[tuple[str, str], int]) -> list[Point]:
+        names = ("operations", "faults", "max_occurrences")
+        limits: dict[str, Any] = {name: self._config.getoption(f"explore_{name}") for name in names}
+        return list(points(dict(survey), wire=True, **limits))
 
     def _try(
         self, item: pytest.Item, nextitem: pytest.Item | None, point: Point, limit_s: float
     ) -> Trial:
         if hasattr(item, "_initrequest"):
-            item._initrequest()  # its fixtures are made anew
+            item._initrequest()  # so that its fixtures are built again
         item.stash[ARMED] = point.as_json()
         item.stash[BROKEN] = []
         try:
@@ -122,12 +108,15 @@ class Explorer:
         if not failed:
             return Trial(item.nodeid, point, SURVIVED, "")
         why = _why(failed[0])
-        return Trial(
-            item.nodeid, point, HUNG if why.startswith("Hung") or ".Hung" in why else FAILED, why
-        )
+        verdict = HUNG if why.startswith("Hung") or ".Hung" in why else FAILED
+        return Trial(item.nodeid, point, verdict, why)
+
+    @property
+    def _lost(self) -> list[Trial]:
+        return [trial for trial in self.trials if trial.verdict != SURVIVED]
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """What was survived, and what was not."""
+        """Write which faults the tests survived, and which not."""
         from msgspec import json
 
         from sim.analysis.tables import as_text
@@ -137,11 +126,8 @@ class Explorer:
         rows = [row for row in self._rows() if row["not survived"]]
         for line in as_text(rows).splitlines() if rows else ():
             write(line)
-        lost = [trial for trial in self.trials if trial.verdict != SURVIVED]
-        write(
-            f"{len(self.trials)} trials: {len(self.trials) - len(lost)} survived, {len(lost)}"
-            " did not"
-        )
+        lost, total = self._lost, len(self.trials)
+        write(f"{total} trials: {total - len(lost)} survived, {len(lost)} did not")
         if self._failing:
             write(f"not explored, because they fail without any fault: {', '.join(self._failing)}")
         if not self.trials:
@@ -155,9 +141,8 @@ class Explorer:
             write(f"next: pytest '{lost[0].test}' --exchange-fault '{lost[0].point.as_json()}'")
         path = self._config.getoption("explore_json")
         if path:
-            Path(path).write_bytes(
-                json.format(json.encode([trial.plain() for trial in self.trials])) + b"\n"
-            )
+            report = json.encode([trial.plain() for trial in self.trials])
+            Path(path).write_bytes(json.format(report) + b"\n")
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         by_place: dict[tuple[str, str], list[Trial]] = {}
@@ -165,26 +150,20 @@ class Explorer:
             by_place.setdefault((trial.test, trial.point.where), []).append(trial)
         for (test, where), trials in by_place.items():
             lost = [trial for trial in trials if trial.verdict != SURVIVED]
-            names = ", ".join(
-                (
-                    trial.point.kind
-                    if trial.verdict == FAILED
-                    else f"{trial.point.kind} ({trial.verdict})"
-                )
-                for trial in lost
-            )
+            names = [
+                one.point.kind + ("" if one.verdict == FAILED else f" ({one.verdict})")
+                for one in lost
+            ]
             yield {
                 "test": test.rpartition("::")[2],
                 "point": where,
                 "survived": f"{len(trials) - len(lost)} of {len(trials)}",
-                "not survived": names,
+                "not survived": ", ".join(names),
             }
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """A fault that was not survived fails the run."""
-        if session.exitstatus == pytest.ExitCode.OK and any(
-            trial.verdict != SURVIVED for trial in self.trials
-        ):
+        if session.exitstatus == pytest.ExitCode.OK and self._lost:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
@@ -196,8 +175,9 @@ def _why(report: pytest.TestReport) -> str:
 
 @contextmanager
 def _limited(limit_s: float) -> Iterator[None]:
-    """Raise `Hung` in the test after so long. Where there is no alarm to set (Windows, another
-    thread) a test that hangs, hangs.
+    """Raise `Hung` in the block after so many seconds.
+
+    Without an alarm signal (on Windows, in another thread) nothing stops a test that hangs.
     """
     if not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
         yield

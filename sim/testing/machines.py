@@ -1,5 +1,5 @@
-"""State machines to subclass: your client and the exchange, under everything that others and time
-may do. The invariants are checked after every step.
+"""State machines to subclass: your client and the exchange, under everything that other traders and
+time may do. The invariants are checked after every step.
 
 ```python
 class MyClientMachine(ExchangeMachine):
@@ -19,15 +19,19 @@ class MyClientMachine(ExchangeMachine):
 TestMyClient = MyClientMachine.TestCase
 ```
 
-Rules that are built in: others trade and cancel, markets halt and resume, time passes; with
-`FaultyExchangeMachine` faults strike too. A failing example is kept as a scenario file and a
-journal, so that `sim timeline`, `sim replay --serve` and `sim shrink` can go on from it.
+Built-in rules: others trade and cancel, markets halt and resume, time passes. In a
+`FaultyExchangeMachine` faults strike too. A failing example is saved as a scenario file and a
+journal, for `sim timeline`, `sim replay --serve` and `sim shrink`.
+
+The examples of one class share one exchange, which is reset before each: building a world takes far
+longer than an example.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 from io import BytesIO
 from pathlib import Path
@@ -54,7 +58,7 @@ if TYPE_CHECKING:
     from sim.core.identity.firms import ApiKey, Firm
     from sim.testing.exchange_fixture import ServedExchange
 
-JOURNAL_MOST = 16 << 20  # bytes of examples after which a new exchange is made
+JOURNAL_MOST = 16 << 20  # bytes of examples after which a new exchange is built
 WHOLE = Terms("machine-whole")
 FRACTIONAL = Terms(
     "machine-fractional", tick=25, price_scale=10_000, qty_scale=100, low=100, high=9_900
@@ -67,7 +71,11 @@ extends: [%s]
 world:
   instruments:
     - {symbol: machine-whole, tick_size: "0.01", state: OPEN}
-    - {symbol: machine-fractional, tick_size: "0.0025", price_scale: 10000, fractional_qty_scale: 100, state: OPEN}
+    - symbol: machine-fractional
+      tick_size: "0.0025"
+      price_scale: 10000
+      fractional_qty_scale: 100
+      state: OPEN
 """
 
 
@@ -76,22 +84,33 @@ def currently_final() -> bool:
     return currently_in_test_context() and current_build_context().is_final
 
 
+@dataclass
+class _Shared:
+    """What the examples of one machine class share: an exchange in this process or a served one."""
+
+    simulation: Simulation | None = None
+    journal: BytesIO | None = None
+    served: ServedExchange | None = None
+
+
 class Truth:
-    """What the exchange itself holds to be so, for a client's belief to be compared with. Looking
-    is no call: nothing is logged, limited or faulted.
+    """The state of the exchange itself, to compare with what a client believes.
+
+    Reading it is no call: nothing is logged, limited or faulted.
     """
 
     def __init__(self, view: Callable[[str], list[Document]]) -> None:
         self._view = view
 
     def orders(self, account: str) -> list[Document]:
-        """Every order of an account, oldest first: id, clord_id, symbol, side, price, qty, filled,
-        leaves, state.
+        """Every order of an account, oldest first.
+
+        Keys: id, clord_id, symbol, side, price, qty, filled, leaves, state.
         """
         return [row for row in self._view("orders") if row["account"] == account]
 
     def open_orders(self, account: str) -> list[Document]:
-        """Those that still work."""
+        """Orders of an account that are still open."""
         return [row for row in self.orders(account) if Decimal(row["leaves"])]
 
     def balance(self, account: str) -> Decimal:
@@ -100,14 +119,8 @@ class Truth:
 
     def position(self, account: str, symbol: str) -> Decimal:
         """Net contracts; negative is short."""
-        return next(
-            (
-                Decimal(row["net"])
-                for row in self._account(account)["positions"]
-                if row["symbol"] == symbol
-            ),
-            Decimal(0),
-        )
+        positions = {row["symbol"]: row["net"] for row in self._account(account)["positions"]}
+        return Decimal(positions.get(symbol, 0))
 
     def _account(self, account: str) -> Document:
         return next(row for row in self._view("accounts") if row["account"] == account)
@@ -115,16 +128,20 @@ class Truth:
 
 class ExchangeMachine(RuleBasedStateMachine):
     """The exchange in this process, without sockets: `self.world` has clients of every surface.
-    Each example begins with a fresh one.
 
-    `extends` is the scenario it stands on, a bundled name or a path; `kept` the folder for failing
-    examples. `begin` is where a subclass makes its client.
+    Every example begins at the start of the scenario. `extends` is the scenario to build on, a
+    bundled name or a path; `seed` its seed; `kept` the folder for failing examples. A subclass
+    creates its client in `begin`.
     """
 
     extends: ClassVar[str] = "quickstart"
     seed: ClassVar[int | None] = None
     kept: ClassVar[str] = "runs/machines"
-    _made: ClassVar[tuple[Simulation, BytesIO] | None] = None
+    _shared: ClassVar[_Shared] = _Shared()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls._shared = _Shared()
 
     def __init__(self) -> None:
         super().__init__()
@@ -133,32 +150,33 @@ class ExchangeMachine(RuleBasedStateMachine):
         self.begin()
 
     def _connect(self) -> None:
-        """The exchange at its start: one is set back for every example, and a fresh one made for
-        the last, whose journal may be kept.
+        """Get the exchange at its start: the shared one after a reset, or a new one.
+
+        The last example gets a new one, because its journal is saved.
         """
-        cls = type(self)
-        made: tuple[Simulation, BytesIO] | None = cls.__dict__.get("_made")
-        if made is None or made[1].tell() > JOURNAL_MOST or currently_final():
-            journal = BytesIO()
-            cls._made = made = (
-                Simulation(
-                    load_scenario(_SCENARIO % self.extends), seed=self.seed, journal=journal
-                ),
-                journal,
-            )
+        simulation, journal = self._shared.simulation, self._shared.journal
+        if (
+            simulation is None
+            or journal is None
+            or journal.tell() > JOURNAL_MOST
+            or currently_final()
+        ):
+            scenario, journal = load_scenario(_SCENARIO % self.extends), BytesIO()
+            simulation = Simulation(scenario, seed=self.seed, journal=journal)
+            self._shared.simulation, self._shared.journal = simulation, journal
         else:
-            made[0].reset()
-        self.simulation, self._journal = made
-        self.world = connect(self.simulation)
+            simulation.reset()
+        self.simulation, self._journal = simulation, journal
+        self.world = connect(simulation)
 
     def begin(self) -> None:
-        """Make the client under test. Nothing has happened yet."""
+        """Create the client under test. Nothing has happened yet."""
 
     # ---- who can call
 
     @property
     def key(self) -> ApiKey:
-        """A retail API key of a funded account that nobody else trades."""
+        """A retail API key of a funded account that nobody else trades with."""
         return self.simulation.exchange.firms.api_keys()[0]
 
     @property
@@ -183,7 +201,7 @@ class ExchangeMachine(RuleBasedStateMachine):
         state=st.sampled_from(("SUSPENDED", "HALTED", "OPEN", "OPEN", "CLOSED")),
     )
     def market_changes(self, terms: Terms, state: str) -> None:
-        """A market stops, or goes on; an edge that does not exist is not taken."""
+        """A market changes its state; a change that the exchange does not allow is refused."""
         self.tester("instrument.state", terms.symbol, {"state": state})
 
     @rule(span=clock_jumps())
@@ -196,14 +214,15 @@ class ExchangeMachine(RuleBasedStateMachine):
     @invariant()
     def everything_adds_up(self) -> None:
         """Money, positions, orders and books (`sim.core.invariants`)."""
-        found = broken(self.simulation.exchange.trading)
-        assert not found, "; ".join(map(str, found))
+        violations = broken(self.simulation.exchange.trading)
+        assert not violations, "; ".join(map(str, violations))
 
     # ---- plumbing
 
     def tester(self, action: str, subject: str, body: Document) -> bool:
-        """An action of the control plane by its name in the journal, such as "fault.add"; whether
-        it was taken. A refused one changes nothing.
+        """Run an action of the control plane by its name in the journal, such as "fault.add".
+
+        Returns whether it was accepted. A refused one changes nothing.
         """
         try:
             self.world.absorb(self.simulation.control(action, subject, body))
@@ -212,42 +231,32 @@ class ExchangeMachine(RuleBasedStateMachine):
         return True
 
     def teardown(self) -> None:
-        """Keep the example if it fails and is the smallest that hypothesis found."""
+        """Save the example if it fails and is the smallest that hypothesis found."""
         problem = sys.exc_info()[1]
-        if (
-            currently_final()
-            and isinstance(problem, Exception)
-            and not isinstance(problem, HypothesisException)
-        ):
-            problem.add_note(self._keep())
+        if not isinstance(problem, Exception) or isinstance(problem, HypothesisException):
+            return
+        if currently_final():
+            problem.add_note(self._save())
 
     def _recorded(self) -> bytes:
         return self._journal.getvalue()
 
-    def _keep(self) -> str:
-        """Write the example; where it is, for the failure's message."""
+    def _file(self, ending: str) -> Path:
         folder = Path(self.kept)
         folder.mkdir(parents=True, exist_ok=True)
-        journal, path = (
-            folder / f"{type(self).__name__}.ndjson",
-            folder / f"{type(self).__name__}.yaml",
-        )
+        return folder / f"{type(self).__name__}{ending}"
+
+    def _save(self) -> str:
+        """Write the example's journal and scenario; a note for the failure that says where."""
+        journal, path = self._file(".ndjson"), self._file(".yaml")
         journal.write_bytes(self._recorded())
-        found = scenario_document(journal)
-        left = [f"left out: {count} {kind}" for kind, count in found.left_out.items()]
-        path.write_text(
-            as_yaml(
-                found.document,
-                [
-                    (
-                        f"The smallest failing example of {type(self).__name__}, as the exchange"
-                        " saw it"
-                    ),
-                    f"sim run {path}",
-                    *left,
-                ],
-            )
-        )
+        scenario = scenario_document(journal)
+        comments = [
+            f"The smallest failing example of {type(self).__name__}, as the exchange saw it",
+            f"sim run {path}",
+            *(f"left out: {count} {kind}" for kind, count in scenario.left_out.items()),
+        ]
+        path.write_text(as_yaml(scenario.document, comments))
         return (
             f"sandbox exchange: this example is {path} (sim run {path}); its journal is {journal}"
             f" (sim timeline {journal})"
@@ -255,47 +264,40 @@ class ExchangeMachine(RuleBasedStateMachine):
 
 
 class FaultyExchangeMachine(ExchangeMachine):
-    """The same, and faults strike calls and streams. A client that should survive them is tried
-    with this.
-    """
+    """An ExchangeMachine in which faults strike calls and streams."""
 
     @rule(fault=faults(("retail", "exchange", "gateway", "stream", "webhook", "engine")))
     def trouble_begins(self, fault: Document) -> None:
-        """A fault is armed."""
+        """A fault is added."""
         self.tester("fault.add", "", fault)
 
     @rule()
     def trouble_ends(self) -> None:
-        """Every fault is gone."""
+        """Every fault is removed."""
         for row in view(self.simulation.engine, "faults")["faults"]:
             if not row["over"]:
                 self.tester("fault.remove", row["id"], {})
 
 
 class ServedExchangeMachine(ExchangeMachine):
-    """The same over sockets, for a client that cannot do without: `self.exchange` is what the
-    pytest fixture is, one for all examples, set back for each.
+    """An ExchangeMachine over sockets: `self.exchange` is what the pytest fixture is.
 
-    Close what the client holds open in `teardown`, and call the one here.
+    One exchange serves all examples and is reset before each. Close the client's connections in
+    `teardown`, and call the inherited `teardown` too.
     """
-
-    _served: ClassVar[ServedExchange | None] = None
 
     def _connect(self) -> None:
         from sim.testing.exchange_fixture import ServedExchange
 
-        if type(self)._served is None:
-            folder = Path(self.kept)
-            folder.mkdir(parents=True, exist_ok=True)
-            journal = folder / f"{type(self).__name__}-served.ndjson"
-            type(self)._served = ServedExchange(
-                load_scenario(_SCENARIO % self.extends), seed=self.seed, journal=journal
+        if self._shared.served is None:
+            scenario, journal = (
+                load_scenario(_SCENARIO % self.extends),
+                self._file("-served.ndjson"),
             )
-        served = type(self)._served
-        assert served is not None
-        served.reset()
-        self.exchange = served
-        self.simulation = served.running.simulation
+            self._shared.served = ServedExchange(scenario, seed=self.seed, journal=journal)
+        self.exchange = self._shared.served
+        self.exchange.reset()
+        self.simulation = self.exchange.running.simulation
 
     @rule(span=clock_jumps())
     def time_passes(self, span: str) -> None:
@@ -305,11 +307,12 @@ class ServedExchangeMachine(ExchangeMachine):
     @invariant()
     def everything_adds_up(self) -> None:
         """Money, positions, orders and books (`sim.core.invariants`)."""
-        found = self.exchange.running.call(lambda: broken(self.simulation.exchange.trading))
-        assert not found, "; ".join(map(str, found))
+        running = self.exchange.running
+        violations = running.call(lambda: broken(self.simulation.exchange.trading))
+        assert not violations, "; ".join(map(str, violations))
 
     def tester(self, action: str, subject: str, body: Document) -> bool:
-        """An action of the control plane by its name in the journal; whether it was taken."""
+        """Run an action of the control plane; returns whether it was accepted."""
         running = self.exchange.running
         try:
             running.run(running.host.control(action, subject, body))
@@ -322,7 +325,7 @@ class ServedExchangeMachine(ExchangeMachine):
 
     @classmethod
     def stop(cls) -> None:
-        """Stop serving; a test module calls it in the end (`teardown_module`)."""
-        if cls._served is not None:
-            cls._served.close()
-            cls._served = None
+        """Stop serving. Call it when the tests of the module are done (`teardown_module`)."""
+        if cls._shared.served is not None:
+            cls._shared.served.close()
+            cls._shared.served = None

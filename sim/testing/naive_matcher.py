@@ -1,10 +1,9 @@
-"""The obviously correct matcher: one plain list of resting orders, sorted anew for every question.
-It exists to be compared with `core/matching.py`.
+"""The obviously correct matcher, to compare the exchange's with: one plain list of resting orders,
+sorted again for every question.
 
 It knows price-time priority, limit and market-to-limit orders, GTC, IOC and FOK, minimum quantity,
-all-or-none, post-only, stops, cancel and replace, and reports what the exchange reports: (type,
-order, quantity, price, aggressor), in order. Money, accounts and self-match prevention it does not
-know.
+all-or-none, post-only, stops, cancel and replace. It reports what the exchange reports: (type,
+order, quantity, price, aggressor), in order. It has no money, accounts or self-match prevention.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class Report(NamedTuple):
 
 @dataclass
 class Resting:
-    """One order. `time` is its place in the queue; `stop` is 0 once there is nothing to wait for."""
+    """One order. `time` is its place in the queue; `stop` is 0 once it waits for no price."""
 
     number: int
     buying: bool
@@ -52,7 +51,7 @@ class NaiveMatcher:
     trades: list[int] = field(default_factory=list)
 
     def place(self, order: Resting) -> None:
-        """A new order, then the stops that its trades release."""
+        """Enter an order, then the stop orders that its trades trigger."""
         self.trades.clear()
         reached = bool(self._reached(order))
         if not order.stop and ((order.market and not reached) or (order.post_only and reached)):
@@ -73,14 +72,17 @@ class NaiveMatcher:
             self.reports.append(Report("CANCELED", number))
 
     def replace(self, number: int, price: int, total: int) -> None:
-        """Change price and total quantity of a resting order, if it is in and the total is above
-        what filled; a post-only order must not come to cross.
+        """Change price and total quantity of a resting order.
+
+        Nothing happens unless it rests, the total is above what filled, and a post-only order still
+        crosses nothing.
         """
-        order = next((found for found in self.resting if found.number == number), None)
+        order = next((one for one in self.resting if one.number == number), None)
         if order is None or total <= order.filled:
             return
         leaves = total - order.filled
-        if order.post_only and price != order.price and self._crosses(order.buying, price):
+        moved = Resting(number, order.buying, price, leaves, order.time)
+        if order.post_only and price != order.price and self._reached(moved):
             return
         keeps = price == order.price and leaves <= order.leaves
         self.reports.append(Report("REPLACE", number))
@@ -95,18 +97,12 @@ class NaiveMatcher:
 
     def depth(self, *, buying: bool) -> list[tuple[int, int, int]]:
         """(price, quantity, orders) of a side, best first."""
-        prices = sorted(
-            {order.price for order in self.resting if order.buying is buying}, reverse=buying
-        )
-        at = {
-            price: [
-                order for order in self.resting if order.buying is buying and order.price == price
-            ]
-            for price in prices
-        }
-        return [
-            (price, sum(order.leaves for order in at[price]), len(at[price])) for price in prices
-        ]
+        side = [order for order in self.resting if order.buying is buying]
+        prices = sorted({order.price for order in side}, reverse=buying)
+        levels: dict[int, list[int]] = {price: [] for price in prices}
+        for order in side:
+            levels[order.price].append(order.leaves)
+        return [(price, sum(leaves), len(leaves)) for price, leaves in levels.items()]
 
     def _stamp(self, order: Resting) -> None:
         self.clock += 1
@@ -114,30 +110,16 @@ class NaiveMatcher:
 
     def _reached(self, order: Resting) -> list[Resting]:
         """Resting orders that an order may trade with, in order of priority."""
-        found = [
-            other
-            for other in self.resting
-            if other.buying is not order.buying and _within(order, other.price)
-        ]
-        return sorted(
-            found, key=lambda other: (other.price if order.buying else -other.price, other.time)
-        )
-
-    def _crosses(self, buying: bool, price: int) -> bool:
-        return any(
-            other.buying is not buying
-            and (other.price <= price if buying else other.price >= price)
-            for other in self.resting
-        )
+        opposite = (other for other in self.resting if other.buying is not order.buying)
+        within = [other for other in opposite if _within(order, other.price)]
+        sign = 1 if order.buying else -1
+        return sorted(within, key=lambda other: (sign * other.price, other.time))
 
     def _run(self, order: Resting) -> None:
         within = self._reached(order)
         available = sum(other.leaves for other in within)
-        needed = (
-            order.leaves
-            if order.tif == "FOK" or order.all_or_none
-            else min(order.min_qty, order.leaves)
-        )
+        entirely = order.tif == "FOK" or order.all_or_none
+        needed = order.leaves if entirely else min(order.min_qty, order.leaves)
         if needed and available < needed:
             self.reports.append(Report("EXPIRED", order.number))
             return
@@ -158,32 +140,22 @@ class NaiveMatcher:
         for order, aggressor in ((taker, True), (maker, False)):
             order.leaves -= qty
             order.filled += qty
-            self.reports.append(
-                Report(
-                    "PARTIAL_FILL" if order.leaves else "FILL",
-                    order.number,
-                    qty,
-                    maker.price,
-                    aggressor,
-                )
-            )
+            kind = "PARTIAL_FILL" if order.leaves else "FILL"
+            self.reports.append(Report(kind, order.number, qty, maker.price, aggressor))
         if not maker.leaves:
             self.resting.remove(maker)
         self.trades.append(maker.price)
 
     def _release(self) -> None:
-        """Run stops that trades have reached: all those of one order at once, by time, before those
-        that their own trades reach.
+        """Run the stop orders whose price was traded.
+
+        All stops that one order's trades trigger run by time, before those that their own trades
+        trigger.
         """
         queue: list[Resting] = []
         while True:
             hit = [
-                stop
-                for stop in self.waiting
-                if any(
-                    price >= stop.stop if stop.buying else price <= stop.stop
-                    for price in self.trades
-                )
+                stop for stop in self.waiting if any(_triggers(one, stop) for one in self.trades)
             ]
             self.trades.clear()
             for stop in hit:
@@ -207,6 +179,10 @@ class NaiveMatcher:
                     orders.remove(order)
                     return order
         return None
+
+
+def _triggers(price: int, stop: Resting) -> bool:
+    return price >= stop.stop if stop.buying else price <= stop.stop
 
 
 def _within(order: Resting, price: int) -> bool:

@@ -1,5 +1,6 @@
-"""A recording webhook receiver with scripted answers, in a thread of its own, so that blocking tests
-can use it.
+"""A webhook receiver that records deliveries and gives scripted answers.
+
+It runs in a thread of its own, so that blocking tests can use it.
 
 ```python
 with WebhookReceiver() as receiver:
@@ -19,15 +20,15 @@ import threading
 from collections import deque
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any, NamedTuple
 
 _LARGEST = 1 << 20
 
 
 class Answer(NamedTuple):
-    """What the receiver says to a delivery. `hang`: it says nothing and drops the connection after
-    that many real seconds.
+    """An answer to a delivery.
+
+    With `hang` the receiver does not answer, and drops the connection after so many real seconds.
     """
 
     status: int = 200
@@ -36,7 +37,7 @@ class Answer(NamedTuple):
 
 
 class Received(NamedTuple):
-    """A delivery as it arrived. Header names are in lower case."""
+    """A delivery as it arrived: `path`, `headers` with names in lower case, `body`."""
 
     path: str
     headers: dict[str, str]
@@ -44,77 +45,70 @@ class Received(NamedTuple):
 
     @property
     def payload(self) -> dict[str, Any]:
-        """The body as JSON."""
-        decoded: dict[str, Any] = json.loads(self.body)
-        return decoded
+        """The body decoded as JSON."""
+        payload: dict[str, Any] = json.loads(self.body)
+        return payload
 
     def verify(self, secret: str) -> bool:
-        """Whether a `whsec_...` secret signed exactly these bytes (§6.1 item 6)."""
+        """Whether the `whsec_...` secret signed exactly these bytes (§6.1 item 6)."""
         key = base64.b64decode(secret.removeprefix("whsec_"))
-        content = (
-            f"{self.headers.get('webhook-id', '')}.{self.headers.get('webhook-timestamp', '')}.".encode()
-            + self.body
+        name, timestamp, signatures = (
+            self.headers.get(f"webhook-{part}", "") for part in ("id", "timestamp", "signature")
         )
-        wanted = "v1," + base64.b64encode(hmac.digest(key, content, "sha256")).decode()
-        return any(
-            hmac.compare_digest(wanted, entry)
-            for entry in self.headers.get("webhook-signature", "").split()
-        )
+        digest = hmac.digest(key, f"{name}.{timestamp}.".encode() + self.body, "sha256")
+        expected = "v1," + base64.b64encode(digest).decode()
+        return any(hmac.compare_digest(expected, one) for one in signatures.split())
 
 
 class WebhookReceiver:
-    """Listens on a free loopback port from construction to `close`. `received` holds every delivery
-    in order of arrival.
+    """Listens on a free loopback port from construction to `close`.
+
+    `received` has every delivery in order of arrival.
     """
 
     def __init__(self) -> None:
         self.received: list[Received] = []
         self._arrived = threading.Condition()
         self._script: deque[Answer] = deque()
-        self._always = Answer()
+        self._default = Answer()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
-        self._thread = threading.Thread(
-            target=self._server.serve_forever,
-            kwargs={"poll_interval": 0.05},
-            name="webhook-receiver",
-            daemon=True,
-        )
+        serve, poll = self._server.serve_forever, {"poll_interval": 0.05}
+        self._thread = threading.Thread(target=serve, kwargs=poll, daemon=True)
         self._thread.start()
 
     @property
     def url(self) -> str:
-        """Address to register."""
+        """URL to register with the exchange."""
         return f"http://127.0.0.1:{self._server.server_address[1]}/webhooks"
 
     def answer_next(self, *answers: int | Answer) -> None:
-        """Script the answers to the next deliveries, in order."""
+        """Script the answers to the next deliveries, in order: a status or an `Answer` each."""
         with self._arrived:
             self._script.extend(_answer(answer) for answer in answers)
 
     def answer_always(self, answer: int | Answer) -> None:
-        """Answer to every delivery that no script is left for; 200 at first."""
+        """Set the answer to deliveries beyond the script; it is 200 at first."""
         with self._arrived:
-            self._always = _answer(answer)
+            self._default = _answer(answer)
 
     def wait(self, count: int, within_s: float = 5.0) -> list[Received]:
-        """The deliveries so far, once there are at least `count`; AssertionError when that takes
-        longer in real time.
+        """Wait for at least `count` deliveries in all, and return every delivery so far.
+
+        Raises AssertionError when that takes longer than `within_s` real seconds.
         """
         with self._arrived:
-            if not self._arrived.wait_for(lambda: len(self.received) >= count, within_s):
-                raise AssertionError(
-                    f"{len(self.received)} of {count} webhook deliveries arrived within"
-                    f" {within_s:g} s"
-                )
-            return list(self.received)
+            if self._arrived.wait_for(lambda: len(self.received) >= count, within_s):
+                return list(self.received)
+            arrived = f"{len(self.received)} of {count} webhook deliveries arrived"
+            raise AssertionError(f"{arrived} within {within_s:g} s")
 
     def clear(self) -> None:
-        """Forget deliveries and the script."""
+        """Forget the deliveries and all scripted answers."""
         with self._arrived:
             self.received.clear()
             self._script.clear()
-            self._always = Answer()
+            self._default = Answer()
 
     def close(self) -> None:
         """Stop listening."""
@@ -125,23 +119,18 @@ class WebhookReceiver:
     def __enter__(self) -> WebhookReceiver:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _take(self, delivery: Received) -> Answer:
         with self._arrived:
             self.received.append(delivery)
             self._arrived.notify_all()
-            return self._script.popleft() if self._script else self._always
+            return self._script.popleft() if self._script else self._default
 
 
-def _answer(given: int | Answer) -> Answer:
-    return given if isinstance(given, Answer) else Answer(given)
+def _answer(answer: int | Answer) -> Answer:
+    return answer if isinstance(answer, Answer) else Answer(answer)
 
 
 def _handler(receiver: WebhookReceiver) -> type[BaseHTTPRequestHandler]:
@@ -150,12 +139,8 @@ def _handler(receiver: WebhookReceiver) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             length = min(int(self.headers.get("Content-Length") or 0), _LARGEST)
-            body = self.rfile.read(length)
-            answer = receiver._take(
-                Received(
-                    self.path, {name.lower(): value for name, value in self.headers.items()}, body
-                )
-            )
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            answer = receiver._take(Received(self.path, headers, self.rfile.read(length)))
             if answer.hang:
                 threading.Event().wait(answer.hang)
                 self.close_connection = True
