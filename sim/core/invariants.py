@@ -51,17 +51,13 @@ def _positions(trading: Trading) -> Iterator[str]:
     for symbol, net in nets.items():
         if net:
             yield f"positions in {symbol} net to {net}, not to zero"
-        if longs.get(symbol, 0) != trading.positions.open_interest.get(symbol, 0):
-            yield (
-                f"open interest of {symbol} is {trading.positions.open_interest.get(symbol, 0)},"
-                f" its longs are {longs.get(symbol, 0)}"
-            )
-    for account, margin in _margins(trading).items():
-        if margin != trading.margin_requirement(account):
-            yield (
-                f"margin of {account} is {trading.margin_requirement(account)}, its shorts need"
-                f" {margin}"
-            )
+        interest, held = trading.positions.open_interest.get(symbol, 0), longs.get(symbol, 0)
+        if held != interest:
+            yield f"open interest of {symbol} is {interest}, its longs are {held}"
+    for account, needed in _margins(trading).items():
+        margin = trading.margin_requirement(account)
+        if needed != margin:
+            yield f"margin of {account} is {margin}, its shorts need {needed}"
 
 
 def _margins(trading: Trading) -> dict[str, Cash]:
@@ -76,9 +72,8 @@ def _margins(trading: Trading) -> dict[str, Cash]:
         margins[position.account] = margins.get(position.account, 0) + max(-worth, 0)
         related = instrument.related
         if related is not None and trading.ledger.require(position.account).collateral_return:
-            groups.setdefault((position.account, related.group, related.kind), []).append(
-                Holding(related.rank, worth)
-            )
+            key = position.account, related.group, related.kind
+            groups.setdefault(key, []).append(Holding(related.rank, worth))
     for (account, _, kind), holdings in groups.items():
         margins[account] -= returned(kind, holdings)
     return margins
@@ -88,10 +83,8 @@ def _orders(trading: Trading) -> Iterator[str]:
     working: dict[tuple[str, str], list[Order]] = {}
     for order in trading.orders.open():
         if order.leaves_qty + order.cum_qty != order.qty:
-            yield (
-                f"order {order.id}: {order.leaves_qty} leaves and {order.cum_qty} filled of"
-                f" {order.qty}"
-            )
+            leaves, filled = order.leaves_qty, order.cum_qty
+            yield f"order {order.id}: {leaves} leaves and {filled} filled of {order.qty}"
         if sum(order.filled_at.values()) != order.cum_qty:
             yield f"order {order.id}: fills by price are {order.filled_at}, filled {order.cum_qty}"
         if not order.received:
@@ -99,11 +92,10 @@ def _orders(trading: Trading) -> Iterator[str]:
     for (account, symbol), orders in working.items():
         for side in (BUY, SELL):
             qty = sum(order.leaves_qty for order in orders if order.side is side)
-            if trading.risk.working(account, symbol, side) != qty:
-                yield (
-                    f"{account} reserves for {trading.risk.working(account, symbol, side)} on the"
-                    f" {side.name} side of {symbol}, {qty} work"
-                )
+            held = trading.risk.working(account, symbol, side)
+            if held != qty:
+                where = f"the {side.name} side of {symbol}"
+                yield f"{account} reserves for {held} on {where}, {qty} work"
     for account, symbol, cash in trading.risk.reservations():
         cost = _cost(trading, account, symbol, working.get((account, symbol), []))
         if cash != cost:
@@ -112,12 +104,9 @@ def _orders(trading: Trading) -> Iterator[str]:
 
 def reserved(trading: Trading, account: str, symbol: str) -> Cash:
     """What an account's open orders in an instrument could cost, counted one by one (rule P3)."""
-    return _cost(
-        trading,
-        account,
-        symbol,
-        [order for order in trading.orders.open_of((account,), (symbol,)) if not order.received],
-    )
+    open_orders = trading.orders.open_of((account,), (symbol,))
+    working = [order for order in open_orders if not order.received]
+    return _cost(trading, account, symbol, working)
 
 
 def _cost(trading: Trading, account: str, symbol: str, working: list[Order]) -> Cash:
@@ -135,14 +124,10 @@ def _cost(trading: Trading, account: str, symbol: str, working: list[Order]) -> 
 
 def _books(trading: Trading) -> Iterator[str]:
     for book in trading.books:
-        if (
-            book.crossed
-            and trading.state(book.symbol) is InstrumentState.OPEN
-            and not any(order.strict_limit for order in book.working())
-        ):
-            yield (
-                f"{book.symbol} is open and crossed: bid {book.bids.best}, offer {book.offers.best}"
-            )
+        if book.crossed and trading.state(book.symbol) is InstrumentState.OPEN:
+            if not any(order.strict_limit for order in book.working()):
+                bid, offer = book.bids.best, book.offers.best
+                yield f"{book.symbol} is open and crossed: bid {bid}, offer {offer}"
         for side in (BUY, SELL):
             for level in book.ladder(side).walk():
                 live = [order for order in level.queue if order.leaves_qty]

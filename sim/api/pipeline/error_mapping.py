@@ -16,28 +16,10 @@ from typing import Any
 from msgspec import json
 
 from sim.core.model import refusals
-from sim.core.model.refusals import Code, Refusal
+from sim.core.model.refusals import HTTP_OF_CODE, Refusal
 from sim.kernel.instants import NS_PER_S, format_instant, format_seconds
 
-# The mapping of grpc-gateway. The classes below differ from it, because §7.1 says so.
-_HTTP_OF_CODE = {
-    Code.CANCELLED: 499,
-    Code.UNKNOWN: 500,
-    Code.INVALID_ARGUMENT: 400,
-    Code.DEADLINE_EXCEEDED: 504,
-    Code.NOT_FOUND: 404,
-    Code.ALREADY_EXISTS: 409,
-    Code.PERMISSION_DENIED: 403,
-    Code.RESOURCE_EXHAUSTED: 429,
-    Code.FAILED_PRECONDITION: 400,
-    Code.ABORTED: 409,
-    Code.OUT_OF_RANGE: 400,
-    Code.UNIMPLEMENTED: 501,
-    Code.INTERNAL: 500,
-    Code.UNAVAILABLE: 503,
-    Code.DATA_LOSS: 500,
-    Code.UNAUTHENTICATED: 401,
-}
+# Where §7.1 differs from the mapping of codes.
 _HTTP_OF_CLASS: dict[type[Refusal], int] = {
     refusals.MethodNotAllowed: 405,
     refusals.OrderDone: 409,
@@ -63,7 +45,7 @@ def http_status(refusal: Refusal) -> int:
     own_status = getattr(refusal, "http", None)
     if isinstance(own_status, int):
         return own_status
-    return _HTTP_OF_CLASS.get(type(refusal)) or _HTTP_OF_CODE[refusal.code]
+    return _HTTP_OF_CLASS.get(type(refusal)) or HTTP_OF_CODE[refusal.code]
 
 
 def http_body(refusal: Refusal, plane: str) -> bytes:

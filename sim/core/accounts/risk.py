@@ -186,13 +186,9 @@ class Risk:
         book = self._known(account)
         if book is None:
             return 0
-        return max(
-            (
-                exposure.worst(self._positions.net(account, symbol))
-                for symbol, exposure in book.exposures.items()
-            ),
-            default=0,
-        )
+        net = self._positions.net
+        worst = (one.worst(net(account, symbol)) for symbol, one in book.exposures.items())
+        return max(worst, default=0)
 
     def working(self, account: str, symbol: str, side: Side) -> Qty:
         """Quantity an account has working on one side of an instrument."""
@@ -223,11 +219,9 @@ class Risk:
                 power = book.power()
             needed += self._unhedging_cost(book, order, instrument, order.leaves_qty - opening)
         if needed > power:
-            raise InsufficientFunds(
-                f"{cash_text(power)} USD available, requested {cash_text(needed)}",
-                rule="P4",
-                remedy="deposit, cancel orders in this instrument, or ask for less",
-            )
+            text = f"{cash_text(power)} USD available, requested {cash_text(needed)}"
+            remedy = "deposit, cancel orders in this instrument, or ask for less"
+            raise InsufficientFunds(text, rule="P4", remedy=remedy)
 
     def _unhedging_cost(
         self, book: _Book, order: Order, instrument: Instrument, closing: Qty
@@ -238,9 +232,8 @@ class Risk:
             return 0
         signed = closing if order.side is BUY else -closing
         released = closing * (DOLLAR // instrument.qty_scale) if order.side is BUY else 0
-        lost = book.returns[related.group] - self._returned(
-            book, related, {instrument.symbol: signed}
-        )
+        kept = self._returned(book, related, {instrument.symbol: signed})
+        lost = book.returns[related.group] - kept
         return max(0, lost - released + signed * order.price * instrument.cash_per_notional)
 
     def _returned(self, book: _Book, related: Related, moves: dict[str, Qty]) -> Cash:
@@ -249,9 +242,8 @@ class Risk:
         for symbol, instrument in book.groups.get(related.group, {}).items():
             net = self._positions.net(book.account.name, symbol) + moves.get(symbol, 0)
             if net and instrument.related is not None:
-                holdings.append(
-                    Holding(instrument.related.rank, net * (DOLLAR // instrument.qty_scale))
-                )
+                worth = net * (DOLLAR // instrument.qty_scale)
+                holdings.append(Holding(instrument.related.rank, worth))
         return returned(related.kind, holdings)
 
     def _needed(self, order: Order, instrument: Instrument, unit: Price) -> tuple[Cash, Qty]:
@@ -284,9 +276,8 @@ class Risk:
     def release(self, order: Order, instrument: Instrument, qty: Qty) -> None:
         """Release what a quantity of a working order had reserved."""
         exposure = self._book(order.account).exposures[order.symbol]
-        (exposure.bids if order.side is BUY else exposure.offers).change(
-            unit_cost(order, instrument), -qty
-        )
+        reserve = exposure.bids if order.side is BUY else exposure.offers
+        reserve.change(unit_cost(order, instrument), -qty)
 
     def position_changed(self, account: str, instrument: Instrument, net: tuple[Qty, Qty]) -> None:
         """Update margin and returns after a position's net changed from `net[0]` to `net[1]`."""

@@ -134,12 +134,8 @@ class Auction:
         """Take strict limits out of a crossed book; they return to the end of their queues."""
         aside = []
         for side in (BUY, SELL):
-            strict = [
-                order
-                for order in book.orders(side)
-                if order.strict_limit and book.crosses(side, order.price)
-            ]
-            for order in strict:
+            strict = [order for order in book.orders(side) if order.strict_limit]
+            for order in [order for order in strict if book.crosses(side, order.price)]:
                 aside.append(replace(order))
                 self._matching.withdraw(book, order)
                 order.leaves_qty = 0
@@ -155,13 +151,8 @@ class Auction:
             SelfMatchPrevention.REMOVE_BOTH: (earlier, later),
         }.get(later.smp, (later,))
         for order in ends:
-            self._matching.remove(
-                book,
-                order,
-                ExecutionType.CANCELED,
-                text=SELF_MATCH_TEXT,
-                unsolicited=UnsolicitedReason.EXCHANGE_OPTION,
-            )
+            type, reason = ExecutionType.CANCELED, UnsolicitedReason.EXCHANGE_OPTION
+            self._matching.remove(book, order, type, text=SELF_MATCH_TEXT, unsolicited=reason)
 
 
 def _by_time(bid: Order, offer: Order) -> tuple[Order, Order]:

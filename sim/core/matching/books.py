@@ -74,9 +74,8 @@ class Books:
 
     def among(self, symbols: Iterable[str]) -> list[str]:
         """Those of some symbols that ever needed a book."""
-        return [
-            symbol for symbol in symbols if symbol in self._by_symbol or symbol in self._resting
-        ]
+        known = self._by_symbol.keys() | self._resting.keys()
+        return [symbol for symbol in symbols if symbol in known]
 
     def changed(self, book: Book) -> None:
         """Note that something published of a book's symbol has changed."""
@@ -135,7 +134,5 @@ class Books:
         self.version += 1
         self.loaded = self.version
         self.unannounced.clear()
-        self._resting = grouped(
-            sorted(chain.from_iterable(working.values()), key=attrgetter("priority")),
-            attrgetter("symbol"),
-        )
+        orders = sorted(chain.from_iterable(working.values()), key=attrgetter("priority"))
+        self._resting = grouped(orders, attrgetter("symbol"))

@@ -1,6 +1,6 @@
 """Every deliberate error, one class each, with its gRPC code, default message and section.
 
-There is no HTTP here; `api/pipeline/error_mapping.py` maps the classes to each surface. A refusal
+`api/pipeline/error_mapping.py` maps the classes to each surface. A refusal
 carries what a person needs to act on it: the rule or fault that decided, what would have worked,
 and whether to retry. Clients do not see these in the body: `sim explain` shows them by request id,
 and so does the header `x-sim-explain` unless debug headers are off.
@@ -35,6 +35,27 @@ class Code(IntEnum):
     UNAVAILABLE = 14
     DATA_LOSS = 15
     UNAUTHENTICATED = 16
+
+
+# The HTTP status that grpc-gateway gives a code.
+HTTP_OF_CODE = {
+    Code.CANCELLED: 499,
+    Code.UNKNOWN: 500,
+    Code.INVALID_ARGUMENT: 400,
+    Code.DEADLINE_EXCEEDED: 504,
+    Code.NOT_FOUND: 404,
+    Code.ALREADY_EXISTS: 409,
+    Code.PERMISSION_DENIED: 403,
+    Code.RESOURCE_EXHAUSTED: 429,
+    Code.FAILED_PRECONDITION: 400,
+    Code.ABORTED: 409,
+    Code.OUT_OF_RANGE: 400,
+    Code.UNIMPLEMENTED: 501,
+    Code.INTERNAL: 500,
+    Code.UNAVAILABLE: 503,
+    Code.DATA_LOSS: 500,
+    Code.UNAUTHENTICATED: 401,
+}
 
 
 class Refusal(Exception):

@@ -91,14 +91,9 @@ class SlotNames:
 
     def slot(self, series: int | None, begins: Instant | None) -> Slot | None:
         """The slot of a series that begins at an instant; None where none does."""
-        if (
-            series is None
-            or begins is None
-            or not EPOCH <= begins < HORIZON
-            or begins % self._series[series].every
-        ):
+        if series is None or begins is None or not EPOCH <= begins < HORIZON:
             return None
-        return Slot(series, begins)
+        return None if begins % self._series[series].every else Slot(series, begins)
 
 
 class RecurringMarkets:

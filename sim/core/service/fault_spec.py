@@ -13,7 +13,7 @@ from typing import Annotated
 from msgspec import Meta, Struct, ValidationError, convert, field
 
 from sim.core.catalogue.quirks import parse_chance
-from sim.core.model.refusals import Code
+from sim.core.model.refusals import HTTP_OF_CODE, Code
 from sim.kernel.instants import NS_PER_S, Instant, Span, parse_instant, parse_span
 
 HTTP = ("gateway", "retail", "exchange", "auth")
@@ -86,21 +86,6 @@ _CODE_OF_HTTP = {
     502: Code.UNAVAILABLE,
     503: Code.UNAVAILABLE,
     504: Code.DEADLINE_EXCEEDED,
-}
-_HTTP_OF_CODE = {
-    Code.CANCELLED: 499,
-    Code.INVALID_ARGUMENT: 400,
-    Code.OUT_OF_RANGE: 400,
-    Code.FAILED_PRECONDITION: 400,
-    Code.UNAUTHENTICATED: 401,
-    Code.PERMISSION_DENIED: 403,
-    Code.NOT_FOUND: 404,
-    Code.ALREADY_EXISTS: 409,
-    Code.ABORTED: 409,
-    Code.RESOURCE_EXHAUSTED: 429,
-    Code.UNIMPLEMENTED: 501,
-    Code.UNAVAILABLE: 503,
-    Code.DEADLINE_EXCEEDED: 504,
 }
 _MESSAGES = {
     500: "internal error",
@@ -235,11 +220,8 @@ def planes_of(spec: FaultSpec) -> tuple[str, ...]:
 
 
 def _possible(act: FaultAct) -> str:
-    reasons = [
-        f"{kind.name} can happen on {', '.join(kind.planes)}"
-        for kind in KINDS
-        if getattr(act, kind.name)
-    ]
+    asked = [kind for kind in KINDS if getattr(act, kind.name)]
+    reasons = [f"{kind.name} can happen on {', '.join(kind.planes)}" for kind in asked]
     if act.handled:
         reasons.append("handled is said of calls")
     return "; ".join(reasons)
@@ -258,12 +240,12 @@ def compile_act(name: str, act: FaultAct) -> FaultAction:
     code = _code(act.code)
     if act.status and not 400 <= act.status <= 599:
         raise ValueError(f"status is an HTTP error, 400 to 599, not {act.status}")
-    status = act.status or (_HTTP_OF_CODE.get(code, 500) if code else 0)
+    status = act.status or (HTTP_OF_CODE[code] if code else 0)
     delay = parse_span(act.delay) if act.delay else 0
     # Every 429 says when to come back (§7.1), an injected one too.
-    retry_after = (
-        parse_span(act.retry_after) if act.retry_after else NS_PER_S if status == 429 else None
-    )
+    retry_after = NS_PER_S if status == 429 else None
+    if act.retry_after:
+        retry_after = parse_span(act.retry_after)
     if delay < 0 or (retry_after is not None and retry_after < 0):
         raise ValueError("delay and retry_after must not be negative")
     if not (status or effects or delay):
@@ -289,9 +271,8 @@ def _code(value: int | str) -> Code:
     try:
         return Code(int(text)) if text.isascii() and text.isdigit() else Code[text.upper()]
     except (KeyError, ValueError):
-        raise ValueError(
-            f"code is a gRPC status such as UNAVAILABLE or 14, not {value!r}"
-        ) from None
+        problem = f"code is a gRPC status such as UNAVAILABLE or 14, not {value!r}"
+        raise ValueError(problem) from None
 
 
 def moment(text: str, added: Instant) -> Instant | None:

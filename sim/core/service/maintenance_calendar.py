@@ -34,26 +34,24 @@ class Weekly(Struct, frozen=True):
         return f"{day[self.weekday]} {self.hour:02}:00 Eastern, {self.length // hours(1)} hours"
 
 
-_SPEC = (
-    ("2026-04-16", Weekly(_THURSDAY, 6, hours(2))),
-    ("2026-07-09", Weekly(_THURSDAY, 2, hours(4))),
-)
+def _hours(name: str, title: str, *later: tuple[str, Weekly]) -> Dated[Weekly]:
+    return Dated(
+        Weekly(_TUESDAY, 4, hours(2)),
+        ("2026-04-16", Weekly(_THURSDAY, 6, hours(2))),
+        ("2026-07-09", Weekly(_THURSDAY, 2, hours(4))),
+        *later,
+        name=name,
+        section="§8, rule W1",
+        title=title,
+    )
+
+
+_TITLE = "weekly maintenance window"
+_DOCS_TITLE = f"{_TITLE} where maintenance.windows is docs"
+_SEPTEMBER = ("2026-09-24", Weekly(_THURSDAY, 6, hours(2)))
 WINDOWS: dict[str, Dated[Weekly]] = {
-    "spec": Dated(
-        Weekly(_TUESDAY, 4, hours(2)),
-        *_SPEC,
-        name="maintenance.hours",
-        section="§8, rule W1",
-        title="weekly maintenance window",
-    ),
-    "docs": Dated(
-        Weekly(_TUESDAY, 4, hours(2)),
-        *_SPEC,
-        ("2026-09-24", Weekly(_THURSDAY, 6, hours(2))),
-        name="maintenance.hours (docs)",
-        section="§8, rule W1",
-        title="weekly maintenance window where maintenance.windows is docs",
-    ),
+    "spec": _hours("maintenance.hours", _TITLE),
+    "docs": _hours("maintenance.hours (docs)", _DOCS_TITLE, _SEPTEMBER),
 }
 
 

@@ -36,10 +36,8 @@ class Preset(Struct, frozen=True, kw_only=True):
 
 def _fault(name: str, plane: str, odds: str, **act: object) -> Named:
     words = [str(value) if key in ("status", "code") else key for key, value in act.items()]
-    spec = FaultSpec(
-        match=FaultMatch(plane=plane, probability=odds),
-        act=FaultAct(**act),  # type: ignore[arg-type]
-    )
+    match = FaultMatch(plane=plane, probability=odds)
+    spec = FaultSpec(match=match, act=FaultAct(**act))  # type: ignore[arg-type]
     return ".".join((name, plane, *words)), spec
 
 
@@ -120,9 +118,8 @@ PRESETS = {
 def apply(preset: Preset, quirks: Quirks, faults: Faults) -> None:
     """Set every quirk, and replace the faults of another preset by this one's."""
     for quirk in catalogue().values():
-        quirks.change(
-            quirk.name, preset.quirks.get(quirk.name) or preset.quirks_else or str(quirk.default)
-        )
+        odds = preset.quirks.get(quirk.name) or preset.quirks_else or str(quirk.default)
+        quirks.change(quirk.name, odds)
     for fault in (*faults.all(), *faults.over()):
         if fault.id.partition(".")[0] in PRESETS:
             faults.remove(fault.id)
