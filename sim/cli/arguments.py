@@ -8,14 +8,17 @@ its help text: the first line stands in `sim --help`. Modules of commands import
 from __future__ import annotations
 
 import argparse
+import inspect
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
+    from sim.analysis.search.campaign import RunPlan
     from sim.scenario.scenario import Scenario
 
+T = TypeVar("T")
 FAILED, USAGE, DIVERGED, COULD_NOT_LISTEN, INTERRUPTED, TERMINATED = 1, 2, 3, 4, 130, 143
 PRESETS = ("ideal", "realistic", "hostile")
 SEEDS_MAX = 10_000_000
@@ -84,13 +87,48 @@ def instant(text: str) -> int:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
+# ---- kinds of options
+
+
+def add_option(
+    parser: argparse._ActionsContainer, name: str, help_text: str, *, former: str = "", **more: Any
+) -> None:
+    """Add an option; a `former` spelling keeps working, and `--help` does not show it."""
+    action = parser.add_argument(name, help=help_text, **more)
+    if former:
+        parser.add_argument(former, **{**more, "dest": action.dest, "help": argparse.SUPPRESS})
+
+
+def add_text(
+    parser: argparse.ArgumentParser, name: str, metavar: str, help_text: str, **more: Any
+) -> None:
+    """Add an option with a text, "" unless a default is given."""
+    add_option(parser, name, help_text, metavar=metavar, **{"default": "", **more})
+
+
+def add_path(parser: argparse.ArgumentParser, name: str, metavar: str, help_text: str) -> None:
+    """Add an option with the path of a file or folder, None by default."""
+    add_option(parser, name, help_text, metavar=metavar, type=Path)
+
+
+def add_flag(parser: argparse._ActionsContainer, name: str, help_text: str, **more: Any) -> None:
+    """Add an option without a value."""
+    add_option(parser, name, help_text, action="store_true", **more)
+
+
+def add_list(
+    parser: argparse.ArgumentParser, name: str, metavar: str | None, help_text: str, **more: Any
+) -> None:
+    """Add an option that may be repeated."""
+    add_option(parser, name, help_text, metavar=metavar, action="append", default=[], **more)
+
+
+def add_instant(parser: argparse.ArgumentParser, name: str, help_text: str) -> None:
+    """Add an option with an instant, None by default."""
+    add_option(parser, name, help_text, metavar="INSTANT", type=instant)
+
+
 # ---- options that several commands have
-
-
-def add_option(parser: argparse.ArgumentParser, name: str, *, former: str, **options: Any) -> None:
-    """Add an option whose former spelling keeps working; `--help` does not show that one."""
-    action = parser.add_argument(name, **options)
-    parser.add_argument(former, **{**options, "dest": action.dest, "help": argparse.SUPPRESS})
 
 
 def add_scenarios(parser: argparse.ArgumentParser) -> None:
@@ -103,47 +141,50 @@ def add_seeds(parser: argparse.ArgumentParser, help_text: str) -> None:
     parser.add_argument("--seeds", "--seed", type=seeds, metavar="A..B", help=help_text)
 
 
+def add_params(parser: argparse.ArgumentParser, help_text: str) -> None:
+    """Add `--param NAME=VALUE`."""
+    add_list(parser, "--param", "NAME=VALUE", help_text, type=parameter)
+
+
 def add_choices_of_scenario(parser: argparse.ArgumentParser) -> None:
     """Add what changes the scenario before it runs: its parameters and the preset."""
-    parser.add_argument(
-        "--param",
-        type=parameter,
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="set a parameter; of a matrix, only the combinations with this value are used",
-    )
-    parser.add_argument(
-        "--preset",
-        choices=PRESETS,
-        default="",
-        help="set all quirks and faults at once, instead of the scenario's preset",
-    )
+    add_params(parser, "set a parameter; of a matrix, only combinations with this value are used")
+    preset = "set all quirks and faults at once, instead of the scenario's preset"
+    add_option(parser, "--preset", preset, choices=PRESETS, default="")
+
+
+def add_jobs(parser: argparse.ArgumentParser, default: int, help_text: str) -> None:
+    """Add the number of processes."""
+    add_option(parser, "--jobs", help_text, type=ordinal, default=default, metavar="N")
 
 
 def add_campaign(parser: argparse.ArgumentParser, jobs: int, jobs_text: str) -> None:
     """Add what many runs have: processes, a results file to resume from, journals of failures."""
-    parser.add_argument(
-        "--jobs",
-        type=ordinal,
-        default=jobs,
-        metavar="N",
-        help=f"number of processes (default: {jobs_text})",
-    )
-    parser.add_argument(
-        "--results", default="", metavar="FILE", help="write one JSON line per run as it finishes"
-    )
-    parser.add_argument(
-        "--resume", action="store_true", help="skip the runs that --results already holds"
-    )
-    add_option(
-        parser,
-        "--save-failures",
-        former="--keep",
-        default="",
-        metavar="DIR",
-        help="write the journals of failed runs to this folder",
-    )
+    add_jobs(parser, jobs, f"number of processes (default: {jobs_text})")
+    add_text(parser, "--results", "FILE", "write one JSON line per run as it finishes")
+    add_flag(parser, "--resume", "skip the runs that --results already holds")
+    failed = "write the journals of failed runs to this folder"
+    add_text(parser, "--save-failures", "DIR", failed, former="--keep")
+
+
+# ---- from options to what a command calls
+
+
+def from_options(kind: Callable[..., T], args: argparse.Namespace, **others: Any) -> T:
+    """An object of a class whose fields have the names of options; `others` are added or win."""
+    fields = inspect.signature(kind).parameters
+    options = {name: value for name, value in vars(args).items() if name in fields}
+    return kind(**{**options, **others})
+
+
+def campaign_of(args: argparse.Namespace, **others: Any) -> RunPlan:
+    """The plan that the options of `add_campaign` and of the scenario describe. UsageError."""
+    from sim.analysis.errors import UsageError
+    from sim.analysis.search.campaign import RunPlan
+
+    if args.resume and not args.results:
+        raise UsageError("--resume needs --results FILE, the file to resume from")
+    return from_options(RunPlan, args, params=dict(args.param), **others)
 
 
 # ---- checks before hours of work, and messages

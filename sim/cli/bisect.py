@@ -23,32 +23,18 @@ import argparse
 import sys
 from pathlib import Path
 
-from sim.cli.arguments import FAILED, check_regular_files, count
+from sim.cli.arguments import FAILED, add_option, add_text, check_regular_files, count
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "journals", nargs="+", metavar="JOURNAL", help="one to search, or two to compare"
-    )
-    parser.add_argument(
-        "--expect",
-        default="",
-        metavar="YAML",
-        help="what should hold, as in a step's `expect` (default: the invariants)",
-    )
-    parser.add_argument(
-        "--becomes",
-        choices=("false", "true"),
-        default="false",
-        help="find where it becomes false (default) or true",
-    )
-    parser.add_argument(
-        "--every",
-        type=count,
-        default=0,
-        metavar="N",
-        help="check after every N-th line first (default: about 5000 checks in all)",
-    )
+    journals = "one to search, or two to compare"
+    parser.add_argument("journals", nargs="+", metavar="JOURNAL", help=journals)
+    expect = "what should hold, as in a step's `expect` (default: the invariants)"
+    add_text(parser, "--expect", "YAML", expect)
+    becomes = "find where it becomes false (default) or true"
+    add_option(parser, "--becomes", becomes, choices=("false", "true"), default="false")
+    every = "check after every N-th line first (default: about 5000 checks in all)"
+    add_option(parser, "--every", every, type=count, default=0, metavar="N")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import argparse
 
+from sim.cli.arguments import add_flag
+
 KINDS = ("operations", "quirks", "faults", "presets", "assumptions", "dates", "ledger")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", nargs="?", default="operations", choices=KINDS)
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print JSON")
-    form.add_argument("--markdown", action="store_true", help="print a Markdown table")
+    add_flag(form, "--json", "print JSON")
+    add_flag(form, "--markdown", "print a Markdown table")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -12,36 +12,27 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
-from sim.cli.arguments import FAILED, check_writable, instant
+from sim.cli.arguments import (
+    FAILED,
+    add_flag,
+    add_instant,
+    add_list,
+    add_path,
+    add_text,
+    check_writable,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("journal", metavar="JOURNAL", nargs="?")
-    parser.add_argument("--list", action="store_true", help="list the rules")
-    parser.add_argument(
-        "--caller",
-        default="",
-        metavar="NAME",
-        help="check only this firm, participant or address, as the request log names it",
-    )
-    parser.add_argument(
-        "--rule",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="check only this rule; repeatable",
-    )
-    parser.add_argument(
-        "--until", type=instant, metavar="INSTANT", help="check the run up to this instant"
-    )
-    parser.add_argument(
-        "--json", action="store_true", help="print JSON, as the control plane answers"
-    )
-    parser.add_argument(
-        "--junit", type=Path, metavar="FILE", help="also write JUnit XML, one case per rule"
-    )
+    add_flag(parser, "--list", "list the rules")
+    caller = "check only this firm, participant or address, as the request log names it"
+    add_text(parser, "--caller", "NAME", caller)
+    add_list(parser, "--rule", "NAME", "check only this rule; repeatable")
+    add_instant(parser, "--until", "check the run up to this instant")
+    add_flag(parser, "--json", "print JSON, as the control plane answers")
+    add_path(parser, "--junit", "FILE", "also write JUnit XML, one case per rule")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -15,27 +15,18 @@ from __future__ import annotations
 import argparse
 import sys
 
-from sim.cli.arguments import instant
+from sim.cli.arguments import add_flag, add_instant
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("journal", metavar="JOURNAL")
-    parser.add_argument(
-        "subject",
-        metavar="SUBJECT",
-        nargs="?",
-        default="",
-        help=(
-            "a request id, an order id, stream/7, firms/…, a symbol, kyc/EXTERNAL_ID or"
-            " webhook/EVENT_ID"
-        ),
+    subject = (
+        "a request id, an order id, stream/7, firms/…, a symbol, kyc/EXTERNAL_ID or"
+        " webhook/EVENT_ID"
     )
-    parser.add_argument(
-        "--until", type=instant, metavar="INSTANT", help="explain the state at this instant"
-    )
-    parser.add_argument(
-        "--json", action="store_true", help="print JSON, as the control plane answers"
-    )
+    parser.add_argument("subject", metavar="SUBJECT", nargs="?", default="", help=subject)
+    add_instant(parser, "--until", "explain the state at this instant")
+    add_flag(parser, "--json", "print JSON, as the control plane answers")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -18,72 +18,42 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sim.cli.arguments import FAILED, USAGE, add_option, check_writable, count, ordinal, parameter
+from sim.cli.arguments import (
+    FAILED,
+    USAGE,
+    add_jobs,
+    add_option,
+    add_params,
+    add_text,
+    check_writable,
+    count,
+    from_options,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "sources",
-        nargs="+",
-        metavar="SCENARIO|TESTS",
-        help="scenarios; or files, folders and ids of tests, and pytest's own options after --",
-    )
-    parser.add_argument(
-        "--operations",
-        default="*",
-        metavar="NAME",
-        help="only operations that match, such as InsertOrder or 'RetailOrdersAPI.*'",
-    )
-    add_option(
-        parser,
-        "--faults",
-        former="--attacks",
-        default="*",
-        metavar="NAME",
-        help="only faults that match: error, limited, lost, late, reset, hang, drop, ...",
-    )
-    add_option(
-        parser,
-        "--max-occurrences",
-        former="--each",
-        type=count,
-        default=0,
-        metavar="N",
-        help="only the first N times that the run passes each point",
-    )
-    parser.add_argument(
-        "--param",
-        type=parameter,
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="set a parameter of the scenario",
-    )
-    parser.add_argument(
-        "--jobs",
-        type=ordinal,
-        default=os.cpu_count() or 1,
-        metavar="N",
-        help="number of processes, for scenarios (default: the machine's processors)",
-    )
-    parser.add_argument("--json", default="", metavar="FILE", help="write every trial as JSON")
+    sources = "scenarios; or files, folders and ids of tests, and pytest's own options after --"
+    parser.add_argument("scenarios", nargs="+", metavar="SCENARIO|TESTS", help=sources)
+    operations = "only operations that match, such as InsertOrder or 'RetailOrdersAPI.*'"
+    add_text(parser, "--operations", "NAME", operations, default="*")
+    faults = "only faults that match: error, limited, lost, late, reset, hang, drop, ..."
+    add_text(parser, "--faults", "NAME", faults, former="--attacks", default="*")
+    most = "only the first N times that the run passes each point"
+    number = {"type": count, "default": 0, "metavar": "N"}
+    add_option(parser, "--max-occurrences", most, former="--each", **number)
+    add_params(parser, "set a parameter of the scenario")
+    jobs = "number of processes, for scenarios (default: the machine's processors)"
+    add_jobs(parser, os.cpu_count() or 1, jobs)
+    add_text(parser, "--json", "FILE", "write every trial as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    if any("::" in name or name.endswith(".py") or Path(name).is_dir() for name in args.sources):
+    if any("::" in name or name.endswith(".py") or Path(name).is_dir() for name in args.scenarios):
         return _explore_tests(args)
     from sim.analysis.search.explore import ExploreRequest, explore
 
     check_writable(files=(args.json,))
-    request = ExploreRequest(
-        scenarios=args.sources,
-        params=dict(args.param),
-        operations=args.operations,
-        faults=args.faults,
-        max_occurrences=args.max_occurrences,
-        jobs=args.jobs,
-        json=args.json,
-    )
+    request = from_options(ExploreRequest, args, params=dict(args.param))
     return 0 if explore(request, sys.stdout, sys.stderr) else FAILED
 
 
@@ -96,6 +66,6 @@ def _explore_tests(args: argparse.Namespace) -> int:
         f"--explore-max-occurrences={args.max_occurrences}",
         f"--explore-json={args.json}",
     ]
-    command = [sys.executable, "-m", "pytest", *args.sources, *args.rest, *options]
+    command = [sys.executable, "-m", "pytest", *args.scenarios, *args.rest, *options]
     code = subprocess.run(command, check=False).returncode
     return code if code in (0, FAILED) else USAGE

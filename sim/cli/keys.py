@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+
+from sim.cli.arguments import add_path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="write the RSA key pair to this folder as PEM files"
-    )
+    add_path(parser, "--out", "DIR", "write the RSA key pair to this folder as PEM files")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -9,7 +9,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sim.cli.arguments import COULD_NOT_LISTEN, add_option, usage_error
+from sim.cli.arguments import (
+    COULD_NOT_LISTEN,
+    add_flag,
+    add_list,
+    add_option,
+    add_path,
+    add_text,
+    from_options,
+    usage_error,
+)
 
 if TYPE_CHECKING:
     from sim.api.pipeline.settings import Settings
@@ -21,77 +30,31 @@ PROCESS_START = time.perf_counter()
 
 def add_listening(parser: argparse.ArgumentParser, default_clock: str) -> None:
     """Add what says where to listen, by which clock, and how answers look."""
-    parser.add_argument(
-        "--clock",
-        metavar="MODE",
-        default="",
-        help=f"manual, autojump, paced or paced:60 (default: {default_clock})",
-    )
-    parser.add_argument(
-        "--host",
-        default="127.0.0.1",
-        help="address to listen on; the control plane asks for a token unless it is loopback",
-    )
-    parser.add_argument(
-        "--port-base",
-        type=int,
-        default=DEFAULT_BASE,
-        metavar="N",
-        help=f"use ports N to N+6; 0 takes free ones (default {DEFAULT_BASE})",
-    )
-    parser.add_argument(
-        "--tls", type=Path, metavar="DIR", help="serve over TLS; writes the local CA to DIR/ca.pem"
-    )
-    parser.add_argument(
-        "--ready-file",
-        type=Path,
-        metavar="PATH",
-        help="write addresses and credentials as JSON once every listener accepts",
-    )
-    parser.add_argument(
-        "--latency",
-        choices=("elide", "hold"),
-        default="elide",
-        help="on a manual clock: answer slow calls at once, or hold them until the clock moves",
-    )
-    add_option(
-        parser,
-        "--no-debug-headers",
-        former="--opaque",
-        action="store_true",
-        help="send no x-sim-* headers",
-    )
-    parser.add_argument(
-        "--vendor-prefix", action="store_true", help="use the vendor-prefixed JSON names of §2.10"
-    )
-    parser.add_argument(
-        "--client-clock",
-        choices=("either", "virtual", "wall"),
-        default="either",
-        help="the clock that assertions and signed timestamps of clients are checked against",
-    )
-    parser.add_argument(
-        "--webhook-clock",
-        choices=("auto", "virtual", "wall"),
-        default="auto",
-        help="the clock that stamps webhooks; auto: virtual while it is near the wall clock",
-    )
-    parser.add_argument(
-        "--webhook-host",
-        action="append",
-        default=[],
-        metavar="HOST",
-        help="allow webhooks to this host, besides loopback; repeatable",
-    )
-    parser.add_argument(
-        "--scenarios",
-        type=Path,
-        metavar="DIR",
-        help="folder of scenario files that the control plane may start instances from",
-    )
-    parser.add_argument(
-        "--control-token", default="", metavar="TOKEN", help="bearer token of the control plane"
-    )
+    mode = f"manual, autojump, paced or paced:60 (default: {default_clock})"
+    add_text(parser, "--clock", "MODE", mode)
+    host = "address to listen on; the control plane asks for a token unless it is loopback"
+    add_option(parser, "--host", host, default="127.0.0.1")
+    ports = f"use ports N to N+6; 0 takes free ones (default {DEFAULT_BASE})"
+    add_option(parser, "--port-base", ports, type=int, default=DEFAULT_BASE, metavar="N")
+    add_path(parser, "--tls", "DIR", "serve over TLS; writes the local CA to DIR/ca.pem")
+    ready = "write addresses and credentials as JSON once every listener accepts"
+    add_path(parser, "--ready-file", "PATH", ready)
+    slow = "on a manual clock: answer slow calls at once, or hold them until the clock moves"
+    add_option(parser, "--latency", slow, choices=("elide", "hold"), default="elide")
+    no_headers = "send no x-sim-* headers"
+    add_flag(parser, "--no-debug-headers", no_headers, former="--opaque", dest="opaque")
+    add_flag(parser, "--vendor-prefix", "use the vendor-prefixed JSON names of §2.10")
+    checked = "the clock that assertions and signed timestamps of clients are checked against"
+    clocks = ("either", "virtual", "wall")
+    add_option(parser, "--client-clock", checked, choices=clocks, default="either")
+    stamps = "the clock that stamps webhooks; auto: virtual while it is near the wall clock"
+    clocks = ("auto", "virtual", "wall")
+    add_option(parser, "--webhook-clock", stamps, choices=clocks, default="auto")
+    hosts = "allow webhooks to this host, besides loopback; repeatable"
+    add_list(parser, "--webhook-host", "HOST", hosts)
+    folder = "folder of scenario files that the control plane may start instances from"
+    add_path(parser, "--scenarios", "DIR", folder)
+    add_text(parser, "--control-token", "TOKEN", "bearer token of the control plane")
     parser.add_argument("--log-format", choices=("text", "json"), default="text")
 
 
@@ -118,25 +81,14 @@ def listen(
     set_up_logging(args.log_format)
     from sim.server.serve import ServeOptions, serve
 
-    settings = Settings(
-        host=args.host,
-        latency=args.latency,
-        opaque=args.no_debug_headers,
-        vendor_prefix=args.vendor_prefix,
-        client_clock=args.client_clock,
-        webhook_clock=args.webhook_clock,
+    settings = from_options(
+        Settings,
+        args,
         scenarios=str(args.scenarios.resolve()) if args.scenarios else "",
         webhook_hosts=tuple(host.lower() for host in args.webhook_host),
     )
-    options = ServeOptions(
-        settings=settings,
-        clock=mode,
-        port_base=args.port_base,
-        tls=args.tls,
-        ready_file=args.ready_file,
-        journal=journal,
-        control_token=args.control_token,
-        began=PROCESS_START,
+    options = from_options(
+        ServeOptions, args, settings=settings, clock=mode, journal=journal, began=PROCESS_START
     )
     try:
         return serve(options, build)

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from sim.cli.arguments import instant
+from sim.cli.arguments import add_instant
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "plane", nargs="?", default="exchange", choices=("gateway", "retail", "exchange", "auth")
-    )
-    parser.add_argument(
-        "--at",
-        type=instant,
-        metavar="INSTANT",
-        help="the interface as of this instant (default: the start of the quickstart)",
-    )
+    planes = ("gateway", "retail", "exchange", "auth")
+    parser.add_argument("plane", nargs="?", default="exchange", choices=planes)
+    at = "the interface as of this instant (default: the start of the quickstart)"
+    add_instant(parser, "--at", at)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from sim.cli.arguments import instant
+from sim.cli.arguments import add_flag, add_instant, add_option
 from sim.cli.listening import add_listening, listen
 
 if TYPE_CHECKING:
@@ -23,16 +23,11 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("journal", metavar="JOURNAL")
-    parser.add_argument(
-        "--until",
-        type=instant,
-        metavar="INSTANT",
-        help="stop at this instant, within a recorded move of the clock if necessary",
-    )
-    parser.add_argument(
-        "--seq", type=int, metavar="N", help="then rewind to the state right after this input"
-    )
-    parser.add_argument("--serve", action="store_true", help="then serve the exchange")
+    until = "stop at this instant, within a recorded move of the clock if necessary"
+    add_instant(parser, "--until", until)
+    seq = "then rewind to the state right after this input"
+    add_option(parser, "--seq", seq, type=int, metavar="N")
+    add_flag(parser, "--serve", "then serve the exchange")
     add_listening(parser, default_clock="manual")
 
 

@@ -8,10 +8,16 @@ from __future__ import annotations
 
 import argparse
 import gc
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sim.cli.arguments import add_choices_of_scenario, instant, read_scenario, usage_error
+from sim.cli.arguments import (
+    add_choices_of_scenario,
+    add_instant,
+    add_option,
+    add_path,
+    read_scenario,
+    usage_error,
+)
 from sim.cli.listening import add_listening, listen
 
 if TYPE_CHECKING:
@@ -29,20 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SCENARIO",
         help="bundled name or file (default: quickstart)",
     )
-    parser.add_argument("--seed", type=int, metavar="N", help="instead of the scenario's")
-    parser.add_argument(
-        "--start",
-        type=instant,
-        metavar="INSTANT",
-        help="virtual start, RFC 3339 with offset, instead of the scenario's",
-    )
+    add_option(parser, "--seed", "instead of the scenario's", type=int, metavar="N")
+    start = "virtual start, RFC 3339 with offset, instead of the scenario's"
+    add_instant(parser, "--start", start)
     add_choices_of_scenario(parser)
-    parser.add_argument(
-        "--environment",
-        choices=ENVIRONMENTS,
-        help="which environment to simulate; each has its own credentials",
-    )
-    parser.add_argument("--journal", type=Path, metavar="PATH", help="write the journal there")
+    environment = "which environment to simulate; each has its own credentials"
+    add_option(parser, "--environment", environment, choices=ENVIRONMENTS)
+    add_path(parser, "--journal", "PATH", "write the journal there")
     add_listening(parser, default_clock="the scenario's, or else paced")
 
 

@@ -18,58 +18,38 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 from sim.cli.arguments import (
     add_choices_of_scenario,
+    add_flag,
     add_option,
+    add_path,
     add_seeds,
+    add_text,
     check_regular_files,
     check_writable,
+    from_options,
     ordinal,
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "source",
-        metavar="SCENARIO|JOURNAL",
-        help="a scenario that fails, or a journal at whose end --expect does not hold",
-    )
+    source = "a scenario that fails, or a journal at whose end --expect does not hold"
+    parser.add_argument("source", metavar="SCENARIO|JOURNAL", help=source)
     add_seeds(parser, "shrink the first of these seeds that fails (default: the scenario's own)")
     add_choices_of_scenario(parser)
-    parser.add_argument(
-        "--expect",
-        default="",
-        metavar="YAML",
-        help="for a journal: what should hold at its end (default: the invariants)",
+    expect = "for a journal: what should hold at its end (default: the invariants)"
+    add_text(parser, "--expect", "YAML", expect)
+    cause = (
+        "the cause that the smaller scenario must keep: faults, quirks, assumptions, preset,"
+        " seed=N, a step, or nothing (default: the command finds the cause)"
     )
-    add_option(
-        parser,
-        "--because",
-        former="--unless",
-        default="",
-        metavar="CAUSE",
-        help=(
-            "the cause that the smaller scenario must keep: faults, quirks, assumptions, preset,"
-            " seed=N, a step, or nothing (default: the command finds the cause)"
-        ),
-    )
-    parser.add_argument(
-        "--any",
-        action="store_true",
-        help="accept any failure of the same step, not only one with the same message",
-    )
-    parser.add_argument(
-        "--trials",
-        type=ordinal,
-        default=3000,
-        metavar="N",
-        help="run at most N scenarios (default 3000)",
-    )
-    parser.add_argument(
-        "--out", type=Path, metavar="FILE", help="where to write it (default: NAME-small.yaml here)"
-    )
+    add_text(parser, "--because", "CAUSE", cause, former="--unless")
+    any_failure = "accept any failure of the same step, not only one with the same message"
+    add_flag(parser, "--any", any_failure, dest="any_failure")
+    most = "run at most N scenarios (default 3000)"
+    add_option(parser, "--trials", most, type=ordinal, default=3000, metavar="N")
+    add_path(parser, "--out", "FILE", "where to write it (default: NAME-small.yaml here)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -77,16 +57,6 @@ def run(args: argparse.Namespace) -> int:
 
     check_regular_files([args.source])
     check_writable(files=(args.out,))
-    request = ShrinkRequest(
-        source=args.source,
-        seeds=args.seeds,
-        params=dict(args.param),
-        preset=args.preset,
-        expect=args.expect,
-        because=args.because,
-        any_failure=args.any,
-        trials=args.trials,
-        out=args.out,
-    )
+    request = from_options(ShrinkRequest, args, params=dict(args.param))
     shrink(request, sys.stdout, sys.stderr)
     return 0

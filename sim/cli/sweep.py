@@ -17,15 +17,19 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from pathlib import Path
 
 from sim.cli.arguments import (
     FAILED,
     add_campaign,
     add_choices_of_scenario,
+    add_flag,
+    add_list,
     add_option,
+    add_path,
     add_scenarios,
     add_seeds,
+    add_text,
+    campaign_of,
     check_writable,
     count,
 )
@@ -34,85 +38,33 @@ from sim.cli.arguments import (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_scenarios(parser)
     add_seeds(parser, "run with every seed of the range (default: the scenario's own)")
-    add_option(
-        parser,
-        "--vary",
-        former="--over",
-        action="append",
-        default=[],
-        choices=("assumptions", "quirks", "presets"),
-        help="also run under every alternative of these; repeatable",
-    )
-    parser.add_argument(
-        "--only",
-        default="*",
-        metavar="NAME",
-        help="with --vary: only names that match this pattern, such as 'webhook.*'",
-    )
-    add_option(
-        parser,
-        "--fuzz",
-        former="--storm",
-        type=count,
-        default=0,
-        metavar="N",
-        help="append N random steps and a few random faults, drawn from the seed",
-    )
-    add_option(
-        parser,
-        "--verify",
-        former="--prove",
-        action="store_true",
-        help="make every run twice and replay its journal; both must give the same digest",
-    )
-    parser.add_argument(
-        "--shrink",
-        type=Path,
-        metavar="FILE",
-        help="write the first failing run as the smallest scenario that still fails",
-    )
+    kinds = ("assumptions", "quirks", "presets")
+    vary = "also run under every alternative of these; repeatable"
+    add_list(parser, "--vary", None, vary, former="--over", choices=kinds)
+    only = "with --vary: only names that match this pattern, such as 'webhook.*'"
+    add_text(parser, "--only", "NAME", only, default="*")
+    fuzz = "append N random steps and a few random faults, drawn from the seed"
+    add_option(parser, "--fuzz", fuzz, former="--storm", type=count, default=0, metavar="N")
+    verify = "make every run twice and replay its journal; both must give the same digest"
+    add_flag(parser, "--verify", verify, former="--prove")
+    shrink = "write the first failing run as the smallest scenario that still fails"
+    add_path(parser, "--shrink", "FILE", shrink)
     add_choices_of_scenario(parser)
     add_campaign(parser, os.cpu_count() or 1, "the machine's processors")
-    parser.add_argument(
-        "--cluster",
-        default="",
-        metavar="ADDRESS",
-        help="run on a Dask cluster, such as tcp://10.0.0.1:8786, whose workers have this package",
-    )
-    parser.add_argument(
-        "--json",
-        default="",
-        metavar="FILE",
-        help="write table and failures as JSON; equal sweeps write equal bytes",
-    )
+    cluster = "run on a Dask cluster, such as tcp://10.0.0.1:8786, whose workers have this package"
+    add_text(parser, "--cluster", "ADDRESS", cluster)
+    table = "write table and failures as JSON; equal sweeps write equal bytes"
+    add_text(parser, "--json", "FILE", table)
 
 
 def run(args: argparse.Namespace) -> int:
     from sim.analysis.errors import UsageError
-    from sim.analysis.search.campaign import RunPlan
     from sim.analysis.search.sweep import sweep, variations
 
-    if args.resume and not args.results:
-        raise UsageError("--resume needs --results FILE, the file to resume from")
     kinds = args.vary or (() if args.seeds or args.fuzz else ("assumptions", "quirks"))
-    plan = RunPlan(
-        scenarios=args.scenarios,
-        seeds=args.seeds,
-        jobs=args.jobs,
-        params=dict(args.param),
-        preset=args.preset,
-        results=args.results,
-        resume=args.resume,
-        save_failures=args.save_failures,
-        variations=variations(args.scenarios, kinds, args.only),
-        fuzz=args.fuzz,
-        verify=args.verify,
-        cluster=args.cluster,
-    )
-    check_writable(
-        files=(args.json, args.results, args.shrink),
-        folders=() if args.cluster else (args.save_failures,),
-    )
+    plan = campaign_of(args, variations=variations(args.scenarios, kinds, args.only))
+    folders = () if args.cluster else (args.save_failures,)
+    check_writable((args.json, args.results, args.shrink), folders)
     if args.vary and len(plan.variations) == 1:
         raise UsageError(
             f"none of the {' and '.join(args.vary)} is called {args.only!r}; `sim catalogue` lists"
