@@ -148,7 +148,8 @@ def add_params(parser: argparse.ArgumentParser, help_text: str) -> None:
 
 def add_choices_of_scenario(parser: argparse.ArgumentParser) -> None:
     """Add what changes the scenario before it runs: its parameters and the preset."""
-    add_params(parser, "set a parameter; of a matrix, only combinations with this value are used")
+    one = "set a parameter; of a matrix, only the combinations with this value are used"
+    add_params(parser, one)
     preset = "set all quirks and faults at once, instead of the scenario's preset"
     add_option(parser, "--preset", preset, choices=PRESETS, default="")
 

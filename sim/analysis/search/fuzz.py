@@ -24,6 +24,7 @@ from sim.analysis.search.generator import (
     Document,
     MarketSteps,
     Terms,
+    call,
     exchange_order,
     fault,
     retail_order,
@@ -156,8 +157,7 @@ class _RandomSteps(MarketSteps):
         return self._post("retail", "/v1/orders/open/cancel", self._keys, {})
 
     def _post(self, plane: str, path: str, callers: list[str], body: Document) -> Document:
-        caller = self._rng.choice(callers)
-        return {"call": {"plane": plane, "post": path, "as": caller, "json": body}}
+        return call(plane, self._rng.choice(callers), ("post", path), body)
 
     def _money(self) -> Document:
         account = self._rng.choice((*SCRIPTED, *self._users))

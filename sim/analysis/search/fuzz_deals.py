@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sim.analysis.search.generator import Document, Terms
+from sim.analysis.search.generator import INTENTS, LIMIT, SIDES, Document, Terms, call, limit_order
 from sim.core.model.enums import Side
 from sim.core.model.quantities import decimal_text
 from sim.core.rfq.combos import Leg, symbol_of
@@ -17,7 +17,10 @@ from sim.kernel.entropy import Stream
 from sim.world.accounts import Parties
 
 _KEYS, _CROSSES = 5, 6
-_SIDES = {Side.BUY: "SIDE_BUY", Side.SELL: "SIDE_SELL"}
+_SIDES = dict(zip((Side.BUY, Side.SELL), SIDES, strict=True))
+_GTC = "TIME_IN_FORCE_GOOD_TILL_CANCEL"
+_CASH_MOVEMENT = ("rpc", "CashMovementService.CreateCashMovement")
+_VENDOR_ORDER = ("rpc", "OrderFundingService.CreateVendorOrder")
 
 
 class Deals:
@@ -26,11 +29,8 @@ class Deals:
     def __init__(self, rng: Stream, parties: Parties, markets: Sequence[Terms]) -> None:
         self._rng = rng
         self._markets = markets
-        self._firms = [
-            (firm.name, firm.users)
-            for firm in parties.firms
-            if firm.client_id and len(firm.users) > 1
-        ]
+        partners = [firm for firm in parties.firms if firm.client_id]
+        self._firms = [(firm.name, firm.users) for firm in partners if len(firm.users) > 1]
         keys = {key.account: key.key_id for key in parties.api_keys}
         self._keys = list(keys.values())
         self._combos: list[str] = []
@@ -59,47 +59,21 @@ class Deals:
         first = rng.below(len(users))
         one, other = users[first], users[first if rng.chance(1, 8) else first - 1]
         terms = rng.choice(self._markets)
-        price, qty, number = (
-            terms.near_middle(rng),
-            str(rng.log_between(1, 2_000)),
-            rng.below(_CROSSES),
-        )
+        price, qty = terms.near_middle(rng), str(rng.log_between(1, 2_000))
+        number = rng.below(_CROSSES)
         prices = (price, price if rng.chance(5, 6) else terms.near_middle(rng))
-        body = {
-            "requests": [
-                {
-                    "type": "ORDER_TYPE_LIMIT",
-                    "side": side,
-                    "symbol": terms.symbol,
-                    "orderQty": qty,
-                    "price": str(at),
-                    "timeInForce": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
-                    "account": user.account,
-                }
-                for side, at, user in zip(_SIDES.values(), prices, (one, other), strict=True)
-            ],
-            "crossType": "CROSS_TYPE_ALL_OR_NONE",
-            "crossId": f"fuzz-cross-{number}",
-        }
+        common = {"type": LIMIT, "symbol": terms.symbol, "orderQty": qty, "timeInForce": _GTC}
+        orders = [
+            {**common, "side": side, "price": str(at), "account": user.account}
+            for side, at, user in zip(SIDES, prices, (one, other), strict=True)
+        ]
+        body: Document = {"requests": orders, "crossType": "CROSS_TYPE_ALL_OR_NONE"}
+        body["crossId"] = f"fuzz-cross-{number}"
         if rng.chance(1, 3):
-            body["crossPrioritizedSide"] = rng.choice(list(_SIDES.values()))
+            body["crossPrioritizedSide"] = rng.choice(SIDES)
         if rng.chance(1, 2):
-            return {
-                "call": {
-                    "plane": "exchange",
-                    "post": "/v1/trading/orders/cross",
-                    "as": one.name,
-                    "json": body,
-                }
-            }
-        return {
-            "call": {
-                "plane": "grpc",
-                "rpc": "OrderEntryAPI.InsertOrderCross",
-                "as": one.name,
-                "json": body,
-            }
-        }
+            return call("exchange", one.name, ("post", "/v1/trading/orders/cross"), body)
+        return call("grpc", one.name, ("rpc", "OrderEntryAPI.InsertOrderCross"), body)
 
     def vendor(self) -> Document:
         """A partner's order for a participant, again under one of few keys, or money between the
@@ -109,49 +83,29 @@ class Deals:
         firm, users = rng.choice(self._firms)
         account, key = rng.choice(users).account, f"fuzz-{rng.below(_KEYS)}"
         if rng.chance(1, 4):
-            amount = decimal_text(rng.between(1, 20_000), 100)
-            reason = "TRANSFER_REASON_" + rng.choice(("DEPOSIT", "WITHDRAWAL", "VENDOR_FEES"))
-            transfer = {
-                "reason": reason,
-                "participantAccountId": account,
-                "amount": amount,
-                "currency": "USD",
-                "externalReference": key,
-            }
-            body: Document = {"idempotencyKey": key, "transfer": transfer}
-            return {
-                "call": {
-                    "plane": "grpc",
-                    "rpc": "CashMovementService.CreateCashMovement",
-                    "as": firm,
-                    "json": body,
-                }
-            }
-        terms = rng.choice(self._markets)
+            return call("grpc", firm, _CASH_MOVEMENT, self._transfer(account, key))
         order = {
-            "type": "ORDER_TYPE_LIMIT",
-            "side": rng.choice(list(_SIDES.values())),
-            "symbol": terms.symbol,
-            "orderQty": str(rng.log_between(1, 500)),
-            "price": str(terms.near_middle(rng)),
+            **limit_order(rng, rng.choice(self._markets), 500),
             "timeInForce": "TIME_IN_FORCE_FILL_OR_KILL",
             "clordId": f"vendor-{key}",
             "account": account,
             "manualOrderIndicator": "MANUAL_ORDER_INDICATOR_AUTOMATED",
         }
-        body = {
-            "order": order,
-            "vendorFee": {"value": rng.choice(("0", "0.05")), "currency": "USD"},
-            "idempotencyKey": key,
+        fee = {"value": rng.choice(("0", "0.05")), "currency": "USD"}
+        body = {"order": order, "vendorFee": fee, "idempotencyKey": key}
+        return call("grpc", firm, _VENDOR_ORDER, body)
+
+    def _transfer(self, account: str, key: str) -> Document:
+        rng = self._rng
+        amount = decimal_text(rng.between(1, 20_000), 100)
+        transfer = {
+            "reason": "TRANSFER_REASON_" + rng.choice(("DEPOSIT", "WITHDRAWAL", "VENDOR_FEES")),
+            "participantAccountId": account,
+            "amount": amount,
+            "currency": "USD",
+            "externalReference": key,
         }
-        return {
-            "call": {
-                "plane": "grpc",
-                "rpc": "OrderFundingService.CreateVendorOrder",
-                "as": firm,
-                "json": body,
-            }
-        }
+        return {"idempotencyKey": key, "transfer": transfer}
 
     # ---- combos and quotes
 
@@ -175,12 +129,8 @@ class Deals:
             return self._quote(answerer, number)
         if following == "accept":
             self._under_way = ("confirm", asker, number)
-            return self._retail(
-                "put",
-                f"/v1/rfqs/quotes/${{quote{number}}}/accept",
-                asker,
-                {"acceptedSide": rng.choice(list(_SIDES.values()))},
-            )
+            path = f"/v1/rfqs/quotes/${{quote{number}}}/accept"
+            return self._retail("put", path, asker, {"acceptedSide": rng.choice(SIDES)})
         self._under_way = None
         return self._retail("put", f"/v1/rfqs/quotes/${{quote{number}}}/confirm", answerer, {})
 
@@ -196,10 +146,8 @@ class Deals:
         rng = self._rng
         body = {
             "marketSlug": rng.choice(self._combos),
-            "intent": rng.choice(
-                ("ORDER_INTENT_BUY_LONG", "ORDER_INTENT_SELL_LONG", "ORDER_INTENT_BUY_SHORT")
-            ),
-            "type": "ORDER_TYPE_LIMIT",
+            "intent": f"ORDER_INTENT_{rng.choice(INTENTS[:3])}",
+            "type": LIMIT,
             "price": {"value": decimal_text(rng.between(240, 270), 1_000), "currency": "USD"},
             "quantity": rng.log_between(1, 50),
             "tif": "TIME_IN_FORCE_" + rng.choice(("GOOD_TILL_CANCEL", "IMMEDIATE_OR_CANCEL")),
@@ -211,32 +159,22 @@ class Deals:
         self._deals += 1
         asker = rng.below(len(self._keys))
         self._under_way = ("quote", asker, self._deals)
-        size = (
-            {"qtyDecimal": str(rng.between(1, 40))}
-            if rng.chance(3, 4)
-            else {"cashOrderQty": str(rng.between(1, 20))}
-        )
-        step = self._retail(
-            "post",
-            "/v1/rfqs",
-            asker,
-            {"symbol": rng.choice(self._combos), "restRemainder": rng.chance(1, 2), **size},
-        )
+        unit, most = ("qtyDecimal", 40) if rng.chance(3, 4) else ("cashOrderQty", 20)
+        size = {unit: str(rng.between(1, most))}
+        body = {"symbol": rng.choice(self._combos), "restRemainder": rng.chance(1, 2), **size}
+        step = self._retail("post", "/v1/rfqs", asker, body)
         return {**step, "save": {f"rfq{self._deals}": "rfqId"}}
 
     def _quote(self, by: int, number: int) -> Document:
         rng = self._rng
         buy = rng.between(200, 300)
-        prices = {
+        body = {
+            "rfqId": f"${{rfq{number}}}",
             "buyPrice": decimal_text(buy, 1_000),
             "sellPrice": decimal_text(buy + rng.between(1, 60), 1_000),
+            "postOnly": rng.chance(1, 4),
         }
-        step = self._retail(
-            "post",
-            "/v1/rfqs/quotes",
-            by,
-            {"rfqId": f"${{rfq{number}}}", **prices, "postOnly": rng.chance(1, 4)},
-        )
+        step = self._retail("post", "/v1/rfqs/quotes", by, body)
         return {**step, "save": {f"quote{number}": "quoteId"}}
 
     def _out_of_turn(self, asker: int, number: int) -> Document:
@@ -247,16 +185,8 @@ class Deals:
             return self._retail("delete", f"/v1/rfqs/${{rfq{number}}}", by)
         if rng.chance(1, 2):
             return self._retail("get", "/v1/rfqs/trades", asker)
-        return self._retail(
-            "post", "/v1/rfqs/quotes", by, {"rfqId": f"${{rfq{number}}}", "buyPrice": "0.25"}
-        )
+        body = {"rfqId": f"${{rfq{number}}}", "buyPrice": "0.25"}
+        return self._retail("post", "/v1/rfqs/quotes", by, body)
 
     def _retail(self, verb: str, path: str, by: int, body: Document | None = None) -> Document:
-        return {
-            "call": {
-                "plane": "retail",
-                verb: path,
-                "as": self._keys[by],
-                **({} if body is None else {"json": body}),
-            }
-        }
+        return call("retail", self._keys[by], (verb, path), body)

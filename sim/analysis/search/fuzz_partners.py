@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sim.analysis.search.generator import Document, Terms
+from sim.analysis.search.generator import EXCHANGE_TIFS, Document, Terms, call, limit_order
 from sim.kernel.entropy import Stream
 from sim.world.accounts import Parties
 
@@ -36,14 +36,11 @@ _READS = (
     "ReportAPI.SearchTrades",
 )
 _BIRTHS = (
-    "1988-04-12",
-    "1988-04-12",
-    "1985-09-02",
-    "1985-09-05",
-    "1985-09-25",
-    "1985-10-02",
-    "1985-09-04",
+    *("1988-04-12", "1988-04-12", "1985-09-02", "1985-09-05"),
+    *("1985-09-25", "1985-10-02", "1985-09-04"),
 )
+_TOWN = {"city": "Albany", "state": "NY", "postal_code": "12207", "country": "US"}
+_ADDRESS = {"address_line_1": "1 Main Street", **_TOWN}
 _STREAMS, _PEOPLE, _CLIENT_IDS = 12, 6, 4
 _RECEIVER = "http://127.0.0.1:9/kyc"
 
@@ -55,14 +52,10 @@ class Partners:
         self._rng = rng
         self._markets = markets
         self._symbols = [terms.symbol for terms in markets]
-        self._accounts = {
-            user.name: user.account
-            for firm in parties.firms
-            for user in firm.users
-            if firm.client_id
-        }
+        partners = [firm for firm in parties.firms if firm.client_id]
+        self._accounts = {user.name: user.account for firm in partners for user in firm.users}
         self._users = list(self._accounts)
-        self._firms = [firm.name for firm in parties.firms if firm.client_id]
+        self._firms = [firm.name for firm in partners]
         self._opened: dict[str, None] = {}
         self.keys = [key.key_id for key in parties.api_keys]
 
@@ -76,25 +69,15 @@ class Partners:
     def rpc(self) -> Document:
         """A unary call: an order, a change of one, a cancel, a read."""
         rng = self._rng
-        draw = rng.choice(
-            (self._insert, self._insert, self._replace, self._cancel, self._cancel, self._read)
-        )
-        rpc, body = draw()
-        return {"call": {"plane": "grpc", "rpc": rpc, "as": rng.choice(self._users), "json": body}}
+        kinds = (self._insert, self._replace, self._cancel)
+        rpc, body = rng.choice((self._insert, *kinds, self._cancel, self._read))()
+        return call("grpc", rng.choice(self._users), ("rpc", rpc), body)
 
     def _insert(self) -> tuple[str, Document]:
         rng = self._rng
-        terms = rng.choice(self._markets)
         body = {
-            "type": "ORDER_TYPE_LIMIT",
-            "side": rng.choice(("SIDE_BUY", "SIDE_SELL")),
-            "symbol": terms.symbol,
-            "orderQty": str(rng.log_between(1, 5_000)),
-            "price": str(terms.near_middle(rng)),
-            "timeInForce": (
-                "TIME_IN_FORCE_"
-                + rng.choice(("DAY", "GOOD_TILL_CANCEL", "IMMEDIATE_OR_CANCEL", "FILL_OR_KILL"))
-            ),
+            **limit_order(rng, rng.choice(self._markets), 5_000),
+            "timeInForce": f"TIME_IN_FORCE_{rng.choice(EXCHANGE_TIFS)}",
             "clordId": self._clord_id(),
         }
         return "OrderEntryAPI.InsertOrder", body
@@ -111,10 +94,8 @@ class Partners:
         return "OrderEntryAPI.CancelReplaceOrder", body
 
     def _cancel(self) -> tuple[str, Document]:
-        return "OrderEntryAPI.CancelOrder", {
-            "clordId": self._clord_id(),
-            "symbol": self._rng.choice(self._symbols),
-        }
+        body = {"clordId": self._clord_id(), "symbol": self._rng.choice(self._symbols)}
+        return "OrderEntryAPI.CancelOrder", body
 
     def _read(self) -> tuple[str, Document]:
         return self._rng.choice(_READS), {}
@@ -141,44 +122,31 @@ class Partners:
         return {"rpc": self._rng.choice(_BY_USER), "as": user}
 
     def _by_symbol(self) -> Document:
-        rng = self._rng
-        return {
-            "rpc": rng.choice(_BY_SYMBOL),
-            "as": rng.choice(self._users),
-            "json": {"symbols": self._some()},
-        }
+        rpc, user = self._rng.choice(_BY_SYMBOL), self._rng.choice(self._users)
+        return {"rpc": rpc, "as": user, "json": {"symbols": self._some()}}
 
     def _conversation(self) -> Document:
-        rng = self._rng
-        return {
-            "rpc": BIDIRECTIONAL,
-            "as": rng.choice(self._users),
-            "send": [{"subscribe": {"symbols": self._some()}}],
-        }
+        user = self._rng.choice(self._users)
+        subscribe = {"subscribe": {"symbols": self._some()}}
+        return {"rpc": BIDIRECTIONAL, "as": user, "send": [subscribe]}
 
     def _markets_socket(self) -> Document:
-        return {
-            "web_socket": "/v1/ws/markets",
-            "as": self._rng.choice(self.keys),
-            "send": [self._subscribe(_MARKET_TYPES)],
-        }
+        return self._socket("/v1/ws/markets", _MARKET_TYPES)
 
     def _private_socket(self) -> Document:
-        return {
-            "web_socket": "/v1/ws/private",
-            "as": self._rng.choice(self.keys),
-            "send": [self._subscribe(_PRIVATE_TYPES)],
-        }
+        return self._socket("/v1/ws/private", _PRIVATE_TYPES)
+
+    def _socket(self, path: str, types: Sequence[str]) -> Document:
+        key = self._rng.choice(self.keys)
+        return {"web_socket": path, "as": key, "send": [self._subscribe(types)]}
 
     def _subscribe(self, types: Sequence[str]) -> Document:
         rng = self._rng
-        request = {
-            "requestId": f"r{rng.below(4)}",
-            "subscriptionType": f"SUBSCRIPTION_TYPE_{rng.choice(types)}",
-        }
-        return {
-            "subscribe": {**request, "marketSlugs": self._some()} if rng.chance(2, 3) else request
-        }
+        request: Document = {"requestId": f"r{rng.below(4)}"}
+        request["subscriptionType"] = f"SUBSCRIPTION_TYPE_{rng.choice(types)}"
+        if rng.chance(2, 3):
+            request["marketSlugs"] = self._some()
+        return {"subscribe": request}
 
     def frame(self) -> Document:
         """A frame on a stream, which may not read frames or may have ended. The first opens one."""
@@ -197,11 +165,9 @@ class Partners:
 
     def disconnect(self) -> Document:
         """The client hangs up a stream. The first opens one."""
-        return (
-            {"disconnect": self._rng.choice(list(self._opened))}
-            if self._opened
-            else self.subscription()
-        )
+        if not self._opened:
+            return self.subscription()
+        return {"disconnect": self._rng.choice(list(self._opened))}
 
     def _some(self) -> list[str]:
         return list(self._symbols) if self._rng.chance(1, 2) else [self._rng.choice(self._symbols)]
@@ -213,10 +179,8 @@ class Partners:
         rng = self._rng
         person = rng.below(_PEOPLE)
         kinds = (self._status, self._decision, self._document, self._prefill, self._code)
-        draw = rng.choice(
-            (self._start, self._start, self._start, self._register, self._register, *kinds)
-        )
-        return draw(person)
+        often = (*(self._start,) * 3, *(self._register,) * 2)
+        return rng.choice((*often, *kinds))(person)
 
     def _exchange(self, **call: Any) -> Document:
         return {"call": {"plane": "exchange", "as": self._rng.choice(self._firms), **call}}
@@ -225,7 +189,7 @@ class Partners:
         rng = self._rng
         # now and then the number of another person
         number = person if rng.chance(5, 6) else rng.below(_PEOPLE)
-        body = {
+        body: Document = {
             "external_id": f"fuzz-{person}",
             "ssn": f"9001122{number:02}",
             "first_name": "Ada",
@@ -233,19 +197,13 @@ class Partners:
             "date_of_birth": rng.choice(_BIRTHS),
             "email": f"person{person}@example.com",
             "phone_number": f"+121255501{person:02}",
-            "address": {
-                "address_line_1": "1 Main Street",
-                "city": "Albany",
-                "state": "NY",
-                "postal_code": "12207",
-                "country": "US",
-            },
+            "address": _ADDRESS,
             "agreement": {"version": "PMX.ISV.SANDBOX.v1.0", "signed_at": "2026-09-08T17:59:00Z"},
             "ip_address": "203.0.113.7",
         }
-        return self._exchange(
-            post="/v1/kyc/start", json={**body, "docv_eligible": True} if rng.chance(1, 3) else body
-        )
+        if rng.chance(1, 3):
+            body["docv_eligible"] = True
+        return self._exchange(post="/v1/kyc/start", json=body)
 
     def _status(self, person: int) -> Document:
         return self._exchange(get="/v1/kyc/status", query={"external_id": f"fuzz-{person}"})
@@ -254,20 +212,12 @@ class Partners:
         return self._exchange(post="/v1/kyc/webhook", json={"webhook_url": _RECEIVER})
 
     def _decision(self, person: int) -> Document:
-        return {
-            "kyc": {
-                "external_id": f"fuzz-{person}",
-                "decision": self._rng.choice(("approve", "reject", "review", "resubmit")),
-            }
-        }
+        decision = self._rng.choice(("approve", "reject", "review", "resubmit"))
+        return {"kyc": {"external_id": f"fuzz-{person}", "decision": decision}}
 
     def _document(self, person: int) -> Document:
-        return {
-            "kyc": {
-                "external_id": f"fuzz-{person}",
-                "document": self._rng.choice(("uploaded", "failed")),
-            }
-        }
+        result = self._rng.choice(("uploaded", "failed"))
+        return {"kyc": {"external_id": f"fuzz-{person}", "document": result}}
 
     def _prefill(self, person: int) -> Document:
         body = {
@@ -279,6 +229,5 @@ class Partners:
         return self._exchange(post="/v1/kyc/prefill", json=body)
 
     def _code(self, person: int) -> Document:
-        return self._exchange(
-            post="/v1/kyc/prefill/otp", json={"external_id": f"fuzz-{person}", "otp": "1234"}
-        )
+        body = {"external_id": f"fuzz-{person}", "otp": "1234"}
+        return self._exchange(post="/v1/kyc/prefill/otp", json=body)

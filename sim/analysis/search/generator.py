@@ -19,33 +19,20 @@ T = TypeVar("T")
 Document: TypeAlias = dict[str, Any]
 
 SCRIPTED = ("maker", "taker", "noise")
-STATES = (
-    *("OPEN",) * 12,
-    "SUSPENDED",
-    "HALTED",
-    "CLOSED",
-    "PREOPEN",
-    "MATCH_AND_CLOSE_AUCTION",
-    "SCHEDULE",
-)
+CLOSED_STATES = ("SUSPENDED", "HALTED", "CLOSED", "PREOPEN", "MATCH_AND_CLOSE_AUCTION")
+STATES = (*("OPEN",) * 12, *CLOSED_STATES, "SCHEDULE")
 WAITS = ("1ms", "1s", "1s", "10s", "2m", "1h", "3h")
 LIMIT, MARKET_TO_LIMIT = "ORDER_TYPE_LIMIT", "ORDER_TYPE_MARKET_TO_LIMIT"
 SIDES = ("SIDE_BUY", "SIDE_SELL")
 INTENTS = ("BUY_LONG", "SELL_LONG", "BUY_SHORT", "SELL_SHORT")
-EXCHANGE_TIFS = ("DAY", "GOOD_TILL_CANCEL", "IMMEDIATE_OR_CANCEL", "FILL_OR_KILL")
+RETAIL_TIFS = ("DAY", "GOOD_TILL_CANCEL", "IMMEDIATE_OR_CANCEL")
+EXCHANGE_TIFS = (*RETAIL_TIFS, "FILL_OR_KILL")
+FLAGS = ("allOrNone", "strictLimit", "bestLimit")
 EXTRAS: tuple[Document, ...] = (
-    {},
-    {},
-    {},
-    {"participateDontInitiate": True},
-    {"minQty": "2"},
-    {"allOrNone": True},
-    {"strictLimit": True},
-    {"bestLimit": True},
+    *({}, {}, {}, {"participateDontInitiate": True}, {"minQty": "2"}),
+    *({flag: True} for flag in FLAGS),
 )
-PROBABILITIES: tuple[Document, ...] = tuple(
-    {"probability": odds} for odds in ("always", "1/3", "1/20")
-)
+PROBABILITIES = tuple({"probability": odds} for odds in ("always", "1/3", "1/20"))
 
 
 class Choices(Protocol):
@@ -87,15 +74,9 @@ class Terms(NamedTuple):
         """Terms of a row of GET /_sim/v1/state/instruments."""
         scale = int(row["price_scale"])
         low, high = (int(Decimal(row["price_limit"][side]) * scale) for side in ("low", "high"))
-        return cls(
-            row["symbol"],
-            int(Decimal(row["tick_size"]) * scale),
-            scale,
-            int(row["fractional_qty_scale"]),
-            int(row["minimum_trade_qty"]),
-            low,
-            high,
-        )
+        tick = int(Decimal(row["tick_size"]) * scale)
+        qty_scale, minimum = int(row["fractional_qty_scale"]), int(row["minimum_trade_qty"])
+        return cls(row["symbol"], tick, scale, qty_scale, minimum, low, high)
 
     def dollars(self, price: int) -> str:
         """A price in price units as dollars."""
@@ -116,6 +97,13 @@ class Terms(NamedTuple):
         if choices.chance(4, 5):
             return near
         return choices.between(-(-self.low // self.tick), self.high // self.tick) * self.tick
+
+
+def call(plane: str, caller: str, address: tuple[str, str], body: Document | None) -> Document:
+    """A step that calls an address such as ("post", path) or ("rpc", method)."""
+    key, value = address
+    document = {"plane": plane, key: value, "as": caller}
+    return {"call": document if body is None else {**document, "json": body}}
 
 
 # ---- orders
@@ -182,8 +170,18 @@ def retail_order(
         "type": LIMIT,
         "price": {"value": terms.dollars(price(terms, choices)), "currency": "USD"},
         "quantity": choices.log_between(least, max(least, most)),
-        "tif": "TIME_IN_FORCE_"
-        + choices.choice(("DAY", "GOOD_TILL_CANCEL", "IMMEDIATE_OR_CANCEL")),
+        "tif": f"TIME_IN_FORCE_{choices.choice(RETAIL_TIFS)}",
+    }
+
+
+def limit_order(choices: Choices, terms: Terms, most: int) -> Document:
+    """The common fields of a limit order over gRPC, priced near the middle."""
+    return {
+        "type": LIMIT,
+        "side": choices.choice(SIDES),
+        "symbol": terms.symbol,
+        "orderQty": str(choices.log_between(1, most)),
+        "price": str(terms.near_middle(choices)),
     }
 
 
@@ -200,13 +198,8 @@ def fault(
 
     `matches` are the conditions to choose from; no `planes` means all of them.
     """
-    kind = choices.choice(
-        [
-            kind
-            for kind in KINDS
-            if kind.name != "code" and (not planes or set(planes) & set(kind.planes))
-        ]
-    )
+    kinds = [kind for kind in KINDS if not planes or set(planes) & set(kind.planes)]
+    kind = choices.choice([kind for kind in kinds if kind.name != "code"])
     plane = choices.choice([one for one in kind.planes if not planes or one in planes])
     value: Any = {
         "status": choices.choice((429, 500, 503, 504)),
