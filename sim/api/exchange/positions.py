@@ -13,7 +13,6 @@ from sim.core.accounts.positions import Position, position_after
 from sim.core.catalogue.assumptions import BUYING_POWER_NET
 from sim.core.exchange import Exchange
 from sim.core.lifecycle.states import EXPIRED_STATES
-from sim.core.model.enums import Side
 from sim.core.model.quantities import Cash, cash_text
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import TRADE_DAY_ROLL_HOUR, Instant, eastern
@@ -113,7 +112,7 @@ def list_account_positions(
             position_message(position, at, expired=_expired(exchange, position.symbol))
             for position in page
         ],
-        available_position=[_available(exchange, position) for position in page],
+        available_position=[exchange.trading.risk.closable(position) for position in page],
         next_page_token=token,
         eof=not token,
     )
@@ -147,10 +146,3 @@ def _positions_at(exchange: Exchange, account: str, at: Instant) -> list[Positio
 
 def _expired(exchange: Exchange, symbol: str) -> bool:
     return exchange.trading.state(symbol) in EXPIRED_STATES
-
-
-def _available(exchange: Exchange, position: Position) -> int:
-    """Signed net that no open order of the account would close."""
-    closing = Side.SELL if position.net > 0 else Side.BUY
-    working = exchange.trading.risk.working(position.account, position.symbol, closing)
-    return max(position.net - working, 0) if position.net > 0 else min(position.net + working, 0)

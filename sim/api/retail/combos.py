@@ -1,4 +1,4 @@
-"""Combos over the retail API (retail facts §2.9)."""
+"""Combos over the retail API: create, list, and their legs as messages."""
 
 from __future__ import annotations
 
@@ -12,33 +12,32 @@ from sim.core.model.refusals import InvalidRequest
 from sim.core.rfq.combos import Combo, Leg
 from sim.messages import retail_v1 as wire
 
-SIDES = {wire.Side.SIDE_BUY: Side.BUY, wire.Side.SIDE_SELL: Side.SELL}
-WIRE_SIDES = {ours: theirs for theirs, ours in SIDES.items()}
+WIRE_SIDES = {Side.BUY: wire.Side.SIDE_BUY, Side.SELL: wire.Side.SIDE_SELL}
+SIDES: dict[int, Side] = {number: side for side, number in WIRE_SIDES.items()}
 
 
 @handles("RetailCombosAPI.CreateCombo")
 def create_combo(
     exchange: Exchange, caller: Caller, request: wire.CreateComboRequest
 ) -> wire.CreateComboResponse:
-    """The combo of these legs: found where somebody asked for it before, else listed now."""
+    """Return the combo of these legs, listing it if nobody has asked for it before."""
     account = account_of(caller)
     legs = [_leg(index, leg) for index, leg in enumerate(request.legs)]
-    return wire.CreateComboResponse(
-        combo=combo_message(exchange, exchange.combos.create(account, legs))
-    )
+    combo = exchange.combos.create(account, legs)
+    return wire.CreateComboResponse(combo=combo_message(exchange, combo))
 
 
 @handles("RetailCombosAPI.ListCombos")
 def list_combos(
     exchange: Exchange, caller: Caller, request: wire.ListCombosRequest
 ) -> wire.ListCombosResponse:
-    """Combos, oldest first, of everybody; one of them by its symbol."""
-    found = [combo for combo in exchange.combos.all() if request.symbol in ("", combo.symbol)]
-    return wire.ListCombosResponse(combos=[combo_message(exchange, combo) for combo in found])
+    """List everybody's combos, oldest first, or the one of a symbol."""
+    combos = [combo for combo in exchange.combos.all() if request.symbol in ("", combo.symbol)]
+    return wire.ListCombosResponse(combos=[combo_message(exchange, combo) for combo in combos])
 
 
 def combo_message(exchange: Exchange, combo: Combo) -> wire.Combo:
-    """A combo as it is now."""
+    """Return a combo as it is now."""
     instrument = exchange.instruments.require(combo.symbol)
     return wire.Combo(
         id=combo.symbol,
@@ -50,25 +49,20 @@ def combo_message(exchange: Exchange, combo: Combo) -> wire.Combo:
 
 
 def leg_messages(exchange: Exchange, combo: Combo) -> list[wire.ComboLeg]:
-    """The legs of a combo, with their settlement prices once final."""
-    found = []
+    """Return the legs of a combo, with their settlement prices once final."""
+    messages = []
     for leg in combo.legs:
+        message = wire.ComboLeg(symbol=leg.symbol, side=WIRE_SIDES[leg.side])
         settlement = exchange.trading.settlements.get(leg.symbol)
-        price = None
         if settlement is not None and not settlement.preliminary:
-            price = decimal_text(
-                settlement.price, exchange.instruments.require(leg.symbol).price_scale
-            )
-        found.append(
-            wire.ComboLeg(symbol=leg.symbol, side=WIRE_SIDES[leg.side], settlement_price=price)
-        )
-    return found
+            scale = exchange.instruments.require(leg.symbol).price_scale
+            message.settlement_price = decimal_text(settlement.price, scale)
+        messages.append(message)
+    return messages
 
 
 def _leg(index: int, leg: wire.ComboLeg) -> Leg:
-    side = SIDES.get(
-        wire.Side(leg.side) if leg.side in list(wire.Side) else wire.Side.SIDE_UNDEFINED
-    )
+    side = SIDES.get(leg.side)
     if side is None:
         raise InvalidRequest(f"legs[{index}].side must be SIDE_BUY or SIDE_SELL", rule="combo")
     if not leg.symbol:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import date
+from itertools import chain
 from typing import Any
 
 from sim.api.pipeline.authentication import Caller
@@ -33,55 +34,53 @@ _STATE_PREFIX = "INSTRUMENT_STATE_"
 def list_incentives(
     exchange: Exchange, caller: Caller, request: wire.ListIncentivesRequest
 ) -> wire.ListIncentivesResponse:
-    """Programs grouped by market, past ones too, newest first unless asked otherwise. A page counts
-    markets.
-    """
+    """List programs by market, past ones too, newest first by default. A page counts markets."""
     return programs(exchange, request)
 
 
 def programs(
     exchange: Exchange, request: wire.ListIncentivesRequest
 ) -> wire.ListIncentivesResponse:
-    """One page of programs, as a request asks for it."""
+    """Return one page of the programs that pass a request's filters."""
     order = request.order_by or "created_at"
+    _check_query(order, request)
+    by_market = exchange.incentives.programs().items()
+    programs = [_program(exchange, symbol, periods, request) for symbol, periods in by_market]
+    rows = sorted(
+        filter(None, programs), key=_KEYS[order], reverse=request.order_direction != "asc"
+    )
+    page, token = page_of(rows, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
+    return wire.ListIncentivesResponse(programs=list(page), next_page_token=token)
+
+
+def _check_query(order: str, request: wire.ListIncentivesRequest) -> None:
+    """Refuse an unknown order, direction, status or instrument state."""
     if order not in _KEYS:
         raise InvalidRequest(
             f"order_by must be one of {', '.join(_KEYS)}", remedy="leave it out for created_at"
         )
     if request.order_direction not in ("", "asc", "desc"):
         raise InvalidRequest("order_direction must be asc or desc")
-    unknown = [status for status in request.statuses if status not in _STATUSES]
-    if unknown:
-        raise InvalidRequest(
-            f"unknown status {unknown[0][:40]!r}", remedy="active, closed or pending"
-        )
-    unknown = [
-        state
-        for state in request.instrument_states
-        if state.removeprefix(_STATE_PREFIX) not in InstrumentState.__members__
-    ]
-    if unknown:
-        known = ", ".join(InstrumentState.__members__)
-        raise InvalidRequest(
-            f"unknown instrument state {unknown[0][:60]!r}",
-            remedy=f"{known}, with or without {_STATE_PREFIX}",
-        )
-    found = [
-        program
-        for symbol, periods in exchange.incentives.programs().items()
-        if (program := _program(exchange, symbol, periods, request))
-    ]
-    found.sort(key=_KEYS[order], reverse=request.order_direction != "asc")
-    shown, token = page_of(found, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
-    return wire.ListIncentivesResponse(programs=list(shown), next_page_token=token)
+    for status in request.statuses:
+        if status not in _STATUSES:
+            raise InvalidRequest(
+                f"unknown status {status[:40]!r}", remedy="active, closed or pending"
+            )
+    for state in request.instrument_states:
+        if state.removeprefix(_STATE_PREFIX) not in InstrumentState.__members__:
+            raise InvalidRequest(
+                f"unknown instrument state {state[:60]!r}",
+                remedy=f"{', '.join(InstrumentState.__members__)}, with or without {_STATE_PREFIX}",
+            )
 
 
 @handles("RetailIncentivesAPI.ListEarnings")
 def list_earnings(
     exchange: Exchange, caller: Caller, request: wire.ListEarningsRequest
 ) -> wire.ListEarningsResponse:
-    """What the caller earned, one entry for each market and Eastern date, newest first. Both dates
-    are included.
+    """List what the caller earned, one entry for each market and Eastern date, newest first.
+
+    Both dates are included.
     """
     return wire.ListEarningsResponse(rewards=earned(exchange, (account_of(caller),), request))
 
@@ -89,14 +88,12 @@ def list_earnings(
 def earned(
     exchange: Exchange, accounts: Iterable[str], request: wire.ListEarningsRequest
 ) -> list[wire.UserReward]:
-    """What some accounts earned together, as a request asks for it."""
+    """Return what some accounts earned together and passes a request's filters."""
     first, last = _date(request.start_date, "start_date"), _date(request.end_date, "end_date")
     if first and last and first > last:
         raise InvalidRequest("start_date lies after end_date")
     sums: dict[tuple[str, str, str], dict[str, int]] = {}
-    for reward in (
-        reward for account in accounts for reward in exchange.incentives.rewards(account)
-    ):
+    for reward in chain.from_iterable(map(exchange.incentives.rewards, accounts)):
         if _earned(reward, first, last, request):
             by_status = sums.setdefault((reward.date, reward.symbol, reward.program_type), {})
             by_status[reward.status] = by_status.get(reward.status, 0) + reward.amount
@@ -106,8 +103,9 @@ def earned(
 
 
 def _entry(day: str, symbol: str, kind: str, by_status: dict[str, int]) -> wire.UserReward:
-    """One entry for all payouts: PAID once all of them are. What was skipped is no payout, and
-    shows where nothing else does.
+    """Return one entry for all payouts: PAID once all of them are.
+
+    Skipped rewards are no payouts; they appear only if there is nothing else.
     """
     payouts = [status for status in (PENDING, PAID) if status in by_status] or [SKIPPED]
     amount = sum(by_status[status] for status in payouts)
@@ -126,7 +124,7 @@ def _earned(reward: Reward, first: str, last: str, request: wire.ListEarningsReq
 
 
 def _date(text: str, field: str) -> str:
-    """A date as given, once it is one."""
+    """Return the text of a date, or refuse what is no date."""
     if text:
         try:
             if date.fromisoformat(text).isoformat() == text:
@@ -140,38 +138,38 @@ def _date(text: str, field: str) -> str:
 def _program(
     exchange: Exchange, symbol: str, periods: list[Period], request: wire.ListIncentivesRequest
 ) -> wire.IncentiveProgram | None:
-    """The program of a market with the periods that pass the filters; None when the market does
-    not, or none of them does.
+    """Return the program of a market with its periods that pass the filters.
+
+    None if the market does not pass them, or no period does.
     """
     instrument = exchange.instruments.get(symbol)
     if instrument is None:
         return None
-    state = exchange.trading.state(symbol).name
+    state = _STATE_PREFIX + exchange.trading.state(symbol).name
+    states = {
+        _STATE_PREFIX + name.removeprefix(_STATE_PREFIX) for name in request.instrument_states
+    }
     if (
         (request.symbols and symbol not in request.symbols)
         or request.query.lower() not in symbol.lower()
-        or (
-            request.instrument_states
-            and state not in request.instrument_states
-            and _STATE_PREFIX + state not in request.instrument_states
-        )
+        or (states and state not in states)
         or request.category not in ("", instrument.category)
         or request.subcategory not in ("", instrument.subcategory)
     ):
         return None
-    shown = [
+    periods = [
         period
         for period in periods
         if (not request.statuses or period.status(exchange.now) in request.statuses)
         and request.program_type in ("", period.program_type)
     ]
-    if not shown:
+    if not periods:
         return None
     event = exchange.reference.event_of(symbol)
     return wire.IncentiveProgram(
         market_slug=symbol,
-        time_periods=[_period(exchange, period) for period in shown],
-        instrument_state=_STATE_PREFIX + state,
+        time_periods=[_period(exchange, period) for period in periods],
+        instrument_state=state,
         category=instrument.category,
         subcategory=instrument.subcategory,
         event_start_time=event.start_time if event is not None else None,
@@ -180,6 +178,7 @@ def _program(
 
 
 def _period(exchange: Exchange, period: Period) -> wire.TimePeriod:
+    discount, spread = period.discount_factor, period.max_spread
     return wire.TimePeriod(
         program_id=period.program_id,
         program_type=period.program_type,
@@ -187,12 +186,10 @@ def _period(exchange: Exchange, period: Period) -> wire.TimePeriod:
         end=period.end,
         reward_pool=dollars(period.reward_pool),
         status=period.status(exchange.now),
-        discount_factor=(
-            float(period.discount_factor) if period.discount_factor is not None else None
-        ),
+        discount_factor=None if discount is None else float(discount),
         target_size=period.target_size,
         period=period.period,
         created_at=period.created,
         min_taker_notional=period.min_taker_notional,
-        max_spread=float(period.max_spread) if period.max_spread is not None else None,
+        max_spread=None if spread is None else float(spread),
     )

@@ -1,4 +1,4 @@
-"""Books and best prices, served on the retail API and on the gateway (§4.2, retail facts §2.4)."""
+"""Books and best prices, served on the retail API and on the gateway (§4.2)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.pipeline.preencoded import PreencodedResponse
 from sim.api.rendering.retail_books import book_message, lite_message
+from sim.api.retail.order_request import unknown_market
 from sim.core.catalogue.assumptions import DEAD_BOOK
 from sim.core.exchange import Exchange
 from sim.core.lifecycle.states import DATA_STATES
@@ -22,52 +23,44 @@ _bests: AnswerCache[PreencodedResponse[wire.GetBBOResponse]] = AnswerCache()
 def get_book(
     exchange: Exchange, caller: Caller, request: wire.GetBookRequest
 ) -> PreencodedResponse[wire.GetBookResponse]:
-    """The whole book, encoded once while it and the clock stand still."""
+    """Return the whole book, encoded once for one version of the book and one instant."""
     symbol = with_book(exchange, request.slug)
-    seen = version(exchange, symbol), exchange.now
-    return _books.get(
-        exchange,
-        symbol,
-        seen,
-        lambda: PreencodedResponse(
-            wire.GetBookResponse(market_data=book_message(exchange, symbol))
-        ),
-    )
+
+    def answer() -> PreencodedResponse[wire.GetBookResponse]:
+        book = book_message(exchange, symbol)
+        return PreencodedResponse(wire.GetBookResponse(market_data=book))
+
+    return _books.get(exchange, symbol, (version(exchange, symbol), exchange.now), answer)
 
 
 @handles("RetailMarketDataAPI.GetBBO")
 def get_bbo(
     exchange: Exchange, caller: Caller, request: wire.GetBBORequest
 ) -> PreencodedResponse[wire.GetBBOResponse]:
-    """Best prices, encoded once per change of the book."""
+    """Return the best prices, encoded once per change of the book."""
     symbol = with_book(exchange, request.slug)
-    return _bests.get(
-        exchange,
-        symbol,
-        version(exchange, symbol),
-        lambda: PreencodedResponse(wire.GetBBOResponse(market_data=lite_message(exchange, symbol))),
-    )
+
+    def answer() -> PreencodedResponse[wire.GetBBOResponse]:
+        best = lite_message(exchange, symbol)
+        return PreencodedResponse(wire.GetBBOResponse(market_data=best))
+
+    return _bests.get(exchange, symbol, version(exchange, symbol), answer)
 
 
 def version(exchange: Exchange, symbol: str) -> tuple[int, InstrumentState]:
-    """What an answer about a market's book stays true for."""
+    """Return the version of a market's book and its state: an answer stays true for both."""
     return exchange.trading.book(symbol).version, exchange.trading.state(symbol)
 
 
 def with_book(exchange: Exchange, slug: str) -> str:
-    """The symbol of a market that shows a book. PENDING never appears and TERMINATED is gone: both
-    are unknown here (`book.pending_and_terminated`).
+    """Return the symbol of a market that shows a book.
+
+    A PENDING or TERMINATED market is NotFound here (assumption `book.pending_and_terminated`).
     """
     if slug not in exchange.instruments:
-        raise NotFound(
-            f"unknown market: {slug[:80]}",
-            rule="M2",
-            remedy="GET /v1/markets on the gateway lists the markets",
-        )
-    if (
-        exchange.trading.state(slug) not in DATA_STATES
-        and exchange.ctx.assumptions.text(DEAD_BOOK) == "not_found"
-    ):
+        raise unknown_market(slug)
+    state, dead_book = exchange.trading.state(slug), exchange.ctx.assumptions.text(DEAD_BOOK)
+    if state not in DATA_STATES and dead_book == "not_found":
         raise NotFound(
             f"no book for {slug[:80]}",
             rule="U26",

@@ -1,8 +1,7 @@
-"""From what a retail client asks to a command of the core: intent, frame, precision, duration,
-slippage (§2.8, retail facts §5).
+"""Requests of retail clients as commands of the core: intent, price, size, duration, slippage.
 
-Everything malformed is refused here, so that a batch can be checked whole before any of it is
-placed.
+Everything malformed is refused here (§2.8), so that a whole batch is checked before any of its
+orders is placed.
 """
 
 from __future__ import annotations
@@ -19,13 +18,12 @@ from sim.core.model.enums import Channel, OrderType, SelfMatchPrevention, Side, 
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import Price
 from sim.core.model.refusals import InvalidRequest, NotFound, PermissionDenied
+from sim.kernel.instants import Instant
 from sim.messages import retail_v1 as wire
 
 BATCH_MAX = 20
 _BUYING = (wire.OrderIntent.ORDER_INTENT_BUY_LONG, wire.OrderIntent.ORDER_INTENT_SELL_SHORT)
-_INTENTS: dict[tuple[int, int], wire.OrderIntent] = {
-    pair: intent for intent, pair in OUTCOMES.items()
-}
+_INTENTS: dict[tuple[int, int], wire.OrderIntent] = {two: one for one, two in OUTCOMES.items()}
 _PAIRS = frozenset((outcome, action) for outcome in wire.OutcomeSide for action in wire.OrderAction)
 _INDICATORS = frozenset(wire.ManualOrderIndicator)
 _AT_ONCE = (TimeInForce.IMMEDIATE_OR_CANCEL, TimeInForce.FILL_OR_KILL)
@@ -33,24 +31,29 @@ _BIPS = 10_000
 
 
 def account_of(caller: Caller) -> str:
-    """The account a retail key trades."""
+    """Return the account that a retail key trades."""
     if caller.account is None:
         raise PermissionDenied(rule="S5.2-1", remedy="use an API key that belongs to an account")
     return caller.account
 
 
 def market_of(exchange: Exchange, slug: str) -> Instrument:
-    """The market of a slug; a market's slug is its exchange symbol."""
+    """Return the market of a slug; the slug of a market is its exchange symbol."""
     if not slug:
         raise InvalidRequest("marketSlug is required", remedy="name the market")
-    found = exchange.instruments.get(slug)
-    if found is None:
-        raise NotFound(
-            f"unknown market: {slug[:80]}",
-            rule="M2",
-            remedy="GET /v1/markets on the gateway lists the markets",
-        )
-    return found
+    instrument = exchange.instruments.get(slug)
+    if instrument is None:
+        raise unknown_market(slug)
+    return instrument
+
+
+def unknown_market(slug: str) -> NotFound:
+    """Return the refusal of a slug that no market has."""
+    return NotFound(
+        f"unknown market: {slug[:80]}",
+        rule="M2",
+        remedy="GET /v1/markets on the gateway lists the markets",
+    )
 
 
 def deferred(exchange: Exchange) -> bool:
@@ -59,14 +62,14 @@ def deferred(exchange: Exchange) -> bool:
 
 
 def side_of(intent: wire.OrderIntent) -> Side:
-    """Side on the YES instrument: buying YES and selling NO are buys."""
+    """Return the side on the YES instrument: buying YES and selling NO are buys."""
     return Side.BUY if intent in _BUYING else Side.SELL
 
 
 def place_command(
     exchange: Exchange, caller: Caller, request: wire.CreateOrderRequest, *, defer: bool
 ) -> PlaceOrder:
-    """The order a request asks for."""
+    """Return the command to place the order of a request."""
     instrument = market_of(exchange, request.market_slug)
     market = _is_market(request)
     base = _base(caller, instrument, _intent(request), request.manual_order_indicator, defer=defer)
@@ -75,21 +78,18 @@ def place_command(
         raise InvalidRequest(
             "participateDontInitiate does not combine with an order that never rests", rule="M20"
         )
+    if market:
+        type, price = OrderType.MARKET_TO_LIMIT, _bound(request, instrument, base.side)
+    else:
+        type, price = OrderType.LIMIT, _limit(request.price, instrument)
+    quantity, cash = request.quantity, request.cash_order_qty
     return replace(
         base,
-        type=OrderType.MARKET_TO_LIMIT if market else OrderType.LIMIT,
+        type=type,
         tif=tif,
-        price=(
-            _bound(request.slippage_tolerance, instrument, base.side)
-            if market
-            else _limit(request.price, instrument)
-        ),
-        qty=0 if request.quantity is None else read_quantity(request.quantity, instrument),
-        cash_qty=(
-            0
-            if request.cash_order_qty is None
-            else read_amount(request.cash_order_qty, instrument.price_scale, "cashOrderQty")
-        ),
+        price=price,
+        qty=0 if quantity is None else read_quantity(quantity, instrument),
+        cash_qty=0 if cash is None else read_amount(cash, instrument.price_scale, "cashOrderQty"),
         good_till=_good_till(exchange, request.good_till_time, tif),
         post_only=request.participate_dont_initiate,
     )
@@ -98,7 +98,7 @@ def place_command(
 def closing_command(
     exchange: Exchange, caller: Caller, request: wire.ClosePositionRequest
 ) -> PlaceOrder:
-    """The market order that takes a position back to nothing."""
+    """Return the market order that closes a position."""
     instrument = market_of(exchange, request.market_slug)
     net = exchange.trading.positions.net(account_of(caller), instrument.symbol)
     if not net:
@@ -106,19 +106,14 @@ def closing_command(
             f"no position in {instrument.symbol}",
             remedy="GET /v1/portfolio/positions lists what can be closed",
         )
-    intent = (
-        wire.OrderIntent.ORDER_INTENT_SELL_LONG
-        if net > 0
-        else wire.OrderIntent.ORDER_INTENT_SELL_SHORT
-    )
-    base = _base(
-        caller, instrument, intent, request.manual_order_indicator, defer=deferred(exchange)
-    )
+    intents, indicator = wire.OrderIntent, request.manual_order_indicator
+    intent = intents.ORDER_INTENT_SELL_LONG if net > 0 else intents.ORDER_INTENT_SELL_SHORT
+    base = _base(caller, instrument, intent, indicator, defer=deferred(exchange))
     return replace(
         base,
         type=OrderType.MARKET_TO_LIMIT,
         tif=TimeInForce.IMMEDIATE_OR_CANCEL,
-        price=_bound(request.slippage_tolerance, instrument, base.side),
+        price=_bound(request, instrument, base.side),
         qty=abs(net),
     )
 
@@ -126,7 +121,7 @@ def closing_command(
 def replace_command(
     exchange: Exchange, caller: Caller, request: wire.ModifyOrderRequest, *, defer: bool
 ) -> ReplaceOrder:
-    """The change a request asks for; what it leaves out keeps its value."""
+    """Return the command to change an order; what the request leaves out keeps its value."""
     if not request.order_id:
         raise InvalidRequest("orderId is required")
     instrument = market_of(exchange, request.market_slug)
@@ -168,8 +163,9 @@ def _base(
     *,
     defer: bool,
 ) -> PlaceOrder:
-    """Who orders what on which side, without price and size. Retail accounts never trade with
-    themselves (rule M30).
+    """Return who orders what on which side, without price and size.
+
+    Retail accounts never trade with themselves (rule M30).
     """
     account = account_of(caller)
     return PlaceOrder(
@@ -188,7 +184,7 @@ def _base(
 
 
 def _is_market(request: wire.CreateOrderRequest) -> bool:
-    """Whether this is a market order. Refuses a missing size, or one that does not fit the type."""
+    """Whether this is a market order. Refuses a missing size or one that does not fit the type."""
     market = request.type == wire.OrderType.ORDER_TYPE_MARKET
     if not market and request.type not in (None, wire.OrderType.ORDER_TYPE_LIMIT):
         raise InvalidRequest("type must be ORDER_TYPE_LIMIT or ORDER_TYPE_MARKET")
@@ -223,13 +219,11 @@ def _limit(price: wire.Amount | None, instrument: Instrument) -> Price:
 
 
 def _intent(request: wire.CreateOrderRequest) -> wire.OrderIntent:
-    """Outcome side and action together, or the intent; where both are given the pair holds (retail
-    facts §2.1).
-    """
+    """Return the intent of outcome side and action together, which win, or else of the field."""
     pair = (request.outcome_side, request.action)
-    found = _INTENTS.get(pair)
-    if found is not None:
-        return found
+    intent = _INTENTS.get(pair)
+    if intent is not None:
+        return intent
     if request.intent is None and pair in _PAIRS and any(pair):
         raise InvalidRequest(
             "outcomeSide and action belong together", rule="S2.8-2", remedy="give both, or intent"
@@ -244,53 +238,53 @@ def _intent(request: wire.CreateOrderRequest) -> wire.OrderIntent:
         raise InvalidRequest(f"unknown intent {request.intent}") from None
 
 
-def _indicator(given: int | None) -> int:
-    """A manual order indicator under the exchange's number, where 0 says that none was given."""
-    if given is None:
+def _indicator(number: int | None) -> int:
+    """Return a manual order indicator by the exchange's number, where 0 means none."""
+    if number is None:
         return 0
-    if given not in _INDICATORS:
-        raise InvalidRequest(f"unknown manualOrderIndicator {given}")
-    return given + 1
+    if number not in _INDICATORS:
+        raise InvalidRequest(f"unknown manualOrderIndicator {number}")
+    return number + 1
 
 
-def _tif(given: int | None, *, market: bool) -> TimeInForce:
-    """Time in force, DAY where none is given; a market order never rests (rule M13)."""
-    tif = TimeInForce.DAY if given is None else TIMES_IN_FORCE.get(given)
+def _tif(number: int | None, *, market: bool) -> TimeInForce:
+    """Return the time in force, DAY by default; a market order never rests (rule M13)."""
+    tif = TimeInForce.DAY if number is None else TIMES_IN_FORCE.get(number)
     if tif is None:
-        raise InvalidRequest(f"unknown tif {given}")
-    return (
-        TimeInForce.IMMEDIATE_OR_CANCEL if market and tif is not TimeInForce.FILL_OR_KILL else tif
-    )
+        raise InvalidRequest(f"unknown tif {number}")
+    if market and tif is not TimeInForce.FILL_OR_KILL:
+        return TimeInForce.IMMEDIATE_OR_CANCEL
+    return tif
 
 
-def _good_till(exchange: Exchange, given: int | None, tif: TimeInForce) -> int | None:
-    """End of a GOOD_TILL_DATE order, in the future (rule M18)."""
-    if given is not None and given <= exchange.now:
+def _good_till(exchange: Exchange, at: Instant | None, tif: TimeInForce) -> Instant | None:
+    """Return the end of a GOOD_TILL_DATE order, which lies in the future (rule M18)."""
+    if at is not None and at <= exchange.now:
         raise InvalidRequest("goodTillTime must lie in the future", rule="M18")
-    if tif is TimeInForce.GOOD_TILL_TIME and given is None:
+    if tif is TimeInForce.GOOD_TILL_TIME and at is None:
         raise InvalidRequest(
             "goodTillTime is required with TIME_IN_FORCE_GOOD_TILL_DATE", rule="M18"
         )
-    return given if tif in (TimeInForce.GOOD_TILL_TIME, TimeInForce.UNDEFINED) else None
+    return at if tif in (TimeInForce.GOOD_TILL_TIME, TimeInForce.UNDEFINED) else None
 
 
-def _bound(tolerance: wire.SlippageTolerance | None, instrument: Instrument, side: Side) -> Price:
-    """Worst price a market order may trade at; 0 for any. Ticks beat basis points (rule M13), and a
-    bound stays within the band.
+def _bound(
+    request: wire.CreateOrderRequest | wire.ClosePositionRequest, instrument: Instrument, side: Side
+) -> Price:
+    """Return the worst price a market order may trade at; 0 for any.
+
+    Ticks win over basis points (rule M13), and the bound stays within the price band.
     """
+    tolerance, scale = request.slippage_tolerance, instrument.price_scale
+    low, high, tick = instrument.price_low, instrument.price_high, instrument.tick
     if tolerance is None:
         return 0
     if tolerance.current_price is None:
         raise InvalidRequest("slippageTolerance.currentPrice is required", rule="M13")
     if tolerance.ticks < 0 or tolerance.bips < 0:
         raise InvalidRequest("slippageTolerance: ticks and bips must not be negative", rule="M13")
-    current = read_amount(
-        tolerance.current_price, instrument.price_scale, "slippageTolerance.currentPrice"
-    )
-    room = (
-        tolerance.ticks * instrument.tick if tolerance.ticks else current * tolerance.bips // _BIPS
-    )
-    low, high, tick = instrument.price_low, instrument.price_high, instrument.tick
+    current = read_amount(tolerance.current_price, scale, "slippageTolerance.currentPrice")
+    room = tolerance.ticks * tick if tolerance.ticks else current * tolerance.bips // _BIPS
     if side is Side.BUY:
         return min(max((current + room) // tick * tick, low), high)
     return max(min(-((room - current) // tick) * tick, high), low)

@@ -1,12 +1,13 @@
-"""Order entry of retail accounts (§4.2, retail facts §2.1 and §5).
+"""Order entry of retail accounts (§4.2).
 
-A 200 with an id says that an order was passed on; what became of it is in the executions.
-`retail.sync_reject` turns business rejects into errors instead.
+A 200 with an id says that the order was passed on; its executions say what became of it. The
+assumption `retail.sync_reject` turns business rejects into errors instead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.deferred import DeferredResponse
@@ -36,13 +37,14 @@ from sim.messages import retail_v1 as wire
 def create_order(
     exchange: Exchange, caller: Caller, request: wire.CreateOrderRequest
 ) -> wire.CreateOrderResponse | DeferredResponse:
-    """Place an order. A synchronous one is answered with what has become of it, once the engine has
-    taken it or the block time is over.
+    """Place an order.
+
+    A synchronous call is answered with the executions so far, once the engine has taken the order
+    or the block time is over.
     """
     span = exchange.awaited.block_time(request.max_block_time)
-    order = exchange.trading.order_service.place(
-        place_command(exchange, caller, request, defer=deferred(exchange))
-    )
+    command = place_command(exchange, caller, request, defer=deferred(exchange))
+    order = exchange.trading.order_service.place(command)
     if not request.synchronous_execution:
         return wire.CreateOrderResponse(id=order.id, executions=[])
     return _held(exchange, "order", order, span) or wire.CreateOrderResponse(
@@ -54,9 +56,7 @@ def create_order(
 def close_position(
     exchange: Exchange, caller: Caller, request: wire.ClosePositionRequest
 ) -> wire.ClosePositionResponse | DeferredResponse:
-    """Take the whole position in a market back to nothing with a market order, answered as
-    `create_order` is.
-    """
+    """Close the whole position in a market with a market order, answered as `create_order` is."""
     span = exchange.awaited.block_time(request.max_block_time)
     order = exchange.trading.order_service.place(closing_command(exchange, caller, request))
     if not request.synchronous_execution:
@@ -70,16 +70,15 @@ def close_position(
 def preview_order(
     exchange: Exchange, caller: Caller, request: wire.PreviewOrderRequest
 ) -> wire.PreviewOrderResponse:
-    """The order as it would be after the same checks, possibly REJECTED; nothing is placed, so it
-    has no id.
+    """Return the order as it would be after the same checks, possibly REJECTED.
+
+    Nothing is placed, so the order has no id.
     """
     if request.request is None:
         raise InvalidRequest("request is required", remedy='wrap the order: {"request": {...}}')
     exchange.awaited.block_time(request.request.max_block_time)
-    order = exchange.trading.order_service.preview(
-        place_command(exchange, caller, request.request, defer=True)
-    )
-    message = retail_order(exchange, order)
+    command = place_command(exchange, caller, request.request, defer=True)
+    message = retail_order(exchange, exchange.trading.order_service.preview(command))
     message.id = ""
     return wire.PreviewOrderResponse(order=message)
 
@@ -88,7 +87,7 @@ def preview_order(
 def list_open_orders(
     exchange: Exchange, caller: Caller, request: wire.ListOpenOrdersRequest
 ) -> wire.ListOpenOrdersResponse:
-    """Open orders, oldest first; of some markets when slugs are given."""
+    """List open orders, oldest first; with slugs, those of some markets."""
     orders = open_orders_read(exchange, caller.accounts, request.slugs)
     return wire.ListOpenOrdersResponse(orders=[retail_order(exchange, order) for order in orders])
 
@@ -97,27 +96,27 @@ def list_open_orders(
 def get_order(
     exchange: Exchange, caller: Caller, request: wire.GetOrderRequest
 ) -> wire.GetOrderResponse:
-    """One of the caller's orders, open or done."""
+    """Return one of the caller's orders, open or done."""
     order = exchange.trading.orders.get(request.order_id)
     if order is None or order.account not in caller.accounts:
         raise NotFound(
             f"unknown order: {request.order_id[:80]}", remedy="an account sees its own orders only"
         )
-    shown = order_read(exchange, order)
-    if shown is None:
+    visible = order_read(exchange, order)
+    if visible is None:
         raise NotFound(
             f"unknown order: {request.order_id[:80]}",
             rule="retail.read_lag",
             remedy="reads trail asynchronous orders for a moment: ask again",
         )
-    return wire.GetOrderResponse(order=retail_order(exchange, shown))
+    return wire.GetOrderResponse(order=retail_order(exchange, visible))
 
 
 @handles("RetailOrdersAPI.CancelOrder")
 def cancel_order(
     exchange: Exchange, caller: Caller, request: wire.CancelOrderRequest
 ) -> wire.CancelOrderResponse:
-    """Take one order out."""
+    """Cancel one order."""
     exchange.trading.order_service.cancel(_cancel_command(exchange, caller, request))
     return wire.CancelOrderResponse()
 
@@ -126,14 +125,15 @@ def cancel_order(
 def cancel_open_orders(
     exchange: Exchange, caller: Caller, request: wire.CancelOpenOrdersRequest
 ) -> wire.CancelOpenOrdersResponse:
-    """Take out every open order, or those of some markets. The answer names what was asked for; a
-    halted market keeps its orders.
+    """Cancel every open order, or those of some markets.
+
+    The answer names every order that was tried; a halted market keeps its orders.
     """
-    asked = [order.id for order in exchange.trading.orders.open_of(caller.accounts, request.slugs)]
-    _cancel_each(
-        exchange, [CancelOrder(accounts=caller.accounts, order_id=order_id) for order_id in asked]
-    )
-    return wire.CancelOpenOrdersResponse(canceled_order_ids=asked)
+    accounts = caller.accounts
+    ids = [order.id for order in exchange.trading.orders.open_of(accounts, request.slugs)]
+    commands = [CancelOrder(accounts=accounts, order_id=order_id) for order_id in ids]
+    _cancel_each(exchange, commands)
+    return wire.CancelOpenOrdersResponse(canceled_order_ids=ids)
 
 
 @handles("RetailOrdersAPI.ModifyOrder")
@@ -141,9 +141,8 @@ def modify_order(
     exchange: Exchange, caller: Caller, request: wire.ModifyOrderRequest
 ) -> wire.ModifyOrderResponse:
     """Change an open order in place."""
-    exchange.trading.order_service.replace(
-        replace_command(exchange, caller, request, defer=deferred(exchange))
-    )
+    command = replace_command(exchange, caller, request, defer=deferred(exchange))
+    exchange.trading.order_service.replace(command)
     return wire.ModifyOrderResponse()
 
 
@@ -151,7 +150,8 @@ def modify_order(
 def create_orders(
     exchange: Exchange, caller: Caller, request: wire.CreateOrdersRequest
 ) -> wire.CreateOrdersResponse | DeferredResponse:
-    """Place 1 to 20 orders: all are checked for form first, then each runs on its own (rule M38).
+    """Place 1 to 20 orders: the form of all is checked first, then each runs alone (rule M38).
+
     The answer waits for the synchronous ones.
     """
     check_batch(len(request.orders))
@@ -161,19 +161,17 @@ def create_orders(
     for command in commands:
         exchange.trading.order_service.preview(command)
     placed = [exchange.trading.order_service.place(command) for command in commands]
+    ids = [order.id for order in placed]
     if exchange.ctx.assumptions.flag(BATCH_SYNCHRONOUS):
-        asked = zip(placed, spans, request.orders, strict=True)
-        open = {
+        pending = {
             order.id: span
-            for order, span, entry in asked
+            for order, span, entry in zip(placed, spans, request.orders, strict=True)
             if entry.synchronous_execution and span and awaited.must_wait(order)
         }
-        if open:
-            wait = awaited.wait_for(
-                "batch", [order.id for order in placed], open, max(open.values())
-            )
+        if pending:
+            wait = awaited.wait_for("batch", ids, pending, max(pending.values()))
             return DeferredResponse(wait.name, wait.until)
-    return wire.CreateOrdersResponse(created_order_ids=[order.id for order in placed])
+    return wire.CreateOrdersResponse(created_order_ids=ids)
 
 
 @handles("RetailOrdersAPI.CancelOrders")
@@ -183,9 +181,8 @@ def cancel_orders(
     """Cancel 1 to 20 orders; unknown and finished ones are skipped, and all are echoed."""
     check_batch(len(request.orders))
     _cancel_each(exchange, [_cancel_command(exchange, caller, order) for order in request.orders])
-    return wire.CancelOrdersResponse(
-        canceled_order_ids=[order.order_id for order in request.orders]
-    )
+    ids = [order.order_id for order in request.orders]
+    return wire.CancelOrdersResponse(canceled_order_ids=ids)
 
 
 @handles("RetailOrdersAPI.ModifyOrders")
@@ -196,17 +193,14 @@ def modify_orders(
     check_batch(len(request.orders))
     commands = [replace_command(exchange, caller, order, defer=True) for order in request.orders]
     for command in commands:
-        try:
+        with suppress(Refusal):
             exchange.trading.order_service.replace(command)
-        except Refusal:
-            continue
-    return wire.ModifyOrdersResponse(
-        modified_order_ids=[order.order_id for order in request.orders]
-    )
+    ids = [order.order_id for order in request.orders]
+    return wire.ModifyOrdersResponse(modified_order_ids=ids)
 
 
 def synchronous_answer(exchange: Exchange, wait: PendingAnswer) -> Message | Refusal:
-    """Answer a synchronous call: its orders' executions so far, or a refusal when the edge gave up.
+    """Answer a synchronous call: its executions so far, or a refusal if the edge gave up.
 
     The list of executions is empty while the engine still has the order in its queue.
     """
@@ -230,7 +224,7 @@ def synchronous_answer(exchange: Exchange, wait: PendingAnswer) -> Message | Ref
 
 
 def _held(exchange: Exchange, kind: Kind, order: Order, span: Span) -> DeferredResponse | None:
-    """The wait for an order's outcome; None where there is nothing to wait for."""
+    """Return the wait for an order's outcome; None if there is nothing to wait for."""
     if not span or not exchange.awaited.must_wait(order):
         return None
     wait = exchange.awaited.wait_for(kind, (order.id,), (order.id,), span)
@@ -238,13 +232,11 @@ def _held(exchange: Exchange, kind: Kind, order: Order, span: Span) -> DeferredR
 
 
 def _executions(exchange: Exchange, order: Order) -> list[wire.Execution]:
-    """Everything that has happened to an order, in order; whoever is told that may read it too."""
+    """Return the executions of an order, oldest first. From now on reads show the order too."""
     exchange.awaited.note_answered((order.id,))
-    execution_log = exchange.trading.execution_log
-    return [
-        retail_execution(exchange, execution_log.executions.rows[seq])
-        for seq in reversed(list(execution_log.of_order(order)))
-    ]
+    log = exchange.trading.execution_log
+    seqs = reversed(list(log.of_order(order)))
+    return [retail_execution(exchange, log.executions.rows[seq]) for seq in seqs]
 
 
 def _cancel_command(
@@ -261,7 +253,5 @@ def _cancel_command(
 
 def _cancel_each(exchange: Exchange, commands: Sequence[CancelOrder]) -> None:
     for command in commands:
-        try:
+        with suppress(Refusal):
             exchange.trading.order_service.cancel(command)
-        except Refusal:
-            continue

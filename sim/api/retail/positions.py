@@ -9,7 +9,6 @@ from sim.api.retail.legs import leg_details
 from sim.api.retail.metadata import market_metadata
 from sim.core.accounts.positions import FILL, Position, position_after
 from sim.core.exchange import Exchange
-from sim.core.model.enums import Side
 from sim.core.model.events import PositionChanged
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import Qty, decimal_fixed
@@ -23,8 +22,9 @@ def expired(position: Position) -> bool:
 
 
 def holdings_around(row: PositionChanged) -> tuple[Position | None, Position]:
-    """The position before and after a row of its ledger; None before the first. When the one before
-    last changed is not known: it has the row's instant.
+    """Return the position before and after a row of its ledger; None before the first row.
+
+    The instant of the change before is not known, so both carry the row's instant.
     """
     after = position_after(row)
     traded = row.qty_change if row.description == FILL else 0
@@ -44,12 +44,10 @@ def holdings_around(row: PositionChanged) -> tuple[Position | None, Position]:
 def position_message(
     exchange: Exchange, held: Position, at: Instant, *, available: Qty | None = None
 ) -> wire.UserPosition:
-    """A position at an instant. What is `available` is asked of the working orders unless it is
-    given.
-    """
+    """Return a position at an instant. Without `available` it follows from the working orders."""
     instrument = exchange.instruments.require(held.symbol)
     scale = instrument.qty_scale
-    free = _available(exchange, held) if available is None else available
+    free = exchange.trading.risk.closable(held) if available is None else available
     start = held.bod(at)
     average = _per_contract(held, instrument)
     # what was settled stays on the side on which it was held
@@ -80,33 +78,20 @@ def position_message(
     )
 
 
-def _available(exchange: Exchange, held: Position) -> Qty:
-    """Signed quantity of the position that no working order would close."""
-    working = exchange.trading.risk.working(
-        held.account, held.symbol, Side.SELL if held.net > 0 else Side.BUY
-    )
-    return max(held.net - working, 0) if held.net > 0 else min(held.net + working, 0)
-
-
 def _per_contract(held: Position, instrument: Instrument) -> wire.Amount | None:
     if not held.net:
         return None
-    return wire.Amount(
-        value=decimal_fixed(abs(held.cost), abs(held.net) * instrument.price_scale, 4),
-        currency=CURRENCY,
-    )
+    average = decimal_fixed(abs(held.cost), abs(held.net) * instrument.price_scale, 4)
+    return wire.Amount(value=average, currency=CURRENCY)
 
 
 def _unrealized(exchange: Exchange, held: Position, instrument: Instrument) -> wire.Amount | None:
-    """What closing at the last traded price would add to the realized result; None where nothing
-    has traded.
-    """
+    """Return what closing at the last traded price would realize; None without a trade."""
     mark = exchange.trading.stats(held.symbol).last_trade_px
     if mark is None:
         return None
-    return notional_amount(
-        held.net * mark - held.cost, instrument.price_scale, instrument.qty_scale
-    )
+    profit = held.net * mark - held.cost
+    return notional_amount(profit, instrument.price_scale, instrument.qty_scale)
 
 
 def position_entry_type(row: PositionChanged) -> wire.LedgerEntryType:

@@ -1,6 +1,4 @@
-"""Requests for quotes over the retail API (retail facts §2.9). Accounts appear to each other under
-pseudonyms.
-"""
+"""Requests for quotes over the retail API. Accounts appear to each other under pseudonyms."""
 
 from __future__ import annotations
 
@@ -12,8 +10,7 @@ from sim.api.retail.order_request import account_of
 from sim.api.retail.rfq_messages import quote_message, rfq_message, rfq_trade_message
 from sim.core.catalogue.assumptions import RFQ_ACCEPTED_SIDE
 from sim.core.exchange import Exchange
-from sim.core.model.enums import BUY, SELL, Side, TradeType
-from sim.core.model.instrument import Instrument
+from sim.core.model.enums import BUY, SELL, TradeType
 from sim.core.model.quantities import CASH_SCALE, NotADecimal, scaled
 from sim.core.model.refusals import InvalidRequest
 from sim.messages import retail_v1 as wire
@@ -33,34 +30,26 @@ def create_rfq(
     if bool(request.qty_decimal) == bool(request.cash_order_qty):
         raise InvalidRequest("exactly one of qtyDecimal and cashOrderQty is required", rule="rfq")
     instrument = exchange.instruments.require(request.symbol)
-    made = exchange.rfqs.request(
+    rfq = exchange.rfqs.request(
         account_of(caller),
         caller.participant or "",
         instrument,
-        qty=(
-            _above_zero("qtyDecimal", request.qty_decimal, instrument.qty_scale)
-            if request.qty_decimal
-            else 0
-        ),
-        cash=(
-            _above_zero("cashOrderQty", request.cash_order_qty, CASH_SCALE)
-            if request.cash_order_qty
-            else 0
-        ),
+        qty=_above_zero("qtyDecimal", request.qty_decimal, instrument.qty_scale),
+        cash=_above_zero("cashOrderQty", request.cash_order_qty, CASH_SCALE),
         rest_remainder=request.rest_remainder,
     )
-    return wire.CreateRfqResponse(rfq_id=made.id)
+    return wire.CreateRfqResponse(rfq_id=rfq.id)
 
 
 @handles("RetailRfqsAPI.ListRfqs")
 def list_rfqs(
     exchange: Exchange, caller: Caller, request: wire.ListRfqsRequest
 ) -> wire.ListRfqsResponse:
-    """Open requests of everybody and all of the caller's, oldest first."""
-    found = [
-        rfq for rfq in exchange.rfqs.rfqs(account_of(caller)) if request.symbol in ("", rfq.symbol)
-    ]
-    return wire.ListRfqsResponse(rfqs=[rfq_message(exchange, rfq) for rfq in found])
+    """List everybody's open requests and all of the caller's, oldest first."""
+    rfqs = exchange.rfqs.rfqs(account_of(caller))
+    return wire.ListRfqsResponse(
+        rfqs=[rfq_message(exchange, rfq) for rfq in rfqs if request.symbol in ("", rfq.symbol)]
+    )
 
 
 @handles("RetailRfqsAPI.DeleteRfq")
@@ -77,30 +66,30 @@ def create_quote(
     exchange: Exchange, caller: Caller, request: wire.CreateQuoteRequest
 ) -> wire.CreateQuoteResponse:
     """Answer somebody's request on one side or both."""
-    instrument = exchange.instruments.require(exchange.rfqs.rfq(request.rfq_id).symbol)
-    made = exchange.rfqs.quote(
+    scale = exchange.instruments.require(exchange.rfqs.rfq(request.rfq_id).symbol).price_scale
+    quote = exchange.rfqs.quote(
         account_of(caller),
         caller.participant or "",
         request.rfq_id,
-        buy_price=_price("buyPrice", request.buy_price, instrument),
-        sell_price=_price("sellPrice", request.sell_price, instrument),
+        buy_price=_above_zero("buyPrice", request.buy_price, scale),
+        sell_price=_above_zero("sellPrice", request.sell_price, scale),
         rest_remainder=request.rest_remainder,
         post_only=request.post_only,
     )
-    return wire.CreateQuoteResponse(quote_id=made.id)
+    return wire.CreateQuoteResponse(quote_id=quote.id)
 
 
 @handles("RetailRfqsAPI.ListQuotes")
 def list_quotes(
     exchange: Exchange, caller: Caller, request: wire.ListQuotesRequest
 ) -> wire.ListQuotesResponse:
-    """The caller's quotes and those on its requests, oldest first."""
-    found = [
-        quote
+    """List the caller's quotes and those on its requests, oldest first."""
+    quotes = [
+        quote_message(exchange, quote)
         for quote in exchange.rfqs.quotes(account_of(caller))
         if request.rfq_id in ("", quote.rfq_id)
     ]
-    return wire.ListQuotesResponse(quotes=[quote_message(exchange, quote) for quote in found])
+    return wire.ListQuotesResponse(quotes=quotes)
 
 
 @handles("RetailRfqsAPI.DeleteQuote")
@@ -117,9 +106,7 @@ def accept_quote(
     exchange: Exchange, caller: Caller, request: wire.AcceptQuoteRequest
 ) -> wire.AcceptQuoteResponse:
     """Accept a side of a quote; its maker has some time to confirm."""
-    side: Side | None = {int(theirs): ours for theirs, ours in SIDES.items()}.get(
-        request.accepted_side
-    )
+    side = SIDES.get(request.accepted_side)
     if side is None:
         raise InvalidRequest("acceptedSide must be SIDE_BUY or SIDE_SELL", rule="rfq")
     if exchange.ctx.assumptions.text(RFQ_ACCEPTED_SIDE) == "requester":
@@ -141,33 +128,25 @@ def confirm_quote(
 def list_rfq_trades(
     exchange: Exchange, caller: Caller, request: wire.ListRfqTradesRequest
 ) -> wire.ListRfqTradesResponse:
-    """Fills that came from quotes, everybody's and without names, newest first."""
-    size = page_size(request.limit)
-    if (
-        request.start_time is not None
-        and request.end_time is not None
-        and request.start_time > request.end_time
-    ):
+    """List everybody's fills that came from quotes, without accounts, newest first."""
+    size, start, end = page_size(request.limit), request.start_time, request.end_time
+    if start is not None and end is not None and start > end:
         raise InvalidRequest("start_time lies after end_time")
     before = _seq(request.cursor) if request.cursor else None
     trades = exchange.trading.execution_log.trades
-    seqs = sorted(
-        seq
-        for combo in exchange.combos.all()
-        if request.symbol in ("", combo.symbol)
-        for seq in trades.of_symbol(combo.symbol)
-    )
-    found = [
+    symbols = [one.symbol for one in exchange.combos.all() if request.symbol in ("", one.symbol)]
+    seqs = sorted(seq for symbol in symbols for seq in trades.of_symbol(symbol))
+    rows = [
         trade
         for trade in (trades[seq] for seq in reversed(seqs) if before is None or seq < before)
         if trade.type is TradeType.REQUEST_FOR_QUOTE
-        and (request.start_time is None or trade.at >= request.start_time)
-        and (request.end_time is None or trade.at < request.end_time)
+        and (start is None or trade.at >= start)
+        and (end is None or trade.at < end)
     ]
-    page = found[:size]
-    cursor = write_cursor(page[-1].seq) if len(found) > size else ""
+    page = rows[:size]
     return wire.ListRfqTradesResponse(
-        trades=[rfq_trade_message(exchange, trade) for trade in page], cursor=cursor
+        trades=[rfq_trade_message(exchange, trade) for trade in page],
+        cursor=write_cursor(page[-1].seq) if len(rows) > size else "",
     )
 
 
@@ -175,7 +154,7 @@ def list_rfq_trades(
 def get_rfq_user_id(
     exchange: Exchange, caller: Caller, request: wire.GetRfqUserIdRequest
 ) -> wire.GetRfqUserIdResponse:
-    """The caller's name in requests and quotes."""
+    """Return the caller's pseudonym in requests and quotes."""
     return wire.GetRfqUserIdResponse(rfq_user_id=exchange.rfqs.user_id(account_of(caller)))
 
 
@@ -186,15 +165,14 @@ def _seq(cursor: str) -> int:
     return int(text)
 
 
-def _price(name: str, text: str, instrument: Instrument) -> int:
-    return _above_zero(name, text, instrument.price_scale) if text else 0
-
-
-def _above_zero(name: str, text: str, scale: int) -> int:
+def _above_zero(name: str, text: str | None, scale: int) -> int:
+    """Return decimal text as a scaled integer above zero; 0 if the client left it out."""
+    if not text:
+        return 0
     try:
         value = scaled(text, scale)
-    except NotADecimal as wrong:
-        raise InvalidRequest(f"{name}: {wrong}", rule="rfq") from wrong
+    except NotADecimal as error:
+        raise InvalidRequest(f"{name}: {error}", rule="rfq") from error
     if not 0 < value < 10**15:
         raise InvalidRequest(f"{name} must be above zero, and not so large", rule="rfq")
     return value

@@ -50,7 +50,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from sim.core.accounts.ledger import Account, Ledger
-from sim.core.accounts.positions import Positions
+from sim.core.accounts.positions import Position, Positions
 from sim.core.model.collateral import Holding, Related, returned
 from sim.core.model.enums import BUY, STOP, Side
 from sim.core.model.instrument import Instrument
@@ -195,6 +195,12 @@ class Risk:
         book = self._known(account)
         exposure = book.exposures.get(symbol) if book is not None else None
         return exposure.side(side).qty if exposure is not None else 0
+
+    def closable(self, position: Position) -> Qty:
+        """Signed quantity of a position that no working order would close."""
+        long = position.net > 0
+        working = self.working(position.account, position.symbol, Side.SELL if long else Side.BUY)
+        return max(position.net - working, 0) if long else min(position.net + working, 0)
 
     def check(
         self, order: Order, instrument: Instrument, fee: Callable[[Order, Instrument], Cash]
