@@ -1,10 +1,10 @@
-"""Crosses on the exchange: two sides in one request (wire facts §1.4, §2.2)."""
+"""Crosses on the exchange: one request places both sides of a trade."""
 
 from __future__ import annotations
 
 from msgspec.structs import replace
 
-from sim.api.exchange.orders import member, place_command
+from sim.api.exchange.orders import member, of_entry, place_command
 from sim.api.pipeline.account_access import trading_account
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
@@ -20,9 +20,7 @@ from sim.messages import exchange_v1 as wire
 def insert_order_cross(
     exchange: Exchange, caller: Caller, request: wire.InsertOrderCrossRequest
 ) -> wire.InsertOrderCrossResponse:
-    """Receipts of both sides, in the order of the requests. A business reject of one is one of
-    both.
-    """
+    """Place both sides and return their receipts in order. A reject of one side rejects both."""
     if len(request.requests) != 2:
         raise InvalidRequest(
             f"requests: a cross has two sides, not {len(request.requests)}", rule="cross"
@@ -55,21 +53,18 @@ def _command(
     try:
         command = place_command(acting, request, deferred=deferred)
         exchange.order_sessions.check(command.session_id, command.account)
-    except InvalidRequest as wrong:
-        raise InvalidRequest(
-            f"requests[{index}].{wrong.message}", rule=wrong.rule, remedy=wrong.remedy
-        ) from wrong
+    except InvalidRequest as error:
+        raise of_entry(index, error) from error
     return command if acting is caller else replace(command, submitter=caller.participant or "")
 
 
 def _acting(exchange: Exchange, caller: Caller, account: str) -> Caller:
-    """Who a side trades for: the participant of the header, or the holder of another account of the
-    firm, who must be able to trade.
+    """Return the caller of a side: the participant of the header, or another of the firm.
+
+    The account of the side decides; its holder must be able to trade.
     """
-    if (
-        account in ("", caller.account)
-        or exchange.ctx.assumptions.text(CROSS_ACCOUNTS) == "participant"
-    ):
+    own = exchange.ctx.assumptions.text(CROSS_ACCOUNTS) == "participant"
+    if own or account in ("", caller.account):
         trading_account(caller, account)
         return caller
     holder = exchange.firms.holder(account)

@@ -20,8 +20,8 @@ def get_incentives(
     exchange: Exchange, caller: Caller, request: wire.GetIncentivesRequest
 ) -> wire.GetIncentivesResponse:
     """Programs grouped by market, newest first unless asked otherwise. Needs no credentials."""
-    asked = convert(request, retail.ListIncentivesRequest, from_attributes=True)
-    return convert(programs(exchange, asked), wire.GetIncentivesResponse, from_attributes=True)
+    query = convert(request, retail.ListIncentivesRequest, from_attributes=True)
+    return convert(programs(exchange, query), wire.GetIncentivesResponse, from_attributes=True)
 
 
 @handles("IncentivesAPI.GetIncentiveEarnings")
@@ -31,10 +31,8 @@ def get_incentive_earnings(
     """What the accounts of the caller earned: those of the participant where one is named, else all
     of the firm's.
     """
-    asked = convert(request, retail.ListEarningsRequest, from_attributes=True)
+    query = convert(request, retail.ListEarningsRequest, from_attributes=True)
+    rewards = earned(exchange, visible_accounts(caller), query)
     return wire.GetIncentiveEarningsResponse(
-        rewards=[
-            convert(reward, wire.UserReward, from_attributes=True)
-            for reward in earned(exchange, visible_accounts(caller), asked)
-        ]
+        rewards=convert(rewards, list[wire.UserReward], from_attributes=True)
     )

@@ -1,5 +1,6 @@
-"""Book and best bid and offer over REST and gRPC (§2.5, §4.3). Answers are kept until the book or
-the clock moves.
+"""Book and best bid and offer over REST and gRPC (§2.5, §4.3).
+
+An encoded answer is reused until the book or the clock changes.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ _answers: AnswerCache[PreencodedResponse[Any]] = AnswerCache()
 def get_order_book(
     exchange: Exchange, caller: Caller, request: wire.GetOrderBookRequest
 ) -> PreencodedResponse[wire.GetOrderBookResponse]:
-    """Levels of both sides, best first. Depth 0 means 3; above 10 see assumption
-    `book.depth_above_maximum`.
+    """Return the levels of both sides, best first.
+
+    Depth 0 means 3; for more than 10 see the assumption `book.depth_above_maximum`.
     """
     return _answer(exchange, request.symbol, _depth(exchange, request.depth))
 
@@ -40,14 +42,14 @@ def get_order_book(
 def get_bbo(
     exchange: Exchange, caller: Caller, request: wire.GetBBORequest
 ) -> PreencodedResponse[wire.GetBBOResponse]:
-    """Top of the book. Spread and mid price are 0 while a side is empty."""
+    """Return the top of the book. Spread and mid price are 0 while a side is empty."""
     return _answer(exchange, request.symbol, exchange.ctx.assumptions.text(MID_PRICE_ROUNDING))
 
 
-def _depth(exchange: Exchange, asked: int) -> int:
-    if 0 <= asked <= DEPTH_MAX:
-        return asked or DEPTH_DEFAULT
-    if asked < 0 or exchange.ctx.assumptions.text(DEPTH_ABOVE_MAXIMUM) == "refuse":
+def _depth(exchange: Exchange, depth: int) -> int:
+    if 0 <= depth <= DEPTH_MAX:
+        return depth or DEPTH_DEFAULT
+    if depth < 0 or exchange.ctx.assumptions.text(DEPTH_ABOVE_MAXIMUM) == "refuse":
         raise InvalidRequest(
             f"depth must be between 1 and {DEPTH_MAX}",
             rule="S4.3-1",
@@ -56,9 +58,10 @@ def _depth(exchange: Exchange, asked: int) -> int:
     return DEPTH_MAX
 
 
-def _answer(exchange: Exchange, symbol: str, shown: int | str) -> PreencodedResponse[Any]:
-    """The answer of an unchanged book at an unchanged instant is the one given before. `shown`: so
-    many levels, or the BBO with its mid rounded that way.
+def _answer(exchange: Exchange, symbol: str, view: int | str) -> PreencodedResponse[Any]:
+    """Return the cached answer while the book and the instant are the same.
+
+    `view` is a number of levels, or for the BBO the rounding of its mid price.
     """
     book = exchange.trading.book(symbol)
     state = exchange.trading.state(symbol)
@@ -68,26 +71,23 @@ def _answer(exchange: Exchange, symbol: str, shown: int | str) -> PreencodedResp
             rule="U26",
             remedy="the instrument is PENDING or TERMINATED; ListInstruments shows its state",
         )
-    return _answers.get(
-        exchange,
-        (symbol, shown),
-        (book.version, exchange.now),
-        lambda: PreencodedResponse(
-            _bbo(exchange, book, state, shown)
-            if isinstance(shown, str)
-            else _book(exchange, book, state, shown)
-        ),
-    )
+
+    def answer() -> PreencodedResponse[Any]:
+        if isinstance(view, str):
+            return PreencodedResponse(_bbo(exchange, book, state, view))
+        return PreencodedResponse(_book(exchange, book, state, view))
+
+    return _answers.get(exchange, (symbol, view), (book.version, exchange.now), answer)
 
 
 def _book(
     exchange: Exchange, book: Book, state: InstrumentState, depth: int
 ) -> wire.GetOrderBookResponse:
-    shown = 0 if book.hidden else depth
+    visible = 0 if book.hidden else depth
     return wire.GetOrderBookResponse(
         symbol=book.symbol,
-        bids=levels_message(book.levels(Side.BUY, shown)),
-        offers=levels_message(book.levels(Side.SELL, shown)),
+        bids=levels_message(book.levels(Side.BUY, visible)),
+        offers=levels_message(book.levels(Side.SELL, visible)),
         state=state,
         stats=stats_message(exchange.trading.stats(book.symbol)),
         transact_time=exchange.now,
@@ -97,9 +97,9 @@ def _book(
 def _bbo(
     exchange: Exchange, book: Book, state: InstrumentState, rounding: str
 ) -> wire.GetBBOResponse:
-    shown = 0 if book.hidden else 1
-    bids = levels_message(book.levels(Side.BUY, shown))
-    offers = levels_message(book.levels(Side.SELL, shown))
+    visible = 0 if book.hidden else 1
+    bids = levels_message(book.levels(Side.BUY, visible))
+    offers = levels_message(book.levels(Side.SELL, visible))
     both = bool(bids and offers)
     return wire.GetBBOResponse(
         symbol=book.symbol,

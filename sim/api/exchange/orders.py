@@ -1,8 +1,7 @@
 """Order entry on the exchange: insert, cancel, replace, preview, open orders (§4.3, rules M2-M38).
 
-Checks of meaning belong to the core. What is checked here is what makes a request no command:
-enumeration numbers without a name, an account that is not the participant's, a list of the wrong
-length.
+The core checks what a command means. This module refuses requests that are no command: unknown
+enumeration numbers, an account that is not the participant's, a list of the wrong length.
 """
 
 from __future__ import annotations
@@ -40,7 +39,9 @@ R = TypeVar("R")
 def insert_order(
     exchange: Exchange, caller: Caller, request: wire.InsertOrderRequest
 ) -> wire.InsertOrderResponse:
-    """A receipt. Business rejects are refusals at once or executions afterwards, as assumption
+    """Place an order and return a receipt.
+
+    A business reject is a refusal at once or an execution afterwards, as the assumption
     `orders.sync_reject` says (rule M7).
     """
     deferred = exchange.ctx.assumptions.text(EXCHANGE_REJECTS) == "async"
@@ -53,19 +54,17 @@ def insert_order(
 def insert_order_list(
     exchange: Exchange, caller: Caller, request: wire.InsertOrderListRequest
 ) -> wire.InsertOrderListResponse:
-    """A receipt for each entry. A malformed one refuses the whole list before anything is entered;
-    a business reject is a REJECTED execution (rule M38).
+    """Place a list of orders and return a receipt for each.
+
+    A malformed entry refuses the whole list before anything is placed. A business reject is a
+    REJECTED execution (rule M38).
     """
-    commands = [
-        _entry_command(exchange, caller, index, entry)
-        for index, entry in enumerate(_entries(request.requests))
-    ]
-    ids = [exchange.trading.order_service.place(commands[0]).id]
+    place = exchange.trading.order_service.place
+    entries = enumerate(_entries(request.requests))
+    first, *others = [_entry_command(exchange, caller, index, entry) for index, entry in entries]
+    ids = [place(first).id]
     parent = ids[0] if exchange.ctx.assumptions.text(ORDER_PARENT) == "list" else ""
-    ids += [
-        exchange.trading.order_service.place(replace(command, parent_id=parent)).id
-        for command in commands[1:]
-    ]
+    ids += [place(replace(command, parent_id=parent)).id for command in others]
     return wire.InsertOrderListResponse(
         responses=[wire.InsertOrderResponse(order_id=order_id) for order_id in ids]
     )
@@ -75,22 +74,21 @@ def insert_order_list(
 def preview_order(
     exchange: Exchange, caller: Caller, request: wire.PreviewOrderRequest
 ) -> wire.PreviewOrderResponse:
-    """The order as it would be accepted; nothing is entered."""
+    """Return the order as it would be accepted; nothing is placed."""
     if request.request is None:
         raise InvalidRequest(
             "request is required", rule="M2", remedy="send the order to try as request"
         )
     command = place_command(caller, request.request)
     exchange.order_sessions.check(command.session_id, command.account)
-    return wire.PreviewOrderResponse(
-        preview_order=order_message(exchange, exchange.trading.order_service.preview(command))
-    )
+    order = exchange.trading.order_service.preview(command)
+    return wire.PreviewOrderResponse(preview_order=order_message(exchange, order))
 
 
 def place_command(
     caller: Caller, request: wire.InsertOrderRequest, *, deferred: bool = False
 ) -> PlaceOrder:
-    """A request as a command of the calling participant."""
+    """Return a request as a command of the calling participant."""
     account = trading_account(caller, request.account)
     if request.user and request.user != caller.participant:
         raise PermissionDenied(
@@ -114,27 +112,19 @@ def place_command(
         clord_id=request.clord_id,
         deferred=deferred,
     )
-    given = _seldom(request)
-    if (
-        not any(given)
-        and request.good_till_time is None
-        and not request.self_match_prevention_instruction
-    ):
+    terms, prevention = _rare_terms(request), request.self_match_prevention_instruction
+    if not any(terms) and request.good_till_time is None and not prevention:
         return command
-    smp = member(
-        SelfMatchPrevention,
-        request.self_match_prevention_instruction,
-        "self_match_prevention_instruction",
-    )
+    smp = member(SelfMatchPrevention, prevention, "self_match_prevention_instruction")
     member(wire.OrderCapacity, request.order_capacity, "order_capacity")
     member(wire.ManualOrderIndicator, request.manual_order_indicator, "manual_order_indicator")
-    terms = {name: value for name, value in zip(_SELDOM, given, strict=True) if value}
-    return replace(command, good_till=request.good_till_time, smp=smp, **terms)
+    changes = {name: value for name, value in zip(_RARE_TERMS, terms, strict=True) if value}
+    return replace(command, good_till=request.good_till_time, smp=smp, **changes)
 
 
-# Terms of a command that most requests leave out, and what they are called there: not named one by
-# one for an order that has none of them.
-_SELDOM = {
+# Terms that most requests leave out, by the names of the command and of the request. They are read
+# in one call, so that an order without any of them costs little.
+_RARE_TERMS = {
     "stop_price": "stop_price",
     "min_qty": "min_qty",
     "cash_qty": "cash_order_qty",
@@ -151,28 +141,29 @@ _SELDOM = {
     "client_participant_id": "client_participant_id",
     "session_id": "session_id",
 }
-_seldom = attrgetter(*_SELDOM.values())
+_rare_terms = attrgetter(*_RARE_TERMS.values())
 
 
 def _entry_command(
     exchange: Exchange, caller: Caller, index: int, request: wire.InsertOrderRequest
 ) -> PlaceOrder:
-    """The command of one entry, tried without effect: what could not even be rejected refuses the
-    list.
-    """
+    """Return the command of one entry, after a preview: what cannot be placed refuses the list."""
     try:
         command = place_command(caller, request, deferred=True)
         exchange.order_sessions.check(command.session_id, command.account)
         exchange.trading.order_service.preview(command)
-    except InvalidRequest as wrong:
-        raise InvalidRequest(
-            f"requests[{index}].{wrong.message}", rule=wrong.rule, remedy=wrong.remedy
-        ) from wrong
-    except NotFound as wrong:
-        raise NotFound(
-            f"requests[{index}]: {wrong.message}", rule=wrong.rule, remedy=wrong.remedy
-        ) from wrong
+    except InvalidRequest as error:
+        raise of_entry(index, error) from error
+    except NotFound as error:
+        message = f"requests[{index}]: {error.message}"
+        raise NotFound(message, rule=error.rule, remedy=error.remedy) from error
     return command
+
+
+def of_entry(index: int, error: InvalidRequest) -> InvalidRequest:
+    """Return the refusal of one entry of a request, with the place of the bad field."""
+    message = f"requests[{index}].{error.message}"
+    return InvalidRequest(message, rule=error.rule, remedy=error.remedy)
 
 
 # ---- cancel
@@ -182,7 +173,7 @@ def _entry_command(
 def cancel_order(
     exchange: Exchange, caller: Caller, request: wire.CancelOrderRequest
 ) -> wire.CancelOrderResponse:
-    """Take an order out. Unknown is 404, done is 409 (rule M34)."""
+    """Cancel an order. An unknown one is 404, a finished one 409 (rule M34)."""
     exchange.trading.order_service.cancel(_cancel_command(caller, request, report_unknown=True))
     return wire.CancelOrderResponse()
 
@@ -191,7 +182,7 @@ def cancel_order(
 def cancel_order_list(
     exchange: Exchange, caller: Caller, request: wire.CancelOrderListRequest
 ) -> wire.CancelOrderListResponse:
-    """Take orders out. Entries that cannot be canceled are skipped in silence (rule M38)."""
+    """Cancel orders. Entries that cannot be canceled are skipped without a word (rule M38)."""
     commands = [_cancel_command(caller, entry) for entry in _entries(request.requests)]
     _each(exchange.trading.order_service.cancel, commands)
     return wire.CancelOrderListResponse(responses=[wire.CancelOrderResponse() for _ in commands])
@@ -220,9 +211,8 @@ def cancel_replace_order(
 ) -> wire.CancelReplaceOrderResponse:
     """Change an order in place; fields left out keep their values (rules M31-M33)."""
     deferred = exchange.ctx.assumptions.text(EXCHANGE_REJECTS) == "async"
-    exchange.trading.order_service.replace(
-        _replace_command(caller, request, deferred=deferred, report_unknown=True)
-    )
+    command = _replace_command(caller, request, deferred=deferred, report_unknown=True)
+    exchange.trading.order_service.replace(command)
     return wire.CancelReplaceOrderResponse()
 
 
@@ -230,14 +220,12 @@ def cancel_replace_order(
 def cancel_replace_order_list(
     exchange: Exchange, caller: Caller, request: wire.CancelReplaceOrderListRequest
 ) -> wire.CancelReplaceOrderListResponse:
-    """Change orders in place. Entries that cannot be changed are skipped in silence (rule M38)."""
-    commands = [
-        _replace_command(caller, entry, deferred=True) for entry in _entries(request.requests)
-    ]
+    """Change orders in place. Entries that cannot be changed are skipped (rule M38)."""
+    entries = _entries(request.requests)
+    commands = [_replace_command(caller, entry, deferred=True) for entry in entries]
     _each(exchange.trading.order_service.replace, commands)
-    return wire.CancelReplaceOrderListResponse(
-        responses=[wire.CancelReplaceOrderResponse() for _ in commands]
-    )
+    responses = [wire.CancelReplaceOrderResponse() for _ in commands]
+    return wire.CancelReplaceOrderListResponse(responses=responses)
 
 
 def _replace_command(
@@ -277,10 +265,9 @@ def _replace_command(
 def get_open_orders(
     exchange: Exchange, caller: Caller, request: wire.GetOpenOrdersRequest
 ) -> wire.GetOpenOrdersResponse:
-    """Orders that still work, oldest first."""
-    orders = exchange.trading.orders.open_of(
-        visible_accounts(caller, request.accounts), request.symbols
-    )
+    """List the orders that still work, oldest first."""
+    accounts = visible_accounts(caller, request.accounts)
+    orders = exchange.trading.orders.open_of(accounts, request.symbols)
     return wire.GetOpenOrdersResponse(orders=[order_message(exchange, order) for order in orders])
 
 
@@ -288,11 +275,11 @@ def get_open_orders(
 
 
 def member(enum: type[E], number: int, name: str) -> E:
-    """The member with this number; numbers of later versions of the contract are refused."""
-    found: E | None = _members(enum).get(number)
-    if found is None:
+    """Return the member with a number, or refuse a number of a later version of the contract."""
+    value: E | None = _members(enum).get(number)
+    if value is None:
         raise InvalidRequest(f"{name}: {number} is no {enum.__name__}", rule="M2")
-    return found
+    return value
 
 
 @cache

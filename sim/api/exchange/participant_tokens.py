@@ -1,6 +1,4 @@
-"""Tokens that speak for one participant (wire facts §1.16); the x-participant-id header has taken
-their place.
-"""
+"""Tokens that act as one participant. The x-participant-id header replaces them."""
 
 from __future__ import annotations
 
@@ -73,11 +71,8 @@ def _granted(
             )
     assumptions = exchange.ctx.assumptions
     longest = assumptions.number(PARTICIPANT_TOKEN_LIFE_MAX)
-    life = (
-        request.ttl_seconds * NS_PER_S
-        if request.ttl_seconds
-        else min(assumptions.number(PARTICIPANT_TOKEN_LIFE), longest)
-    )
+    usual = min(assumptions.number(PARTICIPANT_TOKEN_LIFE), longest)
+    life = request.ttl_seconds * NS_PER_S or usual
     if not 0 < life <= longest:
         raise InvalidRequest(
             f"ttl_seconds must be between 1 and {longest // NS_PER_S}, or 0",

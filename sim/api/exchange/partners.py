@@ -1,5 +1,6 @@
-"""Partner services over gRPC: transfers, the pool's balance, orders for participants (rules M25,
-P25). The account names the customer, no header does.
+"""Partner services over gRPC: transfers, the pool's balance, orders for participants (M25, P25).
+
+The account in a request names the customer; there is no header for it.
 """
 
 from __future__ import annotations
@@ -55,12 +56,26 @@ _FUNDED_TIMES = frozenset(TimeInForce) - {TimeInForce.GOOD_TILL_TIME}
 def create_cash_movement(
     exchange: Exchange, caller: Caller, request: cash.CreateCashMovementRequest
 ) -> cash.CreateCashMovementResponse:
-    """Transfer money between the pool and a participant; the reason decides the direction. Without
-    funds it comes back REJECTED.
+    """Transfer money between the pool and a participant; the reason decides the direction.
+
+    Without funds the movement is REJECTED.
     """
     firm = firm_of(exchange, caller)
     key = _key(request.idempotency_key)
-    transfer = request.transfer
+    transfer, amount = _checked_transfer(request.transfer)
+    movement = exchange.partners.transfer(
+        firm,
+        key,
+        json.encode(transfer),
+        reason=TransferReason(transfer.reason),
+        account=transfer.participant_account_id,
+        amount=amount,
+    )
+    return cash.CreateCashMovementResponse(cash_movement=_movement_message(movement))
+
+
+def _checked_transfer(transfer: cash.Transfer | None) -> tuple[cash.Transfer, Cash]:
+    """Return a transfer that is well formed, with its amount."""
     if transfer is None:
         raise InvalidRequest("transfer is required", rule="P25")
     if transfer.reason not in _TRANSFERS:
@@ -74,15 +89,7 @@ def create_cash_movement(
     amount = _amount(transfer.amount, "transfer.amount")
     if amount <= 0:
         raise InvalidRequest("transfer.amount must be above zero", rule="P25")
-    movement = exchange.partners.transfer(
-        firm,
-        key,
-        json.encode(transfer),
-        reason=TransferReason(transfer.reason),
-        account=transfer.participant_account_id,
-        amount=amount,
-    )
-    return cash.CreateCashMovementResponse(cash_movement=_movement_message(movement))
+    return transfer, amount
 
 
 @handles("CashMovementService.GetCashMovement")
@@ -110,16 +117,15 @@ def get_funding_account_balance(
 
 
 def _movement_message(movement: Movement) -> cash.CashMovement:
-    status = cash.CashMovementStatus
+    statuses, rejected = cash.CashMovementStatus, bool(movement.rejection)
+    status = statuses.CASH_MOVEMENT_STATUS_CONFIRMED
+    if rejected:
+        status = statuses.CASH_MOVEMENT_STATUS_REJECTED
     return cash.CashMovement(
         workflow_id=movement.id,
         idempotency_key=movement.key,
         intent_type="transfer",
-        status=(
-            status.CASH_MOVEMENT_STATUS_REJECTED
-            if movement.rejection
-            else status.CASH_MOVEMENT_STATUS_CONFIRMED
-        ),
+        status=status,
         amount=cash_text(movement.amount),
         currency=CURRENCY,
         source_account_id=movement.source,
@@ -139,31 +145,29 @@ def _movement_message(movement: Movement) -> cash.CashMovement:
 def create_vendor_order(
     exchange: Exchange, caller: Caller, request: funding.CreateVendorOrderRequest
 ) -> funding.CreateVendorOrderResponse:
-    """Place a fill-or-kill limit order for a participant. No money moves for the declared fee; a
-    transfer collects it.
+    """Place a fill-or-kill limit order for a participant.
+
+    No money moves for the declared fee; a transfer collects it.
     """
     key = _key(request.idempotency_key)
     _check_fee(request.vendor_fee)
-    made = exchange.partners.order(
-        firm_of(exchange, caller), key, json.encode(request), _vendor_command(request.order)
-    )
+    firm, command = firm_of(exchange, caller), _vendor_command(request.order)
+    order = exchange.partners.order(firm, key, json.encode(request), command)
     return funding.CreateVendorOrderResponse(
-        funding_request_id=made.id,
-        id=made.order_id,
-        status=_status(exchange, made),
+        funding_request_id=order.id,
+        id=order.order_id,
+        status=_status(exchange, order),
         correlation=funding.FundingCorrelation(
             idempotency_key=key,
-            funding_request_id=made.id,
+            funding_request_id=order.id,
             request_id=exchange.ctx.ids.uuid("vendor.attempt"),
-            clord_id=made.clord_id,
+            clord_id=order.clord_id,
         ),
     )
 
 
 def _vendor_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
-    """The one kind of order a partner may place; every other field that is set is refused by its
-    name.
-    """
+    """Return the one kind of order a partner may place; any other field that is set is refused."""
     if order is None:
         raise InvalidRequest("order is required", rule="M25")
     for name in order.__struct_fields__:
@@ -171,10 +175,10 @@ def _vendor_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
             raise InvalidRequest(
                 f"order.{name} is not allowed here", rule="M25", remedy="leave it unset"
             )
-    wanted = {"type": OrderType.LIMIT, "time_in_force": TimeInForce.FILL_OR_KILL}
-    for name, number in wanted.items():
-        if getattr(order, name) != number:
-            raise InvalidRequest(f"order.{name} must be {number.name}", rule="M25")
+    required = {"type": OrderType.LIMIT, "time_in_force": TimeInForce.FILL_OR_KILL}
+    for name, value in required.items():
+        if getattr(order, name) != value:
+            raise InvalidRequest(f"order.{name} must be {value.name}", rule="M25")
     if order.side not in (Side.BUY, Side.SELL):
         raise InvalidRequest("order.side is required", rule="M25")
     for name in ("symbol", "account", "manual_order_indicator"):
@@ -210,24 +214,24 @@ def _vendor_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
 def create_funded_order(
     exchange: Exchange, caller: Caller, request: funding.CreateFundedOrderRequest
 ) -> funding.CreateFundedOrderResponse:
-    """Move the cost of a limit order to the participant and place it. It comes back REJECTED where
-    the pool cannot pay or the exchange refuses.
+    """Move the cost of a limit order to the participant and place the order.
+
+    The order is REJECTED if the pool cannot pay or the exchange refuses it.
     """
     key = _key(request.idempotency_key)
     _check_fee(request.vendor_fee)
-    made = exchange.partners.funded_order(
-        firm_of(exchange, caller), key, json.encode(request), _funded_command(request.order)
-    )
-    return funding.CreateFundedOrderResponse(order=_funded_message(exchange, made))
+    firm, command = firm_of(exchange, caller), _funded_command(request.order)
+    order = exchange.partners.funded_order(firm, key, json.encode(request), command)
+    return funding.CreateFundedOrderResponse(order=_funded_message(exchange, order))
 
 
 @handles("OrderFundingService.GetFundedOrder")
 def get_funded_order(
     exchange: Exchange, caller: Caller, request: funding.GetFundedOrderRequest
 ) -> funding.GetFundedOrderResponse:
-    """What became of a funded order."""
-    found = exchange.partners.find_funded(firm_of(exchange, caller), request.funding_request_id)
-    return funding.GetFundedOrderResponse(order=_funded_message(exchange, found))
+    """Return the status of a funded order."""
+    order = exchange.partners.find_funded(firm_of(exchange, caller), request.funding_request_id)
+    return funding.GetFundedOrderResponse(order=_funded_message(exchange, order))
 
 
 @handles("OrderFundingService.CancelFundedOrder")
@@ -235,8 +239,8 @@ def cancel_funded_order(
     exchange: Exchange, caller: Caller, request: funding.CancelFundedOrderRequest
 ) -> funding.CancelFundedOrderResponse:
     """Cancel a funded order that still works; what it had not spent goes back to the pool."""
-    found = exchange.partners.cancel_funded(firm_of(exchange, caller), request.funding_request_id)
-    return funding.CancelFundedOrderResponse(order=_funded_message(exchange, found))
+    order = exchange.partners.cancel_funded(firm_of(exchange, caller), request.funding_request_id)
+    return funding.CancelFundedOrderResponse(order=_funded_message(exchange, order))
 
 
 def _funded_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
@@ -268,28 +272,28 @@ def _funded_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
     )
 
 
-def _funded_message(exchange: Exchange, made: VendorOrder) -> funding.FundedOrder:
+def _funded_message(exchange: Exchange, order: VendorOrder) -> funding.FundedOrder:
     return funding.FundedOrder(
-        funding_request_id=made.id,
-        id=made.order_id,
-        status=_status(exchange, made),
-        idempotency_key=made.key,
-        clord_id=made.clord_id,
+        funding_request_id=order.id,
+        id=order.order_id,
+        status=_status(exchange, order),
+        idempotency_key=order.key,
+        clord_id=order.clord_id,
     )
 
 
-# ---- shapes
+# ---- shared
 
 
-def _status(exchange: Exchange, made: VendorOrder) -> funding.VendorOrderStatus:
-    status, state = funding.VendorOrderStatus, exchange.partners.outcome(made)
-    if state is OrderState.PENDING_NEW:
-        return status.VENDOR_ORDER_STATUS_PENDING
-    return (
-        status.VENDOR_ORDER_STATUS_REJECTED
-        if state is OrderState.REJECTED
-        else status.VENDOR_ORDER_STATUS_ACCEPTED
-    )
+def _status(exchange: Exchange, order: VendorOrder) -> funding.VendorOrderStatus:
+    statuses = funding.VendorOrderStatus
+    match exchange.partners.outcome(order):
+        case OrderState.PENDING_NEW:
+            return statuses.VENDOR_ORDER_STATUS_PENDING
+        case OrderState.REJECTED:
+            return statuses.VENDOR_ORDER_STATUS_REJECTED
+        case _:
+            return statuses.VENDOR_ORDER_STATUS_ACCEPTED
 
 
 def _check_fee(fee: funding.MoneyAmount | None) -> None:
@@ -302,28 +306,28 @@ def _check_fee(fee: funding.MoneyAmount | None) -> None:
         raise InvalidRequest("vendor_fee.value must not be negative", rule="M25")
 
 
-def _key(given: str) -> str:
-    if not 0 < len(given) <= KEY_MAX:
+def _key(key: str) -> str:
+    if not 0 < len(key) <= KEY_MAX:
         raise InvalidRequest(
             f"idempotency_key: 1 to {KEY_MAX} characters",
             rule="P25",
             remedy="draw a new key for each new request",
         )
-    return given
+    return key
 
 
-def _check_currency(given: str, name: str) -> None:
-    if given.upper() != CURRENCY:
+def _check_currency(currency: str, name: str) -> None:
+    if currency.upper() != CURRENCY:
         raise InvalidRequest(f"{name} must be {CURRENCY}", rule="P25", remedy=f"send {CURRENCY}")
 
 
-def _amount(given: str, name: str) -> Cash:
-    """Dollars in decimal text of at most two decimals."""
+def _amount(text: str, name: str) -> Cash:
+    """Return dollars in decimal text of at most two decimals."""
     try:
-        return scaled(given, CENTS) * CENT
-    except NotADecimal as wrong:
+        return scaled(text, CENTS) * CENT
+    except NotADecimal as error:
         raise InvalidRequest(
-            f"{name}: {wrong}",
+            f"{name}: {error}",
             rule="P25",
             remedy='send decimal text with at most two decimals, such as "12.50"',
         ) from None

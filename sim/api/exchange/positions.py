@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from itertools import takewhile
 
 from sim.api.pipeline.account_access import balance_account
 from sim.api.pipeline.authentication import Caller
@@ -73,14 +74,12 @@ def _balance(exchange: Exchange, account: str) -> wire.GetAccountBalanceResponse
 
 
 def _spendable(exchange: Exchange, account: str, power: Cash) -> Cash:
-    """Buying power as balances show it: gross of open orders unless assumption
-    `balances.buying_power_net` says otherwise (U10).
+    """Return buying power as balances show it: open orders count or not (U10).
+
+    The assumption `balances.buying_power_net` decides.
     """
-    return (
-        exchange.trading.withdrawable(account)
-        if exchange.ctx.assumptions.flag(BUYING_POWER_NET)
-        else power
-    )
+    net = exchange.ctx.assumptions.flag(BUYING_POWER_NET)
+    return exchange.trading.withdrawable(account) if net else power
 
 
 # ---- positions
@@ -90,23 +89,22 @@ def _spendable(exchange: Exchange, account: str, power: Cash) -> Cash:
 def list_account_positions(
     exchange: Exchange, caller: Caller, request: wire.ListAccountPositionsRequest
 ) -> wire.ListAccountPositionsResponse:
-    """Positions of an account in order of first trade, flat and expired ones too unless filtered;
-    now, or as of an instant or the close of a trade day.
+    """List positions of an account in order of first trade, now or as of an instant or trade day.
+
+    Flat and expired positions are included unless a filter leaves them out.
     """
     account = balance_account(exchange, caller, request.name)
     at = _as_of(exchange, request)
-    found = (
-        exchange.trading.positions.of(account)
-        if at >= exchange.now
-        else _positions_at(exchange, account, at)
-    )
-    if request.symbol:
-        found = [position for position in found if position.symbol == request.symbol]
-    if request.active_only:
-        found = [position for position in found if not _expired(exchange, position.symbol)]
-    if request.non_zero_only:
-        found = [position for position in found if position.net]
-    page, token = page_of(found, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
+    now = at >= exchange.now
+    held = exchange.trading.positions.of(account) if now else _positions_at(exchange, account, at)
+    rows = [
+        position
+        for position in held
+        if request.symbol in ("", position.symbol)
+        and not (request.active_only and _expired(exchange, position.symbol))
+        and (position.net or not request.non_zero_only)
+    ]
+    page, token = page_of(rows, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
     return wire.ListAccountPositionsResponse(
         positions=[
             position_message(position, at, expired=_expired(exchange, position.symbol))
@@ -125,9 +123,9 @@ def _as_of(exchange: Exchange, request: wire.ListAccountPositionsRequest) -> Ins
         raise InvalidRequest(
             "as_of_time and as_of_date exclude each other", remedy="send one of them"
         )
-    asked = request.as_of_date
+    day = request.as_of_date
     try:
-        return eastern(date(asked.year, asked.month, asked.day), TRADE_DAY_ROLL_HOUR) - 1
+        return eastern(date(day.year, day.month, day.day), TRADE_DAY_ROLL_HOUR) - 1
     except ValueError:
         raise InvalidRequest(
             "as_of_date is not a date", remedy="send year, month and day"
@@ -136,12 +134,9 @@ def _as_of(exchange: Exchange, request: wire.ListAccountPositionsRequest) -> Ins
 
 def _positions_at(exchange: Exchange, account: str, at: Instant) -> list[Position]:
     """Positions as they stood at an instant, rebuilt from the position ledger (rule P23)."""
-    found: dict[str, Position] = {}
-    for row in exchange.trading.positions.rows(account):
-        if row.at > at:
-            break
-        found[row.symbol] = position_after(row)
-    return list(found.values())
+    rows = takewhile(lambda row: row.at <= at, exchange.trading.positions.rows(account))
+    last = {row.symbol: row for row in rows}
+    return [position_after(row) for row in last.values()]
 
 
 def _expired(exchange: Exchange, symbol: str) -> bool:

@@ -1,5 +1,6 @@
-"""The deprecated user calls (wire facts §1.16): a firm registers people and changes what it said of
-them. Who may trade is KYC's to say.
+"""The deprecated user calls: a firm registers people and changes their data.
+
+These calls do not decide who may trade; KYC does.
 """
 
 from __future__ import annotations
@@ -38,16 +39,15 @@ _STATUSES = {
 def create_user(
     exchange: Exchange, caller: Caller, request: wire.CreateUserRequest
 ) -> wire.CreateUserResponse:
-    """Register somebody under the firm's own id, or find who was registered under it, unchanged."""
+    """Register a person under the firm's own id, or return the one registered before, unchanged."""
     firm = whole_firm(exchange, caller)
     person = _person(exchange, request)
-    found = exchange.isv_users.get(firm.name, request.user_id)
-    created = found is None
-    if found is None:
-        found = exchange.isv_users.create(
-            firm.name, request.user_id, person, *_onboarded(exchange, firm, person)
-        )
-    message = user_message(exchange, firm, found)
+    user = exchange.isv_users.get(firm.name, request.user_id)
+    created = user is None
+    if user is None:
+        enrolled = _onboarded(exchange, firm, person)
+        user = exchange.isv_users.create(firm.name, request.user_id, person, *enrolled)
+    message = user_message(exchange, firm, user)
     return wire.CreateUserResponse(
         user=message, participant_id=message.ep3_participant_id, created=created
     )
@@ -57,26 +57,20 @@ def create_user(
 def update_user(
     exchange: Exchange, caller: Caller, request: wire.UpdateUserRequest
 ) -> wire.UpdateUserResponse:
-    """Change what is known of somebody; empty fields stay."""
+    """Change a person's data; an empty field keeps its value."""
     firm = whole_firm(exchange, caller)
-    return wire.UpdateUserResponse(
-        user=user_message(
-            exchange,
-            firm,
-            exchange.isv_users.update(firm.name, request.user_id, _person(exchange, request)),
-        )
-    )
+    person = _person(exchange, request)
+    user = exchange.isv_users.update(firm.name, request.user_id, person)
+    return wire.UpdateUserResponse(user=user_message(exchange, firm, user))
 
 
 def user_message(exchange: Exchange, firm: Firm, user: IsvUser) -> wire.ISVUser:
-    """A user with where its verification stands: the one whose external_id is the user's id."""
+    """Return a user with the status of the verification whose external_id is the user's id."""
     person = user.person
     case = exchange.kyc.status(firm.name, user.user_id)
-    kyc = (
-        _STATUS.KYC_STATUS_TYPE_ON_HOLD
-        if case.decision == "REVIEW" and case.status == "ON_HOLD"
-        else None
-    )
+    kyc_status = _STATUSES.get(case.decision, _STATUS.KYC_STATUS_TYPE_PENDING)
+    if (case.decision, case.status) == ("REVIEW", "ON_HOLD"):
+        kyc_status = _STATUS.KYC_STATUS_TYPE_ON_HOLD
     return wire.ISVUser(
         id=user.id,
         user_id=user.user_id,
@@ -84,12 +78,12 @@ def user_message(exchange: Exchange, firm: Firm, user: IsvUser) -> wire.ISVUser:
         phone_number=person.phone_number,
         first_name=person.first_name,
         last_name=person.last_name,
-        display_name=person.display_name or f"{person.first_name} {person.last_name}".strip(),
+        display_name=_display_name(person),
         date_of_birth=person.date_of_birth,
         profile_image_url=person.profile_image_url,
         ep3_participant_id=case.participant or user.participant,
         ep3_account_id=case.provisioned_account or user.account,
-        kyc_status=kyc or _STATUSES.get(case.decision, _STATUS.KYC_STATUS_TYPE_PENDING),
+        kyc_status=kyc_status,
         created_at=user.created,
         updated_at=user.updated,
         firm_id=firm.id,
@@ -99,15 +93,17 @@ def user_message(exchange: Exchange, firm: Firm, user: IsvUser) -> wire.ISVUser:
 def _onboarded(exchange: Exchange, firm: Firm, person: Person) -> tuple[str, str]:
     if not exchange.ctx.assumptions.flag(USERS_ONBOARD):
         return "", ""
-    return exchange.enroll(
-        firm.name, person.display_name or f"{person.first_name} {person.last_name}".strip()
-    )
+    return exchange.enroll(firm.name, _display_name(person))
+
+
+def _display_name(person: Person) -> str:
+    return person.display_name or f"{person.first_name} {person.last_name}".strip()
 
 
 def _person(exchange: Exchange, request: wire.CreateUserRequest | wire.UpdateUserRequest) -> Person:
-    wrong = list(_problems(request, exchange.now))
-    if wrong:
-        raise InvalidRequest("; ".join(wrong), remedy="correct the named fields")
+    problems = list(_problems(request, exchange.now))
+    if problems:
+        raise InvalidRequest("; ".join(problems), remedy="correct the named fields")
     return Person(**{name: getattr(request, name) for name in Person.__struct_fields__})
 
 
@@ -131,7 +127,7 @@ def _problems(
 
 def _is_url(text: str) -> bool:
     try:
-        found = urlsplit(text)
+        url = urlsplit(text)
     except ValueError:
         return False
-    return found.scheme in ("http", "https") and bool(found.netloc)
+    return url.scheme in ("http", "https") and bool(url.netloc)

@@ -1,9 +1,8 @@
-"""Core records as messages of the exchange contract: one function per record, shared by handlers
-and streams.
+"""Core records as messages of the exchange contract, for handlers and streams.
 
-Numbers pass through: the core counts in the contract's scaled integers, and its enumerations carry
-the contract's numbers. Account money becomes decimal text. Nothing made here is ever changed
-afterwards, so parts may be shared.
+There is one function per record. Numbers pass through, because the core counts in the contract's
+scaled integers and its enumerations have the contract's numbers. Money of accounts becomes decimal
+text. Nobody changes a message that is built here, so messages may share parts.
 """
 
 from __future__ import annotations
@@ -11,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Container
 from datetime import date
 from functools import lru_cache
+from itertools import islice
 
+from msgspec import convert
 from msgspec.structs import replace
 
 from sim.core.accounts.positions import Position
@@ -164,29 +165,15 @@ def _side_message(
     exchange: Exchange, execution: core.Execution, accounts: Container[str] | None
 ) -> wire.Execution:
     message = execution_message(exchange, execution)
-    if (
-        accounts is not None
-        and message.order is not None
-        and execution.order.account not in accounts
-    ):
+    other = accounts is not None and execution.order.account not in accounts
+    if other and message.order is not None:
         message.order = replace(message.order, **_ANONYMOUS)
     return message
 
 
 def trade_stats_message(stats: TradeStats) -> wire.TradeStats:
     """Trade statistics of one span (§2.4)."""
-    return wire.TradeStats(
-        first=stats.first,
-        last=stats.last,
-        high=stats.high,
-        low=stats.low,
-        total_trade_count=stats.total_trade_count,
-        cleared_trade_count=stats.cleared_trade_count,
-        volume=stats.volume,
-        cleared_volume=stats.cleared_volume,
-        notional=stats.notional,
-        cleared_notional=stats.cleared_notional,
-    )
+    return convert(stats, wire.TradeStats, from_attributes=True)
 
 
 # ---- books
@@ -246,12 +233,8 @@ def _entries(book: Book, side: Side, depth: int | None, unaggregated: bool) -> l
         return []
     if not unaggregated:
         return levels_message(book.levels(side, depth))
-    found: list[wire.BookEntry] = []
-    for order in book.orders(side):
-        if depth is not None and len(found) >= depth:
-            break
-        found.append(wire.BookEntry(px=order.price, qty=order.leaves_qty))
-    return found
+    orders = islice(book.orders(side), depth)
+    return [wire.BookEntry(px=order.price, qty=order.leaves_qty) for order in orders]
 
 
 def stats_message(stats: SymbolStats) -> wire.InstrumentStats:
@@ -279,8 +262,9 @@ def stats_message(stats: SymbolStats) -> wire.InstrumentStats:
 
 
 def instrument_as_it_is(exchange: Exchange, instrument: Instrument) -> wire.Instrument:
-    """An instrument as it is now, with the instant at which anything of it last changed: its state,
-    or what a window's metadata say of its index.
+    """Return an instrument as it is now, with the instant of its last change.
+
+    A change is one of its state, or of the metadata that report its index.
     """
     lifecycle, measure = exchange.trading.lifecycle, instrument.index_condition
     changed = lifecycle.last_change(instrument)
@@ -293,8 +277,9 @@ def instrument_as_it_is(exchange: Exchange, instrument: Instrument) -> wire.Inst
 def instrument_message(
     instrument: Instrument, state: InstrumentState, changed: Instant
 ) -> wire.Instrument:
-    """Terms of an instrument with its state and the instant of its last change. Dates and times of
-    day are Eastern.
+    """Return the terms of an instrument with its state and the instant of its last change.
+
+    Dates and times of day are Eastern.
     """
     return wire.Instrument(
         symbol=instrument.symbol,
@@ -312,16 +297,7 @@ def instrument_message(
         price_limit=wire.PriceLimit(
             low=instrument.price_low, high=instrument.price_high, low_set=True, high_set=True
         ),
-        order_size_limit=wire.OrderSizeLimit(
-            low=instrument.size_low or 0,
-            high=instrument.size_high or 0,
-            low_set=instrument.size_low is not None,
-            high_set=instrument.size_high is not None,
-            total_notional_low=instrument.notional_low or 0,
-            total_notional_high=instrument.notional_high or 0,
-            total_notional_low_set=instrument.notional_low is not None,
-            total_notional_high_set=instrument.notional_high is not None,
-        ),
+        order_size_limit=_order_size_limit(instrument),
         expiration_time=_time_of_expiration(instrument.expiration),
         state=state,
         price_scale=instrument.price_scale,
@@ -329,20 +305,34 @@ def instrument_message(
         settlement_currency=CURRENCY,
         settlement_price_scale=instrument.price_scale,
         metadata=instrument.metadata,
-        event_attributes=wire.EventAttributes(
-            question=instrument.description,
-            payout_value="1.00",
-            event_id=instrument.event,
-            strike_value=instrument.metadata.get("outcome_strike", ""),
-            time_specifier=_day(instrument.expiration),
-            event_outcome=(
-                instrument.related.kind
-                if instrument.related is not None
-                else EventOutcome.INDEPENDENT
-            ),
-        ),
+        event_attributes=_event_attributes(instrument),
         create_time=instrument.created or None,
         update_time=changed or None,
+    )
+
+
+def _order_size_limit(instrument: Instrument) -> wire.OrderSizeLimit:
+    return wire.OrderSizeLimit(
+        low=instrument.size_low or 0,
+        high=instrument.size_high or 0,
+        low_set=instrument.size_low is not None,
+        high_set=instrument.size_high is not None,
+        total_notional_low=instrument.notional_low or 0,
+        total_notional_high=instrument.notional_high or 0,
+        total_notional_low_set=instrument.notional_low is not None,
+        total_notional_high_set=instrument.notional_high is not None,
+    )
+
+
+def _event_attributes(instrument: Instrument) -> wire.EventAttributes:
+    related = instrument.related
+    return wire.EventAttributes(
+        question=instrument.description,
+        payout_value="1.00",
+        event_id=instrument.event,
+        strike_value=instrument.metadata.get("outcome_strike", ""),
+        time_specifier=_day(instrument.expiration),
+        event_outcome=EventOutcome.INDEPENDENT if related is None else related.kind,
     )
 
 
