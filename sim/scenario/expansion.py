@@ -35,9 +35,8 @@ _LOOP_KEYS = ("repeat", "each", "var", "pause", "steps")
 
 def parameters(node: Node) -> dict[str, str]:
     """Values of `params`, and the first value of each name of `matrix`."""
-    return dict(_texts(node, "params")) | {
-        name: values[0] for name, values in _matrix(node).items()
-    }
+    first = {name: values[0] for name, values in _matrix(node).items()}
+    return dict(_texts(node, "params")) | first
 
 
 def variants(node: Node) -> list[dict[str, str]]:
@@ -49,9 +48,8 @@ def variants(node: Node) -> list[dict[str, str]]:
     count = math.prod(len(values) for values in matrix.values())
     if count > VARIANTS_MAX:
         raise error_at(node.at, f"the matrix has {count} combinations, more than {VARIANTS_MAX}")
-    return [
-        dict(zip(matrix, chosen, strict=True)) for chosen in itertools.product(*matrix.values())
-    ]
+    combinations = itertools.product(*matrix.values())
+    return [dict(zip(matrix, values, strict=True)) for values in combinations]
 
 
 def expanded(node: Node, values: Values[str, str]) -> Node:

@@ -8,7 +8,7 @@ import re
 from fractions import Fraction
 from typing import Any
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from sim.core.lifecycle.states import EXPIRED_STATES
 from sim.core.model.collateral import EventOutcome, Related
@@ -16,7 +16,7 @@ from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import GameCondition, Instrument, Segment
 from sim.core.model.quantities import NotADecimal, decimal_text, scaled
 from sim.kernel.instants import DAY, Instant
-from sim.scenario.world_entries import InstrumentEntry
+from sim.scenario.world_entries import InstrumentEntry, SegmentEntry
 
 TRADED_FOR = 30 * DAY
 KEPT_FOR = 7 * DAY
@@ -57,17 +57,7 @@ def list_instrument(
     terms |= _dates(entry, known, now)
     terms |= _texts(entry, known)
     if entry.schedule is not None:
-        terms["schedule"] = tuple(
-            Segment(
-                tuple(sorted(set(part.days))),
-                part.start,
-                part.length,
-                part.state,
-                part.hide_market_data,
-                part.expire_all_orders,
-            )
-            for part in entry.schedule
-        )
+        terms["schedule"] = tuple(_segment(part) for part in entry.schedule)
     if entry.state is not None:
         terms["opening_state"] = entry.state
     if faults:
@@ -76,6 +66,10 @@ def list_instrument(
     if unsound := listed.problems():
         raise ListingError([("symbol", message) for message in unsound])
     return listed
+
+
+def _segment(entry: SegmentEntry) -> Segment:
+    return Segment(**asdict(entry) | {"days": tuple(sorted(set(entry.days)))})
 
 
 def _scales(entry: InstrumentEntry, known: Instrument | None, faults: Faults) -> dict[str, Any]:

@@ -58,11 +58,7 @@ def scenario_schema() -> dict[str, Any]:
         fault_spec,
     )
     named = {name: value for module in modules for name, value in vars(module).items()}
-    kinds = {
-        name: kind
-        for name, kind in named.items()
-        if isinstance(kind, type) and issubclass(kind, Struct)
-    }
+    kinds = {name: kind for name, kind in named.items() if _is_struct(kind)}
     root = record(Scenario).definition()
     definitions: dict[str, Any] = {}
     waiting = _references(root)
@@ -78,6 +74,10 @@ def scenario_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **_with_references(whole)}
 
 
+def _is_struct(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, Struct)
+
+
 def _with_references(schema: Any) -> Any:
     """The schema, with `${name}` allowed where it asks for a pattern, a choice or a boolean."""
     if isinstance(schema, list):
@@ -85,11 +85,8 @@ def _with_references(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     if isinstance(schema.get("pattern"), str):
-        return {
-            **schema,
-            "pattern": f"(?:{schema['pattern']})|{_REFERENCE}",
-            "type": _and_text(schema["type"]),
-        }
+        pattern = f"(?:{schema['pattern']})|{_REFERENCE}"
+        return {**schema, "pattern": pattern, "type": _and_text(schema["type"])}
     if "enum" in schema or schema.get("type") == "boolean":
         kept = {key: value for key, value in schema.items() if key != "description"}
         said = {"description": schema["description"]} if "description" in schema else {}
@@ -107,8 +104,5 @@ def _references(schema: Any) -> list[str]:
     if isinstance(schema, dict):
         own = [schema["$ref"].removeprefix(_PREFIX)] if isinstance(schema.get("$ref"), str) else []
         return own + [name for value in schema.values() for name in _references(value)]
-    return (
-        [name for value in schema for name in _references(value)]
-        if isinstance(schema, list)
-        else []
-    )
+    values = schema if isinstance(schema, list) else []
+    return [name for value in values for name in _references(value)]

@@ -166,9 +166,8 @@ class Reader:
             raise FlowError(1, 1, f"the file is empty; its first line names the columns: {names}")
         self._columns = _heading(heading[1])
         # Where the cells of COLUMNS stand in a line; -1 is the empty cell that `_row` appends.
-        self._places = [
-            self._columns.index(name) if name in self._columns else -1 for name in COLUMNS
-        ]
+        places = {name: place for place, name in enumerate(self._columns)}
+        self._places = [places.get(name, -1) for name in COLUMNS]
 
     def rows(self, first: int = 0) -> Iterator[tuple[int, Row]]:
         """(number of the line, row) from a line on. Empty lines and lines that begin with # are
@@ -186,9 +185,8 @@ class Reader:
         if '"' in line or " " in line or "\t" in line:
             cells = [_bare(cell) for cell in cells]
         cells.append("")
-        at, who, action, order, symbol, side, price, qty, type, tif = [
-            cells[place] for place in self._places
-        ]
+        ordered = [cells[place] for place in self._places]
+        at, who, action, order, symbol, side, price, qty, type, tif = ordered
         try:
             row = Row(
                 _due(at, self._start),

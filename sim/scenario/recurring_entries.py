@@ -49,10 +49,8 @@ ASSET = Text("crypto:<symbol>", _asset, schema={"type": "string", "examples": ["
 EVERY = Text("the length of a window", _every, format_span, _SPAN_SCHEMA)
 DAY_AT_MOST = span_within("a duration of at most a day", 0, DAY, "at most a day", "5m", "15m", "1h")
 TICK = Text("a tick", _tick, schema={"type": ["string", "number"], "examples": ["0.01", "0.005"]})
-_SCALES_SHOWN = [*map(int, _SCALES), *_SCALES]
-QTY_SCALE = Text(
-    "a scale", _qty_scale, schema={"type": ["integer", "string"], "enum": _SCALES_SHOWN}
-)
+_QTY_SCALE_SCHEMA = {"type": ["integer", "string"], "enum": [*map(int, _SCALES), *_SCALES]}
+QTY_SCALE = Text("a scale", _qty_scale, schema=_QTY_SCALE_SCHEMA)
 
 
 class WindowsEntry(Struct, frozen=True, kw_only=True):

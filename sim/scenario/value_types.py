@@ -117,18 +117,14 @@ def _integer(text: str) -> int:
     return int(text)
 
 
-def _count(text: str) -> int:
-    number = _integer(text)
-    if number < 0:
-        raise ValueError(f"{number} is below zero")
-    return number
+def _integer_from(least: int, in_words: str) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        number = _integer(text)
+        if number < least:
+            raise ValueError(f"{number} is below {in_words}")
+        return number
 
-
-def _at_least_one(text: str) -> int:
-    number = _integer(text)
-    if number < 1:
-        raise ValueError(f"{number} is below one")
-    return number
+    return parse
 
 
 def _boolean(text: str) -> bool:
@@ -167,8 +163,8 @@ DECIMAL = Text("decimal text", _decimal, schema=_DECIMAL_SCHEMA)
 POSITIVE = Text("a decimal above zero", _positive_decimal, schema=_DECIMAL_SCHEMA)
 AMOUNT = Text("a decimal from zero", _amount, schema=_DECIMAL_SCHEMA)
 INTEGER = Text("an integer", _integer, schema=_INTEGER_SCHEMA)
-COUNT = Text("a count", _count, schema=_INTEGER_SCHEMA | {"minimum": 0})
-ORDINAL = Text("a number from 1", _at_least_one, schema=_INTEGER_SCHEMA | {"minimum": 1})
+COUNT = Text("a count", _integer_from(0, "zero"), schema=_INTEGER_SCHEMA | {"minimum": 0})
+ORDINAL = Text("a number from 1", _integer_from(1, "one"), schema=_INTEGER_SCHEMA | {"minimum": 1})
 BOOLEAN = Text("true or false", _boolean, schema={"type": "boolean"})
 INSTANT = Text(
     "an instant such as 2026-09-08T14:00:00-04:00", parse_instant, format_instant, _INSTANT_SCHEMA
@@ -261,9 +257,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """
     spellings, low = {word.lower(): word for word in known}, name.lower()
     if len(low) > 2:
-        related = [
-            word for word in spellings if word and (word.startswith(low) or low.startswith(word))
-        ]
+        words = [word for word in spellings if word]
+        related = [word for word in words if word.startswith(low) or low.startswith(word)]
         if len(related) == 1:
             return spellings[related[0]]
     near = difflib.get_close_matches(low, list(spellings), n=1, cutoff=0.6)

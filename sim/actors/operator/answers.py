@@ -13,7 +13,9 @@ from sim.core.model.funding_records import FundingTransaction
 from sim.core.model.instrument import Instrument
 from sim.core.model.orders import Order
 from sim.core.model.quantities import cash_text, decimal_text
+from sim.core.service.maintenance_calendar import Window
 from sim.kernel.instants import format_instant
+from sim.world.maintenance_windows import AddedWindow
 
 Answer: TypeAlias = dict[str, Any]
 
@@ -69,6 +71,12 @@ def funding_answer(transaction: FundingTransaction) -> Answer:
         "review": transaction.review.name,
         "source": transaction.source,
     }
+
+
+def window_answer(window: Window | AddedWindow) -> Answer:
+    """A maintenance window."""
+    begins, ends = format_instant(window.begins), format_instant(window.ends)
+    return {"name": window.name, "begins": begins, "ends": ends}
 
 
 def case_answer(case: KycCase) -> Answer:

@@ -7,13 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sim.actors.operator.answers import Answer
+from sim.actors.operator.answers import Answer, window_answer
 from sim.api.pipeline.inputs import Effect
 from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.core.service.presets import PRESETS
 from sim.core.service.presets import apply as apply_preset
 from sim.engine.engine import Engine
-from sim.kernel.instants import format_instant
 from sim.scenario.control_entries import (
     FaultReference,
     PresetEntry,
@@ -30,8 +29,7 @@ from sim.world import maintenance_windows
 
 def add_fault(engine: Engine, entry: FaultEntry) -> Answer:
     """Put a fault in force."""
-    problem = unknown_operation(entry.match.operation) or never_strikes(entry.match)
-    if problem:
+    if problem := unknown_operation(entry.match.operation) or never_strikes(entry.match):
         remedy = "`sim catalogue operations` lists them"
         raise InvalidRequest(problem, rule="control", remedy=remedy)
     try:
@@ -50,12 +48,7 @@ def remove_fault(engine: Engine, entry: FaultReference) -> Answer:
 
 def add_maintenance(engine: Engine, entry: MaintenanceEntry) -> Answer:
     """Add a one-off maintenance window; without a beginning it begins at once."""
-    window = maintenance_windows.add_maintenance(engine.exchange, entry)
-    return {
-        "name": window.name,
-        "begins": format_instant(window.begins),
-        "ends": format_instant(window.ends),
-    }
+    return window_answer(maintenance_windows.add_maintenance(engine.exchange, entry))
 
 
 def cancel_maintenance(engine: Engine, entry: WindowReference) -> Answer:

@@ -17,6 +17,7 @@ from sim.actors.operator.answers import (
     funding_answer,
     instrument_answer,
     order_answer,
+    window_answer,
 )
 from sim.actors.participants.participants import participants_of
 from sim.actors.participants.recurring_fair_price import UNIT
@@ -143,12 +144,7 @@ def _faults(engine: Engine) -> Rows:
 
 def _maintenance(engine: Engine) -> Rows:
     return [
-        {
-            "name": window.name,
-            "begins": format_instant(window.begins),
-            "ends": format_instant(window.ends),
-            "open": window.begins <= engine.now,
-        }
+        {**window_answer(window), "open": window.begins <= engine.now}
         for window in engine.exchange.maintenance.upcoming()
     ]
 
