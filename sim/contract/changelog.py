@@ -95,10 +95,8 @@ def page(now: Instant) -> str:
     parts = ['<h1>Changelog</h1>\n<p><a href="/changelog/rss.xml">RSS</a>']
     for release in published(now):
         tags = "".join(f"<span class=tag>{escape(tag)}</span> " for tag in release.tags)
-        parts.append(
-            f'<h2 id="{release.name}">{release.name}:'
-            f" {escape(release.title)}</h2>\n<p>{release.date} {tags}\n<p>{escape(release.body)}"
-        )
+        parts.append(f'<h2 id="{release.name}">{release.name}: {escape(release.title)}</h2>')
+        parts.append(f"<p>{release.date} {tags}\n<p>{escape(release.body)}")
     return "\n".join(parts)
 
 

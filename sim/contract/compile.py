@@ -20,18 +20,12 @@ OUTPUTS = ("sim/messages", "sim/pb")
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the compiler; exit code 0 done or equal, 1 out of date, 2 protos do not compile."""
-    parser = argparse.ArgumentParser(
-        prog="python -m sim.contract.compile", description=__doc__.split("\n\n")[0]
-    )
-    parser.add_argument(
-        "--check",
-        action="store_true",
-        help="write nothing; exit 1 when the committed files are out of date",
-    )
-    parser.add_argument(
-        "--proto", type=Path, default=ROOT / "proto", help="where the .proto files are"
-    )
-    parser.add_argument("--root", type=Path, default=ROOT, help="where sim/messages and sim/pb are")
+    head = __doc__.split("\n\n")[0]
+    parser = argparse.ArgumentParser(prog="python -m sim.contract.compile", description=head)
+    add = parser.add_argument
+    add("--check", action="store_true", help="write nothing; exit 1 when files are out of date")
+    add("--proto", type=Path, default=ROOT / "proto", help="where the .proto files are")
+    add("--root", type=Path, default=ROOT, help="where sim/messages and sim/pb are")
     options = parser.parse_args(arguments)
     try:
         files = derive(compile_schema(options.proto), options.proto)
@@ -60,14 +54,9 @@ def _write(files: dict[str, bytes], root: Path) -> None:
 
 
 def _compare(files: dict[str, bytes], root: Path) -> int:
-    present = _present(root)
-    different = sorted(
-        name
-        for name in {*files, *present}
-        if name not in files
-        or not (root / name).is_file()
-        or (root / name).read_bytes() != files[name]
-    )
+    present = {name: (root / name).read_bytes() for name in _present(root)}
+    names = sorted({*files, *present})
+    different = [name for name in names if files.get(name) != present.get(name)]
     for name in different:
         print(f"out of date: {name} (run python -m sim.contract.compile)", file=sys.stderr)
     return 1 if different else 0
@@ -78,7 +67,7 @@ def _present(root: Path) -> list[str]:
         path.relative_to(root).as_posix()
         for output in OUTPUTS
         for path in sorted((root / output).glob("*"))
-        if path.is_file()
+        if path.is_file() and path.name != "__init__.py"
     ]
 
 

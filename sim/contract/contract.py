@@ -101,9 +101,8 @@ class Operation(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         """Paths that gRPC answers: the own package's first, then the aliases'. () without gRPC."""
         if not self.grpc:
             return ()
-        return tuple(
-            f"/{package}.{self.service}/{self.rpc}" for package in (self.package, *self.aliases)
-        )
+        packages = (self.package, *self.aliases)
+        return tuple(f"/{package}.{self.service}/{self.rpc}" for package in packages)
 
     @cached_property
     def request(self) -> type[Message]:
@@ -128,9 +127,8 @@ class Operation(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     def exists_at(self, now: Instant) -> bool:
         """Whether it is served at this instant."""
-        return (self.since is None or self.since <= now) and (
-            self.until is None or now < self.until
-        )
+        begun = self.since is None or self.since <= now
+        return begun and (self.until is None or now < self.until)
 
 
 class Route(msgspec.Struct, frozen=True, eq=False):
@@ -178,43 +176,26 @@ class Contract:
         """Return every address on a plane."""
         return self._routes[plane]
 
-    def unknown_statements(self, known: Iterable[str]) -> list[str]:
-        """Return the spec statements that operations name and `known` lacks."""
-        ids = frozenset(known)
-        return [
-            f"{operation.name}: {statement}"
-            for operation in self.operations
-            for statement in operation.statements
-            if statement not in ids
-        ]
-
     def _contradictions(self) -> Iterable[str]:
         seen: dict[str, str] = {}
         for operation in self.operations:
+            service = f"{operation.package}.{operation.service}"
             for key in (operation.name, *operation.full_methods):
                 if key in seen:
-                    yield (
-                        f"{key}: declared by {seen[key]} and by"
-                        f" {operation.package}.{operation.service}"
-                    )
-                seen[key] = f"{operation.package}.{operation.service}"
+                    yield f"{key}: declared by {seen[key]} and by {service}"
+                seen[key] = service
             if operation.scope and operation.scope not in SCOPES:
                 yield f"{operation.name}: unknown scope {operation.scope}"
-            if (
-                operation.since is not None
-                and operation.until is not None
-                and operation.since >= operation.until
-            ):
+            since, until = operation.since, operation.until
+            if since is not None and until is not None and since >= until:
                 yield f"{operation.name}: gone before it begins"
         for plane, routes in self._routes.items():
             taken: dict[tuple[str, str], Route] = {}
             for route in routes:
                 other = taken.setdefault((route.verb, _VARIABLE.sub("{}", route.template)), route)
                 if other is not route:
-                    yield (
-                        f"{plane} {route.verb} {route.template}: both {other.operation.name} and"
-                        f" {route.operation.name}"
-                    )
+                    both = f"{other.operation.name} and {route.operation.name}"
+                    yield f"{plane} {route.verb} {route.template}: both {both}"
 
 
 _VARIABLE = re.compile(r"\{[^}]*\}")

@@ -78,17 +78,15 @@ def openapi_document(
     services: dict[str, None] = {}
     schemes: dict[str, Schema] = {}
     seen: dict[str, int] = {}
-    for template, variables, route in _distinct(
-        route for route in contract.routes(plane) if route.operation.exists_at(now)
-    ):
+    routes = (route for route in contract.routes(plane) if route.operation.exists_at(now))
+    for template, variables, route in _distinct(routes):
         operation = route.operation
         services.setdefault(operation.service)
         schemes |= _SCHEMES[operation.credential_on(plane)]
-        seen[operation.name] = seen.get(operation.name, 0) + 1
+        number = seen[operation.name] = seen.get(operation.name, 0) + 1
         item = _operation(components, plane, route, variables)
-        item["operationId"] = f"{operation.service}_{operation.rpc}" + (
-            f"_{seen[operation.name]}" if seen[operation.name] > 1 else ""
-        )
+        suffix = f"_{number}" if number > 1 else ""
+        item["operationId"] = f"{operation.service}_{operation.rpc}{suffix}"
         paths.setdefault(template, {})[route.verb.lower()] = item
     components.schemas["Error"] = _ERRORS[plane]
     return {
@@ -102,14 +100,7 @@ def openapi_document(
         "paths": paths,
         "components": {
             "schemas": dict(sorted(components.schemas.items())),
-            "responses": {
-                "Error": {
-                    "description": "A refusal.",
-                    "content": {
-                        "application/json": {"schema": {"$ref": "#/components/schemas/Error"}}
-                    },
-                }
-            },
+            "responses": {"Error": _response("A refusal.", {"$ref": "#/components/schemas/Error"})},
             "securitySchemes": schemes,
         },
     }
@@ -125,15 +116,10 @@ def _distinct(routes: Iterator[Route]) -> Iterator[tuple[str, dict[str, str], Ro
     first: dict[str, str] = {}
     for route in routes:
         template = _VARIABLE.sub(r"{\1}", route.template)
-        shown = first.setdefault(
-            _VARIABLE.sub("{}", template),
-            _VARIABLE.sub(lambda found: f"{{{found[1].replace('.', '_')}}}", template),
-        )
-        yield (
-            shown,
-            dict(zip(_VARIABLE.findall(shown), _VARIABLE.findall(template), strict=True)),
-            route,
-        )
+        undotted = _VARIABLE.sub(lambda found: f"{{{found[1].replace('.', '_')}}}", template)
+        shown = first.setdefault(_VARIABLE.sub("{}", template), undotted)
+        names = zip(_VARIABLE.findall(shown), _VARIABLE.findall(template), strict=True)
+        yield shown, dict(names), route
 
 
 def _operation(
@@ -157,14 +143,8 @@ def _operation(
     if operation.description:
         item["description"] = operation.description
     if plane == "exchange" and operation.participant != "not_needed":
-        item["parameters"].append(
-            {
-                "name": _PARTICIPANT,
-                "in": "header",
-                "required": operation.participant == "required",
-                "schema": {"type": "string"},
-            }
-        )
+        required = operation.participant == "required"
+        item["parameters"].append(_parameter(_PARTICIPANT, "header", required, {"type": "string"}))
     if route.body:
         item["requestBody"] = _request_body(components, route)
     if credential != "none":
@@ -180,10 +160,12 @@ def _path_parameters(
         schema = components.parameter(field)
         if field.kind == "string":
             schema["minLength"] = 1
-        yield described(
-            {"name": shown, "in": "path", "required": True, "schema": schema},
-            f"{cls.__full_name__}.{field.name}",
-        )
+        parameter = _parameter(shown, "path", True, schema)
+        yield described(parameter, f"{cls.__full_name__}.{field.name}")
+
+
+def _parameter(name: str, place: str, required: bool, schema: Schema) -> Schema:
+    return {"name": name, "in": place, "required": required, "schema": schema}
 
 
 def _query_parameters(
@@ -199,12 +181,7 @@ def _query_parameters(
         if ".".join(names) in taken:
             continue
         name = ".".join(names if plane == "retail" else way)
-        parameter = {
-            "name": name,
-            "in": "query",
-            "required": False,
-            "schema": components.parameter(field),
-        }
+        parameter = _parameter(name, "query", False, components.parameter(field))
         yield described(parameter, f"{cls.__full_name__}.{field.name}")
 
 
@@ -250,22 +227,16 @@ def _answers(components: Components, operation: Operation) -> dict[str, Schema]:
         components.answer(operation.response)
         return {"101": {"description": "The connection becomes a WebSocket."}}
     if operation.content == "csv":
-        return {
-            "200": {
-                "description": "Comma-separated rows.",
-                "content": {"text/csv": {"schema": {"type": "string"}}},
-            }
-        }
+        return {"200": _response("Comma-separated rows.", {"type": "string"}, "text/csv")}
     schema = components.answer(operation.response)
     if operation.content == "json_stream":
         schema = {"type": "object", "properties": {"result": schema}, "required": ["result"]}
-        return {
-            "200": {
-                "description": "One such object a line.",
-                "content": {"application/json": {"schema": schema}},
-            }
-        }
-    return {"200": {"description": "Done.", "content": {"application/json": {"schema": schema}}}}
+        return {"200": _response("One such object a line.", schema)}
+    return {"200": _response("Done.", schema)}
+
+
+def _response(description: str, schema: Schema, media: str = "application/json") -> Schema:
+    return {"description": description, "content": {media: {"schema": schema}}}
 
 
 def _about(operation: Operation) -> dict[str, Any]:
@@ -281,10 +252,8 @@ def _about(operation: Operation) -> dict[str, Any]:
         "grpc": list(operation.full_methods),
     }
     if operation.content == "web_socket":
-        about["frames"] = {
-            "client": f"{operation.request_name}.input",
-            "server": operation.response_name,
-        }
+        client = f"{operation.request_name}.input"
+        about["frames"] = {"client": client, "server": operation.response_name}
     return {key: value for key, value in about.items() if value not in ("", [], None)}
 
 

@@ -62,15 +62,11 @@ class Components:
         for field in fields_of(cls):
             if answer and not field.active(self._now):
                 continue
-            name = (
-                field.vendor_json
-                if answer and self._vendor_prefix and field.vendor_json
-                else field.json_name
-            )
-            properties[name] = described(
-                self._field(cls, field, answer=answer), f"{cls.__full_name__}.{field.name}"
-            )
-            if answer and not (field.presence or field.omit_empty or cls.__omit_unset__):
+            prefixed = answer and self._vendor_prefix and field.vendor_json
+            name = prefixed or field.json_name
+            one = self._field(cls, field, answer=answer)
+            properties[name] = described(one, f"{cls.__full_name__}.{field.name}")
+            if answer and _always_written(cls, field):
                 required.append(name)
         schema: Schema = {"type": "object", "properties": properties}
         if required:
@@ -83,11 +79,7 @@ class Components:
             return {"type": "object", "additionalProperties": one}
         if field.repeated:
             return {"type": "array", "items": one}
-        null = (
-            answer
-            and field.kind in _NULLABLE
-            and not (field.presence or field.omit_empty or cls.__omit_unset__)
-        )
+        null = answer and field.kind in _NULLABLE and _always_written(cls, field)
         return nullable(one) if null else one
 
     def _element(self, field: Field, *, answer: bool) -> Schema:
@@ -96,18 +88,13 @@ class Components:
             return self.answer(cls) if answer else self.request(cls)
         if field.kind == "enum" and field.bare_enum:
             members: Any = find(field.type_name)
-            return {
-                "type": "string",
-                "enum": [member.name.removeprefix(field.bare_enum) for member in members],
-            }
+            names = [member.name.removeprefix(field.bare_enum) for member in members]
+            return {"type": "string", "enum": names}
         if field.kind == "enum":
             return self._enum(field.type_name)
         if field.kind in LONG_INTEGERS and not (answer and field.as_number):
-            return {
-                "type": "string",
-                "format": field.kind,
-                "pattern": _LONG_PATTERN[field.kind == "int64"],
-            }
+            pattern = _LONG_PATTERN[field.kind == "int64"]
+            return {"type": "string", "format": field.kind, "pattern": pattern}
         if field.kind in INTEGER_RANGES:
             lowest, highest = INTEGER_RANGES[field.kind]
             return {"type": "integer", "format": field.kind, "minimum": lowest, "maximum": highest}
@@ -116,9 +103,8 @@ class Components:
     def _enum(self, full_name: str) -> Schema:
         if full_name not in self.schemas:
             members: Any = find(full_name)
-            self.schemas[full_name] = described(
-                {"type": "string", "enum": [member.name for member in members]}, full_name
-            )
+            names = [member.name for member in members]
+            self.schemas[full_name] = described({"type": "string", "enum": names}, full_name)
         return {"$ref": f"#/components/schemas/{full_name}"}
 
 
@@ -134,6 +120,10 @@ _SIMPLE: dict[str, Schema] = {
     "value": {},
     "list_value": {"type": "array"},
 }
+
+
+def _always_written(cls: type[Message], field: Field) -> bool:
+    return not (field.presence or field.omit_empty or cls.__omit_unset__)
 
 
 def nullable(schema: Schema) -> Schema:

@@ -43,12 +43,8 @@ class BadField(BadInput):
 
     def under(self, parent: str) -> BadField:
         """Return the same error as seen from the field that contains this one."""
-        if not self.path:
-            return BadField(parent, self.reason)
-        return BadField(
-            f"{parent}{self.path}" if self.path.startswith("[") else f"{parent}.{self.path}",
-            self.reason,
-        )
+        dot = "" if not self.path or self.path.startswith("[") else "."
+        return BadField(f"{parent}{dot}{self.path}", self.reason)
 
 
 class BadBody(BadInput):

@@ -1,7 +1,6 @@
-# generated from proto/, do not edit
 """What handlers take and return: one Struct per message of the contract.
 
-Each package has a module, which is imported on first use.
+Each package has a generated module, which is imported on first use. This file is written by hand.
 """
 
 from __future__ import annotations
@@ -10,6 +9,9 @@ from importlib import import_module
 from typing import ClassVar, TypeAlias
 
 import msgspec
+
+from sim.messages.index import FIELD_DATES as FIELD_DATES
+from sim.messages.index import PACKAGES as PACKAGES
 
 # One field on the wire: number, proto name, JSON name, kind, label ("", "optional", "repeated",
 # "map:<key kind>" or "oneof:<name>"), full name of the message or enumeration ("" for others), and
@@ -24,24 +26,6 @@ class Message(msgspec.Struct, kw_only=True):
     __wire__: ClassVar[tuple[WireField, ...]] = ()
     __omit_unset__: ClassVar[bool] = False  # leaves unset fields out even where others write them
 
-
-PACKAGES: dict[str, str] = {
-    "exchange.cashmovement.v1": "sim.messages.exchange_cashmovement_v1",
-    "exchange.kyc.v1": "sim.messages.exchange_kyc_v1",
-    "exchange.orderfunding.v1": "sim.messages.exchange_orderfunding_v1",
-    "exchange.settlement.v1": "sim.messages.exchange_settlement_v1",
-    "exchange.v1": "sim.messages.exchange_v1",
-    "gateway.v1": "sim.messages.gateway_v1",
-    "issuer.v1": "sim.messages.issuer_v1",
-    "retail.v1": "sim.messages.retail_v1",
-}
-
-# Instants at which some field appears or disappears, ascending.
-FIELD_DATES: tuple[int, ...] = (
-    1782705600000000000,  # 2026-06-29
-    1783051200000000000,  # 2026-07-03
-    1788235200000000000,  # 2026-09-01
-)
 
 _types: dict[str, type] = {}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-from sim.api.gateway.list_query import arranged, check_page, cut
+from sim.api.gateway.list_query import arranged, check_page, page
 from sim.api.gateway.sports import teams_of_provider, teams_where
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
@@ -41,8 +41,8 @@ def get_sports_teams(
         )
     teams = teams_where(exchange, request.filters or wire.TeamsFilters())
     ordered = arranged(teams, _TEAM_KEYS, (order,), request.order_direction or "asc")
-    page = cut(ordered, limit, request.offset or 0)
-    return wire.GetSportsTeamsResponse(teams=[_team(team) for team in page])
+    teams = page(ordered, limit, request.offset or 0)
+    return wire.GetSportsTeamsResponse(teams=[_team(team) for team in teams])
 
 
 @handles("RefDataSportsAPI.GetSportsTeamsForProvider")

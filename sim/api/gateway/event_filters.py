@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import reduce
-from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from sim.api.gateway.list_query import PAGE_DEFAULT, check_page, folded
 from sim.api.gateway.live_views import event_view
@@ -21,7 +20,7 @@ from sim.indexes.ordered_index import OrderedIndex, both, flags_of, pick
 from sim.messages.gateway_v1 import Event, Tag
 
 Test = Callable[[Event], bool]
-Bounds = tuple[int | None, int | None]
+Bounds = tuple[Any, Any]
 
 # Names to sort by, with the place of the volume in `Volumes`.
 TRADED = {
@@ -50,19 +49,16 @@ class EventFilters(NamedTuple):
         return reduce(both, self.flags, passed)
 
 
-def events_flagged(index: MarketIndex, places: Iterable[int | None]) -> Flags:
-    """Flag the events at some places; None is none."""
-    known = (place for place in places if place is not None)
-    return flags_of(known, len(index.catalogue.events))
+def events_numbered(index: MarketIndex, ids: Iterable[int]) -> Flags:
+    """Flag the events with some numbers."""
+    events = map(index.reference.event_numbered, ids)
+    return events_named(index, (event.slug for event in events if event is not None))
 
 
-def event_places(
-    index: MarketIndex, ids: Iterable[int], slugs: Iterable[str]
-) -> Iterator[int | None]:
-    """Yield the places of events by number and by slug, None for those that are not there."""
-    named = (index.reference.event_numbered(number) for number in ids)
-    for slug in chain((event.slug for event in named if event is not None), slugs):
-        yield index.catalogue.place_of_event(slug)
+def events_named(index: MarketIndex, slugs: Iterable[str]) -> Flags:
+    """Flag the events with some slugs."""
+    places = map(index.catalogue.place_of_event, slugs)
+    return flags_of((at for at in places if at is not None), len(index.catalogue.events))
 
 
 def events_like(index: MarketIndex, test: Test) -> Flags:
@@ -90,6 +86,13 @@ def events_between(index: MarketIndex, name: str, bounds: Bounds) -> Iterator[Fl
 # ---- pages
 
 
+class Page(Protocol):
+    """A request for a page."""
+
+    limit: int
+    offset: int
+
+
 def event_keys(index: MarketIndex, names: Iterable[str]) -> list[OrderedIndex]:
     """Return what to sort events by; names without a key sort nothing."""
     keys = (_event_key(index, folded(name)) for name in names)
@@ -109,16 +112,11 @@ def _event_key(index: MarketIndex, name: str) -> OrderedIndex | None:
 
 
 def event_page(
-    index: MarketIndex,
-    flags: Flags,
-    order: tuple[list[OrderedIndex], bool],
-    limit: int,
-    offset: int,
+    index: MarketIndex, flags: Flags, order: tuple[list[OrderedIndex], bool], page: Page
 ) -> list[Event]:
     """Return a page of the flagged events as they are now. `order`: keys, whether descending."""
-    keys, descending = order
-    size = check_page(limit, offset) or PAGE_DEFAULT
-    return event_views(index, pick(flags, keys, descending, offset, size))
+    size = check_page(page.limit, page.offset) or PAGE_DEFAULT
+    return event_views(index, pick(flags, *order, page.offset, size))
 
 
 def event_views(index: MarketIndex, places: Iterable[int]) -> list[Event]:

@@ -7,17 +7,8 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from sim.api.gateway.event_filters import (
-    EventFilters,
-    Test,
-    carrying,
-    event_keys,
-    event_page,
-    event_places,
-    events_between,
-    events_flagged,
-    events_like,
-)
+from sim.api.gateway import event_filters
+from sim.api.gateway.event_filters import EventFilters, Test, carrying, events_between, events_like
 from sim.api.gateway.list_query import check_order, folded, of_sport
 from sim.api.gateway.live_views import event_view, exists
 from sim.api.gateway.market_columns import Plays, Resting, States, Trades
@@ -50,19 +41,15 @@ def list_events(
     """
     check_order(exchange, _KEYS, wire.Event, request.order_by, request.order_direction)
     order_by = [*request.order_by, *(["featuredOrder"] if request.featured_order else [])]
-    direction = request.order_direction or (
-        "asc" if request.featured_order and not request.order_by else ""
-    )
+    by_feature_alone = request.featured_order and not request.order_by
+    direction = request.order_direction or ("asc" if by_feature_alone else "")
     index = market_index(exchange)
     flags = _filters(index, request).select(index)
-    keys = event_keys(index, [name for name in order_by if folded(name) in _KEYS])
+    keys = event_filters.event_keys(index, [name for name in order_by if folded(name) in _KEYS])
     order = keys, direction != "asc"
-    events = event_page(index, flags, order, request.limit, request.offset)
+    events = event_filters.event_page(index, flags, order, request)
     if request.include_combo_market_counts:
-        events = [
-            replace(event, market_counts=dict(Counter(one.market_type for one in event.markets)))
-            for event in events
-        ]
+        events = list(map(_with_market_counts, events))
     return wire.ListEventsResponse(events=events)
 
 
@@ -72,9 +59,7 @@ def get_event(
 ) -> wire.GetEventResponse:
     """One event by its number."""
     event = _require(exchange, exchange.reference.event_numbered(request.id), str(request.id))
-    return wire.GetEventResponse(
-        event=_shaped(event, groups=request.groups, combos_only=request.combo_enabled_only)
-    )
+    return wire.GetEventResponse(event=_shaped(event, request))
 
 
 @handles("GatewayEventsAPI.GetEventBySlug")
@@ -83,48 +68,43 @@ def get_event_by_slug(
 ) -> wire.GetEventResponse:
     """One event by its slug."""
     event = _require(exchange, exchange.reference.event_named(request.slug), request.slug)
-    return wire.GetEventResponse(
-        event=_shaped(event, groups=request.groups, combos_only=request.combo_enabled_only)
-    )
+    return wire.GetEventResponse(event=_shaped(event, request))
+
+
+def _with_market_counts(event: wire.Event) -> wire.Event:
+    counts = Counter(market.market_type for market in event.markets)
+    return replace(event, market_counts=dict(counts))
 
 
 def _require(exchange: Exchange, event: wire.Event | None, name: str) -> wire.Event:
     if event is None or not exists(exchange, event):
-        raise NotFound(
-            f"event not found: {name[:80]}",
-            rule="S4.1-10",
-            remedy="GET /v1/events lists the events",
-        )
+        remedy = "GET /v1/events lists the events"
+        raise NotFound(f"event not found: {name[:80]}", rule="S4.1-10", remedy=remedy)
     return event_view(exchange, event)
 
 
-def _shaped(event: wire.Event, *, groups: bool, combos_only: bool) -> wire.Event:
+def _shaped(
+    event: wire.Event, request: wire.GetEventRequest | wire.GetEventBySlugRequest
+) -> wire.Event:
     """An event with only its combinable markets, or with its markets grouped by type, when asked
     for.
     """
-    if combos_only:
+    if request.combo_enabled_only:
         event = replace(event, markets=[market for market in event.markets if market.combo_enabled])
-    if groups:
-        kinds = dict.fromkeys(market.market_type for market in event.markets)
-        slugs = {
-            kind: [market.slug for market in event.markets if market.market_type == kind]
-            for kind in kinds
-        }
-        event = replace(
-            event, market_groups=[{"type": kind, "marketSlugs": slugs[kind]} for kind in kinds]
-        )
+    if request.groups:
+        slugs: dict[str, list[str]] = {}
+        for market in event.markets:
+            slugs.setdefault(market.market_type, []).append(market.slug)
+        groups = [{"type": kind, "marketSlugs": names} for kind, names in slugs.items()]
+        event = replace(event, market_groups=groups)
     return event
 
 
 def _filters(index: MarketIndex, request: wire.ListEventsRequest) -> EventFilters:
     """Return one filter for each parameter that is set."""
     tests = [*_tests(index.exchange, request), *_tag_tests(index.exchange, request)]
-    flags = [
-        *_on_places(index, request),
-        *_on_dates(index, request),
-        *_on_what_changes(index, request),
-    ]
-    return EventFilters(tests, flags)
+    fixed = [*_on_places(index, request), *_on_dates(index, request)]
+    return EventFilters(tests, [*fixed, *_on_what_changes(index, request)])
 
 
 def _tests(exchange: Exchange, request: wire.ListEventsRequest) -> Iterator[Test]:
@@ -174,17 +154,15 @@ def _tag_tests(exchange: Exchange, request: wire.ListEventsRequest) -> Iterator[
 def _on_places(index: MarketIndex, request: wire.ListEventsRequest) -> Iterator[Flags]:
     """Yield flags for each filter on what is particular to an event."""
     if request.id:
-        yield events_flagged(index, event_places(index, request.id, ()))
+        yield event_filters.events_numbered(index, request.id)
     if request.slug:
-        yield events_flagged(index, event_places(index, (), request.slug))
+        yield event_filters.events_named(index, request.slug)
     if request.exclude_event_id:
-        yield neither(events_flagged(index, event_places(index, request.exclude_event_id, ())))
+        yield neither(event_filters.events_numbered(index, request.exclude_event_id))
     if request.game_id:
         yield events_like(index, lambda event: event.game_id == request.game_id)
     if request.event_date:
-        key = index.catalogue.event_key("eventdate")
-        days = key.between(request.event_date, request.event_date) if key is not None else ()
-        yield events_flagged(index, days)
+        yield from events_between(index, "eventdate", (request.event_date, request.event_date))
     if request.team_id:
         team_id = request.team_id
         yield events_like(index, lambda event: team_id in [team.id for team in event.teams])

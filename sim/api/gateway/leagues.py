@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec.structs import replace
 
-from sim.api.gateway.event_filters import (
-    EventFilters,
-    event_keys,
-    event_page,
-    event_places,
-    events_flagged,
-)
+from sim.api.gateway.event_filters import EventFilters, event_keys, event_page, events_numbered
 from sim.api.gateway.list_query import page
 from sim.api.gateway.market_columns import States
 from sim.api.gateway.market_index import market_index
@@ -31,15 +27,9 @@ def list_leagues(
     exchange: Exchange, caller: Caller, request: wire.ListLeaguesRequest
 ) -> wire.ListLeaguesResponse:
     """Leagues in order of listing, 50 on a page."""
-    return wire.ListLeaguesResponse(
-        leagues=page(
-            exchange.reference.leagues,
-            request.limit,
-            request.offset,
-            default=LEAGUES_MAX,
-            most=LEAGUES_MAX,
-        )
-    )
+    limit = min(request.limit or LEAGUES_MAX, LEAGUES_MAX)
+    leagues = page(exchange.reference.leagues, limit, request.offset)
+    return wire.ListLeaguesResponse(leagues=leagues)
 
 
 @handles("GatewayLeaguesAPI.GetLeague")
@@ -56,15 +46,8 @@ def list_league_events(
 ) -> wire.ListLeagueEventsResponse:
     """Events of a league."""
     league = _league(exchange, request.slug)
-    kind, section, events = _section(exchange, [league.slug], request)
-    return wire.ListLeagueEventsResponse(
-        type=kind,
-        type_title=_TYPES[kind],
-        section=section,
-        section_title=_SECTIONS[section],
-        events=events,
-        league=league,
-    )
+    section = _section(exchange, [league.slug], request)
+    return wire.ListLeagueEventsResponse(**section, league=league)
 
 
 @handles("GatewaySportsAPI.ListSportEvents")
@@ -74,15 +57,7 @@ def list_sport_events(
     """Events of all leagues of a sport."""
     sport = require_sport(exchange, request.slug)
     slugs = [league.slug for league in exchange.reference.leagues if league.sport_id == sport.id]
-    kind, section, events = _section(exchange, slugs, request)
-    return wire.ListSportEventsResponse(
-        type=kind,
-        type_title=_TYPES[kind],
-        section=section,
-        section_title=_SECTIONS[section],
-        events=events,
-        sport=sport,
-    )
+    return wire.ListSportEventsResponse(**_section(exchange, slugs, request), sport=sport)
 
 
 def require_sport(exchange: Exchange, slug: str) -> wire.Sport:
@@ -112,8 +87,8 @@ def _section(
     exchange: Exchange,
     leagues: list[str],
     request: wire.ListLeagueEventsRequest | wire.ListSportEventsRequest,
-) -> tuple[str, str, list[wire.Event]]:
-    """Type, section and events of a page of leagues: games, or futures; in order of listing, or
+) -> dict[str, Any]:
+    """Fields of the answer about a page of leagues: games, or futures; in order of listing, or
     busiest first. Finished events are left out.
     """
     kind = request.type or "sport"
@@ -122,11 +97,17 @@ def _section(
         raise InvalidRequest("type is sport or futures, section is general or trending")
     index = market_index(exchange)
     games = kind == "sport"
-    excluded = events_flagged(index, event_places(index, request.exclude_event_id, ()))
-    filters = EventFilters(
-        [lambda event: event.subcategory in leagues and bool(event.game_id) == games],
-        [neither(excluded), neither(index.of(States).closed)],
-    )
+    excluded = events_numbered(index, request.exclude_event_id)
+
+    def belongs(event: wire.Event) -> bool:
+        return event.subcategory in leagues and bool(event.game_id) == games
+
+    filters = EventFilters([belongs], [neither(excluded), neither(index.of(States).closed)])
     order = event_keys(index, ("volume",) if section == "trending" else ()), True
-    events = event_page(index, filters.select(index), order, request.limit, request.offset)
-    return kind, section, events
+    return {
+        "type": kind,
+        "type_title": _TYPES[kind],
+        "section": section,
+        "section_title": _SECTIONS[section],
+        "events": event_page(index, filters.select(index), order, request),
+    }

@@ -16,17 +16,10 @@ PAGE_DEFAULT = 100
 T = TypeVar("T")
 
 
-def page(
-    rows: Sequence[T],
-    limit: int,
-    offset: int,
-    *,
-    default: int = PAGE_DEFAULT,
-    most: int | None = None,
-) -> list[T]:
-    """Return the rows of a page. A limit of 0 means the default, one above `most` is cut to it."""
+def page(rows: Iterable[T], limit: int, offset: int, default: int = PAGE_DEFAULT) -> list[T]:
+    """Return the rows of a page; nothing after it is looked at. A limit of 0 means the default."""
     size = check_page(limit, offset) or default
-    return list(rows[offset : offset + (size if most is None else min(size, most))])
+    return list(islice(rows, offset, offset + size))
 
 
 def check_page(limit: int, offset: int) -> int:
@@ -85,12 +78,6 @@ def arranged(
 
 def _with_none(key: Callable[[T], Any]) -> Callable[[T], Any]:
     return lambda row: (key(row) is not None, key(row))
-
-
-def cut(found: Iterable[T], limit: int, offset: int, default: int = PAGE_DEFAULT) -> list[T]:
-    """Return the rows of a page; nothing after it is looked at."""
-    size = check_page(limit, offset) or default
-    return list(islice(found, offset, offset + size))
 
 
 def within(value: float | None, low: float | None, high: float | None) -> bool:

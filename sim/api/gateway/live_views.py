@@ -271,10 +271,8 @@ def _listed(exchange: Exchange, event: Event) -> list[Market]:
 
 def how_it_stands(exchange: Exchange, event: Event) -> Game:
     """Return how the game of an event stands: as reported, else by the clock, else its end."""
-    slug = event.slug
-    return (
-        exchange.games.simulated_game(slug) or _ended(exchange, event) or exchange.games.get(slug)
-    )
+    games, slug = exchange.games, event.slug
+    return games.simulated_game(slug) or _ended(exchange, event) or games.get(slug)
 
 
 def _ended(exchange: Exchange, event: Event) -> Game | None:

@@ -9,15 +9,8 @@ from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 from itertools import chain
 
+from sim.api.gateway import live_views
 from sim.api.gateway.game_views import whole_seconds
-from sim.api.gateway.live_views import (
-    dormant_change,
-    dormant_state,
-    how_it_stands,
-    last_change,
-    liquidity,
-    open_interest,
-)
 from sim.api.gateway.volume import NO_VOLUME, Volumes, fades, volumes
 from sim.core.exchange import Exchange
 from sim.core.lifecycle.states import OVER_STATES, SESSION_STATES
@@ -139,7 +132,7 @@ class States(Column):
 
     def _dormant_state(self, event: int) -> InstrumentState:
         """Return the state of an event's dormant markets, maintenance apart."""
-        return dormant_state(self.exchange, self.catalogue.events[event].slug)
+        return live_views.dormant_state(self.exchange, self.catalogue.events[event].slug)
 
     def on_events(self, events: Iterable[int]) -> None:
         """Look at dormant markets: they may close with their game."""
@@ -206,12 +199,8 @@ def _table(codes: Iterable[int]) -> bytes:
 
 
 _ACTIVE = _table(state + added for state in SESSION_STATES for added in (0, _DORMANT))
-_CLOSED = _table(
-    (
-        *(state + added for state in OVER_STATES for added in (0, _DORMANT)),
-        *(_FINAL + state for state in InstrumentState),
-    )
-)
+_OVER = {state + added for state in OVER_STATES for added in (0, _DORMANT)}
+_CLOSED = _table(_OVER | {_FINAL + state for state in InstrumentState})
 _LISTED = bytes(code != _ABSENT for code in range(256))
 
 
@@ -222,13 +211,10 @@ class Updates(Column):
         super().__init__(exchange, catalogue)
         self._dormant_changed = exchange.trading.lifecycle.dormant_changed_at
         events = [catalogue.events[event] for event in catalogue.dormant_events]
-        changes = [dormant_change(exchange, event.slug) for event in events]
+        changes = [live_views.dormant_change(exchange, event.slug) for event in events]
         self.markets = KeyIndex(catalogue.market_runs(changes))
-        updated = (
-            max(at, whole_seconds(event.updated_at or 0))
-            for at, event in zip(changes, events, strict=True)
-        )
-        self.events = KeyIndex(catalogue.event_runs(updated))
+        listed = (whole_seconds(event.updated_at or 0) for event in events)
+        self.events = KeyIndex(catalogue.event_runs(map(max, changes, listed)))
         self.refresh_all(self.awake_markets())
         self.on_events((*catalogue.listed_events(), *self.reported_games()))
         self.time_passed(0)
@@ -243,20 +229,20 @@ class Updates(Column):
         if not symbol:
             return False
         exchange, catalogue = self.exchange, self.catalogue
+        changed_at = 0
         if place in catalogue.dormant_markets:
             listed_at = catalogue.events[catalogue.event_of(place)].created_at
-            self.markets.move(place, last_change(exchange, symbol, listed_at))
+            changed_at = live_views.last_change(exchange, symbol, listed_at)
         elif symbol in exchange.instruments:
             listed_at = catalogue.market(place).updated_at
-            self.markets.move(place, last_change(exchange, symbol, listed_at))
-        else:
-            self.markets.move(place, 0)
+            changed_at = live_views.last_change(exchange, symbol, listed_at)
+        self.markets.move(place, changed_at)
         return True
 
     def aggregate(self, event: int) -> None:
         """Look at an event."""
         shown = self.catalogue.events[event]
-        reported = whole_seconds(how_it_stands(self.exchange, shown).at)
+        reported = whole_seconds(live_views.how_it_stands(self.exchange, shown).at)
         markets = map(self.markets.key, self.catalogue.markets_of(event))
         changes = (shown.updated_at, reported, *(at for at in markets if at > 0))
         self.events.move(event, max((at for at in changes if at), default=MISSING))
@@ -308,7 +294,7 @@ class Trades(Column):
                 self._set(place, NO_VOLUME, 0.0)
             return known
         volume = volumes(exchange, exchange.instruments.require(symbol))
-        interest, fades_at = open_interest(exchange, symbol), fades(exchange, symbol)
+        interest, fades_at = live_views.open_interest(exchange, symbol), fades(exchange, symbol)
         if fades_at is not None and self._fades.get(place) != fades_at:
             heappush(self._fading, (fades_at, place, symbol))
         self._fades[place] = fades_at
@@ -352,7 +338,7 @@ class Resting(Column):
     def refresh(self, place: int, symbol: str) -> bool:
         """Look at a market."""
         before = self.markets.key(place)
-        self.markets.move(place, liquidity(self.exchange, symbol))
+        self.markets.move(place, live_views.liquidity(self.exchange, symbol))
         return self.markets.key(place) != before
 
     def aggregate(self, event: int) -> None:
@@ -372,22 +358,19 @@ class Plays(Column):
         self.live, self.ended = bytearray(count), bytearray(count)
         self.period = KeyIndex(((self.NOT_BEGUN, count),))
         self.finished = KeyIndex(((MISSING, count),))
-        begun = (
-            event for event in dormant if (catalogue.events[event].start_time or 0) <= exchange.now
-        )
-        changed = (
-            event
-            for event in dormant
-            if exchange.reference.is_changed(catalogue.events[event].slug)
-        )
+        due = set(self.reported_games())
+        for place in dormant:
+            event = catalogue.events[place]
+            if (event.start_time or 0) <= exchange.now or exchange.reference.is_changed(event.slug):
+                due.add(place)
         self.on_events(catalogue.listed_events())
-        self.on_events(sorted({*self.reported_games(), *begun, *changed}))
+        self.on_events(sorted(due))
 
     def on_events(self, events: Iterable[int]) -> None:
         """Look at events."""
         for place in events:
             event = self.catalogue.events[place]
-            game = how_it_stands(self.exchange, event) if event.game_id else UNKNOWN_GAME
+            game = live_views.how_it_stands(self.exchange, event) if event.game_id else UNKNOWN_GAME
             self.live[place] = event.live if game.live is None else game.live
             ended = self.ended[place] = event.ended if game.ended is None else game.ended
             self.period.move(place, event.period if game.period is None else game.period)

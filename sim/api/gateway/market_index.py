@@ -77,12 +77,9 @@ def market_index(exchange: Exchange) -> MarketIndex:
     """Return the index of an exchange; a new one after a journey in time or a listing by hand."""
     table = exchange.answer_caches.setdefault(MarketIndex, {})
     index: MarketIndex | None = table.get("")
-    if (
-        index is None
-        or index.loaded != exchange.trading.books.loaded
-        or index.reference is not exchange.reference
-    ):
-        index = table[""] = MarketIndex(exchange)
-    else:
-        index.follow_recurring()
+    if index is not None and index.loaded == exchange.trading.books.loaded:
+        if index.reference is exchange.reference:
+            index.follow_recurring()
+            return index
+    index = table[""] = MarketIndex(exchange)
     return index

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from itertools import chain
 
 from msgspec.structs import replace
 
-from sim.api.gateway.event_filters import TRADED, carrying, event_places, events_like
+from sim.api.gateway.event_filters import TRADED, carrying, events_like, events_named
 from sim.api.gateway.list_query import PAGE_DEFAULT, check_order, check_page, folded, of_sport
 from sim.api.gateway.live_views import listed, market_view
 from sim.api.gateway.market_columns import Resting, States, Trades, Updates
@@ -16,7 +16,7 @@ from sim.api.gateway.market_index import MarketIndex, market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.core.exchange import Exchange
-from sim.core.incentives.incentives import LIQUIDITY
+from sim.core.incentives.incentives import LIQUIDITY, Period
 from sim.core.model.reference_data import MARKET_FIELDS, Flags
 from sim.core.model.refusals import NotFound
 from sim.indexes.ordered_index import KeyIndex, OrderedIndex, both, flagged, flags_of, neither, pick
@@ -95,14 +95,14 @@ def _tests(
 
 def _on_events(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator[Flags]:
     """Yield flags of the markets whose events are named by slug or by the number of a game."""
-    named: list[Iterable[int | None]] = []
+    named: list[Flags] = []
     if request.event_slug:
-        named.append(event_places(index, (), request.event_slug))
+        named.append(events_named(index, request.event_slug))
     if request.game_id:
-        named.append(flagged(events_like(index, lambda event: event.game_id == request.game_id)))
+        named.append(events_like(index, lambda event: event.game_id == request.game_id))
     catalogue = index.catalogue
     for events in named:
-        markets = (catalogue.markets_of(event) for event in events if event is not None)
+        markets = map(catalogue.markets_of, flagged(events))
         yield flags_of(chain.from_iterable(markets), catalogue.market_count)
 
 
@@ -130,16 +130,13 @@ def _on_slugs(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator[
 
 def _rewarded(exchange: Exchange, least: float) -> list[str]:
     """Markets on which a liquidity program of a size is active."""
-    return [
-        symbol
-        for symbol, periods in exchange.incentives.programs().items()
-        if any(
-            one.program_type == LIQUIDITY
-            and one.status(exchange.now) == "active"
-            and (one.target_size or 0) >= least
-            for one in periods
-        )
-    ]
+
+    def rewards(period: Period) -> bool:
+        active = period.program_type == LIQUIDITY and period.status(exchange.now) == "active"
+        return active and (period.target_size or 0) >= least
+
+    programs = exchange.incentives.programs()
+    return [symbol for symbol, periods in programs.items() if any(map(rewards, periods))]
 
 
 def _on_what_changes(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator[Flags]:
@@ -166,9 +163,8 @@ def get_market_by_slug(
     exchange: Exchange, caller: Caller, request: wire.GetMarketBySlugRequest
 ) -> wire.GetMarketResponse:
     """One market."""
-    return wire.GetMarketResponse(
-        market=_require(exchange, exchange.reference.market(request.slug), request.slug)
-    )
+    market = exchange.reference.market(request.slug)
+    return wire.GetMarketResponse(market=_require(exchange, market, request.slug))
 
 
 @handles("GatewayMarketsAPI.GetMarketById")
@@ -176,9 +172,8 @@ def get_market_by_id(
     exchange: Exchange, caller: Caller, request: wire.GetMarketByIdRequest
 ) -> wire.GetMarketResponse:
     """One market."""
-    return wire.GetMarketResponse(
-        market=_require(exchange, exchange.reference.market_numbered(request.id), str(request.id))
-    )
+    market = exchange.reference.market_numbered(request.id)
+    return wire.GetMarketResponse(market=_require(exchange, market, str(request.id)))
 
 
 @handles("GatewayMarketsAPI.GetMarketSettlement")
@@ -189,21 +184,14 @@ def get_market_settlement(
     instrument = exchange.instruments.get(request.slug)
     settlement = exchange.trading.settlements.get(request.slug) if instrument is not None else None
     if instrument is None or settlement is None or settlement.preliminary:
-        raise NotFound(
-            f"Settlement not found for market {request.slug[:80]}",
-            rule="L25",
-            remedy="settlements exist once a price is final",
-        )
-    return wire.GetMarketSettlementResponse(
-        slug=request.slug, settlement=settlement.price / instrument.price_scale
-    )
+        problem = f"Settlement not found for market {request.slug[:80]}"
+        raise NotFound(problem, rule="L25", remedy="settlements exist once a price is final")
+    paid = settlement.price / instrument.price_scale
+    return wire.GetMarketSettlementResponse(slug=request.slug, settlement=paid)
 
 
 def _require(exchange: Exchange, market: wire.Market | None, name: str) -> wire.Market:
     if market is None or not listed(exchange, market):
-        raise NotFound(
-            f"market not found: {name[:80]}",
-            rule="S4.1-9",
-            remedy="GET /v1/markets lists the markets",
-        )
+        remedy = "GET /v1/markets lists the markets"
+        raise NotFound(f"market not found: {name[:80]}", rule="S4.1-9", remedy=remedy)
     return market_view(exchange, market)

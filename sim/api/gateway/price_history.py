@@ -33,9 +33,8 @@ def get_price_history(
     if not request.symbol:
         raise InvalidRequest("symbol is required")
     if request.fidelity < 1:
-        raise InvalidRequest(
-            "fidelity is required", remedy="minutes between two points, at least 1"
-        )
+        remedy = "minutes between two points, at least 1"
+        raise InvalidRequest("fidelity is required", remedy=remedy)
     if (request.fixed_interval == 0) is (request.timestamp is None):
         raise InvalidRequest(
             "give either fixedInterval or timestamp.startTimestamp and timestamp.endTimestamp"
@@ -46,9 +45,8 @@ def get_price_history(
     start, end = _window(exchange, instrument, request)
     step = request.fidelity * MINUTE
     if (end - start) // step > POINTS_MAX:
-        raise InvalidRequest(
-            f"more than {POINTS_MAX} points", remedy="ask for fewer, further apart"
-        )
+        remedy = "ask for fewer, further apart"
+        raise InvalidRequest(f"more than {POINTS_MAX} points", remedy=remedy)
     return wire.GetPriceHistoryResponse(history=_points(exchange, instrument, start, end, step))
 
 
@@ -60,10 +58,8 @@ def _window(
     """
     now = exchange.now
     if request.timestamp is not None:
-        start, end = (
-            request.timestamp.start_timestamp * NS_PER_S,
-            min(request.timestamp.end_timestamp * NS_PER_S, now),
-        )
+        start = request.timestamp.start_timestamp * NS_PER_S
+        end = min(request.timestamp.end_timestamp * NS_PER_S, now)
         if start < 0 or start > end:
             raise InvalidRequest(
                 "timestamp.startTimestamp must lie before timestamp.endTimestamp and before now"
@@ -72,13 +68,10 @@ def _window(
     if request.fixed_interval == wire.PriceInterval.INTERVAL_ALL:
         return min(instrument.created, now), now
     event = exchange.reference.event_of(instrument.symbol)
-    if (
-        request.fixed_interval == wire.PriceInterval.INTERVAL_LIVE
-        and event is not None
-        and event.start_time is not None
-        and event.start_time < now
-    ):
-        return event.start_time, now
+    begun = None if event is None else event.start_time
+    live = request.fixed_interval == wire.PriceInterval.INTERVAL_LIVE
+    if live and begun is not None and begun < now:
+        return begun, now
     return now - _REACH.get(request.fixed_interval, HOUR), now
 
 
@@ -95,11 +88,7 @@ def _points(
         before = bisect_right(seqs, at, key=lambda seq: trades[seq].at)
         if before:
             price = trades[seqs[before - 1]].price
-            points.append(
-                wire.PricePoint(
-                    timestamp=at // NS_PER_S,
-                    long_price=price / scale,
-                    short_price=(scale - price) / scale,
-                )
-            )
+            long, short = price / scale, (scale - price) / scale
+            seconds = at // NS_PER_S
+            points.append(wire.PricePoint(timestamp=seconds, long_price=long, short_price=short))
     return points

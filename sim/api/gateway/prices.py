@@ -29,31 +29,20 @@ def get_asset_price_history(
     symbols = _symbols(request.assets)
     bucket = _bucket(request.bucket)
     if request.from_ is None:
-        raise InvalidRequest(
-            "from is required", rule="S4.1-1", remedy="send the first second of the window"
-        )
-    return wire.GetAssetPriceHistoryResponse(
-        series=[
-            _series(exchange, symbol, request.from_, request.to or 0, bucket) for symbol in symbols
-        ]
-    )
+        remedy = "send the first second of the window"
+        raise InvalidRequest("from is required", rule="S4.1-1", remedy=remedy)
+    start, end = request.from_, request.to or 0
+    series = [_series(exchange, symbol, start, end, bucket) for symbol in symbols]
+    return wire.GetAssetPriceHistoryResponse(series=series)
 
 
 def _symbols(given: list[str]) -> list[str]:
     """Distinct symbols, sorted."""
     symbols = sorted({_symbol(text) for text in given})
     if not symbols:
-        raise InvalidRequest(
-            "assets is required",
-            rule="S4.1-7",
-            remedy=f"name 1 to {ASSETS_MAX} assets, each {_FORM}",
-        )
+        raise _invalid("assets is required", f"name 1 to {ASSETS_MAX} assets, each {_FORM}")
     if len(symbols) > ASSETS_MAX:
-        raise InvalidRequest(
-            f"at most {ASSETS_MAX} assets, not {len(symbols)}",
-            rule="S4.1-7",
-            remedy="split the request",
-        )
+        raise _invalid(f"at most {ASSETS_MAX} assets, not {len(symbols)}", "split the request")
     return symbols
 
 
@@ -61,15 +50,9 @@ def _symbol(text: str) -> str:
     """Symbol of an asset in its canonical form (§2.1)."""
     found = _ID.fullmatch(text)
     if found is None:
-        raise InvalidRequest(
-            f"not an asset: {text[:80]!r}", rule="S4.1-7", remedy=f"the form is {_FORM}"
-        )
+        raise _invalid(f"not an asset: {text[:80]!r}", f"the form is {_FORM}")
     if found[1] not in _CLASSES:
-        raise InvalidRequest(
-            f"unknown asset class: {found[1][:80]!r}",
-            rule="S4.1-7",
-            remedy="the only class is crypto",
-        )
+        raise _invalid(f"unknown asset class: {found[1][:80]!r}", "the only class is crypto")
     return found[2]
 
 
@@ -77,11 +60,12 @@ def _bucket(number: int) -> Bucket:
     try:
         return Bucket(number)
     except ValueError:
-        raise InvalidRequest(
-            "bucket is required",
-            rule="S4.1-7",
-            remedy="ASSET_PRICE_BUCKET_1S to ASSET_PRICE_BUCKET_1D",
-        ) from None
+        remedy = "ASSET_PRICE_BUCKET_1S to ASSET_PRICE_BUCKET_1D"
+        raise _invalid("bucket is required", remedy) from None
+
+
+def _invalid(problem: str, remedy: str) -> InvalidRequest:
+    return InvalidRequest(problem, rule="S4.1-7", remedy=remedy)
 
 
 def _series(

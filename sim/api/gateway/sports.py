@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sim.api.gateway.leagues import require_sport, with_leagues
-from sim.api.gateway.list_query import arranged, check_order, cut, page
+from sim.api.gateway.list_query import arranged, check_order, page
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.core.exchange import Exchange
@@ -27,9 +27,8 @@ def list_sports(
     exchange: Exchange, caller: Caller, request: wire.ListSportsRequest
 ) -> wire.ListSportsResponse:
     """Sports with their leagues."""
-    return wire.ListSportsResponse(
-        sports=[with_leagues(exchange, sport) for sport in exchange.reference.sports]
-    )
+    sports = [with_leagues(exchange, sport) for sport in exchange.reference.sports]
+    return wire.ListSportsResponse(sports=sports)
 
 
 @handles("GatewaySportsAPI.GetSport")
@@ -45,9 +44,8 @@ def list_sport_listings(
     exchange: Exchange, caller: Caller, request: wire.ListSportListingsRequest
 ) -> wire.ListSportListingsResponse:
     """One entry for each league, which is what the older form called a sport."""
-    return wire.ListSportListingsResponse(
-        sports=[_listing(exchange, league) for league in exchange.reference.leagues]
-    )
+    sports = [_listing(exchange, league) for league in exchange.reference.leagues]
+    return wire.ListSportListingsResponse(sports=sports)
 
 
 @handles("GatewaySportsAPI.ListTeams")
@@ -58,7 +56,7 @@ def list_teams(
     check_order(exchange, _TEAM_KEYS, wire.Team, request.order_by, request.order_direction)
     teams = teams_where(exchange, request.filters or wire.TeamFilters())
     ordered = arranged(teams, _TEAM_KEYS, request.order_by, request.order_direction)
-    return wire.ListTeamsResponse(teams=cut(ordered, request.limit, request.offset))
+    return wire.ListTeamsResponse(teams=page(ordered, request.limit, request.offset))
 
 
 @handles("GatewaySportsAPI.ListProviderTeams")
@@ -69,9 +67,8 @@ def list_provider_teams(
     id is.
     """
     rows = teams_of_provider(exchange, request)
-    return wire.ListProviderTeamsResponse(
-        teams={provider.provider_id: _sports_team(team) for team, provider in rows}
-    )
+    teams = {provider.provider_id: _sports_team(team) for team, provider in rows}
+    return wire.ListProviderTeamsResponse(teams=teams)
 
 
 @handles("GatewaySportsAPI.ListPlayers")
@@ -80,9 +77,10 @@ def list_players(
 ) -> wire.ListPlayersResponse:
     """Players that markets are about."""
     wanted = request.filters or wire.PlayerFilters()
+    every = (_player(exchange, subject) for subject in exchange.reference.subjects)
     found = [
         player
-        for player in (_player(exchange, subject) for subject in exchange.reference.subjects)
+        for player in every
         if (not wanted.league or player.league in wanted.league)
         and (not wanted.name or player.name in wanted.name)
         and (not wanted.id or player.id in wanted.id)

@@ -16,9 +16,8 @@ def list_subjects(
     exchange: Exchange, caller: Caller, request: wire.ListSubjectsRequest
 ) -> wire.ListSubjectsResponse:
     """Subjects in order of listing."""
-    return wire.ListSubjectsResponse(
-        subjects=page(exchange.reference.subjects, request.limit, request.offset)
-    )
+    subjects = page(exchange.reference.subjects, request.limit, request.offset)
+    return wire.ListSubjectsResponse(subjects=subjects)
 
 
 @handles("GatewaySubjectsAPI.GetSubject")
@@ -54,20 +53,11 @@ def list_subject_markets_by_slug(
 
 
 def _require(exchange: Exchange, *, number: int = 0, slug: str = "") -> wire.Subject:
-    found = next(
-        (
-            subject
-            for subject in exchange.reference.subjects
-            if (number and subject.id == number) or (slug and subject.slug == slug)
-        ),
-        None,
-    )
-    if found is None:
-        raise NotFound(
-            f"subject not found: {(slug or str(number))[:80]}",
-            remedy="GET /v1/subjects lists the subjects",
-        )
-    return found
+    for subject in exchange.reference.subjects:
+        if (number and subject.id == number) or (slug and subject.slug == slug):
+            return subject
+    name = (slug or str(number))[:80]
+    raise NotFound(f"subject not found: {name}", remedy="GET /v1/subjects lists the subjects")
 
 
 def _markets(
@@ -78,6 +68,5 @@ def _markets(
         for market in exchange.reference.markets
         if market.subject_id == subject.id and listed(exchange, market)
     ]
-    return wire.ListSubjectMarketsResponse(
-        markets=[market_view(exchange, market) for market in page(about, limit, offset)]
-    )
+    markets = [market_view(exchange, market) for market in page(about, limit, offset)]
+    return wire.ListSubjectMarketsResponse(markets=markets)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sim.api.gateway.event_filters import EventFilters, event_keys, event_page
-from sim.api.gateway.list_query import agrees, arranged, check_order, cut, page
+from sim.api.gateway.list_query import agrees, arranged, check_order, page
 from sim.api.gateway.market_columns import States
 from sim.api.gateway.market_index import market_index
 from sim.api.pipeline.authentication import Caller
@@ -44,9 +44,8 @@ def get_tag_by_slug(
     exchange: Exchange, caller: Caller, request: wire.GetTagBySlugRequest
 ) -> wire.GetTagResponse:
     """One tag by its slug."""
-    return wire.GetTagResponse(
-        tag=_require(exchange.reference.tag_by_slug.get(request.slug), request.slug)
-    )
+    found = exchange.reference.tag_by_slug.get(request.slug)
+    return wire.GetTagResponse(tag=_require(found, request.slug))
 
 
 @handles("GatewayTagsAPI.ListTagEvents")
@@ -59,15 +58,13 @@ def list_tag_events(
     closed = False if request.closed is None else request.closed
     index = market_index(exchange)
     states = index.of(States)
-    filters = EventFilters(
-        [lambda event: tag.slug in [mine.slug for mine in event.tags]],
-        [
-            states.active if active else neither(states.active),
-            states.closed if closed else neither(states.closed),
-        ],
-    )
+    flags = [
+        states.active if active else neither(states.active),
+        states.closed if closed else neither(states.closed),
+    ]
+    filters = EventFilters([lambda event: tag.slug in [mine.slug for mine in event.tags]], flags)
     order = event_keys(index, ("volume",)), True
-    events = event_page(index, filters.select(index), order, request.limit, request.offset)
+    events = event_page(index, filters.select(index), order, request)
     return wire.ListTagEventsResponse(events=events)
 
 
@@ -86,13 +83,8 @@ def list_series(
         and agrees(series.archived, request.archived)
         and request.recurrence in ("", series.recurrence)
     ]
-    return wire.ListSeriesResponse(
-        series=cut(
-            arranged(found, _SERIES_KEYS, request.order_by, request.order_direction),
-            request.limit,
-            request.offset,
-        )
-    )
+    ordered = arranged(found, _SERIES_KEYS, request.order_by, request.order_direction)
+    return wire.ListSeriesResponse(series=page(ordered, request.limit, request.offset))
 
 
 @handles("GatewaySeriesAPI.GetSeries")
@@ -100,9 +92,8 @@ def get_series(
     exchange: Exchange, caller: Caller, request: wire.GetSeriesRequest
 ) -> wire.GetSeriesResponse:
     """One series."""
-    found = next(
-        (series for series in exchange.reference.series if series.id == str(request.id)), None
-    )
+    every, number = exchange.reference.series, str(request.id)
+    found = next((series for series in every if series.id == number), None)
     if found is None:
         raise NotFound(f"series not found: {request.id}", remedy="GET /v1/series lists the series")
     return wire.GetSeriesResponse(series=found)

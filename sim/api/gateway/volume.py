@@ -48,19 +48,14 @@ class _Sums:
         trades = exchange.trading.trades
         seqs = trades.of_symbol(symbol)
         known, busts = len(self.times), exchange.trading.statistics.busts(symbol)
-        if (
-            known > len(seqs)
-            or busts != self.busts
-            or (known and trades[seqs[known - 1]] is not self.last)
-        ):
+        rewound = known > len(seqs) or (known and trades[seqs[known - 1]] is not self.last)
+        if rewound or busts != self.busts:
             self.times, self.sums, self.busts, known = [], [0], busts, 0
         for seq in seqs[known:]:
-            self.last = trades[seq]
-            self.times.append(self.last.at)
-            self.sums.append(
-                self.sums[-1]
-                + (0 if self.last.state is TradeState.BUSTED else self.last.price * self.last.qty)
-            )
+            trade = self.last = trades[seq]
+            counted = 0 if trade.state is TradeState.BUSTED else trade.price * trade.qty
+            self.times.append(trade.at)
+            self.sums.append(self.sums[-1] + counted)
 
     def since(self, start: Instant) -> Notional:
         """Notional traded at an instant or later."""
@@ -95,12 +90,7 @@ def fades(exchange: Exchange, symbol: str) -> Instant | None:
     if found is None:
         return None
     hour = exchange.now // HOUR * HOUR + HOUR
-    places = ((window, bisect_left(found.times, hour - window)) for window in _WINDOWS)
-    return min(
-        (
-            (found.times[place] + window) // HOUR * HOUR
-            for window, place in places
-            if place < len(found.times)
-        ),
-        default=None,
-    )
+    times = found.times
+    places = ((window, bisect_left(times, hour - window)) for window in _WINDOWS)
+    leaving = (times[place] + window for window, place in places if place < len(times))
+    return min((at // HOUR * HOUR for at in leaving), default=None)

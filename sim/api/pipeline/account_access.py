@@ -14,6 +14,7 @@ from sim.core.identity.firms import Firm
 from sim.core.model.refusals import InvalidRequest, PermissionDenied
 
 _RULE = "S5.1-6"
+_SEE_ACCOUNTS = "GET /v1/accounts lists the accounts this caller may see"
 
 
 def firm_of(exchange: Exchange, caller: Caller) -> Firm:
@@ -69,9 +70,7 @@ def visible_accounts(caller: Caller, named: Sequence[str] = ()) -> tuple[str, ..
     """
     for account in named:
         if account not in caller.accounts:
-            raise PermissionDenied(
-                rule=_RULE, remedy="GET /v1/accounts lists the accounts this caller may see"
-            )
+            raise PermissionDenied(rule=_RULE, remedy=_SEE_ACCOUNTS)
     if named:
         return tuple(dict.fromkeys(named))
     return (caller.account,) if caller.account is not None else caller.accounts
@@ -80,16 +79,11 @@ def visible_accounts(caller: Caller, named: Sequence[str] = ()) -> tuple[str, ..
 def ledger_account(exchange: Exchange, caller: Caller, named: str) -> str:
     """Return the account whose ledger is read: one of the firm's, or its pool (rule P24)."""
     if not named:
-        raise InvalidRequest(
-            "account is required",
-            rule="P24",
-            remedy="send account=firms/<clearing firm>/accounts/<id>",
-        )
+        remedy = "send account=firms/<clearing firm>/accounts/<id>"
+        raise InvalidRequest("account is required", rule="P24", remedy=remedy)
     if named in caller.accounts or named == firm_of(exchange, caller).clearing_account:
         return named
-    raise PermissionDenied(
-        rule="P24", remedy="GET /v1/accounts lists the accounts this caller may see"
-    )
+    raise PermissionDenied(rule="P24", remedy=_SEE_ACCOUNTS)
 
 
 def balance_account(exchange: Exchange, caller: Caller, named: str) -> str:
@@ -98,15 +92,11 @@ def balance_account(exchange: Exchange, caller: Caller, named: str) -> str:
     "invalid account" for a clearing account, or for one that does not exist (rule P26).
     """
     if not named:
-        raise InvalidRequest(
-            "name is required", rule="P26", remedy="send the account's resource name as name"
-        )
+        remedy = "send the account's resource name as name"
+        raise InvalidRequest("name is required", rule="P26", remedy=remedy)
     found = exchange.trading.ledger.get(named)
     if found is None or found.kind == CLEARING:
-        remedy = (
-            "GetFundingAccountBalance reads the pool of a partner"
-            if found
-            else "GET /v1/accounts lists the accounts this caller may see"
-        )
+        read_pool = "GetFundingAccountBalance reads the pool of a partner"
+        remedy = read_pool if found else _SEE_ACCOUNTS
         raise InvalidRequest("invalid account", rule="P26", remedy=remedy)
     return visible_accounts(caller, (named,))[0]

@@ -17,13 +17,8 @@ from sim.api.pipeline.inputs import NOBODY, VerifiedCredential
 from sim.contract.contract import Operation, Plane
 from sim.core.identity.credentials import Credentials
 from sim.core.identity.firms import Firm, Firms
+from sim.core.model import refusals
 from sim.core.model.context import Context
-from sim.core.model.refusals import (
-    InvalidSignature,
-    MissingScope,
-    PermissionDenied,
-    Unauthenticated,
-)
 
 
 class Parties(Protocol):
@@ -67,9 +62,8 @@ class Caller(Struct, frozen=True, kw_only=True):
         """Every name this caller goes by, the most precise first: what faults match and logs show.
         Empty for the public.
         """
-        return tuple(
-            name for name in (self.participant, self.firm, self.client_id, self.api_key) if name
-        )
+        names = (self.participant, self.firm, self.client_id, self.api_key)
+        return tuple(name for name in names if name)
 
 
 _BEARER_REMEDIES = {
@@ -158,7 +152,7 @@ def _firm_caller(
     user = parties.firms.participant_of(firm, token_participant) if token_participant else None
     bound = user is not None
     if operation.scope and operation.scope not in scopes:
-        raise MissingScope(operation.scope)
+        raise refusals.MissingScope(operation.scope)
     if user is not None:
         _check_bound(user.name, operation, header)
     elif operation.participant == "required" or (operation.participant == "optional" and header):
@@ -185,7 +179,7 @@ def _firm_of(
         return firm, firm.scopes, None
     if credential.kind != "bearer" or credential.problem:
         problem = credential.problem if credential.kind == "bearer" else ""
-        raise Unauthenticated(rule="S5.1-4", remedy=_BEARER_REMEDIES[problem])
+        raise refusals.Unauthenticated(rule="S5.1-4", remedy=_BEARER_REMEDIES[problem])
     token = parties.credentials.authenticate(credential.key, parties.ctx.now)
     return parties.firms.require(token.firm), token.scopes, token.participant
 
@@ -193,22 +187,21 @@ def _firm_of(
 def _check_bound(participant: str, operation: Operation, header: str | None) -> None:
     """Refuse a participant's token for somebody else, and for changes of the firm as a whole."""
     if header and header != participant:
-        raise PermissionDenied(
-            rule="participant-token", remedy=f"this token speaks for {participant} alone"
-        )
+        remedy = f"this token speaks for {participant} alone"
+        raise refusals.PermissionDenied(rule="participant-token", remedy=remedy)
     if operation.participant == "not_needed" and operation.scope.startswith("write:"):
-        raise PermissionDenied(
-            rule="participant-token", remedy="call with the firm's own access token"
-        )
+        remedy = "call with the firm's own access token"
+        raise refusals.PermissionDenied(rule="participant-token", remedy=remedy)
 
 
 def _key_caller(parties: Parties, plane: str, credential: VerifiedCredential, peer: str) -> Caller:
     if credential.kind not in ("api_key", "script") or credential.problem:
         problem = credential.problem if credential.kind == "api_key" else ""
-        raise InvalidSignature(rule="S5.2-1", remedy=_SIGNATURE_REMEDIES[problem])
+        raise refusals.InvalidSignature(rule="S5.2-1", remedy=_SIGNATURE_REMEDIES[problem])
     key = parties.firms.api_key(credential.key)
     if key is None:
-        raise InvalidSignature(rule="S5.2-1", remedy=_SIGNATURE_REMEDIES["unknown_key"])
+        remedy = _SIGNATURE_REMEDIES["unknown_key"]
+        raise refusals.InvalidSignature(rule="S5.2-1", remedy=remedy)
     return Caller(
         plane=plane,
         participant=key.participant or None,

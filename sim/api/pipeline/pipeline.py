@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from sim.api.codecs.codecs import Dialect
+from sim.api.pipeline import stages
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.error_mapping import explanation
 from sim.api.pipeline.handler import AnyHandler
@@ -26,25 +27,7 @@ from sim.api.pipeline.request_log import RequestLog
 from sim.api.pipeline.requests import Requests
 from sim.api.pipeline.routing import Match, Router
 from sim.api.pipeline.settings import Settings
-from sim.api.pipeline.stages import (
-    Call,
-    CallState,
-    Services,
-    Stage,
-    apply_fault,
-    authenticate,
-    edge,
-    fault,
-    fault_on_symbol,
-    handle,
-    log,
-    maintenance,
-    parse,
-    rate_limit,
-    render,
-    route,
-    size,
-)
+from sim.api.pipeline.stages import Call, CallState, Services, Stage
 from sim.contract.contract import Contract, Operation, Plane
 from sim.core.exchange import Exchange
 from sim.core.model.refusals import Refusal
@@ -52,28 +35,30 @@ from sim.core.model.refusals import Refusal
 Stages: TypeAlias = tuple[Stage, ...]
 
 REST: Stages = (
-    fault,
-    maintenance,
-    route,
-    size,
-    authenticate,
-    rate_limit,
-    parse,
-    fault_on_symbol,
-    handle,
-    render,
+    stages.fault,
+    stages.maintenance,
+    stages.route,
+    stages.size,
+    stages.authenticate,
+    stages.rate_limit,
+    stages.parse,
+    stages.fault_on_symbol,
+    stages.handle,
+    stages.render,
 )
-RPC: Stages = tuple(stage for stage in REST if stage is not size)
-SUBSCRIPTION: Stages = RPC[: RPC.index(handle)]  # from there on a feed answers
+RPC: Stages = tuple(stage for stage in REST if stage is not stages.size)
+SUBSCRIPTION: Stages = RPC[: RPC.index(stages.handle)]  # from there on a feed answers
 DOWNLOAD: Stages = RPC
 
 # What happens to an answer afterwards, be it a refusal or not.
-ANSWERED: Stages = (apply_fault, edge, log)
-DOWNLOADED: Stages = (apply_fault, log)
+ANSWERED: Stages = (stages.apply_fault, stages.edge, stages.log)
+DOWNLOADED: Stages = (stages.apply_fault, stages.log)
 
 # Stages that do nothing unless a fault is armed or a maintenance window is open. Calls to a quiet
 # exchange skip them: one function call for each would cost a cheap request several percent.
-DISTURBANCES = frozenset({fault, maintenance, fault_on_symbol, apply_fault})
+DISTURBANCES = frozenset(
+    {stages.fault, stages.maintenance, stages.fault_on_symbol, stages.apply_fault}
+)
 
 
 class Path:
@@ -81,9 +66,9 @@ class Path:
 
     __slots__ = ("closing", "quiet_closing", "quiet_stages", "stages")
 
-    def __init__(self, stages: Stages, closing: Stages) -> None:
-        self.stages, self.closing = stages, closing
-        self.quiet_stages = tuple(stage for stage in stages if stage not in DISTURBANCES)
+    def __init__(self, walked: Stages, closing: Stages) -> None:
+        self.stages, self.closing = walked, closing
+        self.quiet_stages = tuple(stage for stage in walked if stage not in DISTURBANCES)
         self.quiet_closing = tuple(stage for stage in closing if stage not in DISTURBANCES)
 
 
@@ -151,7 +136,7 @@ class Pipeline:
         _walk(call, state, _DOWNLOAD if download else _SUBSCRIPTION)
         if state.reply is not None:
             if not download:
-                log(call, state)
+                stages.log(call, state)
             return state.reply
         return Admitted(
             operation=operation,
@@ -173,15 +158,15 @@ class Pipeline:
     def log_subscription(self, call: StreamOpened, admitted: Admitted) -> None:
         """Log that a feed took a subscription."""
         admitted.state.reply = Reply(status=101 if call.web_socket else 200)
-        log(call, admitted.state)
+        stages.log(call, admitted.state)
 
     def refuse_subscription(
         self, call: StreamOpened, admitted: Admitted, refusal: Refusal
     ) -> Reply:
         """Log that a feed refused a subscription, and return the reply."""
         state = admitted.state
-        state.refuse(refusal, handle.__name__)
-        log(call, state)
+        state.refuse(refusal, stages.handle.__name__)
+        stages.log(call, state)
         return state.reply
 
     def log_late_refusal(self, refusal: Refusal, reply: Reply, orders: list[str]) -> None:
@@ -198,12 +183,12 @@ def _walk(call: Call, state: CallState, path: Path) -> None:
     """Walk a call through stages until one refuses it, then through the closing stages."""
     exchange = state.services.exchange
     if exchange.maintenance.active or exchange.faults.armed:
-        stages, closing = path.stages, path.closing
+        walked, closing = path.stages, path.closing
     else:
-        stages, closing = path.quiet_stages, path.quiet_closing
-    stage = stages[0]
+        walked, closing = path.quiet_stages, path.quiet_closing
+    stage = walked[0]
     try:
-        for stage in stages:
+        for stage in walked:
             stage(call, state)
     except Exception as problem:
         state.refuse(_refusal_of(problem), stage.__name__)

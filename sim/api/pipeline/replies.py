@@ -106,9 +106,8 @@ class Replies:
         epoch = self.epoch
         while True:
             if self.epoch != epoch:
-                raise refusals.Unavailable(
-                    rule="control", remedy="ask again: the exchange was moved to another moment"
-                )
+                remedy = "ask again: the exchange was moved to another moment"
+                raise refusals.Unavailable(rule="control", remedy=remedy)
             part = next(answer, None)
             if part is None:
                 return
@@ -121,9 +120,8 @@ class Replies:
             reply = self.refused(answer, plane)
             reply.ready_at = ctx.now
         else:
-            reply = Reply(
-                body=json_encoder(type(answer), self.dialect(plane))(answer), ready_at=ctx.now
-            )
+            encode = json_encoder(type(answer), self.dialect(plane))
+            reply = Reply(body=encode(answer), ready_at=ctx.now)
         reply.request_id = request_id
         return reply
 

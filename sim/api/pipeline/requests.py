@@ -8,16 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sim.api.codecs.codecs import (
-    BadBody,
-    BadInput,
-    Casing,
-    apply_path,
-    form_decoder,
-    json_decoder,
-    protobuf_decoder,
-    query_decoder,
-)
+from sim.api.codecs import codecs
+from sim.api.codecs.codecs import BadBody, BadInput, Casing, apply_path
 from sim.api.pipeline.inputs import RestCall
 from sim.api.pipeline.routing import Match
 from sim.contract.contract import Operation
@@ -52,13 +44,13 @@ class Requests:
         cls = match.operation.request
         try:
             if call.form:
-                request = form_decoder(cls)(call.body.encode(), ignored)
+                request = codecs.form_decoder(cls)(call.body.encode(), ignored)
             elif call.binary:
                 raise BadBody("the body is not UTF-8")
             else:
-                request = json_decoder(cls, zero_unknown_enums=match.operation.service in _LENIENT)(
-                    call.body.encode(), ignored
-                )
+                lenient = match.operation.service in _LENIENT
+                decode = codecs.json_decoder(cls, zero_unknown_enums=lenient)
+                request = decode(call.body.encode(), ignored)
             if match.path_params:
                 apply_path(request, match.path_params)
         except BadInput as wrong:
@@ -76,11 +68,8 @@ class Requests:
         try:
             # The exchange keeps blank values, because a gRPC client can send [""] too.
             blanks = call.plane == "exchange"
-            request = (
-                query_decoder(cls, casing, blanks=blanks)(call.query, ignored)
-                if call.query
-                else cls()
-            )
+            decode = codecs.query_decoder(cls, casing, blanks=blanks)
+            request = decode(call.query, ignored) if call.query else cls()
             apply_path(request, match.path_params)
         except BadInput as wrong:
             raise refusals.InvalidRequest(str(wrong), rule="S7.1-1") from wrong
@@ -97,6 +86,6 @@ class Requests:
     def rpc(self, operation: Operation, message: bytes) -> Any:
         """Read the request of a gRPC call."""
         try:
-            return protobuf_decoder(operation.request)(message)
+            return codecs.protobuf_decoder(operation.request)(message)
         except BadInput as wrong:
             raise refusals.InvalidRequest(str(wrong), rule="S7.1-1") from wrong

@@ -190,9 +190,8 @@ def edge(call: Call, state: CallState) -> None:
         return
     if not state.reply.connection_fault and not state.reply.pending_on:
         remedy = "ask again: whatever made the answer slow may be over"
-        state.refuse(
-            refusals.AnswerTooLate(EDGE_TIMEOUT, rule="S7.1-9", remedy=remedy), edge.__name__
-        )
+        late = refusals.AnswerTooLate(EDGE_TIMEOUT, rule="S7.1-9", remedy=remedy)
+        state.refuse(late, edge.__name__)
 
 
 def log(call: Call, state: CallState) -> None:
@@ -242,17 +241,13 @@ def _not_served(call: Call, state: CallState) -> Refusal:
     if state.plane is None:
         assert not isinstance(call, RestCall)
         if call.method.startswith("/grpc.reflection."):
-            return refusals.PermissionDenied(
-                rule="S7.2-5",
-                remedy="build stubs from the published bundle: reflection needs an entitlement",
-            )
-        return refusals.UnknownMethod(
-            rule="S4.3-22", remedy="`sim catalogue operations` lists what gRPC serves"
-        )
+            remedy = "build stubs from the published bundle: reflection needs an entitlement"
+            return refusals.PermissionDenied(rule="S7.2-5", remedy=remedy)
+        remedy = "`sim catalogue operations` lists what gRPC serves"
+        return refusals.UnknownMethod(rule="S4.3-22", remedy=remedy)
     if state.operation is not None:
-        return refusals.UnknownPath(
-            rule="S9-3", remedy=f"{state.operation.name} is not served on this date"
-        )
+        remedy = f"{state.operation.name} is not served on this date"
+        return refusals.UnknownPath(rule="S9-3", remedy=remedy)
     if isinstance(state.found, MethodNotAllowed):
         return refusals.MethodNotAllowed(state.found.allowed)
     return refusals.UnknownPath(rule="S7.1-4", remedy="`sim catalogue operations` lists every path")
@@ -261,7 +256,6 @@ def _not_served(call: Call, state: CallState) -> Refusal:
 def _no_handler(operation: Operation) -> Refusal:
     """The refusal of an operation that is part of the contract and has no handler."""
     if operation.content == "web_socket":
-        return refusals.InvalidRequest(
-            "this path is a WebSocket", rule="S16", remedy="connect with Upgrade: websocket"
-        )
+        remedy = "connect with Upgrade: websocket"
+        return refusals.InvalidRequest("this path is a WebSocket", rule="S16", remedy=remedy)
     return refusals.NotBuilt(operation.name)

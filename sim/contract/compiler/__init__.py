@@ -6,7 +6,7 @@ It is a build tool; nothing of it is imported while the exchange runs. Its passe
 |---|---|---|
 | `schema.compile_schema` | `proto/` through protoc | `Schema` with comments, options |
 | `messages.module_source` | schema, package | `sim/messages/<package>.py`: Structs, wire tables |
-| `messages.index_source` | schema | `sim/messages/__init__.py`: base class, packages, field dates |
+| `messages.index_source` | schema | `sim/messages/index.py`: packages, dates of fields |
 | `operations.operations_source` | schema | `sim/messages/operations.py`: the table of operations |
 | `Schema.stripped` | schema | `sim/pb/contract.binpb`: descriptors without comments |
 | `bundle.notes` | schema | `sim/pb/notes.json`: comments by full name, for OpenAPI |
@@ -33,7 +33,7 @@ def derive(schema: Schema, proto: Path) -> dict[str, bytes]:
         f"sim/messages/{module_of(package)}.py": module_source(schema, package).encode()
         for package in schema.packages
     }
-    files["sim/messages/__init__.py"] = index_source(schema).encode()
+    files["sim/messages/index.py"] = index_source(schema).encode()
     files["sim/messages/operations.py"] = operations_source(schema).encode()
     files["sim/pb/contract.binpb"] = schema.stripped()
     files["sim/pb/notes.json"] = notes(schema)

@@ -18,16 +18,10 @@ def notes(schema: Schema) -> bytes:
     those without one are left out.
     """
     found = {}
-    for message in schema.messages:
-        found[message.full_name] = message.comment
-        found.update(
-            {f"{message.full_name}.{name}": text for name, text in message.field_comments.items()}
-        )
-    for enum in schema.enums:
-        found[enum.full_name] = enum.comment
-        found.update(
-            {f"{enum.full_name}.{name}": text for name, text in enum.value_comments.items()}
-        )
+    for entry in schema.by_name.values():
+        found[entry.full_name] = entry.comment
+        for name, text in entry.part_comments.items():
+            found[f"{entry.full_name}.{name}"] = text
     lines = {name: " ".join(text.split()) for name, text in sorted(found.items()) if text}
     return (json.dumps(lines, indent=0, ensure_ascii=False) + "\n").encode()
 

@@ -56,16 +56,13 @@ def module_source(schema: Schema, package: str) -> str:
     lines += ["from enum import IntEnum\n"] if enums else []
     lines += ["from typing import Any\n"] if "Any" in text else []
     lines += ["\n"] if len(lines) > 2 else []
-    lines += (
-        [f"from sim.messages import {', '.join([*(['Message'] if messages else []), *imports])}\n"]
-        if messages or imports
-        else []
-    )
+    names = [*(["Message"] if messages else []), *imports]
+    lines += [f"from sim.messages import {', '.join(names)}\n"] if names else []
     return "".join(lines) + "\n\n" + text
 
 
 def index_source(schema: Schema) -> str:
-    """Write `sim/messages/__init__.py`: base class, packages, dates of fields."""
+    """Write `sim/messages/index.py`: packages and dates of fields."""
     rows = "".join(
         f'    "{package}": "sim.messages.{module_of(package)}",\n' for package in schema.packages
     )
@@ -75,68 +72,15 @@ def index_source(schema: Schema) -> str:
     return _INDEX.format(header=HEADER, rows=rows, dates=f"(\n{dates})" if dates else "()")
 
 
-_INDEX = '''{header}"""What handlers take and return: one Struct per message of the contract.
-
-Each package has a module, which is imported on first use.
-"""
+_INDEX = '''{header}"""Modules of packages, and the instants at which some field appears or disappears."""
 
 from __future__ import annotations
-
-from importlib import import_module
-from typing import ClassVar, TypeAlias
-
-import msgspec
-
-# One field on the wire: number, proto name, JSON name, kind, label ("", "optional", "repeated",
-# "map:<key kind>" or "oneof:<name>"), full name of the message or enumeration ("" for others), and
-# the contract's field rule, as pairs.
-WireField: TypeAlias = tuple[int, str, str, str, str, str, tuple[tuple[str, int | str], ...]]
-
-
-class Message(msgspec.Struct, kw_only=True):
-    """Base of every Struct; `__wire__` has a row per field, in the order of `__struct_fields__`."""
-
-    __full_name__: ClassVar[str] = ""
-    __wire__: ClassVar[tuple[WireField, ...]] = ()
-    __omit_unset__: ClassVar[bool] = False  # leaves unset fields out even where others write them
-
 
 PACKAGES: dict[str, str] = {{
 {rows}}}
 
-# Instants at which some field appears or disappears, ascending.
+# ascending
 FIELD_DATES: tuple[int, ...] = {dates}
-
-_types: dict[str, type] = {{}}
-
-
-def find(full_name: str) -> type:
-    """Return the Struct or IntEnum of a full proto name ("exchange.v1.Outer.Inner").
-
-    KeyError for a name that the contract does not have.
-    """
-    known = _types.get(full_name)
-    if known is not None:
-        return known
-    package = full_name
-    while package not in PACKAGES:
-        package = package.rpartition(".")[0]
-        if not package:
-            raise KeyError(full_name)
-    name = full_name[len(package) + 1 :].replace(".", "_")
-    message = getattr(import_module(PACKAGES[package]), name, None)
-    if not isinstance(message, type):
-        raise KeyError(full_name)
-    _types[full_name] = message
-    return message
-
-
-def find_message(full_name: str) -> type[Message]:
-    """Return the Struct of a full proto name. KeyError when there is no such message."""
-    message = find(full_name)
-    if not issubclass(message, Message):
-        raise KeyError(full_name)
-    return message
 '''
 
 
@@ -146,7 +90,7 @@ def _enum(entry: EnumEntry) -> str:
     for value in entry.proto.value:
         if keyword.iskeyword(value.name):
             raise ValueError(f"{entry.full_name}: a member cannot be called {value.name}")
-        lines += _assignment(value.name, str(value.number), entry.value_comments[value.name])
+        lines += _assignment(value.name, str(value.number), entry.part_comments[value.name])
     return "".join(lines)
 
 
@@ -155,9 +99,8 @@ def _message(schema: Schema, entry: MessageEntry) -> str:
     lines += ["\n"] if len(lines) > 1 else []
     for field in entry.proto.field:
         annotation, default = _annotation(schema, entry, field)
-        lines += _assignment(
-            f"{attribute(field.name)}: {annotation}", default, entry.field_comments[field.name]
-        )
+        target, comment = f"{attribute(field.name)}: {annotation}", entry.part_comments[field.name]
+        lines += _assignment(target, default, comment)
     lines += ["\n"] if entry.proto.field else []
     lines.append(f"    __full_name__ = {_quoted(entry.full_name)}\n")
     if entry.proto.field:
@@ -181,10 +124,8 @@ def _annotation(
     """Return the Python annotation and the default of a field."""
     shadowed = _ANNOTATION_NAMES.intersection(other.name for other in entry.proto.field)
     if shadowed:
-        raise ValueError(
-            f"{entry.full_name}: a field called {min(shadowed)} hides the Python type of its"
-            " neighbours"
-        )
+        hidden = f"a field called {min(shadowed)} hides the Python type of its neighbours"
+        raise ValueError(f"{entry.full_name}: {hidden}")
     mapped = schema.map_entry(field)
     if mapped is not None:
         key, _ = _SCALARS[_kind(mapped.field[0])]
@@ -221,9 +162,7 @@ def _row(schema: Schema, message: DescriptorProto, field: FieldDescriptorProto) 
     kind = _kind(value)
     label = _label(message, field) if mapped is None else f"map:{_kind(mapped.field[0])}"
     type_name = value.type_name[1:] if kind in ("message", "enum") else ""
-    texts = ", ".join(
-        _quoted(text) for text in (field.name, field.json_name, kind, label, type_name)
-    )
+    texts = ", ".join(map(_quoted, (field.name, field.json_name, kind, label, type_name)))
     rules = "".join(
         f"({_quoted(key)}, {_quoted(value) if isinstance(value, str) else value}), "
         for key, value in _rules(schema, field)
@@ -236,11 +175,9 @@ def _label(message: DescriptorProto, field: FieldDescriptorProto) -> str:
         return "repeated"
     if field.proto3_optional:
         return "optional"
-    return (
-        f"oneof:{message.oneof_decl[field.oneof_index].name}"
-        if field.HasField("oneof_index")
-        else ""
-    )
+    if not field.HasField("oneof_index"):
+        return ""
+    return f"oneof:{message.oneof_decl[field.oneof_index].name}"
 
 
 def _rules(schema: Schema, field: FieldDescriptorProto) -> Iterator[tuple[str, Any]]:
@@ -248,29 +185,20 @@ def _rules(schema: Schema, field: FieldDescriptorProto) -> Iterator[tuple[str, A
         return
     rule = schema.option(field, "sim.field")
     for described, value in rule.ListFields():
-        yield (
-            described.name,
-            (parse_instant(value) if described.name in ("since", "until") else value),
-        )
+        dated = described.name in ("since", "until")
+        yield described.name, parse_instant(value) if dated else value
 
 
 def _dates(schema: Schema) -> dict[int, str]:
-    found = {}
-    for entry in schema.messages:
-        for field in entry.proto.field:
-            if field.HasField("options"):
-                rule = schema.option(field, "sim.field")
-                found.update(
-                    {parse_instant(text): text for text in (rule.since, rule.until) if text}
-                )
-    return found
+    fields = (field for entry in schema.messages for field in entry.proto.field)
+    rules = [schema.option(field, "sim.field") for field in fields if field.HasField("options")]
+    texts = (text for rule in rules for text in (rule.since, rule.until) if text)
+    return {parse_instant(text): text for text in texts}
 
 
 def _kind(field: FieldDescriptorProto) -> str:
-    return (
-        WELL_KNOWN.get(field.type_name[1:])
-        or FieldDescriptorProto.Type.Name(field.type).removeprefix("TYPE_").lower()
-    )
+    own = FieldDescriptorProto.Type.Name(field.type).removeprefix("TYPE_").lower()
+    return WELL_KNOWN.get(field.type_name[1:], own)
 
 
 def _imported(schema: Schema, messages: list[MessageEntry]) -> set[str]:
@@ -290,11 +218,9 @@ def _docstring(comment: str) -> list[str]:
         return []
     text = comment.replace("\\", "\\\\").replace('"""', "'''")
     text += " " if text.endswith('"') else ""
-    return [
-        '    """'
-        + text.replace("\n", "\n    ").replace("\n    \n", "\n\n")
-        + ('\n    """\n' if "\n" in text else '"""\n')
-    ]
+    end = '\n    """\n' if "\n" in text else '"""\n'
+    indented = text.replace("\n", "\n    ").replace("\n    \n", "\n\n")
+    return [f'    """{indented}{end}']
 
 
 def _assignment(target: str, value: str, comment: str) -> list[str]:

@@ -13,10 +13,16 @@ from typing import Any
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, MethodDescriptorProto
 
 from sim.contract.compiler.messages import HEADER
-from sim.contract.compiler.schema import MessageEntry, Schema
+from sim.contract.compiler.schema import Schema
 from sim.kernel.instants import parse_instant
 
 _VARIABLE = re.compile(r"\{([a-z0-9_.]+)[^}]*\}")
+_DEFAULTS = {
+    "kind": "unary",
+    "participant": "not_needed",
+    "credential": "default",
+    "content": "json",
+}
 _VERBS = ("get", "put", "post", "delete", "patch")
 
 
@@ -32,13 +38,8 @@ def operations_source(schema: Schema) -> str:
             services.append((service.name, schema.service_comment(file, s)))
             for m, method in enumerate(service.method):
                 row = _row(schema, file, service.name, method, schema.method_comment(file, s, m))
-                rows.append(
-                    "    {\n"
-                    + "".join(
-                        f"        {_text(key)}: {_literal(value)},\n" for key, value in row.items()
-                    )
-                    + "    },\n"
-                )
+                cells = (f"        {_text(key)}: {_literal(row[key])},\n" for key in row)
+                rows.append(f"    {{\n{''.join(cells)}    }},\n")
     notes = "".join(f"    {_text(name)}: {_text(comment)},\n" for name, comment in services)
     return (
         f'{HEADER}"""The table of operations: rows of sim.contract.contract.Operation, which names'
@@ -86,22 +87,14 @@ def _row(
         "description": "\n\n".join(" ".join(part.split()) for part in comment.split("\n\n")[1:]),
     }
     if optional["planes"] and not optional["bindings"]:
-        raise ValueError(
-            f"{where}: served on {', '.join(optional['planes'])} but has no google.api.http binding"
-        )
+        planes = ", ".join(optional["planes"])
+        raise ValueError(f"{where}: served on {planes} but has no google.api.http binding")
     if not option.planes and not option.grpc:
         raise ValueError(f"{where}: served neither on a plane nor over gRPC")
     if not comment:
         raise ValueError(f"{where}: every rpc has a comment that says what it does")
-    defaults = {
-        "kind": "unary",
-        "participant": "not_needed",
-        "credential": "default",
-        "content": "json",
-    }
-    return row | {
-        key: value for key, value in optional.items() if value and value != defaults.get(key)
-    }
+    pairs = optional.items()
+    return row | {key: value for key, value in pairs if value and value != _DEFAULTS.get(key)}
 
 
 def _bindings(
@@ -119,9 +112,8 @@ def _bindings(
             raise ValueError(f"{where}: bindings use {', '.join(_VERBS)}, not {verb}")
         template = getattr(binding, verb)
         if binding.body not in ("", "*"):
-            raise ValueError(
-                f'{where}: a body fills the whole request ("*") or nothing, not {binding.body}'
-            )
+            whole = 'a body fills the whole request ("*") or nothing'
+            raise ValueError(f"{where}: {whole}, not {binding.body}")
         for path in _VARIABLE.findall(template):
             _require_field(schema, method.input_type[1:], path, f"{where}: {template}")
         found.append((verb.upper(), template, binding.body))
@@ -131,12 +123,13 @@ def _bindings(
 def _require_field(schema: Schema, message: str, path: str, where: str) -> None:
     """Refuse a variable ("account.id") that leads to no field of the request."""
     head, _, rest = path.partition(".")
-    holder = schema.by_name.get(message)
-    field = (
-        next((field for field in holder.proto.field if field.name == head), None)
-        if isinstance(holder, MessageEntry)
-        else None
+    fields = (
+        field
+        for entry in schema.messages
+        if entry.full_name == message
+        for field in entry.proto.field
     )
+    field = next((field for field in fields if field.name == head), None)
     if field is None:
         raise ValueError(f"{where}: {message} has no field {head}")
     if rest:
@@ -144,9 +137,8 @@ def _require_field(schema: Schema, message: str, path: str, where: str) -> None:
 
 
 def _member(option: Any, field: str, number: int) -> str:
-    return str(
-        option.DESCRIPTOR.fields_by_name[field].enum_type.values_by_number[number].name
-    ).lower()
+    members = option.DESCRIPTOR.fields_by_name[field].enum_type.values_by_number
+    return str(members[number].name).lower()
 
 
 def _instant(text: str, where: str) -> int | None:

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import google.api
 from google.protobuf import descriptor_pool, message_factory
@@ -40,18 +40,21 @@ _MESSAGE_FIELD, _MESSAGE_NESTED, _MESSAGE_ENUM = 2, 3, 4
 _ENUM_VALUE = _SERVICE_METHOD = 2
 
 
+P = TypeVar("P", DescriptorProto, EnumDescriptorProto)
+
+
 @dataclass(frozen=True)
-class MessageEntry:
-    """One message: full name ("exchange.v1.Outer.Inner"), Struct name ("Outer_Inner"), descriptor,
-    and comments by field name.
+class Entry(Generic[P]):
+    """One message or enumeration: full name ("exchange.v1.Outer.Inner"), Python name
+    ("Outer_Inner"), descriptor, and comments, those of its fields or members by name.
     """
 
     full_name: str
     name: str
     package: str
-    proto: DescriptorProto
+    proto: P
     comment: str
-    field_comments: dict[str, str]
+    part_comments: dict[str, str]
 
     @property
     def module(self) -> str:
@@ -59,21 +62,8 @@ class MessageEntry:
         return module_of(self.package)
 
 
-@dataclass(frozen=True)
-class EnumEntry:
-    """One enumeration, named and placed as messages are; comments by member name."""
-
-    full_name: str
-    name: str
-    package: str
-    proto: EnumDescriptorProto
-    comment: str
-    value_comments: dict[str, str]
-
-    @property
-    def module(self) -> str:
-        """Name of the generated module, inside sim.messages."""
-        return module_of(self.package)
+MessageEntry: TypeAlias = Entry[DescriptorProto]
+EnumEntry: TypeAlias = Entry[EnumDescriptorProto]
 
 
 class Schema:
@@ -84,10 +74,8 @@ class Schema:
         self._pool = descriptor_pool.DescriptorPool()
         for file in compiled.file:
             self._pool.Add(file)
-        self.files = sorted(
-            (file for file in compiled.file if not file.name.startswith(_FOREIGN)),
-            key=lambda file: file.name,
-        )
+        ours = (file for file in compiled.file if not file.name.startswith(_FOREIGN))
+        self.files = sorted(ours, key=lambda file: file.name)
         for file in self.files:
             if file.syntax != "proto3":
                 raise ValueError(f"{file.name}: every file of the contract is proto3")
@@ -117,9 +105,8 @@ class Schema:
 
     def option(self, holder: Any, extension: str) -> Any:
         """Return one extension of an options message; an empty message where it is not written."""
-        kind = message_factory.GetMessageClass(
-            self._pool.FindMessageTypeByName(holder.options.DESCRIPTOR.full_name)
-        )
+        options = self._pool.FindMessageTypeByName(holder.options.DESCRIPTOR.full_name)
+        kind = message_factory.GetMessageClass(options)
         known: Any = kind.FromString(holder.options.SerializeToString())
         return known.Extensions[self._pool.FindExtensionByName(extension)]
 
@@ -146,9 +133,8 @@ class Schema:
                     field.name: comments.get((*path, _MESSAGE_FIELD, i), "")
                     for i, field in enumerate(proto.field)
                 }
-                yield MessageEntry(
-                    full_name, name, file.package, proto, comments.get(path, ""), fields
-                )
+                comment = comments.get(path, "")
+                yield MessageEntry(full_name, name, file.package, proto, comment, fields)
 
     def _walk_enums(self) -> Iterator[EnumEntry]:
         for file in self.files:
@@ -158,9 +144,8 @@ class Schema:
                     value.name: comments.get((*where, _ENUM_VALUE, i), "")
                     for i, value in enumerate(proto.value)
                 }
-                yield EnumEntry(
-                    full_name, name, file.package, proto, comments.get(where, ""), values
-                )
+                comment = comments.get(where, "")
+                yield EnumEntry(full_name, name, file.package, proto, comment, values)
 
 
 def compile_schema(proto: Path) -> Schema:
@@ -169,19 +154,9 @@ def compile_schema(proto: Path) -> Schema:
     shared = Path(next(iter(google.api.__path__))).parents[1]
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "set"
-        flags = [
-            f"-I{proto}",
-            f"-I{shared}",
-            "--include_imports",
-            "--include_source_info",
-            f"--descriptor_set_out={out}",
-        ]
-        ran = subprocess.run(
-            [sys.executable, "-m", "grpc_tools.protoc", *flags, *names],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        flags = [f"-I{proto}", f"-I{shared}", "--include_imports", "--include_source_info"]
+        protoc = [sys.executable, "-m", "grpc_tools.protoc", f"--descriptor_set_out={out}"]
+        ran = subprocess.run([*protoc, *flags, *names], capture_output=True, text=True, check=False)
         if ran.returncode:
             raise ValueError(f"the proto files do not compile\n{ran.stderr}".strip())
         return Schema(FileDescriptorSet.FromString(out.read_bytes()))
@@ -199,15 +174,9 @@ def _messages(file: FileDescriptorProto) -> Iterator[tuple[str, str, DescriptorP
         prefix: str, flat: str, protos: Any, path: Address, slot: int
     ) -> Iterator[tuple[str, str, DescriptorProto, Address]]:
         for i, proto in enumerate(protos):
-            where = (*path, slot, i)
-            yield f"{prefix}.{proto.name}", flat + proto.name, proto, where
-            yield from walk(
-                f"{prefix}.{proto.name}",
-                f"{flat}{proto.name}_",
-                proto.nested_type,
-                where,
-                _MESSAGE_NESTED,
-            )
+            full_name, name, where = f"{prefix}.{proto.name}", flat + proto.name, (*path, slot, i)
+            yield full_name, name, proto, where
+            yield from walk(full_name, f"{name}_", proto.nested_type, where, _MESSAGE_NESTED)
 
     yield from walk(file.package, "", file.message_type, (), _FILE_MESSAGE)
 
@@ -218,12 +187,8 @@ def _enums(file: FileDescriptorProto) -> Iterator[tuple[str, str, EnumDescriptor
         yield f"{file.package}.{proto.name}", proto.name, proto, (_FILE_ENUM, i)
     for full_name, name, message, path in _messages(file):
         for i, proto in enumerate(message.enum_type):
-            yield (
-                f"{full_name}.{proto.name}",
-                f"{name}_{proto.name}",
-                proto,
-                (*path, _MESSAGE_ENUM, i),
-            )
+            where = (*path, _MESSAGE_ENUM, i)
+            yield f"{full_name}.{proto.name}", f"{name}_{proto.name}", proto, where
 
 
 def _comments(file: FileDescriptorProto) -> dict[Address, str]:
@@ -231,7 +196,6 @@ def _comments(file: FileDescriptorProto) -> dict[Address, str]:
     for location in file.source_code_info.location:
         text = location.leading_comments or location.trailing_comments
         if text.strip():
-            found[tuple(location.path)] = "\n".join(
-                line.strip() for line in text.strip().splitlines()
-            )
+            lines = map(str.strip, text.strip().splitlines())
+            found[tuple(location.path)] = "\n".join(lines)
     return found
