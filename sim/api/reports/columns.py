@@ -73,10 +73,10 @@ TRADE_COLUMNS: dict[str, Column[Trade]] = {
 
 def trade_columns(accounts: Sequence[str]) -> dict[str, Column[Trade]]:
     """Return the trade columns with those of the caller's side: the aggressor's if both are its."""
-    mine = frozenset(accounts)
+    own = frozenset(accounts)
 
     def side(trade: Trade) -> Execution:
-        return trade.aggressor if trade.aggressor.order.account in mine else trade.passive
+        return trade.aggressor if trade.aggressor.order.account in own else trade.passive
 
     return {
         **TRADE_COLUMNS,

@@ -1,6 +1,6 @@
 """The hub: every open stream, gRPC and WebSocket (§4.2, §4.4, §6.2, §8).
 
-The hub decides who may open a stream, whose session a new one takes, which feed hears which event,
+The hub decides who may open a stream, whose session a new one takes, which feed reads which event,
 when heartbeats leave, and when a stream ends. It knows no message: each kind of stream is a `Feed`
 in a file beside this one, and `FEEDS` says which operation has which feed.
 
@@ -139,12 +139,12 @@ class Hub:
             raise NotBuilt(admitted.operation.name)
         stream = feed.accept(admitted)
         stream.session = self._session_of(feed, admitted)
-        former = self._sessions.get(stream.session) if stream.session is not None else None
-        if former is not None and not self._exchange.ctx.quirks.strikes(SESSION_REVOCATION):
-            former = None
-        self._check_pool(admitted.caller, freed=former is not None)
-        if former is not None:
-            self._end(former, Code.INTERNAL, REVOKED)
+        revoked = self._sessions.get(stream.session) if stream.session is not None else None
+        if revoked is not None and not self._exchange.ctx.quirks.strikes(SESSION_REVOCATION):
+            revoked = None
+        self._check_pool(admitted.caller, freed=revoked is not None)
+        if revoked is not None:
+            self._end(revoked, Code.INTERNAL, REVOKED)
         self._enter(stream)
         feed.begin(stream)
         return stream.id, self._take()
@@ -157,9 +157,10 @@ class Hub:
         receiver = self._streams.get(stream)
         if receiver is None:
             return []
+        firm = receiver.caller.firm
         try:
-            if receiver.caller.firm is not None:
-                self._exchange.rate_limits.check(_FRAMES, receiver.caller.firm)
+            if firm is not None:
+                self._exchange.rate_limits.check(_FRAMES, firm)
         except RateLimited as refusal:
             self._end(receiver, Code.RESOURCE_EXHAUSTED, refusal.message)
         else:
@@ -177,11 +178,8 @@ class Hub:
         """End one stream. NotFound when no stream has this id."""
         ended = self._streams.get(stream)
         if ended is None:
-            raise NotFound(
-                f"no stream has the id {stream}",
-                rule="control",
-                remedy="GET /_sim/v1/streams lists them",
-            )
+            text, remedy = f"no stream has the id {stream}", "GET /_sim/v1/streams lists them"
+            raise NotFound(text, rule="control", remedy=remedy)
         self._end(ended, code, message)
         return self._take()
 
@@ -223,7 +221,7 @@ class Hub:
     # ---- events and time
 
     def publish(self, events: Sequence[Event]) -> list[Effect]:
-        """Send what has happened to the streams. Virtual now is the instant of the events."""
+        """Send events to the streams that follow them. Virtual now is the instant of the events."""
         if not self._streams:
             return []
         readers = self._readers
@@ -233,19 +231,20 @@ class Hub:
                 for read in interested:
                     read(event)
             elif isinstance(event, MaintenanceChanged) and event.active:
-                # What happened before arrives before the end (rules W3, W5).
+                # Streams get everything that happened before they end (rules W3, W5).
                 self._flush()
-                gently = self._exchange.ctx.assumptions.text(MAINTENANCE_STREAM_END) == "ok"
-                self._end_all(
-                    *((Code.OK, "") if gently else (Code.UNAVAILABLE, "service unavailable"))
-                )
+                if self._exchange.ctx.assumptions.text(MAINTENANCE_STREAM_END) == "ok":
+                    self._end_all(Code.OK, "")
+                else:
+                    self._end_all(Code.UNAVAILABLE, "service unavailable")
         self._flush()
         return self._take()
 
     @property
     def timers(self) -> OutcomeHandlers:
-        """The kinds of timers that streams own, with what each does. One set before a journey in
-        time does nothing.
+        """The kinds of timers that streams own, each with its handler.
+
+        A timer that was set before a journey in time does nothing.
         """
         owned = merge_owners((self._heartbeats.timers, *(feed.timers for feed in self._feeds)))
         sending = {kind: self._sending(handler) for kind, handler in owned.items()}
@@ -278,12 +277,9 @@ class Hub:
         open_streams = self._pools.get(_pool_of(caller), 0) - freed
         if caller.firm is not None:
             if open_streams >= STREAMS_PER_FIRM_MAX:
-                raise StreamLimit(
-                    f"rate limit exceeded: at most {STREAMS_PER_FIRM_MAX} concurrent streams per"
-                    " firm",
-                    rule="S7",
-                    remedy="end a stream first: the pool is shared by all subscription types",
-                )
+                limit = f"at most {STREAMS_PER_FIRM_MAX} concurrent streams per firm"
+                remedy = "end a stream first: the pool is shared by all subscription types"
+                raise StreamLimit(f"rate limit exceeded: {limit}", rule="S7", remedy=remedy)
             return
         assumptions = self._exchange.ctx.assumptions
         if assumptions.flag(EXTRA_LIMITS) and open_streams >= assumptions.number(RETAIL_SOCKETS):

@@ -13,6 +13,5 @@ BATCH = 500
 
 SLUGS_MAX = 100  # per WebSocket subscription (S16)
 SUBSCRIPTIONS_MAX = 10  # per WebSocket connection (S16)
-# WebSocket clients accept 1 MiB a frame (S16); a retail order with its market's texts takes some 2
-# KB.
+# WebSocket clients accept 1 MiB a frame (S16). A retail order with its market's texts takes 2 KB.
 ORDERS_PER_FRAME = 200

@@ -94,12 +94,9 @@ class ReplayFeed(KeyedFeed[ReplayStream], Generic[R]):
                 remedy="send one of them",
             )
         if request.resume_token:
-            stream.after = self._tokens.read(
-                request.resume_token,
-                stream.binding,
-                now=self.context.now,
-                lifetime=self.context.period(RESUME_TOKEN_TTL),
-            )
+            now, lifetime = self.context.now, self.context.period(RESUME_TOKEN_TTL)
+            token, binding = request.resume_token, stream.binding
+            stream.after = self._tokens.read(token, binding, now=now, lifetime=lifetime)
             if stream.after.seq > self.point().seq:
                 raise InvalidRequest(
                     "invalid resume_token",

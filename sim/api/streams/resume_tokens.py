@@ -21,6 +21,10 @@ TOKEN_BYTES = 576
 _TAG_BYTES = 32
 _BODY_BYTES = TOKEN_BYTES - _TAG_BYTES
 _FIELD_BYTES = 8
+_REMEDY = (
+    "send the last token of the same stream type, firm and filters, unchanged; or start afresh"
+    " without one"
+)
 
 
 class ResumePoint(NamedTuple):
@@ -54,24 +58,12 @@ class ResumeTokens:
         tag = token[:_TAG_BYTES]
         body = self._masked(tag, token[_TAG_BYTES:]) if len(token) == TOKEN_BYTES else b""
         if not body or not compare_digest(tag, self._tag(binding, body)):
-            raise InvalidRequest(
-                "invalid resume_token",
-                rule="S3",
-                remedy=(
-                    "send the last token of the same stream type, firm and filters, unchanged; or"
-                    " start afresh without one"
-                ),
-            )
-        point = ResumePoint(
-            int.from_bytes(body[:_FIELD_BYTES], "big"),
-            int.from_bytes(body[_FIELD_BYTES : 2 * _FIELD_BYTES], "big"),
-        )
+            raise InvalidRequest("invalid resume_token", rule="S3", remedy=_REMEDY)
+        seq, at = body[:_FIELD_BYTES], body[_FIELD_BYTES : 2 * _FIELD_BYTES]
+        point = ResumePoint(int.from_bytes(seq, "big"), int.from_bytes(at, "big"))
         if point.at > now or now - point.at > lifetime:
-            raise InvalidRequest(
-                "resume_token has expired",
-                rule="S3",
-                remedy="start afresh: without a token, or from a resume_time",
-            )
+            remedy = "start afresh: without a token, or from a resume_time"
+            raise InvalidRequest("resume_token has expired", rule="S3", remedy=remedy)
         return point
 
     def _tag(self, binding: bytes, body: bytes) -> bytes:
@@ -81,9 +73,8 @@ class ResumeTokens:
 
     def _masked(self, tag: bytes, body: bytes) -> bytes:
         keystream = shake_256(self._mask_key + tag).digest(_BODY_BYTES)
-        return (int.from_bytes(body, "big") ^ int.from_bytes(keystream, "big")).to_bytes(
-            _BODY_BYTES, "big"
-        )
+        masked = int.from_bytes(body, "big") ^ int.from_bytes(keystream, "big")
+        return masked.to_bytes(_BODY_BYTES, "big")
 
 
 def binding_of(*names: str, symbols: Iterable[str]) -> bytes:

@@ -47,83 +47,77 @@ class StreamFaults:
     def apply(self, effects: list[Effect]) -> list[Effect]:
         """Return the effects as they leave."""
         exchange = self._context.exchange
-        if not (
-            self._swapped
-            or self._late
-            or exchange.faults.armed
-            or exchange.ctx.quirks.possible(STREAM_DUPLICATES)
-        ):
+        possible = exchange.faults.armed or exchange.ctx.quirks.possible(STREAM_DUPLICATES)
+        if not (possible or self._swapped or self._late):
             return effects
-        found: list[Effect] = []
+        changed: list[Effect] = []
         for effect in effects:
             if isinstance(effect, Send):
-                found += self._sent(effect)
-            elif isinstance(effect, Close):
-                found += (*self._waiting(effect.stream), effect)
+                changed += self._apply_to_send(effect)
             else:
-                found.append(effect)
-        return found
+                if isinstance(effect, Close):
+                    changed += self._take_waiting(effect.stream)
+                changed.append(effect)
+        return changed
 
     def release_late(self, timer: Timer) -> list[Effect]:
         """Return the delayed frames that are due."""
         stream, now = int(timer.subject), self._context.now
         queue = self._late.get(stream)
-        found: list[Effect] = []
+        released: list[Effect] = []
         while queue and queue[0][0] <= now:
-            found.append(queue.popleft()[1])
+            released.append(queue.popleft()[1])
         if queue:
-            self._wait(stream, queue[0][0])
+            self._schedule(stream, queue[0][0])
         else:
             self._late.pop(stream, None)
-        return found
+        return released
 
     def forget(self, stream: int) -> None:
         """Drop what waits for a stream whose client is gone."""
         self._swapped.pop(stream, None)
         self._late.pop(stream, None)
 
-    def _sent(self, send: Send) -> Iterable[Effect]:
+    def _apply_to_send(self, send: Send) -> Iterable[Effect]:
         stream = self._streams.get(send.stream)
         if stream is None:
             # The stream ended in this input; its `Close` is further down the list.
             return (send,)
         exchange = self._context.exchange
-        sends: tuple[Send, ...] = (send,)
         action = exchange.faults.pick("stream", stream.operation, stream.caller.names)
         if action is None:
-            if exchange.ctx.quirks.strikes(STREAM_DUPLICATES):
-                sends = (send, send)
-            return self._timed(send.stream, (*sends, *self._overtaken(send.stream)), 0)
-        if action.status or action.effect in ("revoke", "reset"):
-            return self._ended(stream, action)
-        if action.effect == "drop":
+            duplicate, delay = exchange.ctx.quirks.strikes(STREAM_DUPLICATES), 0
+        elif action.status or action.effect in ("revoke", "reset"):
+            return self._end_stream(stream, action)
+        elif action.effect == "drop":
             return ()
-        if action.effect == "duplicate":
-            sends = (send, send)
         elif action.effect == "reorder" and send.stream not in self._swapped:
             self._swapped[send.stream] = send
             return ()
-        return self._timed(send.stream, (*sends, *self._overtaken(send.stream)), action.delay)
+        else:
+            duplicate, delay = action.effect == "duplicate", action.delay
+        sends = (send, send) if duplicate else (send,)
+        return self._delayed(send.stream, (*sends, *self._take_overtaken(send.stream)), delay)
 
-    def _timed(self, stream: int, sends: tuple[Send, ...], delay: int) -> Iterable[Effect]:
-        """Return frames that leave now: none if they are delayed, or behind a delayed one."""
+    def _delayed(self, stream: int, sends: tuple[Send, ...], delay: int) -> Iterable[Effect]:
+        """Return the frames that leave now: none if they are delayed, or behind a delayed one."""
         queue = self._late.get(stream)
         if not delay and queue is None:
             return sends
         due = self._context.now + delay
         if queue is None:
             queue = self._late[stream] = deque()
-            self._wait(stream, due)
+            self._schedule(stream, due)
         else:
             due = max(due, queue[-1][0])
         queue.extend((due, send) for send in sends)
         return ()
 
-    def _wait(self, stream: int, due: Instant) -> None:
+    def _schedule(self, stream: int, due: Instant) -> None:
         self._context.exchange.ctx.timers.schedule(due, LATE_TIMER, str(stream))
 
-    def _ended(self, stream: Stream, action: FaultAction) -> Iterable[Effect]:
-        waiting = self._waiting(stream.id)
+    def _end_stream(self, stream: Stream, action: FaultAction) -> Iterable[Effect]:
+        waiting = self._take_waiting(stream.id)
         reset = action.effect == "reset"
         if action.status:
             self._end(stream, action.code, action.message)
@@ -131,17 +125,16 @@ class StreamFaults:
             self._end(stream, Code.UNAVAILABLE, RESET)
         else:
             self._end(stream, Code.INTERNAL, REVOKED)
-        ends = [
-            structs.replace(end, web_socket_code=ABNORMAL_CLOSURE)
-            if reset and isinstance(end, Close)
-            else end
-            for end in self._outbox.take()
-        ]
-        return (*waiting, *ends)
+        for effect in self._outbox.take():
+            if reset and isinstance(effect, Close):
+                effect = structs.replace(effect, web_socket_code=ABNORMAL_CLOSURE)
+            waiting.append(effect)
+        return waiting
 
-    def _overtaken(self, stream: int) -> tuple[Send, ...]:
+    def _take_overtaken(self, stream: int) -> tuple[Send, ...]:
         send = self._swapped.pop(stream, None)
         return () if send is None else (send,)
 
-    def _waiting(self, stream: int) -> tuple[Send, ...]:
-        return (*(send for _, send in self._late.pop(stream, ())), *self._overtaken(stream))
+    def _take_waiting(self, stream: int) -> list[Effect]:
+        late = self._late.pop(stream, ())
+        return [*(send for _, send in late), *self._take_overtaken(stream)]

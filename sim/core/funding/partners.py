@@ -1,5 +1,6 @@
-"""Idempotent requests of partners: transfers between their pool and their participants, and orders
-for participants (rules M25, P25, §9).
+"""Idempotent requests of partners: transfers and orders for participants (rules M25, P25, §9).
+
+A transfer moves money between the partner's pool and the account of one of its participants.
 
 One key has one effect. The same key with the same body is answered with the result of the first
 request; with another body it is refused. A rejection is a result and is remembered. A request that

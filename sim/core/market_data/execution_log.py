@@ -145,8 +145,7 @@ class ExecutionLog:
 
         A live order is copied as it is now; a done one never changes again and is not copied.
         """
-        ctx = self._ctx
-        rows = self.executions.rows
+        ctx, rows = self._ctx, self.executions.rows
         # positional arguments: a Struct searches for each keyword
         execution = Execution(
             self._execution_ids.next(),
