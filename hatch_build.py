@@ -29,7 +29,7 @@ class LedgerHook(BuildHookInterface):
         with tempfile.NamedTemporaryFile(
             "w", suffix=".json", delete=False, encoding="utf-8"
         ) as file:
-            file.write(ledger.made(root / "tests"))
+            file.write(ledger.pack(root / "tests"))
         self._file = Path(file.name)
         build_data["force_include"][file.name] = "sim/_data/ledger.json"
 

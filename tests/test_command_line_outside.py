@@ -367,8 +367,8 @@ def test_an_installation_without_tests_shows_the_ledger_it_was_built_with(
     capsys, tmp_path, monkeypatch
 ):
     here = sim(capsys, "catalogue", "ledger", "--json")[1]
-    (tmp_path / "ledger.json").write_text(spec_coverage.made(spec_coverage.TESTS), encoding="utf-8")
-    monkeypatch.setattr(spec_coverage, "MADE", tmp_path / "ledger.json")
+    (tmp_path / "ledger.json").write_text(spec_coverage.pack(spec_coverage.TESTS), encoding="utf-8")
+    monkeypatch.setattr(spec_coverage, "PACKED", tmp_path / "ledger.json")
     monkeypatch.setattr(spec_coverage, "TESTS", tmp_path)
     assert sim(capsys, "catalogue", "ledger", "--json") == (0, here)
     (tmp_path / "ledger.json").unlink()

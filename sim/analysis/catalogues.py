@@ -1,5 +1,5 @@
-"""The catalogues, printed from the code: operations, quirks, faults, assumptions, and the ledger of
-statements with the tests that show them.
+"""The catalogues as rows, read from the code: operations, quirks, faults, presets, assumptions,
+dates, and the statements of the specification with the tests that demonstrate them.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ Rows = list[dict[str, Any]]
 def _operations(sim: Simulation | None) -> Rows:
     from sim.api.registry import served
 
-    done = served()
+    names = served()
     return [
         {
-            "operation": operation.name,
-            "planes": ", ".join(operation.planes),
-            "rest": ", ".join(f"{verb} {path}" for verb, path, _ in operation.bindings),
-            "grpc": operation.grpc,
-            "scope": operation.scope,
-            "participant": operation.participant,
-            "since": format_instant(operation.since) if operation.since is not None else "",
-            "until": format_instant(operation.until) if operation.until is not None else "",
-            "served": operation.name in done,
-            "summary": operation.summary,
+            "operation": one.name,
+            "planes": ", ".join(one.planes),
+            "rest": ", ".join(f"{verb} {path}" for verb, path, _ in one.bindings),
+            "grpc": one.grpc,
+            "scope": one.scope,
+            "participant": one.participant,
+            "since": format_instant(one.since) if one.since is not None else "",
+            "until": format_instant(one.until) if one.until is not None else "",
+            "served": one.name in names,
+            "summary": one.summary,
         }
-        for operation in load_contract().operations
+        for one in load_contract().operations
     ]
 
 
@@ -57,23 +57,19 @@ def _quirks(sim: Simulation | None) -> Rows:
 def _assumptions(sim: Simulation | None) -> Rows:
     return [
         {
-            "assumption": found.name,
-            "default": found.show(found.default),
-            "value": (
-                sim.exchange.ctx.assumptions.shown(found.name) if sim else found.show(found.default)
-            ),
-            "accepts": found.accepts(),
-            "reason": found.reason,
-            "source": found.source,
+            "assumption": one.name,
+            "default": (default := one.show(one.default)),
+            "value": sim.exchange.ctx.assumptions.shown(one.name) if sim else default,
+            "accepts": one.accepts(),
+            "reason": one.reason,
+            "source": one.source,
         }
-        for found in assumptions.catalogue().values()
+        for one in assumptions.catalogue().values()
     ]
 
 
 def _faults(sim: Simulation | None) -> Rows:
-    return [
-        {"act": kind.name, "matches": ", ".join(kind.planes), "does": kind.does} for kind in KINDS
-    ]
+    return [{"act": one.name, "matches": ", ".join(one.planes), "does": one.does} for one in KINDS]
 
 
 def _presets(sim: Simulation | None) -> Rows:
@@ -94,7 +90,7 @@ def _ledger(sim: Simulation | None) -> Rows:
     from sim.scenario.yaml_tree import read_text, value_of
 
     try:
-        text, shown = spec_coverage.kept()
+        text, tests = spec_coverage.load()
     except FileNotFoundError:
         raise NotFound(
             "this installation has no ledger of statements",
@@ -104,11 +100,11 @@ def _ledger(sim: Simulation | None) -> Rows:
     return [
         {
             "id": str(name),
-            "shown": name in shown,
-            "statement": str(said),
-            "tests": shown.get(name, []),
+            "shown": name in tests,
+            "statement": str(text),
+            "tests": tests.get(name, []),
         }
-        for name, said in statements.items()
+        for name, text in statements.items()
     ]
 
 
@@ -124,8 +120,7 @@ CATALOGUES: dict[str, Callable[[Any], Rows]] = {
 
 
 def rows(kind: str, sim: Simulation | None = None) -> Rows:
-    """A catalogue by name. With a simulation, the values in force there."""
-    found = CATALOGUES.get(kind)
-    if found is None:
+    """A catalogue by name; with a simulation, values in force there. NotFound for another name."""
+    if kind not in CATALOGUES:
         raise NotFound(f"there is no catalogue {kind!r}", remedy="one of " + ", ".join(CATALOGUES))
-    return found(sim)
+    return CATALOGUES[kind](sim)

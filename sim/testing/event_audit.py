@@ -1,5 +1,7 @@
-"""What must hold of the exchange's events whoever caused them: read in order, they tell one story
-without gaps or contradictions.
+"""Checks that the exchange's events agree with each other and with its state.
+
+Read in order they must have no gap and no contradiction, whoever caused them: every balance and
+position continues from the one before, every trade has two sides, a done order has no later report.
 """
 
 from __future__ import annotations
@@ -17,9 +19,7 @@ from sim.core.trading.trading import Trading
 
 
 class Audit:
-    """Follows a market from the moment it is made. `read` raises AssertionError at the first event
-    that cannot be true.
-    """
+    """Follows the events of a market; `read` raises AssertionError at the first that cannot be."""
 
     def __init__(self, trading: Trading) -> None:
         self._trading = trading
@@ -36,8 +36,8 @@ class Audit:
         self.last_fill: dict[str, str] = {}
 
     def read(self, events: Iterable[Event]) -> None:
-        """Take the events of one input. `last_fill` then says which accounts traded in it, and
-        where last.
+        """Check the events of one input. `last_fill` then has the last symbol of each account that
+        traded in it.
         """
         self.last_fill.clear()
         uncrossing: set[str] = set()
@@ -59,15 +59,13 @@ class Audit:
                 assert self._cash.get(event.account, 0) == event.before, event
                 self._cash[event.account] = event.after
             elif isinstance(event, PositionChanged):
-                self._moved(event)
+                self._position_changed(event)
         assert not uncrossing, "traded in an auction that did not end"
         assert not self._half, "a trade with one side"
-        self._agrees()
+        self._check_state()
 
     def _executed(self, execution: Execution) -> None:
-        """A done order is never heard of again, and is done exactly when nothing is left; both
-        sides of a trade agree.
-        """
+        """A done order has no later report and nothing left; both sides of a trade agree."""
         order = execution.order
         assert self._orders.get(order.id) not in DONE_STATES, execution
         assert (order.leaves_qty == 0) == (order.state in DONE_STATES), execution
@@ -81,25 +79,23 @@ class Audit:
                 assert other.order.side is not order.side and other.order.symbol == order.symbol
             self.last_fill[order.account] = order.symbol
 
-    def _moved(self, event: PositionChanged) -> None:
+    def _position_changed(self, event: PositionChanged) -> None:
         net, cost, realized = self._positions.get((event.account, event.symbol), (0, 0, 0))
         after = net + event.qty_change, cost + event.cost_change, realized + event.realized_change
         assert after == (event.net, event.cost, event.realized), event
         self._positions[event.account, event.symbol] = after
 
-    def _agrees(self) -> None:
-        """What the events told is what can be read."""
+    def _check_state(self) -> None:
+        """The state that the events add up to is the state of the exchange."""
         trading = self._trading
         for symbol, state in self._states.items():
             assert trading.state(symbol) is state
         for account in trading.ledger:
-            assert account.kind == HOUSE or self._cash.get(account.name, 0) == account.balance, (
-                account
-            )
+            if account.kind != HOUSE:
+                assert self._cash.get(account.name, 0) == account.balance, account
         for position in trading.positions.all():
-            assert self._positions.get((position.account, position.symbol), (0, 0, 0)) == _figures(
-                position
-            )
+            key = position.account, position.symbol
+            assert self._positions.get(key, (0, 0, 0)) == _figures(position), position
 
 
 def _figures(position: Position) -> tuple[int, int, int]:

@@ -1,5 +1,5 @@
-"""pytest plugin (entry point `pytest11`): the fixture `exchange`, the marker `scenario`, and what a
-failing test reports.
+"""The pytest plugin (entry point `pytest11`): the fixture `exchange`, the marker `scenario`, the
+options, and the report of a failing test.
 
 ```python
 @pytest.mark.scenario("outage.yaml", seed=7)  # beside the test file, or a bundled name
@@ -36,11 +36,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options of `--explore`."""
     group = parser.getgroup("sandbox exchange")
 
-    def add(name: str, *, old: str, **options: Any) -> None:
-        """Add an option whose former spelling still works, unlisted."""
+    def add(name: str, *, former: str, **options: Any) -> None:
+        """Add an option whose former spelling still works but is not listed."""
         group.addoption(name, **options)
         dest = name.removeprefix("--").replace("-", "_")
-        group.addoption(old, **{**options, "dest": dest, "help": argparse.SUPPRESS})
+        group.addoption(former, **{**options, "dest": dest, "help": argparse.SUPPRESS})
 
     group.addoption(
         "--explore",
@@ -55,14 +55,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     add(
         "--explore-faults",
-        old="--explore-attacks",
+        former="--explore-attacks",
         default="*",
         metavar="NAME",
         help="only faults that match: error, limited, lost, late, reset, hang, drop, ...",
     )
     add(
         "--explore-max-occurrences",
-        old="--explore-each",
+        former="--explore-each",
         type=int,
         default=0,
         metavar="N",
@@ -79,7 +79,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker, and begin to explore if that is wanted."""
+    """Declare the marker, check the options, and register the explorer for `--explore`."""
     config.addinivalue_line(
         "markers",
         "scenario(path, seed=None): what the `exchange` fixture serves: a file beside the test, or"
@@ -93,17 +93,17 @@ def pytest_configure(config: pytest.Config) -> None:
         from sim.analysis.search.fault_points import refuse_unknown
         from sim.testing.fault_exploration import Explorer
 
+        operations = config.getoption("explore_operations")
+        faults = config.getoption("explore_faults")
         try:
-            refuse_unknown(
-                config.getoption("explore_operations"), config.getoption("explore_faults")
-            )
+            refuse_unknown(operations, faults)
         except ValueError as error:
             raise pytest.UsageError(str(error)) from None
         config.pluginmanager.register(Explorer(config), "sandbox-exchange-explorer")
 
 
 def _fault_of(text: str) -> dict[str, Any]:
-    """The document that an `--exchange-fault` spells."""
+    """The fault document of an `--exchange-fault` option."""
     from msgspec import DecodeError, json
 
     try:
@@ -116,17 +116,15 @@ def _fault_of(text: str) -> dict[str, Any]:
 
 @pytest.fixture
 def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedExchange]:
-    """A sandbox exchange of this test's own, on free loopback ports, its clock standing still until
-    the test moves it.
-    """
+    """A sandbox exchange for this test alone, on free loopback ports, with a manual clock."""
     from sim.loader.load import load_scenario
     from sim.scenario.yaml_tree import ScenarioError
     from sim.testing.exchange_fixture import ServedExchange
     from sim.testing.wall_clock import warn_of_patched_time
 
-    wanted, seed = _scenario_of(request.node)
+    name, seed = _scenario_of(request.node)
     try:
-        scenario = load_scenario(wanted)
+        scenario = load_scenario(name)
     except ScenarioError as error:
         pytest.fail(f"the scenario of this test cannot be used:\n{error}", pytrace=False)
     warn_of_patched_time()
@@ -141,8 +139,10 @@ def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedE
 
 @contextmanager
 def _explored(request: pytest.FixtureRequest, served: ServedExchange) -> Iterator[None]:
-    """Arm the faults that this run asks for; with `--explore` count the points a test passes, and
-    look at the invariants in the end.
+    """Add the faults that the options name.
+
+    With `--explore` also count the fault points that the test passes, and check the invariants
+    after it.
     """
     for text in request.config.getoption("exchange_fault"):
         served.control("POST", "/faults", _fault_of(text))
@@ -167,27 +167,21 @@ def _scenario_of(item: pytest.Item) -> tuple[str, int | None]:
     marker = item.get_closest_marker("scenario")
     if marker is None:
         return "quickstart", None
-    seed = marker.kwargs.get("seed")
-    well_formed = (
-        len(marker.args) == 1
-        and isinstance(marker.args[0], str | Path)
-        and not set(marker.kwargs) - {"seed"}
-    )
-    if not well_formed or not (seed is None or type(seed) is int):
-        pytest.fail(
-            'write @pytest.mark.scenario("path.yaml") or @pytest.mark.scenario("path.yaml",'
-            " seed=7)",
-            pytrace=False,
-        )
-    beside = item.path.parent / marker.args[0]
-    return str(beside if beside.is_file() else marker.args[0]), seed
+    match marker.args, marker.kwargs:
+        case ([str() | Path() as path], {**options}) if not options.keys() - {"seed"}:
+            seed = options.get("seed")
+            if seed is None or type(seed) is int:
+                beside = item.path.parent / path
+                return str(beside if beside.is_file() else path), seed
+    usage = '@pytest.mark.scenario("path.yaml") or @pytest.mark.scenario("path.yaml", seed=7)'
+    pytest.fail(f"write {usage}", pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A failed test says how to see its run again."""
+    """Add to the report of a failed test how to replay its run."""
     report = yield
     served = item.stash.get(_SERVED, None)
     if served is not None and report.failed and call.when == "call":

@@ -1,5 +1,5 @@
-"""The trading half of the exchange alone, with funded accounts and short words for what tests say
-most: for tests of rules, below every surface.
+"""The trading part of the exchange alone, for tests of rules below every surface: funded accounts,
+and short methods for what such tests do most.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ GTT = TimeInForce.GOOD_TILL_TIME
 
 
 class Market:
-    """One instrument "X" (a cent tick, whole contracts) unless told otherwise; accounts are opened
-    and funded on first use with 10,000 dollars.
+    """A market with one instrument "X" (one-cent tick, whole contracts), or with others.
+
+    An account is opened on first use and funded with `cash`, 10,000 dollars by default.
     """
 
     def __init__(
@@ -35,6 +36,7 @@ class Market:
     ) -> None:
         self.ctx = Context(seed=1, now=now)
         self.trading = Trading(self.ctx, Instruments())
+        self._orders = self.trading.order_service
         self._timers = self.trading.timers
         self.ctx.timers.close(self._timers)
         self.cash = cash
@@ -42,65 +44,55 @@ class Market:
             self.trading.listings.list_instrument(instrument)
 
     def fund(self, account: str, cash: Cash) -> None:
-        """Open an account if need be and set its balance by a deposit."""
+        """Open an account unless it is open, and set its balance by a deposit."""
         if account not in self.trading.ledger:
             self.trading.open_account(account)
-        self.trading.move_cash(
-            account, cash - self.trading.ledger.balance(account), LedgerEntryType.DEPOSIT, "Deposit"
-        )
+        missing = cash - self.trading.ledger.balance(account)
+        self.trading.move_cash(account, missing, LedgerEntryType.DEPOSIT, "Deposit")
 
     def command(
         self, account: str, side: Side, qty: int, price: int = 0, symbol: str = "X", **rest: Any
     ) -> PlaceOrder:
-        """The command of an order; the participant has the account's name, time in force is GTC,
-        and without a price it is a market-to-limit order.
+        """The command of an order of a participant with the account's name.
+
+        Time in force is GTC. An order without any limit is a market-to-limit order.
         """
         if account not in self.trading.ledger:
             self.fund(account, self.cash)
-        rest.setdefault(
-            "type",
-            (
-                OrderType.LIMIT
-                if price or rest.get("best_limit") or rest.get("immediately_executable_limit")
-                else OrderType.MARKET_TO_LIMIT
-            ),
+        limit = price or rest.get("best_limit") or rest.get("immediately_executable_limit")
+        kind = OrderType.LIMIT if limit else OrderType.MARKET_TO_LIMIT
+        options = {"type": kind, "participant": account, "tif": GTC, **rest}
+        return PlaceOrder(
+            symbol=symbol, account=account, side=side, qty=qty, price=price, **options
         )
-        rest.setdefault("participant", account)
-        rest.setdefault("tif", GTC)
-        return PlaceOrder(symbol=symbol, account=account, side=side, qty=qty, price=price, **rest)
 
     def buy(self, account: str, qty: int, price: int = 0, **rest: Any) -> Order:
-        """Place a buy."""
-        return self.trading.order_service.place(self.command(account, Side.BUY, qty, price, **rest))
+        """Place a buy order."""
+        return self._orders.place(self.command(account, Side.BUY, qty, price, **rest))
 
     def sell(self, account: str, qty: int, price: int = 0, **rest: Any) -> Order:
-        """Place a sale."""
-        return self.trading.order_service.place(
-            self.command(account, Side.SELL, qty, price, **rest)
-        )
+        """Place a sell order."""
+        return self._orders.place(self.command(account, Side.SELL, qty, price, **rest))
 
     def cancel(self, order: Order) -> Order:
         """Cancel an order as its owner."""
-        return self.trading.order_service.cancel(
-            CancelOrder(accounts=(order.account,), order_id=order.id)
-        )
+        return self._orders.cancel(CancelOrder(accounts=(order.account,), order_id=order.id))
 
     def replace(self, order: Order, **rest: Any) -> Order:
         """Replace an order as its owner."""
-        return self.trading.order_service.replace(
-            ReplaceOrder(accounts=(order.account,), order_id=order.id, **rest)
-        )
+        command = ReplaceOrder(accounts=(order.account,), order_id=order.id, **rest)
+        return self._orders.replace(command)
 
     def now(self, order: Order) -> Order:
-        """An order as it is now."""
+        """The present state of an order."""
         return self.trading.orders.require(order.id)
 
     def advance(self, span: Span) -> None:
-        """Let time pass, firing what is due in order."""
+        """Let time pass and fire the timers that come due, in order."""
         self.until(self.ctx.now + span)
 
     def until(self, at: Instant) -> None:
-        """Let time pass up to an instant, included."""
+        """Let time pass up to and including an instant."""
         while (timer := self.ctx.timers.pop_due(at)) is not None:
             self.ctx.now = max(self.ctx.now, timer.due)
             self._timers[timer.kind](timer)
@@ -108,30 +100,29 @@ class Market:
         self.ctx.now = at
 
     def take(self) -> list[Event]:
-        """Events since the last time, book changes included."""
+        """Return the events since the last call, book changes included."""
         self.trading.flush()
-        found, self.ctx.events = self.ctx.events, []
-        return found
+        events, self.ctx.events = self.ctx.events, []
+        return events
 
     def reports(self) -> list[Execution]:
-        """Executions among the events since the last time."""
+        """Executions among the events since the last call."""
         return [event.execution for event in self.take() if isinstance(event, Executed)]
 
     def kinds(self) -> list[str]:
-        """Types of the executions since the last time."""
+        """Types of the executions since the last call."""
         return [report.type.name for report in self.reports()]
 
     def depth(self, symbol: str = "X") -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """(price, quantity) of bids and of offers, best first."""
         book = self.trading.book(symbol)
-        return [level[:2] for level in book.levels(Side.BUY)], [
-            level[:2] for level in book.levels(Side.SELL)
-        ]
+        bids, offers = book.levels(Side.BUY), book.levels(Side.SELL)
+        return [level[:2] for level in bids], [level[:2] for level in offers]
 
     def move(self, state: InstrumentState | None, symbol: str = "X") -> InstrumentState:
-        """Change an instrument's state as its operator."""
+        """Change an instrument's state as the operator does."""
         return self.trading.listings.change_state(symbol, state)
 
     def check(self) -> None:
-        """What must hold at any time (`core/invariants.py`)."""
+        """Assert what must hold at any time (`core/invariants.py`)."""
         assert broken(self.trading) == []

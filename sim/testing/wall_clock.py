@@ -1,4 +1,4 @@
-"""Who else holds this process's wall clock, and what that would break (design D10a)."""
+"""Detects what a frozen or shifted wall clock of this process would break, and warns of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from warnings import warn
 
 
 def open_grpc_channels() -> int:
-    """How many gRPC channels this process holds open."""
+    """Number of open gRPC channels of this process."""
     grpc = sys.modules.get("grpc")
     if grpc is None:
         return 0
@@ -29,11 +29,14 @@ def _is_open(channel: Any) -> bool:
 
 
 def warn_of_patched_time(*, ours: bool = False) -> None:
-    """Warn when a test library has stopped or shifted this process's clock behind our back."""
+    """Warn when a test library has stopped or shifted this process's clock.
+
+    `ours` says that the fixture itself froze it with freezegun.
+    """
     freezegun, time_machine = sys.modules.get("freezegun.api"), sys.modules.get("time_machine")
-    patched = (
-        "freezegun" if freezegun is not None and freezegun.freeze_factories and not ours else ""
-    )
+    patched = ""
+    if freezegun is not None and freezegun.freeze_factories and not ours:
+        patched = "freezegun"
     if time_machine is not None and time_machine.escape_hatch.is_travelling():
         patched = "time-machine"
     if patched:

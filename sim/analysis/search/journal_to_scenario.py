@@ -1,9 +1,9 @@
-"""A journal written as a scenario: what clients and testers did become steps, so that a session can
+"""Writes a journal as a scenario: what clients and testers did becomes steps, so that a session can
 be read, changed, run again and shrunk.
 
-Identifiers that an answer gave and a later request names are kept by `save`, so steps in between
-may go. What has no word in the scenario language (a token request, a webhook receiver's answer) is
-left out and counted.
+An identifier of an answer that a later request names becomes a `save` of the first step and a
+`${name}` in the second, so that steps in between may be removed. Inputs that the scenario language
+has no step for (a token request, a webhook receiver's answer) are left out and counted.
 """
 
 from __future__ import annotations
@@ -35,18 +35,19 @@ from sim.kernel.journal import Line, read_journal, read_line
 from sim.simulation import Simulation
 
 Step = dict[str, Any]
+_VERBS = ("get", "post", "put", "delete", "patch")
 IDENTIFIER = re.compile(r"\b(?:[0-9A-Z]{12,13}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b")
 
 
 class WrittenScenario(NamedTuple):
-    """A scenario document, and how many inputs had no word for it, by kind."""
+    """A scenario document, and how many inputs were left out, by kind."""
 
     document: dict[str, Any]
     left_out: dict[str, int]
 
 
 def is_session(path: Path) -> bool:
-    """Whether anybody but the scenario and the clock did something in a journal."""
+    """Whether a journal has inputs of clients or testers, and not only of the clock."""
     with path.open("rb") as file:
         return any(
             line.mark or json.decode(line.input)["type"] != "advance"
@@ -55,8 +56,9 @@ def is_session(path: Path) -> bool:
 
 
 def scenario_document(path: Path, until: int | None = None) -> WrittenScenario:
-    """A journal's present branch, up to an input, as a scenario. Divergence and NotAJournal as for
-    a replay.
+    """The present branch of a journal as a scenario, up to an input.
+
+    Raises Divergence and NotAJournal as a replay does.
     """
     with path.open("rb") as file:
         header, lines = read_journal(file)
@@ -80,102 +82,88 @@ def scenario_document(path: Path, until: int | None = None) -> WrittenScenario:
 
 
 class _Writer:
-    """Makes steps of inputs. Looks at the simulation as it was right before each, to tell who is
-    calling.
+    """Turns inputs into steps.
+
+    Each input is read before the simulation handles it: who calls depends on the state then.
     """
 
     def __init__(self, sim: Simulation) -> None:
         self._sim = sim
         self._last = sim.now
-        # distances would count from the scenario's own last step
+        # A relative time would count from the scenario's own last step.
         self._absolute = bool(sim.scenario.steps)
-        self._kept = 0
-        self._given: dict[str, tuple[Step, str]] = {}
+        self._saved = 0
+        self._answered: dict[str, tuple[Step, str]] = {}  # step and path by identifier
         self._streams: dict[int, Step] = {}
         self.steps: list[Step] = []
         self.instruments: list[Step] = []
         self.left_out: dict[str, int] = {}
 
     def add(self, line: Line) -> None:
-        """One more input."""
-        given = recorded_input(line)
-        out = json.decode(line.out)
-        step = self._step(given, out)
+        """Add an input as a step, or count it as left out."""
+        entry, out = recorded_input(line), json.decode(line.out)
+        step = self._step(entry, out)
         if step is None:
             return
-        step = self._with_kept(step)
+        step = self._with_saved(step)
         if self._absolute:
             step = {"at": format_instant(line.at), **step}
         elif line.at > self._last:
             step = {"at": f"+{format_span(line.at - self._last)}", **step}
         self._last = max(self._last, line.at)
         self.steps.append(step)
-        if isinstance(given, StreamOpened):
+        if isinstance(entry, StreamOpened):
             self._streams[out.get("stream", 0)] = step
-        for identifier, where in _identifiers(out.get("body")):
-            self._given.setdefault(identifier, (step, where))
+        for identifier, path in _identifiers(out.get("body")):
+            self._answered.setdefault(identifier, (step, path))
 
-    def _step(self, given: Input, out: dict[str, Any]) -> Step | None:
-        match given:
-            case RestCall() if given.plane != "auth":
-                return self._call(given)
+    def _step(self, entry: Input, out: dict[str, Any]) -> Step | None:
+        """The step of an input; None when it has none, or became part of the step before."""
+        match entry:
+            case RestCall() if entry.plane != "auth":
+                return self._call(entry)
             case RpcCall():
-                operation = self._sim.contract.by_rpc(given.method)
+                operation = self._sim.contract.by_rpc(entry.method)
                 if operation is not None:
-                    who = self._as(given.credential, given.participant)
-                    return {
-                        "call": {
-                            "plane": "grpc",
-                            "rpc": operation.name,
-                            **who,
-                            **self._message(operation, given.message),
-                        }
-                    }
+                    call = {"plane": "grpc", "rpc": operation.name}
+                    call |= self._as(entry.credential, entry.participant)
+                    return {"call": call | self._message(operation, entry.message)}
             case StreamOpened() if "stream" in out:
-                return self._subscription(given, out["stream"])
-            case StreamFrame() if given.stream in self._streams:
-                return self._sent(self._streams[given.stream], given.message)
-            case StreamHungUp() if given.stream in self._streams:
-                return {"disconnect": self._streams[given.stream]["subscribe"]["name"]}
+                return self._subscription(entry, out["stream"])
+            case StreamFrame() if entry.stream in self._streams:
+                return self._sent(self._streams[entry.stream], entry.message)
+            case StreamHungUp() if entry.stream in self._streams:
+                return {"disconnect": self._streams[entry.stream]["subscribe"]["name"]}
             case Controlled():
-                return self._action(given)
+                return self._action(entry)
             case Advanced():
                 return None
-        self._leave(given)
+        self._leave_out(entry)
         return None
 
-    def _leave(self, given: Input) -> None:
-        kind = (
-            "token request"
-            if isinstance(given, RestCall) and given.plane == "auth"
-            else type(given).__name__
-        )
+    def _leave_out(self, entry: Input) -> None:
+        kind = type(entry).__name__
+        if isinstance(entry, RestCall) and entry.plane == "auth":
+            kind = "token request"
         self.left_out[kind] = self.left_out.get(kind, 0) + 1
 
-    def _call(self, given: RestCall) -> Step | None:
-        path = given.path + (f"?{given.query}" if given.query else "")
-        call = {
-            "plane": given.plane,
-            given.verb.lower(): path,
-            **self._as(given.credential, given.participant),
-        }
-        if (
-            given.verb.lower() not in ("get", "post", "put", "delete", "patch")
-            or given.binary
-            or given.form
-        ):
-            self._leave(given)
+    def _call(self, entry: RestCall) -> Step | None:
+        verb = entry.verb.lower()
+        if verb not in _VERBS or entry.binary or entry.form:
+            self._leave_out(entry)
             return None
-        if given.body:
+        path = f"{entry.path}?{entry.query}" if entry.query else entry.path
+        call = {"plane": entry.plane, verb: path, **self._as(entry.credential, entry.participant)}
+        if entry.body:
             try:
-                call["json"] = json.decode(given.body)
+                call["json"] = json.decode(entry.body)
             except DecodeError:
-                self._leave(given)
+                self._leave_out(entry)
                 return None
         return {"call": call}
 
     def _as(self, credential: VerifiedCredential, participant: str | None) -> Step:
-        """Who calls, in a script's words; nobody when the credentials did not hold."""
+        """The key `as` of a step: who calls. No key when the credentials were refused."""
         if credential.problem:
             return {}
         if participant is not None:
@@ -185,18 +173,18 @@ class _Writer:
             return {"as": token.firm} if token is not None else {}
         return {"as": credential.key} if credential.kind in ("api_key", "script") else {}
 
-    def _subscription(self, given: StreamOpened, stream: int) -> Step | None:
-        found: Step = {"name": f"stream-{stream}", **self._as(given.credential, given.participant)}
-        if given.web_socket:
-            return {"subscribe": {**found, "web_socket": given.method}}
-        operation = self._sim.contract.by_rpc(given.method)
+    def _subscription(self, entry: StreamOpened, stream: int) -> Step | None:
+        step: Step = {"name": f"stream-{stream}", **self._as(entry.credential, entry.participant)}
+        if entry.web_socket:
+            return {"subscribe": {**step, "web_socket": entry.method}}
+        operation = self._sim.contract.by_rpc(entry.method)
         if operation is None:
             return None
-        request = self._message(operation, given.message) if operation.kind == "server" else {}
-        return {"subscribe": {**found, "rpc": operation.name, **request}}
+        request = self._message(operation, entry.message) if operation.kind == "server" else {}
+        return {"subscribe": {**step, "rpc": operation.name, **request}}
 
     def _sent(self, opened: Step, message: bytes) -> Step | None:
-        """A frame of a client. What follows the subscription at once becomes part of it."""
+        """A frame of a client. One that follows its subscription at once becomes part of it."""
         subscription = opened["subscribe"]
         frame = self._frame(subscription, message)
         if self.steps[-1] is opened and self._last == self._sim.now:
@@ -207,9 +195,8 @@ class _Writer:
     def _frame(self, subscription: Step, message: bytes) -> Any:
         if "web_socket" in subscription:
             return json.decode(message)
-        return self._message(self._sim.contract.by_name(subscription["rpc"]), message).get(
-            "json", {}
-        )
+        operation = self._sim.contract.by_name(subscription["rpc"])
+        return self._message(operation, message).get("json", {})
 
     def _message(self, operation: Any, message: bytes) -> Step:
         """A protobuf request as the JSON of a step."""
@@ -217,37 +204,35 @@ class _Writer:
 
         return {"json": json.decode(as_json(operation.request, message))} if message else {}
 
-    def _action(self, given: Controlled) -> Step | None:
-        arguments = json.decode(given.arguments)
-        if given.action == "instrument.create":
+    def _action(self, entry: Controlled) -> Step | None:
+        arguments = json.decode(entry.arguments)
+        if entry.action == "instrument.create":
             self.instruments.append(arguments)
             return None
-        action = ACTIONS.get(given.action)
+        action = ACTIONS.get(entry.action)
         if action is not None and action.step:
             try:
-                return {action.step: action.step_value(action.read(given.subject, arguments))}
+                return {action.step: action.step_value(action.read(entry.subject, arguments))}
             except InvalidRequest:
                 pass  # it was refused, and a scenario with such a step would not load
-        self._leave(given)
+        self._leave_out(entry)
         return None
 
-    def _with_kept(self, step: Step) -> Step:
-        """The step with identifiers of earlier answers as `${name}`, which the steps of those
-        answers keep.
-        """
+    def _with_saved(self, step: Step) -> Step:
+        """The step with identifiers of earlier answers as `${name}`; earlier steps save them."""
         text = json.encode(step).decode()
         for identifier in dict.fromkeys(IDENTIFIER.findall(text)):
-            if identifier in self._given:
-                giver, where = self._given[identifier]
-                kept = giver.setdefault("save", {})
-                name = next((name for name, path in kept.items() if path == where), "")
+            if identifier in self._answered:
+                earlier, path = self._answered[identifier]
+                saves = earlier.setdefault("save", {})
+                name = next((name for name, saved in saves.items() if saved == path), "")
                 if not name:
-                    self._kept += 1
-                    name = f"id{self._kept}"
-                    kept[name] = where
+                    self._saved += 1
+                    name = f"id{self._saved}"
+                    saves[name] = path
                 text = text.replace(identifier, f"${{{name}}}")
-        found: Step = json.decode(text)
-        return found
+        saved: Step = json.decode(text)
+        return saved
 
 
 def _identifiers(answer: Any, path: str = "") -> Iterator[tuple[str, str]]:
