@@ -96,11 +96,8 @@ def diff(first: str, second: str, out: TextIO) -> int:
         with journal_lines(first) as (one, ours), journal_lines(second) as (other, theirs):
             for name in ("name", "seed", "start", "scenario_digest"):
                 if getattr(one, name) != getattr(other, name):
-                    print(
-                        f"headers differ in {name}: {getattr(one, name)} and"
-                        f" {getattr(other, name)}",
-                        file=out,
-                    )
+                    both = f"{getattr(one, name)} and {getattr(other, name)}"
+                    print(f"headers differ in {name}: {both}", file=out)
                     return 1
             difference = first_difference(ours, theirs, WRITTEN)
     except UnreadableJournal as error:
@@ -113,11 +110,10 @@ def diff(first: str, second: str, out: TextIO) -> int:
         longer = first if difference.first else second
         print(f"the first {difference.same} lines are the same; {longer} goes on", file=out)
         return 1
-    left, right = (
-        line_text(getattr(read_line(raw), difference.part))
-        for raw in (difference.first, difference.second)
-    )
-    print(f"line {difference.number}, {difference.part}:", file=out)
+    part = difference.part
+    lines = (read_line(difference.first), read_line(difference.second))
+    left, right = (line_text(getattr(line, part)) for line in lines)
+    print(f"line {difference.number}, {part}:", file=out)
     print(f"  {first}: {excerpt(left, right)}\n  {second}: {excerpt(right, left)}", file=out)
     return 1
 
@@ -151,15 +147,11 @@ def _print_headers(one: Header, other: Header, out: TextIO) -> None:
 
 def _print_states(first: Path, second: Path, lines: int, out: TextIO) -> None:
     try:
-        differences = list(
-            state_differences(_state_after(first, lines), _state_after(second, lines))
-        )
+        states = (_state_after(first, lines), _state_after(second, lines))
+        differences = list(state_differences(*states))
     except Divergence as difference:
-        print(
-            f"(their states cannot be compared: line {difference.number} of {difference.path} no"
-            " longer replays)",
-            file=out,
-        )
+        where = f"line {difference.number} of {difference.path}"
+        print(f"(their states cannot be compared: {where} no longer replays)", file=out)
         return
     if not differences:
         print("their states are the same after it", file=out)

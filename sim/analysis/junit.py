@@ -30,15 +30,14 @@ def junit(suites: Iterable[Suite]) -> bytes:
     """The document."""
     root = ElementTree.Element("testsuites")
     for suite in suites:
-        element = ElementTree.SubElement(
-            root,
-            "testsuite",
-            name=suite.name,
-            tests=str(len(suite.cases)),
-            failures=str(sum(1 for case in suite.cases if case.failure)),
-            skipped=str(sum(1 for case in suite.cases if case.skipped)),
-            errors="0",
-        )
+        attributes = {
+            "name": suite.name,
+            "tests": str(len(suite.cases)),
+            "failures": str(sum(1 for case in suite.cases if case.failure)),
+            "skipped": str(sum(1 for case in suite.cases if case.skipped)),
+            "errors": "0",
+        }
+        element = ElementTree.SubElement(root, "testsuite", attributes)
         if suite.properties:
             properties = ElementTree.SubElement(element, "properties")
             for name, value in suite.properties.items():
@@ -50,13 +49,9 @@ def junit(suites: Iterable[Suite]) -> bytes:
 
 
 def _add(suite: ElementTree.Element, case: Case) -> None:
-    element = ElementTree.SubElement(
-        suite,
-        "testcase",
-        classname=case.classname,
-        name=case.name,
-        time=f"{case.seconds:.3f}" if case.seconds else "0",
-    )
+    names = {"classname": case.classname, "name": case.name}
+    time = f"{case.seconds:.3f}" if case.seconds else "0"
+    element = ElementTree.SubElement(suite, "testcase", names, time=time)
     if case.failure:
         failure = ElementTree.SubElement(element, "failure", message=case.failure)
         failure.text = case.text or case.failure

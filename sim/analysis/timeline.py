@@ -14,32 +14,12 @@ from msgspec import DecodeError, json
 
 from sim.analysis.errors import UnreadableJournal
 from sim.analysis.replay import UNREADABLE, journal_lines
+from sim.core.model.enums import ExecutionType, InstrumentState
 from sim.kernel.instants import EASTERN, Instant, format_span, to_datetime
 from sim.kernel.journal import Line, read_line
 
 MARK = {True: "✓", False: "✗", None: " "}
 DOLLAR = 10**8
-_STATES = (
-    "CLOSED",
-    "OPEN",
-    "PREOPEN",
-    "SUSPENDED",
-    "EXPIRED",
-    "TERMINATED",
-    "HALTED",
-    "MATCH_AND_CLOSE_AUCTION",
-    "PENDING",
-)
-_EXECUTIONS = (
-    "new",
-    "partial fill",
-    "fill",
-    "canceled",
-    "replaced",
-    "rejected",
-    "expired",
-    "done for day",
-)
 Record = dict[str, Any]
 
 
@@ -150,12 +130,13 @@ def _details(events: Iterable[Record]) -> Iterator[str]:
 def _execution(event: Record) -> str:
     execution = event["execution"]
     order = execution["order"]
-    kind = _EXECUTIONS[execution.get("type", 0)]
+    kind = ExecutionType(execution.get("type", 0))
+    done = "replaced" if kind == ExecutionType.REPLACE else kind.name.lower().replace("_", " ")
     price = _scaled(execution.get("last_px") or order["price"], order["price_scale"])
     qty = _scaled(execution.get("last_qty") or order["qty"], order["qty_scale"])
     side = "buy" if order["side"] == 1 else "sell"
     text = f" ({execution['text']})" if execution.get("text") else ""
-    return f"order {order['id']} {kind}: {side} {qty} {order['symbol']} @ {price}{text}"
+    return f"order {order['id']} {done}: {side} {qty} {order['symbol']} @ {price}{text}"
 
 
 def _cash(event: Record) -> str:
@@ -171,11 +152,9 @@ def _decision(event: Record) -> str:
 
 _EVENTS: dict[str, Callable[[Record], str]] = {
     "Executed": _execution,
-    "StateChanged": lambda e: f"{e['symbol']}: {_STATES[e['was']]} → {_STATES[e['state']]}",
-    "InstrumentListed": lambda e: f"{e['symbol']} is listed, {_STATES[e['state']]}",
-    "ShelfMoved": lambda e: (
-        f"all other instruments in {_STATES[e['was']]}: → {_STATES[e['state']]}"
-    ),
+    "StateChanged": lambda e: f"{e['symbol']}: {_state(e['was'])} → {_state(e['state'])}",
+    "InstrumentListed": lambda e: f"{e['symbol']} is listed, {_state(e['state'])}",
+    "ShelfMoved": lambda e: f"all other instruments in {_state(e['was'])}: → {_state(e['state'])}",
     "Settled": lambda e: f"{e['symbol']} settles: {e['text'] or e['price']}",
     "CashMoved": _cash,
     "KycDecided": _decision,
@@ -183,11 +162,14 @@ _EVENTS: dict[str, Callable[[Record], str]] = {
 }
 
 
+def _state(number: int) -> str:
+    return InstrumentState(number).name
+
+
 def _scaled(value: int, scale: int) -> str:
     whole, rest = divmod(value, scale)
-    return (
-        f"{whole}.{str(rest).rjust(len(str(scale)) - 1, '0').rstrip('0')}" if rest else f"{whole}"
-    )
+    digits = str(rest).rjust(len(str(scale)) - 1, "0").rstrip("0")
+    return f"{whole}.{digits}" if rest else f"{whole}"
 
 
 def _short(name: str) -> str:
@@ -218,9 +200,8 @@ def write(found: Iterable[Row], out: TextIO) -> None:
             day = f"{moment:%A %Y-%m-%d}"
             print(f"── {day}, Eastern Time", file=out)
         time = f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}"
-        print(
-            f"{time} {MARK[row.good]} {row.who:<28} {row.what:<52} {row.result}".rstrip(), file=out
-        )
+        line = f"{time} {MARK[row.good]} {row.who:<28} {row.what:<52} {row.result}"
+        print(line.rstrip(), file=out)
         for detail in row.details:
             print(f"{'':15}└ {detail}", file=out)
 

@@ -42,23 +42,11 @@ from sim.kernel.instants import NS_PER_S, Instant, Span, parse_span
 from sim.kernel.journal import read_line
 from sim.simulation import Simulation
 
-_HTTP_OF_CODE = {
-    0: 200,
-    1: 499,
-    2: 500,
-    3: 400,
-    4: 504,
-    5: 404,
-    6: 409,
-    7: 403,
-    8: 429,
-    9: 422,
-    10: 409,
-    12: 501,
-    13: 500,
-    14: 503,
-    16: 401,
-}
+# HTTP statuses of the gRPC codes from 0 (OK) to 16.
+_HTTP_OF_CODE = (
+    *(200, 499, 500, 400, 504, 404, 409, 403),
+    *(429, 422, 409, 500, 501, 500, 503, 500, 401),
+)
 _REST_PLANES: tuple[Plane, ...] = ("gateway", "retail", "exchange", "auth")
 
 CallInput = RestCall | RpcCall | StreamOpened
@@ -298,7 +286,7 @@ def _status(recorded: CallInput, out: dict[str, Any]) -> int:
     )
     if over_http and out.get("status"):
         return int(out["status"])
-    return _HTTP_OF_CODE.get(out.get("code", 0), 500)
+    return _HTTP_OF_CODE[out.get("code", 0)]
 
 
 def _deferred_status(entry: LoggedCall | None) -> int:
@@ -310,8 +298,6 @@ def _deferred_status(entry: LoggedCall | None) -> int:
 
 def _fingerprint(recorded: CallInput) -> str:
     if isinstance(recorded, RestCall):
-        return (
-            f"{recorded.verb} {recorded.path}?{recorded.query} {recorded.participant}"
-            f" {recorded.body or recorded.binary!r}"
-        )
+        address = f"{recorded.verb} {recorded.path}?{recorded.query}"
+        return f"{address} {recorded.participant} {recorded.body or recorded.binary!r}"
     return f"{recorded.method} {recorded.participant} {recorded.message.hex()}"

@@ -38,18 +38,7 @@ class Report(Struct, frozen=True, kw_only=True):
             "seed": self.seed,
             "digest": self.digest,
             "calls": self.calls,
-            "rules": [
-                {
-                    "rule": verdict.rule.name,
-                    "section": f"§{verdict.rule.section}",
-                    "says": verdict.rule.says,
-                    "verdict": verdict.word,
-                    "applied": len(verdict.applied),
-                    "occasions": len(verdict.applied),  # the former name
-                    "findings": [finding.document() for finding in verdict.broken],
-                }
-                for verdict in self.verdicts
-            ],
+            "rules": [_document(verdict) for verdict in self.verdicts],
         }
 
     def lines(self) -> Iterator[str]:
@@ -57,9 +46,8 @@ class Report(Struct, frozen=True, kw_only=True):
         yield self._headline()
         for verdict in self.verdicts:
             rule, times = verdict.rule, len(verdict.applied)
-            yield (
-                f"  {verdict.word:<11} {rule.name:<28} §{rule.section:<5} {times:>4}  {rule.says}"
-            )
+            head = f"  {verdict.word:<11} {rule.name:<28} §{rule.section:<5}"
+            yield f"{head} {times:>4}  {rule.says}"
             yield from (f"      {line}" for line in _broken_lines(verdict))
 
     def _headline(self) -> str:
@@ -78,21 +66,26 @@ class Report(Struct, frozen=True, kw_only=True):
             print(*self.lines(), sep="\n", file=out)
             return
         print(self._headline(), file=out)
-        rows = [
-            {
-                "verdict": verdict.word,
-                "rule": verdict.rule.name,
-                "section": f"§{verdict.rule.section}",
-                "applied": len(verdict.applied),
-                "says": verdict.rule.says,
-            }
-            for verdict in self.verdicts
-        ]
-        print_table(rows, out)
+        columns = ("verdict", "rule", "section", "applied", "says")
+        documents = [_document(verdict) for verdict in self.verdicts]
+        print_table([{name: row[name] for name in columns} for row in documents], out)
         for verdict in self.verdicts:
             if verdict.broken:
                 print(f"{verdict.word} {verdict.rule.name}", file=out)
                 print(*(f"  {line}" for line in _broken_lines(verdict)), sep="\n", file=out)
+
+
+def _document(verdict: Verdict) -> dict[str, Any]:
+    rule, applied = verdict.rule, len(verdict.applied)
+    return {
+        "rule": rule.name,
+        "section": f"§{rule.section}",
+        "says": rule.says,
+        "verdict": verdict.word,
+        "applied": applied,
+        "occasions": applied,  # the former name
+        "findings": [finding.document() for finding in verdict.broken],
+    }
 
 
 def _broken_lines(verdict: Verdict) -> Iterator[str]:
