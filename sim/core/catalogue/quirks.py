@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sim.core.catalogue.assumption_values import unknown_name
 from sim.kernel.entropy import Entropy
@@ -40,63 +41,43 @@ class Quirk(Struct, frozen=True):
 
     name: str
     spec: str
-    summary: str
     default: Chance
+    summary: str = ""
+
+    def described(self, summary: str) -> Quirk:
+        """The same quirk with its summary."""
+        return replace(self, summary=summary)
 
 
-UNFILTERED_SEARCH_TIMES_OUT = Quirk(
-    "unfiltered_search_times_out",
-    "4.3",
-    "A trade search without a symbol filter usually ends at the 30 s edge with 504.",
-    Chance(2, 3),
+UNFILTERED_SEARCH_TIMES_OUT = Quirk("unfiltered_search_times_out", "4.3", Chance(2, 3)).described(
+    "A trade search without a symbol filter usually ends at the 30 s edge with 504."
 )
-UNFILTERED_REPORTS_TIME_OUT = Quirk(
-    "unfiltered_reports_time_out",
-    "7.1",
+UNFILTERED_REPORTS_TIME_OUT = Quirk("unfiltered_reports_time_out", "7.1", NEVER).described(
     "A search of orders or executions without a filter ends at the 30 s edge with 504, as trade "
-    "searches do. No document states the odds.",
-    NEVER,
+    "searches do. No document states the odds."
 )
-SESSION_REVOCATION = Quirk(
-    "session_revocation",
-    "6.2",
+SESSION_REVOCATION = Quirk("session_revocation", "6.2", ALWAYS).described(
     "A second account-scoped subscription of the same identity takes the session: the first one "
-    "ends with 13 INTERNAL.",
-    ALWAYS,
+    "ends with 13 INTERNAL."
 )
-EMPTY_PARTICIPANT_WINDOW = Quirk(
-    "empty_participant_window",
-    "3.5",
-    "For 500 ms to 26 minutes, an approved start answers with an empty participantId.",
-    ALWAYS,
+EMPTY_PARTICIPANT_WINDOW = Quirk("empty_participant_window", "3.5", ALWAYS).described(
+    "For 500 ms to 26 minutes, an approved start answers with an empty participantId."
 )
-CLEARED_FIELDS_LAG = Quirk(
-    "cleared_fields_lag", "2.4", "cleared_* statistics are zero until the trade is CLEARED.", ALWAYS
+CLEARED_FIELDS_LAG = Quirk("cleared_fields_lag", "2.4", ALWAYS).described(
+    "cleared_* statistics are zero until the trade is CLEARED."
 )
-CAMEL_CASE_QUERY_IGNORED = Quirk(
-    "camel_case_query_ignored",
-    "0",
-    "The retail API ignores camelCase query parameters without an error.",
-    ALWAYS,
+CAMEL_CASE_QUERY_IGNORED = Quirk("camel_case_query_ignored", "0", ALWAYS).described(
+    "The retail API ignores camelCase query parameters without an error."
 )
-STREAM_DUPLICATES = Quirk(
-    "stream_duplicates",
-    "6.2",
-    "A stream message is sent twice. Delivery is at least once, so consumers must drop duplicates.",
-    NEVER,
+STREAM_DUPLICATES = Quirk("stream_duplicates", "6.2", NEVER).described(
+    "A stream message is sent twice. Delivery is at least once, so consumers must drop duplicates."
 )
-WEBHOOK_DUPLICATES = Quirk(
-    "webhook_duplicates",
-    "6.1",
-    "An event is delivered twice under the same event_id. Delivery is at least once.",
-    NEVER,
+WEBHOOK_DUPLICATES = Quirk("webhook_duplicates", "6.1", NEVER).described(
+    "An event is delivered twice under the same event_id. Delivery is at least once."
 )
-INSTRUMENT_COLUMNS_FAIL = Quirk(
-    "instrument_columns_fail",
-    "4.3",
+INSTRUMENT_COLUMNS_FAIL = Quirk("instrument_columns_fail", "4.3", ALWAYS).described(
     "ListInstruments answers 500 to a where_clause on instrument_product, outcome_type or "
-    "event_subcategory, and finds nothing for one on event_id.",
-    ALWAYS,
+    "event_subcategory, and finds nothing for one on event_id."
 )
 
 

@@ -15,6 +15,7 @@ What a market pays, given the facts of its game, is in `outcomes.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -154,28 +155,20 @@ class Games:
         self._games = dict(state)
 
 
+@dataclass(slots=True, eq=False)
 class GameReports:
-    """Takes reports about games and lets them act on their markets."""
+    """Takes reports about games and lets them act on their markets.
 
-    def __init__(
-        self,
-        games: Games,
-        instruments: Instruments,
-        listings: Listings,
-        *,
-        lifecycle: Lifecycle,
-        settlements: Settlements,
-        books: Books,
-        on_abandoned: Callable[[str], None],
-    ) -> None:
-        """`on_abandoned` is called with the symbol of each market of an abandoned game."""
-        self._games = games
-        self._instruments = instruments
-        self._listings = listings
-        self._lifecycle = lifecycle
-        self._settlements = settlements
-        self._books = books
-        self._on_abandoned = on_abandoned
+    `on_abandoned` is called with the symbol of each market of an abandoned game.
+    """
+
+    games: Games
+    instruments: Instruments
+    listings: Listings
+    lifecycle: Lifecycle
+    settlements: Settlements
+    books: Books
+    on_abandoned: Callable[[str], None]
 
     def report_game(self, slug: str, **facts: Any) -> Game:
         """Set facts of a game; from here on reports replace the simulation.
@@ -183,20 +176,20 @@ class GameReports:
         Settlements that its markets came to by the simulation stay. Markets that the simulated end
         had closed open again unless the report ends the game.
         """
-        games, instruments = self._games, self._instruments
+        games, instruments = self.games, self.instruments
         simulated = games.simulated_game(slug)
         if not games.is_reported(slug):
             for instrument in instruments.of_event(slug):
-                if self._settlements.final(instrument.symbol):
-                    self._listings.write_down(instrument.symbol)
+                if self.settlements.final(instrument.symbol):
+                    self.listings.write_down(instrument.symbol)
             if simulated is not None:
                 replaced = any(facts.get(name) not in (None, "") for name in _RESULTS)
                 games.set_start(slug, simulated.summary() if replaced else simulated)
         game = games.update(slug, **facts)
-        self._books.game_reported(slug)
+        self.books.game_reported(slug)
         if simulated is not None and simulated.ended and not game.ended:
             for instrument in instruments.of_event(slug):
-                self._listings.follow(instrument.symbol)
+                self.listings.follow(instrument.symbol)
         return game
 
     def end_game(self, slug: str) -> dict[str, str]:
@@ -206,25 +199,25 @@ class GameReports:
         Markets of an abandoned game take their last fair price. A market that the facts do not
         decide stays as it is until somebody settles it.
         """
-        game, outcomes = self._games.get(slug), {}
-        for instrument in self._instruments.of_event(slug):
+        game, outcomes = self.games.get(slug), {}
+        for instrument in self.instruments.of_event(slug):
             symbol = instrument.symbol
-            if instrument.game_condition is None or self._settlements.final(symbol):
+            if instrument.game_condition is None or self.settlements.final(symbol):
                 continue
             decided = self._decide(instrument, game)
             if decided is None:
                 continue
-            if self._lifecycle.state(symbol) in SESSION_STATES:
-                self._listings.change_state(symbol, InstrumentState.CLOSED)
-            self._listings.record_outcome(symbol, *decided)
+            if self.lifecycle.state(symbol) in SESSION_STATES:
+                self.listings.change_state(symbol, InstrumentState.CLOSED)
+            self.listings.record_outcome(symbol, *decided)
             outcomes[symbol] = decided[1]
         return outcomes
 
     def _decide(self, instrument: Instrument, game: Game) -> tuple[Price, str] | None:
         """Price and text of a market's outcome; None where the facts do not decide it."""
         if game.result == "abandoned":
-            self._on_abandoned(instrument.symbol)
-            return self._listings.fair_price(instrument.symbol), "abandoned: last fair price"
+            self.on_abandoned(instrument.symbol)
+            return self.listings.fair_price(instrument.symbol), "abandoned: last fair price"
         condition = instrument.game_condition
         outcome = None if condition is None else outcome_of(condition, game)
         if outcome is None:

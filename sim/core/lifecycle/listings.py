@@ -4,6 +4,8 @@ settlement. The edges themselves are taken by `transitions.py`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sim.core.catalogue.assumptions import SETTLEMENT_AUTO_EXPIRE
 from sim.core.lifecycle.lifecycle import Lifecycle
 from sim.core.lifecycle.resolution import Resolution
@@ -27,33 +29,20 @@ from sim.core.model.timer_priority import EDGE_TIMER, SHELF_TIMER
 from sim.kernel.timers import Timer, TimerHandlers
 
 
+@dataclass(slots=True, eq=False)
 class Listings:
     """Lists, opens, halts, closes and settles instruments."""
 
-    def __init__(
-        self,
-        ctx: Context,
-        instruments: Instruments,
-        lifecycle: Lifecycle,
-        *,
-        transitions: Transitions,
-        settlements: Settlements,
-        clearing: Clearing,
-        statistics: Statistics,
-        books: Books,
-        execution_log: ExecutionLog,
-        resolution: Resolution,
-    ) -> None:
-        self._ctx = ctx
-        self._instruments = instruments
-        self._lifecycle = lifecycle
-        self._transitions = transitions
-        self._settlements = settlements
-        self._clearing = clearing
-        self._statistics = statistics
-        self._books = books
-        self._execution_log = execution_log
-        self._resolution = resolution
+    ctx: Context
+    instruments: Instruments
+    lifecycle: Lifecycle
+    transitions: Transitions
+    settlements: Settlements
+    clearing: Clearing
+    statistics: Statistics
+    books: Books
+    execution_log: ExecutionLog
+    resolution: Resolution
 
     # ---- listing and states
 
@@ -66,21 +55,21 @@ class Listings:
         symbol = instrument.symbol
         if problems := instrument.problems():
             raise InvalidRequest(f"{symbol}: " + "; ".join(problems), rule="M3")
-        if self._lifecycle.listed(symbol):
+        if self.lifecycle.listed(symbol):
             raise AlreadyExists(f"instrument {symbol} exists")
-        self._instruments.add(instrument)
-        self._lifecycle.list_instrument(instrument)
-        self._books.event_changed(instrument)
+        self.instruments.add(instrument)
+        self.lifecycle.list_instrument(instrument)
+        self.books.event_changed(instrument)
         if tell:
-            state = self._lifecycle.state(symbol)
-            self._ctx.emit(InstrumentListed(symbol, state, self._ctx.now))
+            state = self.lifecycle.state(symbol)
+            self.ctx.emit(InstrumentListed(symbol, state, self.ctx.now))
 
     def stock(self, shelf: DormantInstruments) -> None:
         """End the building of the world: what is listed so far and the dormant instruments are its
         beginning.
         """
-        self._instruments.set_world_start(shelf)
-        self._lifecycle.await_dormant()
+        self.instruments.set_world_start(shelf)
+        self.lifecycle.await_dormant()
 
     def change_state(
         self, symbol: str, state: InstrumentState | None, *, pin: bool = True
@@ -91,35 +80,35 @@ class Listings:
         Maintenance moves without `pin`, so the schedule keeps its say. Refuses edges that an
         operator may not take, and reopening an instrument that has paid (rule L10).
         """
-        instrument = self._instruments.require(symbol)
-        was = self._lifecycle.state(symbol)
+        instrument = self.instruments.require(symbol)
+        was = self.lifecycle.state(symbol)
         if state is None:
-            self._lifecycle.unpin(symbol)
-            self._transitions.follow(instrument)
+            self.lifecycle.unpin(symbol)
+            self.transitions.follow(instrument)
             return was
         if state is not was:
             check_move(symbol, was, state)
-            if state in ENTRY_STATES and self._settlements.final(symbol):
+            if state in ENTRY_STATES and self.settlements.final(symbol):
                 raise IllegalTransition(f"{symbol} is settled and does not trade again", rule="L10")
-            self._transitions.enter(instrument, state)
-            self._clearing.wait()
+            self.transitions.enter(instrument, state)
+            self.clearing.wait()
         if pin:
-            self._lifecycle.pin(symbol)
+            self.lifecycle.pin(symbol)
         else:
-            self._lifecycle.await_edge(instrument)
+            self.lifecycle.await_edge(instrument)
         return was
 
     def follow(self, symbol: str) -> None:
         """Do what dates ask for now; called when the dates have changed."""
-        self._transitions.follow(self._instruments.require(symbol))
+        self.transitions.follow(self.instruments.require(symbol))
 
     def cancel_all(self, symbols: tuple[str, ...] = ()) -> int:
         """Cancel every open order, or those of some symbols, unsolicited and in every state (rule
         W2). Returns how many.
         """
         return sum(
-            self._transitions.end_orders(symbol, ExecutionType.CANCELED)
-            for symbol in symbols or self._books.among(self._lifecycle.symbols())
+            self.transitions.end_orders(symbol, ExecutionType.CANCELED)
+            for symbol in symbols or self.books.among(self.lifecycle.symbols())
         )
 
     # ---- settlement
@@ -132,52 +121,52 @@ class Listings:
 
         Settling again at another price is a correction (rule L27).
         """
-        instrument = self._instruments.require(symbol)
-        self._settlements.check(instrument, price, preliminary)
-        if self._lifecycle.state(symbol) not in OVER_STATES:
-            self._transitions.enter(instrument, InstrumentState.CLOSED)
-            self._lifecycle.pin(symbol)
+        instrument = self.instruments.require(symbol)
+        self.settlements.check(instrument, price, preliminary)
+        if self.lifecycle.state(symbol) not in OVER_STATES:
+            self.transitions.enter(instrument, InstrumentState.CLOSED)
+            self.lifecycle.pin(symbol)
         paid = 0
         if preliminary:
-            self._settlements.announce(instrument, price, text)
+            self.settlements.announce(instrument, price, text)
         else:
-            paid = self._settlements.finalise(instrument, price, text)
+            paid = self.settlements.finalise(instrument, price, text)
             self._expire_settled(instrument)
-        self._books.state_changed(symbol)
+        self.books.state_changed(symbol)
         return paid
 
     def fair_price(self, symbol: str) -> Price:
         """The last fair price, on the tick: of the last trade, else the middle of the book, else
         half a dollar.
         """
-        instrument = self._instruments.require(symbol)
-        last = self._statistics.last_price(symbol)
+        instrument = self.instruments.require(symbol)
+        last = self.statistics.last_price(symbol)
         if last is not None:
             return last
-        book = self._books.get(symbol)
+        book = self.books.get(symbol)
         bids, offers = book.levels(Side.BUY, 1), book.levels(Side.SELL, 1)
         total = bids[0][0] + offers[0][0] if bids and offers else instrument.price_scale
         return total // 2 // instrument.tick * instrument.tick
 
     def record_outcome(self, symbol: str, price: Price, text: str = "") -> None:
         """Make an outcome known: it becomes the settlement some time after the close (rule L25)."""
-        instrument = self._instruments.require(symbol)
-        closed_at = self._lifecycle.closed_at(symbol)
-        if closed_at is None and self._lifecycle.state(symbol) in OVER_STATES:
-            closed_at = self._ctx.now
-        self._settlements.record(instrument, price, text, closed_at)
+        instrument = self.instruments.require(symbol)
+        closed_at = self.lifecycle.closed_at(symbol)
+        if closed_at is None and self.lifecycle.state(symbol) in OVER_STATES:
+            closed_at = self.ctx.now
+        self.settlements.record(instrument, price, text, closed_at)
 
     def write_down(self, symbol: str, *, tell: bool = False) -> None:
         """Record the settlement that an instrument came to by itself, if it has one; with `tell`,
         emit it as an event.
         """
-        settled = self._settlements.get(symbol)
+        settled = self.settlements.get(symbol)
         if settled is not None:
-            self._settlements.keep(symbol, settled)
+            self.settlements.keep(symbol, settled)
             if tell:
                 price, text = settled.price, settled.text
-                event = Settled(symbol, price, settled.preliminary, text, self._ctx.now)
-                self._ctx.emit(event)
+                event = Settled(symbol, price, settled.preliminary, text, self.ctx.now)
+                self.ctx.emit(event)
 
     def settle_dormant(self, instrument: Instrument) -> None:
         """A dormant instrument is about to be materialised: record the settlement that it came to
@@ -185,44 +174,44 @@ class Listings:
         """
         symbol = instrument.symbol
         self.write_down(symbol)
-        closes = self._lifecycle.closes(instrument)
-        if not closes or self._settlements.get(symbol) is not None:
+        closes = self.lifecycle.closes(instrument)
+        if not closes or self.settlements.get(symbol) is not None:
             return
-        if self._lifecycle.dormant_state(instrument) in OVER_STATES:
-            known = self._resolution.known(instrument)
+        if self.lifecycle.dormant_state(instrument) in OVER_STATES:
+            known = self.resolution.known(instrument)
             if known is not None:
-                closed_at = self._lifecycle.defer_past_maintenance(closes)
-                self._settlements.record(instrument, *known, closed_at)
+                closed_at = self.lifecycle.defer_past_maintenance(closes)
+                self.settlements.record(instrument, *known, closed_at)
 
     def _conclude(self, instrument: Instrument) -> None:
         """Record the outcome once the index or the game that decides it is over, unless somebody
         has settled the instrument already.
         """
         symbol, measures = instrument.symbol, instrument.index_condition
-        over = self._lifecycle.event_end(instrument) if measures is None else measures.ends
-        if not over or self._ctx.now < over:
+        over = self.lifecycle.event_end(instrument) if measures is None else measures.ends
+        if not over or self.ctx.now < over:
             return
-        if self._settlements.outcome(symbol) or self._settlements.get(symbol):
+        if self.settlements.outcome(symbol) or self.settlements.get(symbol):
             return
-        known = self._resolution.known(instrument)
+        known = self.resolution.known(instrument)
         if known is not None:
             self.record_outcome(symbol, *known)
 
     def _expire_settled(self, instrument: Instrument) -> None:
-        if self._ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE):
-            if self._lifecycle.state(instrument.symbol) is InstrumentState.CLOSED:
-                self._transitions.enter(instrument, InstrumentState.EXPIRED)
+        if self.ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE):
+            if self.lifecycle.state(instrument.symbol) is InstrumentState.CLOSED:
+                self.transitions.enter(instrument, InstrumentState.EXPIRED)
 
     def bust(self, trade_id: str) -> Trade:
         """Undo a trade (rule M42). Refused once its instrument has paid."""
-        trade = self._execution_log.require_trade(trade_id)
+        trade = self.execution_log.require_trade(trade_id)
         symbol = trade.symbol
-        if self._settlements.final(symbol):
+        if self.settlements.final(symbol):
             raise Conflict(f"{symbol} is settled; correct its price instead", rule="M42")
-        self._clearing.bust(trade_id)
-        trades = self._execution_log.trades
-        self._statistics.busted(symbol, (trades[seq] for seq in trades.of_symbol(symbol)))
-        self._books.state_changed(symbol)
+        self.clearing.bust(trade_id)
+        trades = self.execution_log.trades
+        self.statistics.busted(symbol, (trades[seq] for seq in trades.of_symbol(symbol)))
+        self.books.state_changed(symbol)
         return trade
 
     # ---- time
@@ -237,20 +226,20 @@ class Listings:
         }
 
     def _take_edge(self, timer: Timer) -> None:
-        instrument = self._instruments.require(timer.subject)
-        self._transitions.follow(instrument, edge=True)
+        instrument = self.instruments.require(timer.subject)
+        self.transitions.follow(instrument, edge=True)
         self._conclude(instrument)
-        self._clearing.wait()
+        self.clearing.wait()
 
     def _take_dormant_edges(self, _timer: Timer) -> None:
-        for instrument in self._lifecycle.materialise_due():
-            self._transitions.follow(instrument)
+        for instrument in self.lifecycle.materialise_due():
+            self.transitions.follow(instrument)
             self._conclude(instrument)
-        self._lifecycle.await_dormant()
-        self._clearing.wait()
+        self.lifecycle.await_dormant()
+        self.clearing.wait()
 
     def _step_settlement(self, timer: Timer) -> None:
-        instrument = self._instruments.require(timer.subject)
-        if self._settlements.step(instrument):
+        instrument = self.instruments.require(timer.subject)
+        if self.settlements.step(instrument):
             self._expire_settled(instrument)
-        self._books.state_changed(timer.subject)
+        self.books.state_changed(timer.subject)

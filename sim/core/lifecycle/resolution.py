@@ -10,6 +10,7 @@ whenever somebody asks.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 
 from sim.core.catalogue.assumptions import (
@@ -34,35 +35,28 @@ from sim.kernel.instants import NS_PER_S, Instant, Span
 PlannedWorth = Callable[[Instrument], tuple[Fraction, str] | None]
 
 
+@dataclass(slots=True, eq=False)
 class Resolution:
-    """Computes settlements and outcomes that nobody recorded."""
+    """Computes settlements and outcomes that nobody recorded.
 
-    def __init__(
-        self,
-        ctx: Context,
-        instruments: Instruments,
-        lifecycle: Lifecycle,
-        statistics: Statistics,
-        assets: Assets,
-        planned_worth: PlannedWorth,
-    ) -> None:
-        """`planned_worth` says what a market of the world pays, in dollars and in words; None where
-        the world has no plan for it.
-        """
-        self._ctx = ctx
-        self._instruments = instruments
-        self._lifecycle = lifecycle
-        self._statistics = statistics
-        self._assets = assets
-        self._planned_worth = planned_worth
+    `planned_worth` says what a market of the world pays, in dollars and in words; None where
+    the world has no plan for it.
+    """
+
+    ctx: Context
+    instruments: Instruments
+    lifecycle: Lifecycle
+    statistics: Statistics
+    assets: Assets
+    planned_worth: PlannedWorth
 
     def by_itself(self, symbol: str) -> Settlement | None:
         """The settlement of a symbol for which none was recorded; None while there is none."""
-        lifecycle = self._lifecycle
+        lifecycle = self.lifecycle
         materialised = lifecycle.is_materialised(symbol)
         if materialised and lifecycle.state(symbol) is not InstrumentState.TERMINATED:
             return None
-        instrument = self._instruments.get(symbol)
+        instrument = self.instruments.get(symbol)
         if instrument is None:
             return None
         ends = instrument.index_condition is not None or lifecycle.closes(instrument)
@@ -80,30 +74,30 @@ class Resolution:
         """What the index says by now about a market that measures it."""
         if instrument.index_condition is None:
             return IndexObservation()
-        return self._assets.observe(instrument.index_condition, self._lifecycle.followed_to)
+        return self.assets.observe(instrument.index_condition, self.lifecycle.followed_to)
 
     def measured(self, instrument: Instrument) -> tuple[Price, str]:
         """What a market on an index pays once it is over: price and reason."""
         measure = instrument.index_condition
         if measure is None:
             raise ValueError(f"{instrument.symbol} measures nothing")
-        observation = self._assets.observe(measure, max(measure.ends, self._ctx.now))
-        worth, text = outcome(measure, observation, Tie(self._ctx.assumptions.text(WINDOW_TIE)))
+        observation = self.assets.observe(measure, max(measure.ends, self.ctx.now))
+        worth, text = outcome(measure, observation, Tie(self.ctx.assumptions.text(WINDOW_TIE)))
         return _price(worth, instrument), text
 
     def delays(self) -> tuple[Span, Span]:
         """How long after the close a price is set, and how long after that it is final."""
-        number = self._ctx.assumptions.number
+        number = self.ctx.assumptions.number
         return number(SETTLEMENT_DELAY), number(SETTLEMENT_PRELIMINARY)
 
     def indexed_from(self, asset: str) -> Instant:
         """When an asset begins to have an index; nobody knows of one that a tester will make."""
-        ticker = self._assets.get(asset)
+        ticker = self.assets.get(asset)
         return ticker.asset.since * NS_PER_S if ticker is not None else 0
 
     def set_by_hand(self, measure: IndexCondition) -> int:
         """How many prices of an asset were set by hand."""
-        ticker = self._assets.get(measure.asset)
+        ticker = self.assets.get(measure.asset)
         return len(ticker.asset.by_hand) if ticker is not None else -1
 
     def in_the_end(self, instrument: Instrument) -> tuple[Price, str]:
@@ -114,8 +108,8 @@ class Resolution:
         if known is not None:
             return known
         last = None
-        if self._ctx.assumptions.text(UNRESOLVED_SETTLES_AT) == "last_price":
-            last = self._statistics.last_price(instrument.symbol)
+        if self.ctx.assumptions.text(UNRESOLVED_SETTLES_AT) == "last_price":
+            last = self.statistics.last_price(instrument.symbol)
         return last or 0, "No outcome"
 
     def known(self, instrument: Instrument) -> tuple[Price, str] | None:
@@ -124,13 +118,13 @@ class Resolution:
         """
         if instrument.index_condition is not None:
             return self.measured(instrument)
-        planned = self._planned_worth(instrument)
+        planned = self.planned_worth(instrument)
         return None if planned is None else (_price(planned[0], instrument), planned[1])
 
     def _of_dormant(self, instrument: Instrument) -> Settlement | None:
-        followed = self._lifecycle.followed_to
-        at, final = self._lifecycle.settlement_times(instrument)
-        if followed < at or self._lifecycle.dormant_state(instrument) not in OVER_STATES:
+        followed = self.lifecycle.followed_to
+        at, final = self.lifecycle.settlement_times(instrument)
+        if followed < at or self.lifecycle.dormant_state(instrument) not in OVER_STATES:
             return None
         known = self.known(instrument)
         if known is None:

@@ -6,6 +6,7 @@ of it (§3.1, §1.4 of the rules).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from sim.core.accounts.positions import Positions
 from sim.core.catalogue.assumptions import AUCTION_TIEBREAK, COLLAPSE_TO_EXPIRED
@@ -31,45 +32,33 @@ _S = InstrumentState
 _DATE_PATH = (_S.CLOSED, _S.EXPIRED, _S.TERMINATED)
 
 
+@dataclass(slots=True, eq=False)
 class Transitions:
     """Moves instruments along edges."""
 
-    def __init__(
-        self,
-        ctx: Context,
-        lifecycle: Lifecycle,
-        *,
-        books: Books,
-        matching: Matching,
-        auction: Auction,
-        positions: Positions,
-        settlements: Settlements,
-        statistics: Statistics,
-        resolution: Resolution,
-    ) -> None:
-        self._ctx = ctx
-        self._lifecycle = lifecycle
-        self._books = books
-        self._matching = matching
-        self._auction = auction
-        self._positions = positions
-        self._settlements = settlements
-        self._statistics = statistics
-        self._resolution = resolution
+    ctx: Context
+    lifecycle: Lifecycle
+    books: Books
+    matching: Matching
+    auction: Auction
+    positions: Positions
+    settlements: Settlements
+    statistics: Statistics
+    resolution: Resolution
 
     def enter(self, instrument: Instrument, target: InstrumentState) -> None:
         """Take one edge with its effects; nothing happens where the state is the present one."""
         symbol = instrument.symbol
-        was = self._lifecycle.state(symbol)
+        was = self.lifecycle.state(symbol)
         if target is was:
             return
         effects = EDGES[was, target].effects
         if Effect.BEGIN_SESSION in effects:
-            self._statistics.opened(symbol)
+            self.statistics.opened(symbol)
         if Effect.UNCROSS in effects:
             self._uncross(symbol)
         if Effect.EXPIRE_DAY_ORDERS in effects:
-            self._statistics.closed(symbol, self._ctx.now)
+            self.statistics.closed(symbol, self.ctx.now)
             self.end_orders(symbol, ExecutionType.EXPIRED, lambda order: order.tif is DAY_ORDER)
         if Effect.EXPIRE_ORDERS in effects:
             self.end_orders(symbol, ExecutionType.EXPIRED)
@@ -77,16 +66,16 @@ class Transitions:
             self.end_orders(symbol, ExecutionType.CANCELED)
         if Effect.RESOLVE_POSITIONS in effects:
             self._resolve_positions(instrument)
-        self._lifecycle.enter(symbol, target)
-        self._ctx.emit(StateChanged(symbol, was, target, self._ctx.now))
-        self._books.state_changed(symbol)
-        book = self._books.touched(symbol)
+        self.lifecycle.enter(symbol, target)
+        self.ctx.emit(StateChanged(symbol, was, target, self.ctx.now))
+        self.books.state_changed(symbol)
+        book = self.books.touched(symbol)
         if book is not None:
-            self._matching.follow_up(book, release_stops=Effect.RELEASE_STOPS in effects)
+            self.matching.follow_up(book, release_stops=Effect.RELEASE_STOPS in effects)
         if Effect.AWAIT_SETTLEMENT in effects:
-            self._settlements.closed(symbol, self._ctx.now)
+            self.settlements.closed(symbol, self.ctx.now)
         if Effect.POSTPONE_SETTLEMENT in effects:
-            self._settlements.reopened(symbol)
+            self.settlements.reopened(symbol)
 
     def follow(self, instrument: Instrument, *, edge: bool = False) -> None:
         """Do what dates ask for now, and what the schedule asks for unless an operator pinned the
@@ -96,14 +85,14 @@ class Transitions:
         in the middle of a segment only takes its state.
         """
         symbol = instrument.symbol
-        state = self._lifecycle.state(symbol)
-        phase = self._lifecycle.scheduled(instrument)
+        state = self.lifecycle.state(symbol)
+        phase = self.lifecycle.scheduled(instrument)
         if phase.state in EXPIRED_STATES:
             if state is not _S.TERMINATED and state is not phase.state:
                 self._enter_by_date(instrument, phase.state)
-        elif state not in EXPIRED_STATES and not self._lifecycle.is_pinned(symbol):
+        elif state not in EXPIRED_STATES and not self.lifecycle.is_pinned(symbol):
             self._enter_by_schedule(instrument, phase, edge)
-        self._lifecycle.await_edge(instrument)
+        self.lifecycle.await_edge(instrument)
 
     def end_orders(
         self, symbol: str, type: ExecutionType, which: Callable[[Order], bool] = lambda order: True
@@ -111,7 +100,7 @@ class Transitions:
         """End working orders of an instrument, oldest first; returns how many. Clients see a cancel
         of this kind as unsolicited.
         """
-        book = self._books.touched(symbol)
+        book = self.books.touched(symbol)
         if book is None:
             return 0
         ending = [order for order in book.working() if which(order)]
@@ -119,7 +108,7 @@ class Transitions:
         if type is ExecutionType.CANCELED:
             unsolicited = UnsolicitedReason.EXCHANGE_OPTION
         for order in ending:
-            self._matching.remove(book, order, type, unsolicited=unsolicited)
+            self.matching.remove(book, order, type, unsolicited=unsolicited)
         return len(ending)
 
     def indicative(self, symbol: str, book: Book) -> Price | None:
@@ -129,11 +118,11 @@ class Transitions:
 
     def _enter_by_date(self, instrument: Instrument, target: InstrumentState) -> None:
         """Become EXPIRED or TERMINATED through the states in between."""
-        state = self._lifecycle.state(instrument.symbol)
+        state = self.lifecycle.state(instrument.symbol)
         path = list(_DATE_PATH[: _DATE_PATH.index(target) + 1])
         if state in path:
             path = path[path.index(state) + 1 :]
-        elif not self._ctx.assumptions.flag(COLLAPSE_TO_EXPIRED):
+        elif not self.ctx.assumptions.flag(COLLAPSE_TO_EXPIRED):
             path.remove(_S.CLOSED)
         for step in path:
             self.enter(instrument, step)
@@ -141,30 +130,30 @@ class Transitions:
     def _enter_by_schedule(self, instrument: Instrument, phase: Phase, edge: bool) -> None:
         symbol = instrument.symbol
         target = phase.state
-        if target is _S.PENDING and self._lifecycle.state(symbol) is not _S.PENDING:
+        if target is _S.PENDING and self.lifecycle.state(symbol) is not _S.PENDING:
             target = _S.CLOSED  # PENDING is never entered again
-        if target in ENTRY_STATES and self._settlements.final(symbol):
+        if target in ENTRY_STATES and self.settlements.final(symbol):
             target = _S.CLOSED  # an instrument that has paid does not trade again
         if phase.expire_all and edge:
             self.end_orders(symbol, ExecutionType.EXPIRED)
-        if phase.hide is not self._lifecycle.is_hidden(symbol):
-            self._lifecycle.set_hidden(symbol, phase.hide)
-            self._books.state_changed(symbol)
+        if phase.hide is not self.lifecycle.is_hidden(symbol):
+            self.lifecycle.set_hidden(symbol, phase.hide)
+            self.books.state_changed(symbol)
         self.enter(instrument, target)
 
     def _uncross(self, symbol: str) -> None:
-        book = self._books.touched(symbol)
+        book = self.books.touched(symbol)
         if book is not None and book.crossed:
-            self._auction.uncross(book, self._reference(symbol), self._tiebreak)
+            self.auction.uncross(book, self._reference(symbol), self._tiebreak)
 
     @property
     def _tiebreak(self) -> str:
-        return self._ctx.assumptions.text(AUCTION_TIEBREAK)
+        return self.ctx.assumptions.text(AUCTION_TIEBREAK)
 
     def _reference(self, symbol: str) -> Price | None:
         """Reference price of an auction: the last trade, else the settlement (rule L17)."""
-        last = self._statistics.last_price(symbol)
-        if last is None and (settled := self._settlements.get(symbol)) is not None:
+        last = self.statistics.last_price(symbol)
+        if last is None and (settled := self.settlements.get(symbol)) is not None:
             return settled.price
         return last
 
@@ -176,10 +165,10 @@ class Transitions:
         asks.
         """
         symbol = instrument.symbol
-        if self._settlements.final(symbol):
+        if self.settlements.final(symbol):
             return
-        known = self._settlements.outcome(symbol) or self._settlements.get(symbol)
+        known = self.settlements.outcome(symbol) or self.settlements.get(symbol)
         if known is not None:
-            self._settlements.finalise(instrument, known.price, known.text)
-        elif self._positions.open_interest.get(symbol):
-            self._settlements.finalise(instrument, *self._resolution.in_the_end(instrument))
+            self.settlements.finalise(instrument, known.price, known.text)
+        elif self.positions.open_interest.get(symbol):
+            self.settlements.finalise(instrument, *self.resolution.in_the_end(instrument))
