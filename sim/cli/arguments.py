@@ -1,8 +1,8 @@
 """What commands share: argument types, options that several commands have, and exit codes.
 
 A command is a module with `add_arguments(parser)` and `run(args) -> exit code`. Its docstring is
-its help text: the first line stands in `sim --help`. Modules of commands import what they need inside
-`run`, so that `sim --help` and a usage error are instant.
+its help text: the first line stands in `sim --help`. Modules of commands import what they need
+inside `run`, so that `sim --help` and a usage error are instant.
 """
 
 from __future__ import annotations

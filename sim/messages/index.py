@@ -1,5 +1,5 @@
 # generated from proto/, do not edit
-"""Modules of packages, and the instants at which some field appears or disappears."""
+"""Modules of packages; instants at which a field appears or disappears."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class FastRerun:
         self._worlds: dict[bytes, Simulation] = {}
 
     def run(self, document: dict[str, Any]) -> Report:
-        """Run a document. ScenarioError when it is no scenario, or what building its world raises."""
+        """Run a document. ScenarioError when it is none, or what building its world raises."""
         tree = tree_of(document, "document")
         scenario = scenario_from_document(document)
         key = json.encode({name: part for name, part in document.items() if name != "steps"})

@@ -1,8 +1,8 @@
 """Random orders, faults and steps: the rules that `--fuzz` and the hypothesis strategies share.
 
 A rule says what may be drawn and how often; it takes its decisions from `Choices`. For `--fuzz`
-that is a named random stream of the run's seed (`kernel.entropy.Stream`), so a seed always draws the
-same. For hypothesis it is an adapter around `draw`, so that hypothesis can shrink an example.
+that is a named random stream of the run's seed (`kernel.entropy.Stream`), so a seed always draws
+the same. For hypothesis it is an adapter around `draw`, so that hypothesis can shrink an example.
 Everything drawn is plain JSON, as a scenario or a client writes it.
 """
 

@@ -1,4 +1,4 @@
-"""Funding accounts, their sources and transactions (wire facts §1.10, §2.8).
+"""Funding accounts, their sources and transactions.
 
 A funding account is an account of the ledger under its own name: the firm's pool and the accounts
 of its participants. With x-participant-id a call sees that participant's account and nothing else.

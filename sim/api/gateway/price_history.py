@@ -1,6 +1,4 @@
-"""Price history of a market: what a contract of either side last traded at, at even steps (retail
-facts §2.8).
-"""
+"""Price history of a market: what a contract of either side last traded at, at even steps."""
 
 from __future__ import annotations
 

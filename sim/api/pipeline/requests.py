@@ -16,7 +16,7 @@ from sim.contract.contract import Operation
 from sim.core.catalogue.quirks import CAMEL_CASE_QUERY_IGNORED, Quirks
 from sim.core.model import refusals
 
-# Unknown enum text in a filter of reference data means its zero member (exchange wire facts §0);
+# Unknown enum text in a filter of reference data means its zero member;
 # everywhere else it is refused.
 _LENIENT = frozenset({"RefDataAPI", "RefDataSportsAPI"})
 

@@ -29,7 +29,7 @@ from sim.core.model.refusals import InvalidRequest
 from sim.messages.retail_v1 import Amount
 
 CURRENCY = "USD"
-PLACES = 4  # of prices and quantities in books and positions (retail facts §7)
+PLACES = 4  # of prices and quantities in books and positions
 
 # Beyond these a number is no order: they keep every product within 64 bits.
 _DOLLARS_MAX = 10**7
@@ -133,7 +133,7 @@ def read_amount(given: Amount, scale: int, field: str) -> int:
 
 
 def read_quantity(given: float, instrument: Instrument, field: str = "quantity") -> Qty:
-    """Contracts as a scaled quantity, cut down to the step (retail facts §5.2).
+    """Contracts as a scaled quantity, cut down to the step.
 
     The step is the largest that reaches both the minimum quantity and every whole contract:
     hundredths at a minimum of 0.01, whole contracts at 1 or 5.

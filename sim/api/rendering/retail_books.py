@@ -1,5 +1,5 @@
 """Books, best prices and statistics in the shapes of the retail API. Prices and quantities carry
-four decimals here (retail facts §2.4).
+four decimals here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Money of a retail account (§4.2, retail facts §2.2)."""
+"""Money of a retail account (§4.2)."""
 
 from __future__ import annotations
 

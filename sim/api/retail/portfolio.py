@@ -1,4 +1,4 @@
-"""Positions and activity of a retail account (§2.8, §4.2, retail facts §2.2)."""
+"""Positions and activity of a retail account (§2.8, §4.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""/v1/ws/markets: books, best prices and trades of markets (§4.2, retail facts §4.1).
+"""/v1/ws/markets: books, best prices and trades of markets (§4.2).
 
 MARKET_DATA and MARKET_DATA_LITE send the whole object at once and again on each change, TRADE one
 frame per trade. A payload is encoded once per version of the book.

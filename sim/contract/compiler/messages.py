@@ -72,7 +72,7 @@ def index_source(schema: Schema) -> str:
     return _INDEX.format(header=HEADER, rows=rows, dates=f"(\n{dates})" if dates else "()")
 
 
-_INDEX = '''{header}"""Modules of packages, and the instants at which some field appears or disappears."""
+_INDEX = '''{header}"""Modules of packages; instants at which a field appears or disappears."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """States of games, as scenarios and the control plane report them: score, period, clock.
 
-Reference data knows only when games are planned; who says how one stands is in `lifecycle/games.py`.
+Reference data knows only when games are planned; `lifecycle/games.py` says how a game stands.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ WINDOWS: dict[str, Dated[Weekly]] = {
 
 
 class Window(Struct, frozen=True, kw_only=True):
-    """One window; the weekly one is called "weekly". Orders are canceled `lead` before it begins."""
+    """One window; the weekly one is named "weekly". Orders are canceled `lead` before it begins."""
 
     name: str
     begins: Instant

@@ -59,10 +59,10 @@ _TABLE = (
         "rfq_create",
         10,
         10 * NS_PER_S,
-        "retail wire facts 2.9: combos and requests for quotes, per key",
+        "public API reference: combos and requests for quotes, per key",
         extra=True,
     ),
-    Limit("instrument_settlement", 10, NS_PER_S, "exchange wire facts 2.5", extra=True),
+    Limit("instrument_settlement", 10, NS_PER_S, "public API reference", extra=True),
 )
 LIMITS: dict[str, Limit] = {limit.name: limit for limit in _TABLE}
 

@@ -1,5 +1,4 @@
-"""Synchronous execution: answers that wait until the engine has taken an order (retail facts §2.1,
-§5.3).
+"""Synchronous execution: answers that wait until the engine has taken an order.
 
 A caller who asked for synchronous execution is answered at the first outcome of the order, or once
 it is done (assumption `retail.synchronous_until`), and at the latest when its block time is over.
