@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlencode
 
 import msgspec
@@ -27,6 +27,8 @@ from sim.contract.contract import Plane
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, parse_instant, parse_span
 
 if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+
     from sim.core.identity.firms import ApiKey, Firm
     from sim.messages import Message
     from sim.simulation import Simulation
@@ -265,7 +267,7 @@ class Connection:
             "jti": f"{firm.client_id}-{self._assertions}",
             **claims,
         }
-        key = self.simulation.world.parties.key_files[firm.client_id].read_bytes()
+        key = _private_key(self.simulation.world.parties.key_files[firm.client_id].read_bytes())
         return jwt.encode(body, key, algorithm="RS256")
 
     def token(self, firm: Firm, **fields: str) -> Response:
@@ -347,6 +349,14 @@ class Http:
     def delete(self, path: str, **options: Any) -> Response:
         """Send a DELETE request; the options are those of `request`."""
         return self.request("DELETE", path, **options)
+
+
+@cache
+def _private_key(pem: bytes) -> RSAPrivateKey:
+    """A private key, read once: checking that it is sound takes longer than a thousand calls."""
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    return cast("RSAPrivateKey", load_pem_private_key(pem, None))
 
 
 def _query(params: Mapping[str, object]) -> str:
