@@ -193,7 +193,7 @@ class Simulation:
         if run.seed == engine.run.seed:
             time_travel.return_to_start(engine)
         else:
-            self.engine = _begin(run, engine.journal, engine.epoch)
+            self.engine = _begin_again(run, engine)
         return effects
 
     def rewind(
@@ -268,6 +268,11 @@ class Simulation:
     def journal(self) -> Journal:
         """Every input so far, with everything that followed."""
         return self.engine.journal
+
+    @property
+    def ended(self) -> BaseException | None:
+        """What ended the run early; None while it takes inputs. Each input after it is RunEnded."""
+        return self.journal.ended
 
     @property
     def log(self) -> RequestLog:
@@ -374,6 +379,15 @@ def _header(run: Run) -> Header:
         libraries=library_versions(),
         settings=run.settings.recorded(),
     )
+
+
+def _begin_again(run: Run, engine: Engine) -> Engine:
+    """An engine at the start of a run that takes over the journal of another."""
+    try:
+        return _begin(run, engine.journal, engine.epoch)
+    except BaseException as error:
+        engine.journal.end(error)
+        raise
 
 
 def _begin(run: Run, journal: Journal, epoch: int = 0) -> Engine:

@@ -10,6 +10,7 @@ Modules of commands import what they need when they run, so `sim --help` is inst
 | 2 | usage, an invalid scenario, or a file that cannot be read or written |
 | 3 | a replay diverged from its journal |
 | 4 | a listener's address could not be used |
+| 5 | an internal error stopped the exchange; its journal is whole |
 | 130, 143 | interrupted, terminated |
 """
 

@@ -10,6 +10,9 @@ line to the journal before the outcome leaves:
     finish    webhook attempts and answers that were waiting join the effects
     record    input and outcome go to the journal; the digest covers both
 
+The input is encoded before the first of them. If one of them fails, the run ends: nothing is ever
+answered out of a state that stands in no journal. Refusals are outcomes, no failures.
+
 Nothing below `handle` waits, and nothing happens between two calls of it. State is therefore a
 function of the inputs, and a journal that is handled again gives the same journal, byte for byte.
 
@@ -60,7 +63,7 @@ from sim.core.model.refusals import NotFound, Refusal
 from sim.core.trading.synchronous import PendingAnswer
 from sim.engine.extension import Extension
 from sim.engine.journal_record import event_record, record_of
-from sim.engine.snapshots import Snapshot, Snapshots, encode_state
+from sim.engine.snapshots import Snapshot, Snapshots, encode_state, unsavable
 from sim.kernel.instants import Instant
 from sim.kernel.journal import Journal
 from sim.kernel.timers import Timer, merge_owners
@@ -215,25 +218,41 @@ class Engine:
     # ---- one input
 
     def handle(self, given: Input) -> Outcome:
-        """Handle one redacted input to completion and journal it with everything that followed."""
-        exchange, journal = self.exchange, self.journal
-        ctx = exchange.ctx
+        """Handle one redacted input to completion and journal it with everything that followed.
+
+        An input that cannot be encoded is an error that changes nothing. What fails after that has
+        left something half done, so the run ends: the journal holds every input before this one,
+        and each further one is RunEnded.
+        """
+        journal, ctx = self.journal, self.exchange.ctx
+        journal.check_open()
+        digested, aside = without_nonce(given)
+        entering = _encode(digested)
         outcome = Outcome(seq=journal.seq + 1)
         ctx.trace_id = f"{outcome.seq:016x}"
         ctx.service_time = 0
         at = ctx.now
-        self._dispatch(given, outcome)
-        events = self._finish_input(outcome)
-        digested, aside = without_nonce(given)
-        record = record_of(outcome, events, self.log.last(outcome.seq), ctx.now)
-        journal.append(at, _encode(digested), _encode(record), aside, ctx.now)
-        if (
-            self.snapshots.due(journal.seq)
-            and not journal.shadow
-            and not exchange.order_sessions.blocks_snapshots
-        ):
-            self.snapshots.keep(self.snapshot())
+        try:
+            self._dispatch(given, outcome)
+            events = self._finish_input(outcome)
+            record = record_of(outcome, events, self.log.last(outcome.seq), ctx.now)
+            journal.append(at, entering, _encode(record), aside, ctx.now)
+        except BaseException as error:
+            journal.end(error)
+            raise
+        if self.snapshots.due(journal.seq) and not journal.shadow:
+            self._keep_snapshot(outcome)
         return outcome
+
+    def _keep_snapshot(self, outcome: Outcome) -> None:
+        """Keep a snapshot. The input is journalled: one that cannot be made is a warning."""
+        if self.exchange.order_sessions.blocks_snapshots:
+            return
+        try:
+            self.snapshots.keep(self.snapshot())
+        except Exception as error:
+            self.snapshots.postpone(self.journal.seq)
+            outcome.warning = f"no snapshot after input {outcome.seq}: {unsavable(error)}"
 
     def _dispatch(self, given: Input, outcome: Outcome) -> None:
         match given:

@@ -93,6 +93,11 @@ def _state_decoder() -> msgpack.Decoder[tuple[State, dict[str, Raw]]]:
     return msgpack.Decoder(tuple[State, dict[str, Raw]])
 
 
+def unsavable(error: Exception) -> str:
+    """Why a state could not be saved, in words."""
+    return f"this state cannot be saved ({type(error).__name__}: {error})"
+
+
 class Snapshots:
     """The automatic snapshots of a run, oldest first, and the named ones."""
 
@@ -112,6 +117,10 @@ class Snapshots:
     def due(self, seq: int) -> bool:
         """Whether a snapshot should be kept now."""
         return seq >= self._next
+
+    def postpone(self, seq: int) -> None:
+        """Keep none now: the next is due one distance later."""
+        self._next = seq + self._distance
 
     def keep(self, snapshot: Snapshot) -> None:
         """Add a snapshot, and drop every second one when there is no room."""

@@ -16,16 +16,40 @@ a file but the journal, and nothing knows which extensions there are.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
-from typing import BinaryIO
+from functools import wraps
+from typing import BinaryIO, Concatenate, ParamSpec, TypeVar
 
 from sim.api.pipeline.inputs import Advanced, Effect, Input, recorded_input
 from sim.api.pipeline.settings import Settings
-from sim.core.model.refusals import Code, Conflict, NotFound
+from sim.core.model.refusals import Code, Conflict, NotFound, Refusal
 from sim.engine.engine import Engine
-from sim.engine.snapshots import Snapshot, Snapshots, load_state
+from sim.engine.snapshots import Snapshot, Snapshots, load_state, unsavable
 from sim.kernel.instants import Instant, format_instant
 from sim.kernel.journal import read_line
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def whole(travel: Callable[Concatenate[Engine, P], T]) -> Callable[Concatenate[Engine, P], T]:
+    """Let a journey be made whole or refused: what fails on the way ends the run, which would
+    otherwise go on between two moments.
+    """
+
+    @wraps(travel)
+    def made(engine: Engine, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        engine.journal.check_open()
+        try:
+            return travel(engine, *args, **kwargs)
+        except Refusal:
+            raise
+        except BaseException as error:
+            engine.journal.end(error)
+            raise
+
+    return made
 
 
 def load(engine: Engine, snapshot: Snapshot) -> None:
@@ -39,12 +63,14 @@ def load(engine: Engine, snapshot: Snapshot) -> None:
     engine.hub.cancel_timers()
 
 
+@whole
 def take_named(engine: Engine, name: str) -> None:
     """Remember this moment under a name."""
-    engine.snapshots.named[name] = engine.snapshot(log=True)
+    engine.snapshots.named[name] = _saved(engine)
     engine.journal.mark("snapshot", name)
 
 
+@whole
 def restore(engine: Engine, name: str) -> list[Effect]:
     """Go to a named snapshot, back or forward."""
     snapshot = engine.snapshots.named.get(name)
@@ -59,6 +85,7 @@ def restore(engine: Engine, name: str) -> list[Effect]:
     return effects
 
 
+@whole
 def leave(engine: Engine, seed: int) -> list[Effect]:
     """End the run for one that begins again, with a seed, in the same journal."""
     effects = close_streams(engine, "the simulation was reset")
@@ -67,6 +94,7 @@ def leave(engine: Engine, seed: int) -> list[Effect]:
     return effects
 
 
+@whole
 def return_to_start(engine: Engine) -> None:
     """Become what the scenario was at its start, with the same seed."""
     start = engine.snapshots.start
@@ -75,6 +103,7 @@ def return_to_start(engine: Engine) -> None:
     engine.snapshots = Snapshots(start)
 
 
+@whole
 def rewind(engine: Engine, to: Instant | None, seq: int | None) -> list[Effect]:
     """Go back to right after an input, or to an instant with every input at it, on a new branch."""
     journal = engine.journal
@@ -117,9 +146,18 @@ def fork(engine: Engine, journal: BinaryIO | None, settings: Settings | None) ->
     forked.close_timers()
     forked.branch, forked.branches = engine.branch, engine.branches
     forked.snapshots = engine.snapshots.fork()
-    load(forked, engine.snapshot(log=True))
+    load(forked, _saved(engine))
     forked.journal.mark("fork", engine.branch)
     return forked
+
+
+def _saved(engine: Engine) -> Snapshot:
+    """This moment, with its calls. Conflict when its state cannot be saved."""
+    try:
+        return engine.snapshot(log=True)
+    except (TypeError, ValueError, OverflowError) as error:
+        remedy = "rewind to a moment before it, or reset"
+        raise Conflict(unsavable(error), rule="control", remedy=remedy) from error
 
 
 def close_streams(engine: Engine, why: str) -> list[Effect]:

@@ -23,8 +23,9 @@ import re
 from array import array
 from binascii import hexlify
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
+from errno import EIO
 from hashlib import sha256
 from io import BytesIO
 from typing import Any, BinaryIO, NamedTuple, Protocol
@@ -96,6 +97,16 @@ class Checkpoint(NamedTuple):
     places: array[int]
 
 
+class JournalLost(OSError):
+    """The journal's file takes no more lines, or does not give back what was written there."""
+
+
+class RunEnded(RuntimeError):
+    """The run has ended early: what a further input did would follow from something that stands in
+    no journal. The cause says why.
+    """
+
+
 class NotAJournal(ValueError):
     """The file is not a journal of this format."""
 
@@ -114,6 +125,8 @@ class Journal:
         self._file: BinaryIO = file if file is not None else BytesIO()
         self._origin: Journal | None = None  # of a fork: its file holds the bytes before `_start`
         self._start = self._end = 0
+        self.ended: BaseException | None = None
+        self.on_end: Callable[[BaseException], None] | None = None
         self.seq = 0
         self._places = array("q")
         self._chain: Chain = sha256()
@@ -138,16 +151,35 @@ class Journal:
             f"{self.header.scenario_digest}\n{seed}\n{self.header.start}\n".encode()
         )
 
+    def end(self, cause: BaseException) -> None:
+        """Take no more lines: the run did something that stands in none, and `cause` stopped it.
+
+        The lines so far stay true. `on_end` hears of it once.
+        """
+        if self.ended is None:
+            self.ended = cause
+            if self.on_end is not None:
+                self.on_end(cause)
+
+    def check_open(self) -> None:
+        """Raise RunEnded once the journal takes no more lines."""
+        if self.ended is not None:
+            raise RunEnded("this run has ended early") from self.ended
+
     def _write(self, line: bytes) -> None:
-        """Add a line, its newline included."""
-        self._file.write(line)
+        """Add a line, its newline included. Raises JournalLost."""
+        self.check_open()
+        try:
+            self._file.write(line)
+        except OSError as error:
+            raise JournalLost(*error.args) from error
         self._end += len(line)
 
     def append(self, at: int, redacted: bytes, out: bytes, aside: bytes, after: int) -> None:
         """Add the next record.
 
         `at` and `after` are the instants before and after the input; `redacted` and `out` are the
-        input and the outcome as JSON.
+        input and the outcome as JSON. Raises JournalLost, after which nothing can be appended.
         """
         self.seq += 1
         head = b'{"seq":%d,"at":%d,"input":%b,"out":' % (self.seq, at, redacted)
@@ -157,10 +189,9 @@ class Journal:
             return
         tail = b',"aside":%b,"check":"%08x"' % (aside, crc32(aside)) if aside else b""
         line = b'%b%b%b,"digest":"%b"}\n' % (head, out, tail, hexlify(self._chain.digest()[:8]))
-        size = len(line)
-        self._places.extend((self._end, size - 1, after))
-        self._file.write(line)
-        self._end += size
+        start = self._end
+        self._write(line)
+        self._places.extend((start, len(line) - 1, after))
 
     def mark(self, mark: str, argument: str) -> None:
         """Add the mark of a jump."""
@@ -209,6 +240,7 @@ class Journal:
         forked = copy(self)
         forked._places = self._places[:]
         forked._chain = self._chain.copy()
+        forked.on_end = None
         if file is None:
             forked._file, forked._origin, forked._start = BytesIO(), self, self._end
         else:
@@ -222,9 +254,16 @@ class Journal:
             before = self._origin._read(offset, min(size, self._start - offset))
             rest = size - len(before)
             return before + self._read(self._start, rest) if rest else before
-        self._file.seek(offset - self._start)
-        text = self._file.read(size)
-        self._file.seek(self._end - self._start)
+        try:
+            self._file.seek(offset - self._start)
+            text = self._file.read(size)
+            self._file.seek(self._end - self._start)
+            if len(text) < size:
+                raise OSError(EIO, "somebody else has cut the journal off")
+        except OSError as error:
+            lost = JournalLost(*error.args)
+            self.end(lost)
+            raise lost from error
         return text
 
 

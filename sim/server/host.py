@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,6 +19,7 @@ from sim.api.pipeline.inputs import Close, Effect, Fired, Outcome, Post, Reply, 
 from sim.contract.contract import Plane
 from sim.core.model.refusals import Code, InvalidRequest
 from sim.kernel.instants import OUT_OF_RANGE, Instant, is_supported_instant
+from sim.kernel.journal import RunEnded
 from sim.server.clock_driver import MANUAL, ClockDriver, ClockMode
 from sim.server.held_replies import HeldReplies
 from sim.server.stream_buffer import StreamBuffer
@@ -44,11 +45,16 @@ STARTED_OVER = Close(0, Code.UNAVAILABLE, "the simulation was moved to another m
 class Host:
     """A simulation with a clock driver, stream buffers and a webhook sender around it. Belongs to
     one event loop.
+
+    A run that ends early (an internal error, a lost journal) answers nothing more: every further
+    call raises RunEnded, and `on_end` hears why.
     """
 
     def __init__(self, simulation: Simulation, clock: ClockMode = MANUAL) -> None:
         self.simulation = simulation
         self.settings = simulation.settings
+        self.on_end: Callable[[BaseException], None] | None = None
+        simulation.journal.on_end = self._run_ended
         self.replies = HeldReplies(self)
         self._streams: dict[int, StreamBuffer] = {}
         self._behind: dict[int, StreamBuffer] = {}
@@ -118,14 +124,14 @@ class Host:
         buffer = self._streams[outcome.stream] = StreamBuffer(
             outcome.stream, self.simulation.stream_buffer, self.settings.stream_buffer
         )
-        self._finish(outcome.effects)
+        self._finish(outcome)
         return buffer
 
     def frame(self, stream: StreamBuffer, message: bytes) -> None:
         """Handle a client's frame; ignored when our side of the stream has ended."""
         if self._streams.get(stream.stream) is stream:
             self.catch_up()
-            self._finish(self.simulation.frame(stream.stream, message).effects)
+            self._finish(self.simulation.frame(stream.stream, message))
 
     def hangup(self, stream: StreamBuffer) -> None:
         """The client's side of a stream is gone; nothing to do when ours ended first."""
@@ -133,7 +139,7 @@ class Host:
             del self._streams[stream.stream]
             stream.end(STOPPING, at_once=True)
             self.catch_up()
-            self._finish(self.simulation.hangup(stream.stream).effects)
+            self._finish(self.simulation.hangup(stream.stream))
 
     async def control(self, action: str, subject: str, arguments: dict[str, Any]) -> object:
         """Carry out an operator's action; returns its value when everything it caused has settled.
@@ -141,13 +147,13 @@ class Host:
         """
         self.catch_up()
         outcome = self.simulation.control(action, subject, arguments)
-        self._finish(outcome.effects)
+        self._finish(outcome)
         await self.settled()
         return outcome.value
 
     def answer_due(self, pending: str) -> None:
         """Have a pending answer leave now, although nobody has moved the clock."""
-        self.apply(self.simulation.answer_due(pending).effects)
+        self._finish(self.simulation.answer_due(pending))
 
     def catch_up(self) -> None:
         """Bring a paced clock up to date before an input is handled."""
@@ -158,12 +164,10 @@ class Host:
         reply = outcome.reply
         if reply is None:
             raise AssertionError("a call without a reply")
-        if reply.failure is not None:
-            log.error("a call failed, request id %s", reply.request_id, exc_info=reply.failure)
         if reply.pending_on:
             # Before the effects, which may already bring the answer.
             self.replies.expect(reply.pending_on)
-        self._finish(outcome.effects)
+        self._finish(outcome)
         return reply
 
     def _webhook_answered(self, attempt: Post, answer: Answered) -> None:
@@ -171,14 +175,16 @@ class Host:
         outcome = self.simulation.answer(
             attempt.attempt, answer.status, answer.error, answer.retry_after
         )
-        self._finish(outcome.effects)
+        self._finish(outcome)
 
     # ---- effects
 
-    def _finish(self, effects: list[Effect]) -> None:
+    def _finish(self, outcome: Outcome) -> None:
         """Apply the effects of an input; rearm a paced clock for timers that it may have set."""
-        if effects:
-            self.apply(effects)
+        if outcome.warning:
+            log.warning("%s", outcome.warning)
+        if outcome.effects:
+            self.apply(outcome.effects)
         if self.driver.paced:
             self.driver.rearm()
 
@@ -265,6 +271,8 @@ class Host:
     def step(self, to: Instant) -> Outcome:
         """Move time to an instant in one input."""
         outcome = self.simulation.advance_to(to)
+        if outcome.warning:
+            log.warning("%s", outcome.warning)
         self.apply(outcome.effects)
         self.replies.release()
         return outcome
@@ -333,6 +341,21 @@ class Host:
 
     # ---- end
 
+    def _run_ended(self, cause: BaseException) -> None:
+        """The run takes no more inputs: the clock stands, and nobody waits for it any more."""
+        self.driver.stop()
+        self.webhooks.abandon()
+        streams, self._streams = self._streams, {}
+        # After the input that failed: its caller is told first.
+        asyncio.get_running_loop().call_soon(self._let_go, streams)
+        if self.on_end is not None:
+            self.on_end(cause)
+
+    def _let_go(self, streams: dict[int, StreamBuffer]) -> None:
+        for stream in streams.values():
+            stream.end(STOPPING)
+        self.replies.abandon()
+
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run a task that belongs to the host; a failure is logged, not lost."""
         task = asyncio.get_running_loop().create_task(work)
@@ -342,7 +365,8 @@ class Host:
 
     def _task_done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, RunEnded):
             log.error("a task of the host failed", exc_info=error)
 
     def _end_streams(self, close: Close) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
@@ -45,17 +46,23 @@ def settings_at(settings: Settings, addresses: Addresses) -> Settings:
 
 class Instances:
     """The instances of a process by name, in order of creation. `journal` is the path of the first
-    one's journal; those of the others stand beside it.
+    one's journal; those of the others stand beside it. `on_end` hears when the run of one of the
+    others ends early, with its journal and the cause.
     """
 
     def __init__(
-        self, journal: Path | None = None, identity: Identity | None = None, control_token: str = ""
+        self,
+        journal: Path | None = None,
+        identity: Identity | None = None,
+        control_token: str = "",
+        on_end: Callable[[Path | None, BaseException], None] | None = None,
     ) -> None:
         self._services: dict[str, Service] = {}
         self._journals: dict[str, tuple[BinaryIO, Path | None]] = {}
         self._journal = journal
         self._identity = identity
         self._control_token = control_token
+        self._on_end = on_end
         self._numbered = 0
         self._starting: set[str] = set()
 
@@ -148,6 +155,8 @@ class Instances:
                 ca_file = self._identity.ca_file if self._identity else None
                 addresses = addresses_of(bound, tls_ca=ca_file)
                 host = Host(build(settings_at(origin.settings, addresses), file), clock)
+                if self._on_end is not None:
+                    host.on_end = partial(self._on_end, journal)
                 service = await Service.start(
                     host,
                     bound,

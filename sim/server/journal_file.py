@@ -11,30 +11,36 @@ import io
 import os
 import stat
 import tempfile
-from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 _SPOOL_BUFFER = 1 << 16
 
 
-class JournalFile(io.BufferedRandom):
-    """A file that buffers reads only. `lost` is called when a write fails: from then on inputs
-    would not be journalled.
+class JournalFile(io.FileIO):
+    """A file of whole lines: what is written has reached the kernel before `write` returns, and a
+    line that finds no room is cut off again.
     """
 
-    lost: Callable[[OSError], None] | None = None
-
     def write(self, data: Any, /) -> int:
-        """Write through to the kernel."""
+        """Write everything or nothing. Raises OSError."""
+        start = self.tell()
+        left = memoryview(data)
         try:
-            written = super().write(data)
-            self.flush()
-        except OSError as error:
-            if self.lost is not None:
-                self.lost(error)
+            while left:
+                left = left[super().write(left) :]
+        except OSError:
+            self._cut(start)
             raise
-        return written
+        return len(data)
+
+    def _cut(self, size: int) -> None:
+        """Take the beginning of a line back; left standing it would be a torn one, which reading
+        drops.
+        """
+        with suppress(OSError):
+            self.truncate(size)
 
 
 def open_journal(path: Path) -> JournalFile:
@@ -42,14 +48,15 @@ def open_journal(path: Path) -> JournalFile:
     process writes it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    file = io.FileIO(
-        path, "r+", opener=lambda name, flags: os.open(name, flags | os.O_CREAT, 0o666)
+    file = JournalFile(
+        path, "r+", opener=lambda name, flags: os.open(name, flags | os.O_CREAT, 0o600)
     )
     try:
         _lock(file, path)
         if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             file.truncate(0)
-        return JournalFile(file)
+            os.fchmod(file.fileno(), 0o600)
+        return file
     except BaseException:
         file.close()
         raise

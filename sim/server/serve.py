@@ -8,28 +8,30 @@ import secrets
 import shlex
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import aiohttp
 
 from sim.api.pipeline.settings import Settings
+from sim.kernel.journal import JournalLost
 from sim.server.addresses import addresses_of
 from sim.server.clock_driver import ClockMode
 from sim.server.event_loop import new_event_loop
 from sim.server.host import Host
 from sim.server.http.fast_path import AVAILABLE as FAST_PATH_AVAILABLE
 from sim.server.instances import Instances, settings_at
-from sim.server.journal_file import JournalFile
 from sim.server.listeners import Bound, bind, is_loopback
 from sim.server.ready_file import clear_ready_file, greeting, ready_facts, write_ready_file
 from sim.server.service import Service
 from sim.server.tls import Identity, make_identity
 from sim.simulation import Simulation
 
-INTERRUPTED, UNWRITABLE = 130, 2
+INTERRUPTED, UNWRITABLE, INTERNAL_ERROR = 130, 2, 5
 
 
 class ServeOptions(NamedTuple):
@@ -68,21 +70,24 @@ async def _serve(
     options: ServeOptions, bound: Bound, simulation: Simulation, identity: Identity | None
 ) -> int:
     token = options.control_token or ("" if is_loopback(bound.host) else secrets.token_urlsafe(24))
-    instances = Instances(options.journal, identity, token)
+    ending = _Ending()
+    instances = Instances(options.journal, identity, token, ending.run_ended)
+    host = Host(simulation, options.clock)
+    host.on_end = partial(ending.run_ended, options.journal)
     service = await Service.start(
-        Host(simulation, options.clock),
-        bound,
-        identity=identity,
-        control_token=token,
-        instances=instances,
+        host, bound, identity=identity, control_token=token, instances=instances
     )
     instances.adopt(service)
     _announce(options, simulation, service, token)
-    code = await _until_stopped(simulation, options.journal)
+    ending.on_signals()
+    code = await ending.code
     await instances.end_all()
     await service.stop()
-    inputs, digest = simulation.seq, simulation.digest
-    print(f"seed {simulation.seed}, {inputs} inputs, digest {digest}", flush=True)
+    if ending.says:
+        print(f"sim: {ending.says}", file=sys.stderr, flush=True)
+    if not isinstance(simulation.ended, JournalLost):
+        inputs, digest = simulation.seq, simulation.digest
+        print(f"seed {simulation.seed}, {inputs} inputs, digest {digest}", flush=True)
     if options.journal is not None:
         print(f"replay: sim replay {shlex.quote(str(options.journal))}", flush=True)
     return code
@@ -109,36 +114,45 @@ def _announce(
         )
 
 
-async def _until_stopped(simulation: Simulation, journal: Path | None) -> int:
-    """Wait for SIGINT, SIGTERM or the loss of the journal; returns the exit code. A second SIGINT
-    kills the process.
-    """
-    loop = asyncio.get_running_loop()
-    first: asyncio.Future[int] = loop.create_future()
+class _Ending:
+    """How serving ends: `code` is the exit code once that is known, `says` what the user reads."""
 
-    def interrupt() -> None:
-        if first.done():
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.code: asyncio.Future[int] = self._loop.create_future()
+        self.says = ""
+
+    def on_signals(self) -> None:
+        """End at SIGINT, SIGTERM and SIGHUP; a second SIGINT kills the process."""
+        self._loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        self._loop.add_signal_handler(signal.SIGTERM, self._end, 0)
+        # A terminal that closes; `nohup` has the signal ignored, and it stays ignored.
+        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+            self._loop.add_signal_handler(signal.SIGHUP, self._end, 0)
+
+    def run_ended(self, journal: Path | None, cause: BaseException) -> None:
+        """End because a run has: nothing may be answered that its journal does not hold."""
+        where = f"{journal}: " if journal is not None else ""
+        if isinstance(cause, JournalLost):
+            where = where or f"the journal, a temporary file in {tempfile.gettempdir()}: "
+            ends = "the journal ends here, so this exchange stops"
+            self._end(UNWRITABLE, f"{where}{cause.strerror}: {ends}")
+            return
+        error = f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
+        self._end(
+            INTERNAL_ERROR,
+            f"{where}internal error: {error}: this exchange stops. The input that failed was not"
+            " carried out; the journal holds every one before it. This is a mistake of the"
+            " sandbox: please report it with the journal",
+        )
+
+    def _interrupt(self) -> None:
+        if self.code.done():
             os._exit(INTERRUPTED)
-        first.set_result(INTERRUPTED)
+        self._end(INTERRUPTED)
         print("stopping; once more to kill", file=sys.stderr, flush=True)
 
-    def terminate() -> None:
-        if not first.done():
-            first.set_result(0)
-
-    def lost(error: OSError) -> None:
-        # An exchange that went on without its journal could never be replayed.
-        if not first.done():
-            first.set_result(UNWRITABLE)
-            print(
-                f"sim: {journal}: {error.strerror}: the journal ends here, so this exchange stops",
-                file=sys.stderr,
-                flush=True,
-            )
-
-    file = simulation.journal.file
-    if isinstance(file, JournalFile):
-        file.lost = lost
-    loop.add_signal_handler(signal.SIGINT, interrupt)
-    loop.add_signal_handler(signal.SIGTERM, terminate)
-    return await first
+    def _end(self, code: int, says: str = "") -> None:
+        if not self.code.done():
+            self.code.set_result(code)
+            self.says = says

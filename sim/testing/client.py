@@ -181,10 +181,7 @@ class Connection:
         """Deliver the effects of an outcome and return it.
 
         Frames go to their streams, and webhooks to the receiver, whose answers become inputs.
-        Raises the exception of a call that failed inside the exchange.
         """
-        if outcome.reply is not None and outcome.reply.failure is not None:
-            raise outcome.reply.failure
         self.deliver(outcome.effects)
         return outcome
 

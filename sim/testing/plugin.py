@@ -135,6 +135,10 @@ def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedE
             yield served
     finally:
         served.close()
+        ended = served.running.simulation.ended
+        if ended is not None:
+            says = f"the exchange stopped with an internal error: {ended!r}"
+            pytest.fail(f"{says}\n{served.report()}", pytrace=False)
 
 
 @contextmanager

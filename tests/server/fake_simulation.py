@@ -25,6 +25,7 @@ class FakeSimulation:
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
         self.scenario = SimpleNamespace(name="fake")
+        self.journal = SimpleNamespace(on_end=None)
         self.seed = 7
         self.now = START
         self.inputs: list[tuple[Any, ...]] = []

@@ -253,8 +253,6 @@ class Script(Extension):
         self, index: int, step: Step, at: Instant, reply: Reply | None, problems: list[str]
     ) -> None:
         """Save what a step keeps of an answer, check its expectations, and end it."""
-        if reply is not None and reply.failure is not None:
-            problems.append(f"a mistake of the simulator: {reply.failure!r}")
         if step.save:
             missing = list(self._clients.keep(step.save, reply, self._state.values))
             if step.expect is None or step.expect.refused != "maybe":

@@ -184,7 +184,6 @@ class Reply(Struct, kw_only=True):
     | pending_on | name of the effect `Resolve` that will bring the answer, "" when this is it |
     | deadline | when the clock brings it at the latest; 0: somebody outside has to act |
     | connection_fault | what an injected fault does to the connection |
-    | failure | the exception behind an internal error; it never leaves the process |
     """
 
     status: int = 200
@@ -201,7 +200,6 @@ class Reply(Struct, kw_only=True):
     connection_fault: str = ""
     pending_on: str = ""
     deadline: Instant = 0
-    failure: BaseException | None = None
 
 
 class Send(Struct, frozen=True, tag="send"):
@@ -250,7 +248,9 @@ class Fired(Struct, frozen=True):
 
 
 class Outcome(Struct, kw_only=True):
-    """Everything that came of one input. `stream` is the id of a stream that it opened."""
+    """Everything that came of one input. `stream` is the id of a stream that it opened; `warning`
+    is for the operator, about what could not be done for later.
+    """
 
     seq: int
     reply: Reply | None = None
@@ -258,6 +258,7 @@ class Outcome(Struct, kw_only=True):
     fired: list[Fired] = field(default_factory=list)
     stream: int = 0
     value: object = None
+    warning: str = ""
 
 
 OutcomeHandlers: TypeAlias = Mapping[str, Callable[[Timer, Outcome], None]]

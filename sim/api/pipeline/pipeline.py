@@ -6,6 +6,8 @@ streams that a handler answers and that end by themselves). `stages.py` holds th
 listed first decides first: a call that would fail in two stages is refused by the earlier one.
 
 Where a refusal leaves the stages, the name of the stage goes into the explanation of the refusal.
+Any other exception is a mistake of the sandbox that has left something half done; it leaves the
+pipeline, and the engine ends the run.
 """
 
 from __future__ import annotations
@@ -190,8 +192,8 @@ def _walk(call: Call, state: CallState, path: Path) -> None:
     try:
         for stage in walked:
             stage(call, state)
-    except Exception as problem:
-        state.refuse(_refusal_of(problem), stage.__name__)
+    except Refusal as refusal:
+        state.refuse(refusal, stage.__name__)
     for stage in closing:
         stage(call, state)
 
@@ -201,20 +203,3 @@ def _routers(contract: Contract) -> dict[str, Router]:
     """The routers by plane. They hold nothing of a simulation, so all simulations share them."""
     planes: tuple[Plane, ...] = ("gateway", "retail", "exchange", "auth")
     return {plane: Router(contract.routes(plane)) for plane in planes}
-
-
-def _refusal_of(problem: Exception) -> Refusal:
-    """Return a refusal as it is, and any other exception as an internal error that keeps its cause.
-
-    The client gets a 500; the host reports the cause in full.
-    """
-    if isinstance(problem, Refusal):
-        return problem
-    refusal = Refusal(
-        rule="bug",
-        remedy=(
-            "this is a mistake of the sandbox, not of the client: please report it with the journal"
-        ),
-    )
-    refusal.__cause__ = problem
-    return refusal

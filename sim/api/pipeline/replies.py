@@ -137,7 +137,6 @@ class Replies:
             request_id=ctx.trace_id,
         )
         reply.connection_fault = getattr(refusal, "connection_fault", "")
-        reply.failure = refusal.__cause__ if type(refusal) is Refusal else None
         if plane != "grpc":
             reply.status = http_status(refusal)
             reply.body = http_body(refusal, plane)

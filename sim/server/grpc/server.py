@@ -17,6 +17,7 @@ import grpc.aio
 
 from sim.api.pipeline.inputs import Close, Reply
 from sim.core.model.refusals import Refusal
+from sim.kernel.journal import RunEnded
 from sim.server.grpc.health import HEALTH, Health
 from sim.server.host import Host
 from sim.server.listeners import port_taken
@@ -127,8 +128,8 @@ class _Handlers(_GenericHandler):
                 return reply.body
             except grpc.aio.AbortError:
                 raise
-            except Exception:
-                await _failed(method, context)
+            except Exception as error:
+                await _failed(method, context, error)
 
         return handler
 
@@ -221,8 +222,8 @@ class _Handlers(_GenericHandler):
                 await self._finish(opened, context)
         except grpc.aio.AbortError:
             raise
-        except Exception:
-            await _failed(method, context)
+        except Exception as error:
+            await _failed(method, context, error)
         return opened
 
     def _unknown(
@@ -234,8 +235,9 @@ class _Handlers(_GenericHandler):
         return handler
 
 
-async def _failed(method: str, context: Context) -> NoReturn:
-    log.exception("a call failed: %s", method)
+async def _failed(method: str, context: Context, error: Exception) -> NoReturn:
+    if not isinstance(error, RunEnded):
+        log.error("a call failed: %s", method, exc_info=error)
     await context.abort(grpc.StatusCode.INTERNAL, "internal error")
 
 

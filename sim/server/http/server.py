@@ -14,6 +14,7 @@ from aiohttp import web
 from msgspec import json
 
 from sim.kernel.instants import Instant
+from sim.kernel.journal import RunEnded
 from sim.server.http.fast_path import Connection, Handler, ImmediateHandler
 from sim.server.http.response import Response
 
@@ -35,7 +36,7 @@ class _Connection(Connection):
         """Answer malformed HTTP or an internal failure; the cause of the latter is logged, not
         sent.
         """
-        if status >= 500:
+        if status >= 500 and not isinstance(exc, RunEnded):
             # An OSError such as a full disk is no bug of ours: log it without a traceback.
             cause = None if isinstance(exc, OSError) else exc
             log.error(

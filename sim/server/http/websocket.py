@@ -8,6 +8,7 @@ socket.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from typing import TypeAlias
@@ -16,10 +17,15 @@ from aiohttp import WSMsgType, web
 
 from sim.api.pipeline.inputs import Close, Reply
 from sim.api.streams.stream_faults import ABNORMAL_CLOSURE
+from sim.core.model.refusals import Code
 from sim.server.host import Host
 from sim.server.http.response import SERVER, http_date
 from sim.server.http.server import error_response, reset_connection
 from sim.server.stream_buffer import StreamBuffer
+
+log = logging.getLogger("sim.server")
+
+FAILED = Close(0, Code.INTERNAL, "internal error", 1011)
 
 Render: TypeAlias = Callable[[web.BaseRequest, Reply], Awaitable[web.StreamResponse]]
 
@@ -50,6 +56,10 @@ async def serve_web_socket(
                 host.frame(stream, message.data.encode())
             elif message.type == WSMsgType.BINARY:
                 host.frame(stream, message.data)
+    except Exception as error:
+        # The upgrade is over, so this cannot be answered as HTTP any more.
+        log.error("a frame failed: %s", path, exc_info=error)
+        stream.end(FAILED, at_once=True)
     finally:
         ended_by_us = stream.ended
         host.hangup(stream)

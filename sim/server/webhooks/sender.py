@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sim.api.pipeline.inputs import Post
 from sim.api.pipeline.settings import Settings
 from sim.kernel.instants import NS_PER_S, Instant, Span, seconds
+from sim.kernel.journal import RunEnded
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
@@ -105,7 +106,12 @@ class WebhookSender:
                 log.exception("a webhook attempt failed: %s", attempt.url)
                 answer = Answered(0, "not sent")
             self._sent.popleft()
-            self._answered(attempt, answer)
+            try:
+                self._answered(attempt, answer)
+            except Exception as error:
+                if not isinstance(error, RunEnded):
+                    log.exception("the answer of a receiver failed: %s", attempt.url)
+                return
 
     async def _attempt(self, attempt: Post) -> Answered:
         from aiohttp import ClientError, ClientTimeout, InvalidURL
