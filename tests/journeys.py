@@ -10,6 +10,25 @@ from sim.core.model.instrument import Instrument
 from sim.simulation import Simulation
 from sim.testing.client import Connection, Http, Rpc
 
+# Body of POST /v1/kyc/start: somebody who is approved at once.
+PERSON = {
+    "external_id": "surface-1",
+    "ssn": "555443333",
+    "first_name": "Ada",
+    "last_name": "Ray",
+    "date_of_birth": "1990-01-02",
+    "email": "ada@example.com",
+    "phone_number": "+14155551212",
+    "address": {
+        "address_line_1": "1 Main St",
+        "city": "Springfield",
+        "state": "IL",
+        "postal_code": "62701",
+    },
+    "agreement": {"version": "PMX.ISV.SANDBOX.v1.0", "signed_at": "2026-09-08T17:00:00Z"},
+    "ip_address": "203.0.113.7",
+}
+
 
 def firm(sim: Simulation, scopes: int = 14) -> Firm:
     """The first firm with a client id and at least so many scopes."""

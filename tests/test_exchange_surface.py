@@ -20,7 +20,7 @@ from sim.messages import exchange_orderfunding_v1 as funding
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, Http, RpcError, connect
 from tests import journeys
-from tests.journeys import firm, in_state, order, poor_firm, quiet, rpc_trader, trader
+from tests.journeys import PERSON, firm, in_state, order, poor_firm, quiet, rpc_trader, trader
 
 
 @pytest.fixture
@@ -514,25 +514,6 @@ def test_a_missing_scope_is_named(world: Connection) -> None:
 
 
 # ---- verification
-
-
-PERSON = {
-    "external_id": "surface-1",
-    "ssn": "555443333",
-    "first_name": "Ada",
-    "last_name": "Ray",
-    "date_of_birth": "1990-01-02",
-    "email": "ada@example.com",
-    "phone_number": "+14155551212",
-    "address": {
-        "address_line_1": "1 Main St",
-        "city": "Springfield",
-        "state": "IL",
-        "postal_code": "62701",
-    },
-    "agreement": {"version": "PMX.ISV.SANDBOX.v1.0", "signed_at": "2026-09-08T17:00:00Z"},
-    "ip_address": "203.0.113.7",
-}
 
 
 @pytest.mark.spec("S4.3-21", "S3.5-1", "S3.5-2", "S3.5-6", "S6.1-1")
