@@ -34,6 +34,8 @@ def add_listening(parser: argparse.ArgumentParser, default_clock: str) -> None:
     add_text(parser, "--clock", "MODE", mode)
     host = "address to listen on; the control plane asks for a token unless it is loopback"
     add_option(parser, "--host", host, default="127.0.0.1")
+    public = "name of this machine in addresses and certificates, if not --host's"
+    add_text(parser, "--public-host", "NAME", public)
     ports = f"use ports N to N+6; 0 takes free ones (default {DEFAULT_BASE})"
     add_option(parser, "--port-base", ports, type=int, default=DEFAULT_BASE, metavar="N")
     add_path(parser, "--tls", "DIR", "serve over TLS; writes the local CA to DIR/ca.pem")
@@ -67,7 +69,7 @@ def listen(
     """Serve the simulation that `build` returns, with the options of `add_listening`."""
     from sim.api.pipeline.settings import Settings
     from sim.server.clock_driver import parse_clock_mode
-    from sim.server.listeners import CouldNotListen
+    from sim.server.listeners import CouldNotListen, is_host_name
     from sim.server.logs import set_up_logging
 
     try:
@@ -78,12 +80,16 @@ def listen(
         return usage_error(f"--port-base is 0 or up to {LAST_BASE}")
     if args.scenarios is not None and not args.scenarios.is_dir():
         return usage_error(f"--scenarios {args.scenarios}: no such folder")
+    public_host = args.public_host.lower()
+    if public_host and not is_host_name(public_host):
+        return usage_error("--public-host is a name or an IP address, without scheme and port")
     set_up_logging(args.log_format)
     from sim.server.serve import ServeOptions, serve
 
     settings = from_options(
         Settings,
         args,
+        public_host=public_host,
         scenarios=str(args.scenarios.resolve()) if args.scenarios else "",
         webhook_hosts=tuple(host.lower() for host in args.webhook_host),
     )

@@ -31,11 +31,14 @@ class Addresses(Struct, frozen=True, kw_only=True):
         return [(surface, getattr(self, surface)) for surface in SURFACES]
 
 
-def addresses_of(bound: Bound, *, tls_ca: Path | None = None) -> Addresses:
-    """Addresses of bound sockets. gRPC's port is the requested one: 0 until it is bound."""
+def addresses_of(bound: Bound, *, tls_ca: Path | None = None, public_host: str = "") -> Addresses:
+    """Addresses of bound sockets, under the public host where one is declared. gRPC's port is the
+    requested one: 0 until it is bound.
+    """
+    name = public_host or bound.host
     scheme = "http" if tls_ca is None else "https"
     urls = {
-        surface: f"{scheme}://{reachable(bound.host, listening.getsockname()[1])}"
+        surface: f"{scheme}://{reachable(name, listening.getsockname()[1])}"
         for surface, listening in bound.sockets.items()
     }
-    return Addresses(**urls, grpc=reachable(bound.host, bound.grpc_port), tls_ca=tls_ca)
+    return Addresses(**urls, grpc=reachable(name, bound.grpc_port), tls_ca=tls_ca)

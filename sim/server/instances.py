@@ -153,7 +153,8 @@ class Instances:
             file = open_journal(journal) if journal is not None else spooled_journal()
             try:
                 ca_file = self._identity.ca_file if self._identity else None
-                addresses = addresses_of(bound, tls_ca=ca_file)
+                public = origin.settings.public_host
+                addresses = addresses_of(bound, tls_ca=ca_file, public_host=public)
                 host = Host(build(settings_at(origin.settings, addresses), file), clock)
                 if self._on_end is not None:
                     host.on_end = partial(self._on_end, journal)

@@ -5,8 +5,13 @@ is reported at once.
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
 from typing import NamedTuple
+
+# Underscores are no part of DNS names, but of the names that container tools give to services.
+_LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+_NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*", re.ASCII)
 
 SURFACES = ("gateway", "retail", "exchange", "auth", "grpc", "control", "docs")
 
@@ -82,6 +87,15 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def is_host_name(text: str) -> bool:
+    """Whether text is a name or an IP address as it stands in a URL, IPv6 without its brackets."""
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return _NAME.fullmatch(text) is not None and len(text) <= 253
+    return "%" not in text
 
 
 def reachable(host: str, port: int) -> str:

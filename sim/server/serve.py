@@ -57,8 +57,12 @@ def serve(options: ServeOptions, build: Callable[[Settings], Simulation]) -> int
     try:
         if options.ready_file is not None:
             clear_ready_file(options.ready_file)
-        identity = make_identity(options.tls, bound.host) if options.tls is not None else None
-        addresses = addresses_of(bound, tls_ca=identity.ca_file if identity else None)
+        public = options.settings.public_host
+        identity = None
+        if options.tls is not None:
+            identity = make_identity(options.tls, bound.host, public)
+        ca_file = identity.ca_file if identity else None
+        addresses = addresses_of(bound, tls_ca=ca_file, public_host=public)
         simulation = build(settings_at(options.settings, addresses))
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             return runner.run(_serve(options, bound, simulation, identity))

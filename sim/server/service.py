@@ -52,12 +52,16 @@ class Service:
         tls = (identity.private_key, identity.certificate_chain) if identity else None
         grpc = GrpcListener(host, bound.host, bound.grpc_port, tls)
         ca_file = identity.ca_file if identity else None
-        addresses = addresses_of(bound._replace(grpc_port=grpc.port), tls_ca=ca_file)
+        public = host.settings.public_host
+        addresses = addresses_of(
+            bound._replace(grpc_port=grpc.port), tls_ca=ca_file, public_host=public
+        )
+        names = (bound.host, public)
         handlers = {
             plane: rest_server(host, plane) for plane in ("gateway", "retail", "exchange", "auth")
         }
-        handlers["control"] = control_server(host, control_token, instances)
-        handlers["docs"] = docs_server(host, addresses)
+        handlers["control"] = control_server(host, control_token, instances, names)
+        handlers["docs"] = docs_server(host, addresses, names)
         loop = asyncio.get_running_loop()
         context = identity.context if identity else None
         servers = [

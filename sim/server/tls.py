@@ -18,15 +18,16 @@ class Identity(NamedTuple):
     certificate_chain: bytes
 
 
-def make_identity(directory: Path, host: str) -> Identity:
+def make_identity(directory: Path, *hosts: str) -> Identity:
     """Create an authority, write its certificate to `directory`/ca.pem, and issue a certificate for
-    loopback and `host`.
+    loopback and `hosts`.
     """
     import trustme
 
     authority = trustme.CA(organization_name="Sandbox exchange")
     names = ["localhost", "127.0.0.1", "::1"]
-    leaf = authority.issue_cert(*names, *([host] if host not in (*names, "0.0.0.0", "::") else []))
+    names += [host for host in hosts if host not in (*names, "0.0.0.0", "::", "")]
+    leaf = authority.issue_cert(*dict.fromkeys(names))
     directory.mkdir(parents=True, exist_ok=True)
     ca_file = directory / "ca.pem"
     authority.cert_pem.write_to_path(ca_file)

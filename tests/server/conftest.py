@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, NamedTuple
 
@@ -13,6 +14,8 @@ from sim.server.clock_driver import MANUAL, ClockMode
 from sim.server.host import Host
 from sim.server.listeners import bind
 from sim.server.service import Addresses, Service
+
+RawHttp = Callable[[str, bytes], Awaitable[bytes]]
 
 
 class Served(NamedTuple):
@@ -43,3 +46,19 @@ async def serve() -> AsyncIterator[Serve]:
     yield start
     for service in started:
         await service.stop()
+
+
+@pytest.fixture
+def raw_http() -> RawHttp:
+    """Send bytes to a listener and read everything that it says before it closes."""
+
+    async def exchange_bytes(address: str, sent: bytes) -> bytes:
+        host, _, port = address.partition("://")[2].rpartition(":")
+        reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
+        writer.write(sent)
+        try:
+            return await asyncio.wait_for(reader.read(), 10)
+        finally:
+            writer.close()
+
+    return exchange_bytes

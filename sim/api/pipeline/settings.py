@@ -24,6 +24,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     | Field | Meaning |
     |---|---|
     | host | address of the listeners; any but loopback makes the control plane ask for a token |
+    | public_host | what addresses call this machine, in lower case; "" for `host` |
     | latency | on a manual clock, a reply that takes time waits for it ("hold"), or leaves at |
     | | once and names that time ("elide") |
     | opaque | no `x-sim-*` header or trailer leaves the process |
@@ -40,6 +41,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """
 
     host: str = "127.0.0.1"
+    public_host: str = ""
     latency: Latency = "elide"
     opaque: bool = False
     vendor_prefix: bool = False

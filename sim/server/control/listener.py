@@ -21,6 +21,7 @@ from sim.core.model.refusals import InvalidRequest, Refusal
 from sim.server.control.call import Call, Endpoint, InstanceControl, Lines, check_names
 from sim.server.control.routes import ROUTES
 from sim.server.host import Host
+from sim.server.http.page_guard import PageGuard, guarded
 from sim.server.http.response import SERVER, Response, http_date
 from sim.server.http.server import HttpServer, error_response, read_body
 
@@ -35,10 +36,17 @@ _BODY_LIMIT = 16 << 20
 
 
 def control_server(
-    host: Host, token: str = "", instances: InstanceControl | None = None
+    host: Host,
+    token: str = "",
+    instances: InstanceControl | None = None,
+    names: tuple[str, ...] = (),
 ) -> HttpServer:
-    """The server of the control plane. With a token, every call but /health must carry it."""
-    return HttpServer(ControlPlane(host, token, instances), lambda: host.now)
+    """The server of the control plane. With a token, every call but /health must carry it. `names`
+    are what this machine may be called besides loopback names and IP addresses.
+    """
+    guard = PageGuard(names, json_only=True)
+    plane = ControlPlane(host, token, instances)
+    return HttpServer(guarded(plane, guard, lambda: host.now), lambda: host.now)
 
 
 class ControlPlane:
@@ -57,9 +65,6 @@ class ControlPlane:
         if not self._admits(request, path):
             message = "the control plane needs its token: Authorization: Bearer <token>"
             return error_response(401, 16, message, now=now)
-        if request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
-            message = "a web page elsewhere may not drive the simulator"
-            return error_response(403, 7, message, now=now)
         addressed = self._find(request.method, path)
         if isinstance(addressed, Response):
             return addressed

@@ -19,6 +19,7 @@ from sim.contract.contract import PLANES, Operation, Plane, load_contract
 from sim.core.model.refusals import Refusal
 from sim.server.addresses import Addresses
 from sim.server.host import Host
+from sim.server.http.page_guard import PageGuard, guarded
 from sim.server.http.response import Response
 from sim.server.http.server import HttpServer, error_response
 
@@ -26,9 +27,19 @@ BUNDLE = "/proto/bundle"
 DOCV = "/docv/"
 
 
-def docs_server(host: Host, addresses: Addresses) -> HttpServer:
-    """Server of the docs listener."""
-    return HttpServer(Docs(host, addresses), lambda: host.now)
+# A page elsewhere may link to a page here, but not frame it and have a person press its buttons.
+_PAGE_HEADERS = (
+    ("Content-Security-Policy", "frame-ancestors 'self'"),
+    ("X-Content-Type-Options", "nosniff"),
+)
+
+
+def docs_server(host: Host, addresses: Addresses, names: tuple[str, ...] = ()) -> HttpServer:
+    """Server of the docs listener. `names` are what this machine may be called besides loopback
+    names and IP addresses.
+    """
+    guard = PageGuard(names, static=True)
+    return HttpServer(guarded(Docs(host, addresses), guard, lambda: host.now), lambda: host.now)
 
 
 class Docs:
@@ -72,7 +83,13 @@ class Docs:
 
     def _page(self, title: str, inside: str, status: int = 200) -> Response:
         page = _PAGE.format(title=escape(title), inside=inside).encode()
-        return Response(status, page, content_type="text/html; charset=utf-8", now=self._host.now)
+        return Response(
+            status,
+            page,
+            content_type="text/html; charset=utf-8",
+            now=self._host.now,
+            headers=_PAGE_HEADERS,
+        )
 
     async def _document(self, request: web.BaseRequest, token: str) -> web.StreamResponse:
         """The page of a document link, on which the tester chooses the result of the upload."""

@@ -1,0 +1,219 @@
+"""What a web page may ask of the control plane and the docs listener: nothing. The rules, as plain
+HTTP; `test_browser.py` has a real browser try.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import aiohttp
+import pytest
+from conftest import Served
+
+from sim.cli.main import main
+
+RESET = "/_sim/v1/reset"
+HEALTH = "/_sim/v1/health"
+
+
+async def status_of(
+    address: str, verb: str, path: str, headers: dict[str, str], body: bytes = b"{}"
+) -> tuple[int, str]:
+    async with (
+        aiohttp.ClientSession(skip_auto_headers=["Content-Type"]) as http,
+        http.request(
+            verb, address + path, data=body if verb == "POST" else None, headers=headers
+        ) as answer,
+    ):
+        return answer.status, await answer.text()
+
+
+def port_of(address: str) -> str:
+    return address.rpartition(":")[2]
+
+
+def acted(served: Served) -> list[Any]:
+    return [given for given in served.sim.inputs if given[0] != "advance"]
+
+
+FOREIGN_NAMES = [
+    "evil.example",
+    "evil.example:{port}",
+    "localhost.evil.example:{port}",
+    "127.0.0.1.evil.example",
+    "notlocalhost",
+    "127.0.0.1@evil.example",
+    "evil.example@127.0.0.1",
+    "127.0.0.1:80:80",
+    "[::1",
+    "::1",
+    "127.0.0.1 evil.example",
+    "[fe80::1%25eth0]",
+    "café.example",
+    "",
+    ".",
+    ".localhost.",
+]
+OWN_NAMES = [
+    "127.0.0.1:{port}",
+    "127.0.0.1",
+    "LOCALHOST:{port}",
+    "localhost.",
+    "room.localhost:{port}",
+    "[::1]:{port}",
+    "192.168.1.7:{port}",
+    "sandbox.test:{port}",
+]
+
+
+@pytest.mark.parametrize("name", FOREIGN_NAMES)
+@pytest.mark.parametrize("plane", ["control", "docs"])
+async def test_a_name_that_is_not_this_machines_is_refused(serve, plane, name):
+    served = await serve(public_host="sandbox.test")
+    address = getattr(served.at, plane)
+    address = address.replace("sandbox.test", "127.0.0.1")
+    host = name.format(port=port_of(address))
+    for verb, path in (("POST", RESET), ("GET", HEALTH), ("GET", "/"), ("OPTIONS", RESET)):
+        status, said = await status_of(address, verb, path, {"Host": host})
+        assert (status, "name" in said) == (403, True), (verb, path)
+    assert acted(served) == []
+
+
+@pytest.mark.parametrize("name", OWN_NAMES)
+async def test_this_machine_may_be_called_by_its_names_and_addresses(serve, name):
+    served = await serve(public_host="sandbox.test")
+    address = served.at.control.replace("sandbox.test", "127.0.0.1")
+    host = name.format(port=port_of(address))
+    assert (await status_of(address, "GET", HEALTH, {"Host": host}))[0] == 200
+    docs = served.at.docs.replace("sandbox.test", "127.0.0.1")
+    assert (await status_of(docs, "GET", "/changelog", {"Host": host}))[0] == 200
+
+
+async def test_without_a_public_host_its_name_is_a_foreign_one(serve):
+    served = await serve()
+    assert (await status_of(served.at.control, "GET", HEALTH, {"Host": "sandbox.test"}))[0] == 403
+
+
+@pytest.mark.parametrize(
+    "request_line", [b"GET http://evil.example/_sim/v1/health", b"GET http://127.0.0.1\\@evil/x"]
+)
+async def test_the_name_in_an_absolute_target_counts_too(serve, raw_http, request_line):
+    served = await serve()
+    answer = await raw_http(
+        served.at.control,
+        request_line + b" HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n",
+    )
+    assert answer.split()[1] in (b"400", b"403")
+
+
+async def test_a_request_without_a_host_is_refused(serve, raw_http):
+    served = await serve()
+    answer = await raw_http(served.at.control, b"GET /_sim/v1/health HTTP/1.0\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 403 ")
+
+
+FOREIGN_ORIGINS = [
+    "http://evil.example",
+    "http://evil.example:{port}",
+    "null",
+    "",
+    "http://localhost:{port}",
+    "http://127.0.0.1:1",
+    "http://127.0.0.1",
+    "chrome-extension://127.0.0.1:{port}",
+    "http://127.0.0.1:{port}@evil.example",
+    "http://[",
+]
+
+
+@pytest.mark.parametrize("origin", FOREIGN_ORIGINS)
+@pytest.mark.parametrize("plane", ["control", "docs"])
+async def test_another_origin_is_refused_whatever_it_asks(serve, plane, origin):
+    served = await serve()
+    address = getattr(served.at, plane)
+    headers = {"Origin": origin.format(port=port_of(address))}
+    for verb, path in (
+        ("POST", RESET),
+        ("GET", HEALTH),
+        ("GET", "/"),
+        ("OPTIONS", RESET),
+        ("POST", "/docv/token"),
+    ):
+        status, said = await status_of(address, verb, path, headers)
+        assert (status, "origin" in said) == (403, True), (verb, path)
+    assert acted(served) == []
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "unheard-of"])
+async def test_what_a_page_elsewhere_started_is_refused_but_pages_may_be_linked_to(serve, site):
+    served = await serve()
+    headers = {"Sec-Fetch-Site": site}
+    assert (await status_of(served.at.control, "GET", HEALTH, headers))[0] == 403
+    assert (await status_of(served.at.control, "POST", RESET, headers))[0] == 403
+    assert (await status_of(served.at.docs, "POST", "/docv/x", headers))[0] == 403
+    assert (await status_of(served.at.docs, "GET", "/changelog", headers))[0] == 200
+    assert acted(served) == []
+
+
+async def test_a_browser_without_fetch_metadata_is_known_by_its_referer(serve):
+    served = await serve()
+    headers = {"Referer": "http://evil.example/page"}
+    assert (await status_of(served.at.control, "GET", HEALTH, headers))[0] == 403
+    assert (await status_of(served.at.docs, "POST", "/docv/x", headers))[0] == 403
+    assert (await status_of(served.at.docs, "GET", "/changelog", headers))[0] == 200
+    own = {"Referer": f"{served.at.control}/room"}
+    assert (await status_of(served.at.control, "GET", HEALTH, own))[0] == 200
+
+
+FORM_TYPES = [
+    None,
+    "text/plain",
+    "TEXT/plain; charset=utf-8",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+]
+
+
+@pytest.mark.parametrize("kind", FORM_TYPES)
+async def test_what_a_form_can_send_is_no_call_of_a_page_but_one_of_a_program(serve, kind):
+    served = await serve()
+    typed = {"Content-Type": kind} if kind else {}
+    page = {"Origin": served.at.control, "Sec-Fetch-Site": "same-origin"}
+    path = "/_sim/v1/clock/advance"
+    status, said = await status_of(
+        served.at.control, "POST", path, {**page, **typed}, b'{"by": "1s"}'
+    )
+    assert (status, "application/json" in said) == (403, True)
+    before = served.sim.now
+    assert (await status_of(served.at.control, "POST", path, typed, b'{"by": "1s"}'))[0] == 200
+    own = {**page, "Content-Type": "application/json"}
+    assert (await status_of(served.at.control, "POST", path, own, b'{"by": "1s"}'))[0] == 200
+    assert served.sim.now - before == 2_000_000_000
+
+
+async def test_a_guard_comes_before_the_token(serve):
+    served = await serve(control_token="s3cret")
+    headers = {"Origin": "http://evil.example", "Authorization": "Bearer s3cret"}
+    assert (await status_of(served.at.control, "POST", RESET, headers))[0] == 403
+
+
+async def test_no_page_elsewhere_may_frame_a_page_of_the_docs(serve):
+    served = await serve()
+    async with aiohttp.ClientSession() as http, http.get(f"{served.at.docs}/changelog") as page:
+        assert page.headers["Content-Security-Policy"] == "frame-ancestors 'self'"
+        assert page.headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize(("name", "shown"), [("box.test", "box.test"), ("fd00::7", "[fd00::7]")])
+async def test_addresses_call_this_machine_by_its_public_host(serve, name, shown):
+    served = await serve(public_host=name)
+    for surface, address in served.at.surfaces():
+        assert address.removeprefix("http://").rpartition(":")[0] == shown, surface
+
+
+@pytest.mark.parametrize(
+    "name", ["http://box.test", "box.test:80", "box test", "-", "b/x", "[::1]"]
+)
+def test_a_public_host_is_a_name_or_an_address(name, capsys):
+    assert main(["serve", f"--public-host={name}", "--port-base", "0"]) == 2
+    assert "--public-host is a name or an IP address" in capsys.readouterr().err
