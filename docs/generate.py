@@ -37,6 +37,7 @@ BLOCKS: dict[str, tuple[str, Callable[[], str]]] = {
         catalogues.catalogue("presets", "preset", "faults", "summary"),
     ),
     "assumptions": ("docs/reference/assumptions.md", catalogues.assumptions),
+    "observations": ("docs/reference/observations.md", catalogues.observations),
     "dates-rules": ("docs/reference/dates.md", catalogues.rule_dates),
     "dates-interface": ("docs/reference/dates.md", catalogues.interface_dates),
     "limits": ("docs/reference/limits.md", catalogues.limits),

@@ -241,7 +241,8 @@ def test_a_journal_torn_in_its_last_line_replays_up_to_there(capsys, journal):
 
 
 @pytest.mark.parametrize(
-    "kind", ["operations", "quirks", "faults", "presets", "assumptions", "dates", "ledger"]
+    "kind",
+    ["operations", "quirks", "faults", "presets", "assumptions", "observations", "dates", "ledger"],
 )
 def test_catalogues_come_as_text_json_and_markdown(capsys, kind):
     text, markdown = (sim(capsys, "catalogue", kind, *form)[1] for form in ((), ("--markdown",)))

@@ -1,4 +1,6 @@
-"""Blocks of the catalogues: operations, quirks, assumptions, rules, limits, triggers, dates."""
+"""Blocks of the catalogues: operations, quirks, assumptions, observations, rules, limits, triggers,
+dates.
+"""
 
 from __future__ import annotations
 
@@ -42,6 +44,24 @@ def assumptions() -> str:
                 f" *Source:* {row['source']}.",
             }
             for row in rows("assumptions")
+        ]
+    )
+
+
+def observations() -> str:
+    """Every observation: what was seen, where and when, and how the exchange is made to do so."""
+    return as_markdown(
+        [
+            {
+                "observation": f"`{row['observation']}`",
+                "what was seen": row["summary"],
+                "evidence": f"{row['evidence']}, {row['date']}: {row['source']}",
+                "the specification": row["overrides"],
+                "done in reading": f"{row['reading']}<br>`{row['switch']}`"
+                if row["switch"]
+                else row["reading"],
+            }
+            for row in rows("observations")
         ]
     )
 

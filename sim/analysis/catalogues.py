@@ -1,14 +1,15 @@
 """The catalogues as rows, read from the code: operations, quirks, faults, presets, assumptions,
-dates, and the statements of the specification with the tests that demonstrate them.
+observations, dates, and the statements of the specification with the tests that demonstrate them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from sim.contract.contract import load_contract
-from sim.core.catalogue import assumptions, quirks
+from sim.core.catalogue import assumptions, observations, quirks
 from sim.core.model.refusals import NotFound
 from sim.core.service.fault_spec import KINDS
 from sim.core.service.presets import PRESETS
@@ -68,6 +69,26 @@ def _assumptions(sim: Simulation | None) -> Rows:
     ]
 
 
+def _observations(sim: Simulation | None) -> Rows:
+    ctx = sim.exchange.ctx if sim else None
+    return [
+        {
+            "observation": one.name,
+            "summary": one.summary,
+            "evidence": ", ".join(one.evidence),
+            "date": one.date,
+            "source": one.source,
+            "overrides": one.overrides,
+            "reading": one.holds,
+            "switch": one.setting,
+            "in_force": observations.in_force(one, ctx.assumptions, ctx.quirks)
+            if ctx
+            else one.switch is None,
+        }
+        for one in observations.catalogue().values()
+    ]
+
+
 def _faults(sim: Simulation | None) -> Rows:
     return [{"act": one.name, "matches": ", ".join(one.planes), "does": one.does} for one in KINDS]
 
@@ -114,13 +135,21 @@ CATALOGUES: dict[str, Callable[[Any], Rows]] = {
     "faults": _faults,
     "presets": _presets,
     "assumptions": _assumptions,
+    "observations": _observations,
     "dates": _dates,
     "ledger": _ledger,
 }
 
 
-def rows(kind: str, sim: Simulation | None = None) -> Rows:
-    """A catalogue by name; with a simulation, values in force there. NotFound for another name."""
+def rows(kind: str, sim: Simulation | None = None, pattern: str = "*") -> Rows:
+    """Rows of a catalogue whose names match; with a simulation, values in force there.
+
+    A pattern without wildcards matches anywhere in a name. NotFound for an unknown catalogue.
+    """
     if kind not in CATALOGUES:
         raise NotFound(f"there is no catalogue {kind!r}", remedy="one of " + ", ".join(CATALOGUES))
-    return CATALOGUES[kind](sim)
+    found = CATALOGUES[kind](sim)
+    if pattern == "*":
+        return found
+    wanted = pattern if set(pattern) & set("*?[") else f"*{pattern}*"
+    return [row for row in found if fnmatchcase(str(next(iter(row.values()))), wanted)]

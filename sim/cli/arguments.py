@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 FAILED, USAGE, DIVERGED, COULD_NOT_LISTEN, INTERRUPTED, TERMINATED = 1, 2, 3, 4, 130, 143
 PRESETS = ("ideal", "realistic", "hostile")
+READINGS = ("documented", "observed")
 SEEDS_MAX = 10_000_000
 
 
@@ -87,6 +89,13 @@ def instant(text: str) -> int:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
+def reading(text: str) -> str:
+    """A reading of the service; "" leaves the scenario's."""
+    if text not in ("", *READINGS):
+        raise argparse.ArgumentTypeError(f"one of {', '.join(READINGS)}, not {text!r}")
+    return text
+
+
 # ---- kinds of options
 
 
@@ -147,11 +156,18 @@ def add_params(parser: argparse.ArgumentParser, help_text: str) -> None:
 
 
 def add_choices_of_scenario(parser: argparse.ArgumentParser) -> None:
-    """Add what changes the scenario before it runs: its parameters and the preset."""
+    """Add what changes the scenario before it runs: its parameters, preset and reading."""
     one = "set a parameter; of a matrix, only the combinations with this value are used"
     add_params(parser, one)
     preset = "set all quirks and faults at once, instead of the scenario's preset"
     add_option(parser, "--preset", preset, choices=PRESETS, default="")
+    read = (
+        "the reading of the service, instead of the scenario's: documented or observed"
+        " (default: the environment's SIM_READING)"
+    )
+    # argparse reads a default that is text like an argument, so a wrong SIM_READING is refused.
+    default = os.environ.get("SIM_READING", "")
+    add_text(parser, "--reading", "READING", read, type=reading, default=default)
 
 
 def add_jobs(parser: argparse.ArgumentParser, default: int, help_text: str) -> None:

@@ -1,20 +1,25 @@
-"""List operations, quirks, faults, presets or assumptions.
+"""List operations, quirks, faults, presets, assumptions or observations.
 
-The lists are printed from the code. `ledger` shows each statement of the specification with the
-tests that demonstrate it.
+The lists are printed from the code. A pattern keeps the rows whose first column matches it.
+`ledger` shows each statement of the specification with the tests that demonstrate it.
 """
 
 from __future__ import annotations
 
 import argparse
 
-from sim.cli.arguments import add_flag
+from sim.cli.arguments import add_flag, usage_error
 
-KINDS = ("operations", "quirks", "faults", "presets", "assumptions", "dates", "ledger")
+KINDS = (
+    *("operations", "quirks", "faults", "presets", "assumptions", "observations"),
+    *("dates", "ledger"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", nargs="?", default="operations", choices=KINDS)
+    pattern = "only names that match, such as 'positions.*'; without wildcards, that hold this text"
+    parser.add_argument("pattern", nargs="?", default="*", metavar="PATTERN", help=pattern)
     form = parser.add_mutually_exclusive_group()
     add_flag(form, "--json", "print JSON")
     add_flag(form, "--markdown", "print a Markdown table")
@@ -26,7 +31,9 @@ def run(args: argparse.Namespace) -> int:
     from sim.analysis.catalogues import rows
     from sim.analysis.tables import as_json, as_markdown, print_table
 
-    found = rows(args.kind)
+    found = rows(args.kind, pattern=args.pattern)
+    if not found:
+        return usage_error(f"none of the {args.kind} matches {args.pattern!r}")
     if args.json or args.markdown:
         print(as_json(found) if args.json else as_markdown(found))
     else:

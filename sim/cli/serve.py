@@ -52,10 +52,10 @@ def run(args: argparse.Namespace) -> int:
     from msgspec.structs import replace
 
     from sim.kernel.instants import is_supported_instant
+    from sim.scenario.variation import with_choices
 
     scenario = read_scenario(args.scenario, args)
-    if args.preset:
-        scenario = replace(scenario, preset=args.preset)
+    scenario = with_choices(scenario, args.preset, args.reading)
     if args.environment:
         scenario = replace(scenario, environment=args.environment)
     if args.start is not None and not is_supported_instant(args.start):

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_text(parser, "--expect", "YAML", expect)
     cause = (
         "the cause that the smaller scenario must keep: faults, quirks, assumptions, preset,"
-        " seed=N, a step, or nothing (default: the command finds the cause)"
+        " reading, seed=N, a step, or nothing (default: the command finds the cause)"
     )
     add_text(parser, "--because", "CAUSE", cause, former="--unless")
     any_failure = "accept any failure of the same step, not only one with the same message"

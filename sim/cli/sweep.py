@@ -1,7 +1,7 @@
 """Run scenarios over many seeds and alternatives.
 
-Alternatives are other values of assumptions and quirks, and presets. Prints one table. The
-invariants of money, positions, orders and books are checked after every input, and less often
+Alternatives are other values of assumptions and quirks, presets, and readings. Prints one table.
+The invariants of money, positions, orders and books are checked after every input, and less often
 while more than 1,000 orders are open. Without --seeds, --vary and --fuzz the command varies
 assumptions and quirks.
 
@@ -38,7 +38,7 @@ from sim.cli.arguments import (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_scenarios(parser)
     add_seeds(parser, "run with every seed of the range (default: the scenario's own)")
-    kinds = ("assumptions", "quirks", "presets")
+    kinds = ("assumptions", "quirks", "presets", "readings")
     vary = "also run under every alternative of these; repeatable"
     add_list(parser, "--vary", None, vary, former="--over", choices=kinds)
     only = "with --vary: only names that match this pattern, such as 'webhook.*'"

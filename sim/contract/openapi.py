@@ -70,10 +70,15 @@ _SCHEMES: dict[str, dict[str, Schema]] = {
 
 
 def openapi_document(
-    contract: Contract, plane: Plane, now: Instant, *, vendor_prefix: bool = False
+    contract: Contract,
+    plane: Plane,
+    now: Instant,
+    *,
+    vendor_prefix: bool = False,
+    switches: frozenset[str] = frozenset(),
 ) -> dict[str, Any]:
-    """The document of a plane at an instant, ready for JSON."""
-    components = Components(now, vendor_prefix=vendor_prefix)
+    """The document of a plane at an instant, ready for JSON; `switches` as in a dialect."""
+    components = Components(now, vendor_prefix=vendor_prefix, switches=switches)
     paths: dict[str, dict[str, Any]] = {}
     services: dict[str, None] = {}
     schemes: dict[str, Schema] = {}

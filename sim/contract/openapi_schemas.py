@@ -31,10 +31,13 @@ class Components:
     ".input" behind theirs.
     """
 
-    def __init__(self, now: Instant, *, vendor_prefix: bool = False) -> None:
+    def __init__(
+        self, now: Instant, *, vendor_prefix: bool = False, switches: frozenset[str] = frozenset()
+    ) -> None:
         self.schemas: dict[str, Schema] = {}
         self._now = now
         self._vendor_prefix = vendor_prefix
+        self._switches = switches
 
     def answer(self, cls: type[Message]) -> Schema:
         """Reference to a message as the service writes it."""
@@ -60,7 +63,7 @@ class Components:
         properties: Schema = {}
         required = []
         for field in fields_of(cls):
-            if answer and not field.active(self._now):
+            if answer and not field.active(self._now, self._switches):
                 continue
             prefixed = answer and self._vendor_prefix and field.vendor_json
             name = prefixed or field.json_name
@@ -83,6 +86,8 @@ class Components:
         return nullable(one) if null else one
 
     def _element(self, field: Field, *, answer: bool) -> Schema:
+        if answer and field.text_by in self._switches:
+            return {"type": "string", "pattern": r"^-?[0-9]+(\.[0-9]+)?$"}
         if field.kind == "message":
             cls = find_message(field.type_name)
             return self.answer(cls) if answer else self.request(cls)

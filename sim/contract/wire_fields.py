@@ -79,10 +79,13 @@ class Field(Struct, frozen=True):
     bare_enum: str  # prefix of member names left out of answers
     other_prefix: str
     secret: bool
+    kept_by: str  # switch that keeps it after `until`
+    text_by: str  # switch that makes JSON write the number as text
 
-    def active(self, at: Instant) -> bool:
-        """Whether JSON answers hold it at an instant."""
-        return (self.since is None or self.since <= at) and (self.until is None or at < self.until)
+    def active(self, at: Instant, switches: frozenset[str] = frozenset()) -> bool:
+        """Whether JSON answers hold it at an instant, with some switches on."""
+        begun = self.since is None or self.since <= at
+        return begun and (self.until is None or at < self.until or self.kept_by in switches)
 
 
 @cache
@@ -120,6 +123,8 @@ def _field(
         bare_enum=str(rules.get("bare_enum", "")),
         other_prefix=str(rules.get("other_prefix", "")),
         secret=bool(rules.get("secret")),
+        kept_by=str(rules.get("kept_by", "")),
+        text_by=str(rules.get("text_by", "")),
     )
 
 

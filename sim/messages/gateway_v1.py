@@ -427,14 +427,14 @@ class Team(Message, kw_only=True):
 
 
 class Quote(Message, kw_only=True):
-    """A price in reference data: a number here, unlike every amount of the retail API."""
+    """A price in reference data: a number (§2.10). Recordings show text with four decimals (assumption markets.quote_value)."""
 
     value: float = 0.0
     currency: str = ""
 
     __full_name__ = "gateway.v1.Quote"
     __wire__ = (
-        (1, "value", "value", "double", "", "", ()),
+        (1, "value", "value", "double", "", "", (("text_by", "markets.quote_value"),)),
         (2, "currency", "currency", "string", "", "", ()),
     )
 
@@ -542,14 +542,14 @@ class Market(Message, kw_only=True):
         (6, "category", "category", "string", "", "", ()),
         (7, "image", "image", "string", "", "", ()),
         (8, "description", "description", "string", "", "", ()),
-        (9, "market_type", "marketType", "string", "", "", (("until", 1782705600000000000),)),
+        (9, "market_type", "marketType", "string", "", "", (("until", 1782705600000000000), ("kept_by", "markets.deprecated_fields"),)),
         (10, "created_at", "createdAt", "timestamp", "", "", ()),
         (11, "updated_at", "updatedAt", "timestamp", "", "", ()),
-        (12, "game_start_time", "gameStartTime", "timestamp", "", "", (("until", 1782705600000000000),)),
+        (12, "game_start_time", "gameStartTime", "timestamp", "", "", (("until", 1782705600000000000), ("kept_by", "markets.deprecated_fields"),)),
         (13, "sports_market_type", "sportsMarketType", "string", "", "", ()),
-        (14, "sports_market_type_v2", "sportsMarketTypeV2", "string", "", "", (("until", 1782705600000000000),)),
-        (15, "outcomes", "outcomes", "string", "", "", (("until", 1782705600000000000),)),
-        (16, "outcome_prices", "outcomePrices", "string", "", "", (("until", 1782705600000000000),)),
+        (14, "sports_market_type_v2", "sportsMarketTypeV2", "string", "", "", (("until", 1782705600000000000), ("kept_by", "markets.deprecated_fields"),)),
+        (15, "outcomes", "outcomes", "string", "", "", (("until", 1782705600000000000), ("kept_by", "markets.deprecated_fields"),)),
+        (16, "outcome_prices", "outcomePrices", "string", "", "", (("until", 1782705600000000000), ("kept_by", "markets.deprecated_fields"),)),
         (17, "title", "title", "string", "", "", ()),
         (18, "subtitle", "subtitle", "string", "", "", ()),
         (19, "title_short", "titleShort", "string", "", "", ()),
@@ -561,8 +561,8 @@ class Market(Message, kw_only=True):
         (25, "exchange_synced_at", "exchangeSyncedAt", "timestamp", "", "", (("vendor_json", "ep3SyncedAt"),)),
         (26, "active", "active", "bool", "", "", ()),
         (27, "closed", "closed", "bool", "", "", ()),
-        (28, "archived", "archived", "bool", "", "", (("until", 1782705600000000000),)),
-        (29, "manual_activation", "manualActivation", "bool", "", "", (("until", 1782705600000000000),)),
+        (28, "archived", "archived", "bool", "", "", (("until", 1782705600000000000), ("kept_by", "markets.deprecated_fields"),)),
+        (29, "manual_activation", "manualActivation", "bool", "", "", (("until", 1782705600000000000), ("kept_by", "markets.deprecated_fields"),)),
         (30, "hidden", "hidden", "bool", "", "", ()),
         (31, "rules_disclaimer_popup", "rulesDisclaimerPopup", "bool", "", "", ()),
         (32, "combo_enabled", "comboEnabled", "bool", "", "", ()),
@@ -763,7 +763,7 @@ class Event(Message, kw_only=True):
     rescheduled_from_game_id: str = ""
     sportradar_game_id: str = ""
     sort_type: str = ""
-    market_groups: list[dict[str, Any]] = []  # when asked for
+    market_groups: list[dict[str, Any]] = []  # empty unless asked for
     livestream_url: str = ""
     stream_provider: str = ""
     stream_requires_auth: bool = False
@@ -772,10 +772,11 @@ class Event(Message, kw_only=True):
     market_counts: dict[str, Any] | None = None
     metadata: dict[str, Any] | None = None  # gameState, latestGameUpdate
     event_state: EventState | None = None
+    image_display_type: int = 0
 
     __full_name__ = "gateway.v1.Event"
     __wire__ = (
-        (1, "id", "id", "int64", "", "", (("number", True),)),
+        (1, "id", "id", "int64", "", "", (("number", True), ("text_by", "events.id"),)),
         (2, "slug", "slug", "string", "", "", ()),
         (3, "title", "title", "string", "", "", ()),
         (4, "description", "description", "string", "", "", ()),
@@ -788,7 +789,7 @@ class Event(Message, kw_only=True):
         (11, "ended", "ended", "bool", "", "", ()),
         (12, "score", "score", "struct", "", "", ()),
         (13, "period", "period", "string", "", "", ()),
-        (14, "participants", "participants", "message", "repeated", "gateway.v1.EventParticipant", (("until", 1782705600000000000),)),
+        (14, "participants", "participants", "message", "repeated", "gateway.v1.EventParticipant", (("until", 1782705600000000000), ("kept_by", "events.deprecated_fields"),)),
         (15, "teams", "teams", "message", "repeated", "gateway.v1.Team", ()),
         (16, "ticker", "ticker", "string", "", "", ()),
         (17, "subtitle", "subtitle", "string", "", "", ()),
@@ -802,7 +803,7 @@ class Event(Message, kw_only=True):
         (25, "created_at", "createdAt", "timestamp", "", "", ()),
         (26, "updated_at", "updatedAt", "timestamp", "", "", ()),
         (27, "image", "image", "string", "", "", ()),
-        (28, "archived", "archived", "bool", "", "", (("until", 1782705600000000000),)),
+        (28, "archived", "archived", "bool", "", "", (("until", 1782705600000000000), ("kept_by", "events.deprecated_fields"),)),
         (29, "featured", "featured", "bool", "", "", ()),
         (30, "liquidity", "liquidity", "double", "", "", ()),
         (31, "volume", "volume", "double", "", "", ()),
@@ -824,15 +825,16 @@ class Event(Message, kw_only=True):
         (47, "rescheduled_from_game_id", "rescheduledFromGameId", "string", "", "", ()),
         (48, "sportradar_game_id", "sportradarGameId", "string", "", "", ()),
         (49, "sort_type", "sortType", "string", "", "", ()),
-        (50, "market_groups", "marketGroups", "struct", "repeated", "", (("omit_empty", True),)),
+        (50, "market_groups", "marketGroups", "struct", "repeated", "", ()),
         (51, "livestream_url", "livestreamUrl", "string", "", "", ()),
         (52, "stream_provider", "streamProvider", "string", "", "", ()),
         (53, "stream_requires_auth", "streamRequiresAuth", "bool", "", "", ()),
         (54, "feature_availability", "featureAvailability", "message", "", "gateway.v1.FeatureAvailability", (("omit_empty", True),)),
-        (55, "combos", "combos", "message", "", "gateway.v1.EventCombos", (("omit_empty", True),)),
+        (55, "combos", "combos", "message", "", "gateway.v1.EventCombos", ()),
         (56, "market_counts", "marketCounts", "struct", "", "", (("omit_empty", True),)),
         (57, "metadata", "metadata", "struct", "", "", (("omit_empty", True),)),
         (58, "event_state", "eventState", "message", "", "gateway.v1.EventState", (("omit_empty", True),)),
+        (59, "image_display_type", "imageDisplayType", "enum", "", "gateway.v1.ImageDisplayType", ()),
     )
 
 

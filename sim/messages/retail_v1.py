@@ -808,7 +808,7 @@ class MarketBook(Message, kw_only=True):
         (4, "state", "state", "enum", "", "retail.v1.MarketState", ()),
         (5, "stats", "stats", "message", "", "retail.v1.MarketStats", ()),
         (6, "transact_time", "transactTime", "timestamp", "", "", ()),
-        (7, "last_price_sample", "lastPriceSample", "message", "", "retail.v1.PriceSample", (("until", 1783051200000000000),)),
+        (7, "last_price_sample", "lastPriceSample", "message", "", "retail.v1.PriceSample", (("until", 1783051200000000000), ("kept_by", "market_data.last_price_sample"),)),
     )
 
 
@@ -849,7 +849,7 @@ class MarketLite(Message, kw_only=True):
         (13, "bid_shares", "bidShares", "string", "", "", ()),
         (14, "ask_shares", "askShares", "string", "", "", ()),
         (15, "state", "state", "enum", "", "retail.v1.MarketState", ()),
-        (16, "last_price_sample", "lastPriceSample", "message", "", "retail.v1.PriceSample", (("until", 1783051200000000000),)),
+        (16, "last_price_sample", "lastPriceSample", "message", "", "retail.v1.PriceSample", (("until", 1783051200000000000), ("kept_by", "market_data.last_price_sample"),)),
     )
 
 

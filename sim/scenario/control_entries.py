@@ -37,6 +37,12 @@ class PresetEntry(Struct, frozen=True):
     name: Annotated[str, "ideal, realistic or hostile"]
 
 
+class ReadingEntry(Struct, frozen=True):
+    """A reading of the service."""
+
+    name: Annotated[str, "documented or observed"]
+
+
 class SettingEntry(Struct, frozen=True):
     """A quirk or an assumption, and its new value."""
 

@@ -21,7 +21,7 @@ from sim.scenario.fees_entries import FeesSection
 from sim.scenario.participant_entries import ParticipantsSection
 from sim.scenario.party_entries import ENVIRONMENT, AccountEntry, ApiKeyEntry, FirmEntry
 from sim.scenario.recurring_entries import WindowsEntry
-from sim.scenario.steps import PRESET, FaultEntry, Step
+from sim.scenario.steps import PRESET, READING, FaultEntry, Step
 from sim.scenario.struct_types import OneOrMore, record
 from sim.scenario.value_types import (
     BOOLEAN,
@@ -133,6 +133,12 @@ class Scenario(Struct, frozen=True, kw_only=True):
     preset: Annotated[
         str, PRESET, "a preset of all quirks and faults; `quirks` and `faults` are applied over it"
     ] = ""
+    reading: Annotated[
+        str,
+        READING,
+        "observed: what recordings of the service show holds, also against the specification;"
+        " `assumptions` and `quirks` are applied over it",
+    ] = "documented"
     quirks: Annotated[
         dict[str, Annotated[str, CHANCE]], "odds by quirk: always, never or a fraction"
     ] = {}

@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeAlias
 from msgspec import UNSET, Struct
 from msgspec.structs import force_setattr
 
+from sim.core.catalogue.observations import READINGS
 from sim.core.identity.kyc_outcomes import DECISIONS
 from sim.core.model.enums import InstrumentState, OrderState
 from sim.core.model.funding_records import FundingScript, FundingState, Purpose
@@ -49,6 +50,7 @@ FUNDING_SCRIPTS = choice_of(FundingScript)
 PURPOSES = choice_of(Purpose)
 SIDE_OF_GAME = Choice(("home", "away"))
 PRESET = Choice(PRESETS.keys())
+READING = Choice(READINGS.keys())
 PLANES = Choice(("gateway", "retail", "exchange", "auth", "grpc"))
 
 
@@ -334,6 +336,7 @@ class Step(Struct, frozen=True, kw_only=True):
     clear_fault: Annotated[str, "id of a fault to remove: f1 is the first that was added"] = ""
     maintenance: MaintenanceEntry | None = None
     preset: Annotated[str, PRESET, "a preset of all quirks and faults"] = ""
+    reading: Annotated[str, READING, "the reading of the service from now on"] = ""
     quirk: Annotated[dict[str, Annotated[str, CHANCE]], "odds by quirk"] = {}
     assumption: Annotated[dict[str, str], "value by assumption"] = {}
     advance: Annotated[Span | None, SPAN, "let this much time pass"] = None

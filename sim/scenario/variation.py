@@ -1,4 +1,5 @@
-"""Changes of a scenario for one run: a value of an assumption, odds of a quirk, a preset, a fault.
+"""Changes of a scenario for one run: a value of an assumption, odds of a quirk, a preset, a
+reading, a fault.
 
 Searches (`sim sweep`, `sim explore`) consist of such changes.
 """
@@ -12,19 +13,19 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct, json
 from msgspec.structs import replace
 
-from sim.core.catalogue import assumptions, quirks
+from sim.core.catalogue import assumptions, observations, quirks
 from sim.core.service.fault_spec import fault_from
 from sim.core.service.presets import PRESETS
 
 if TYPE_CHECKING:
     from sim.scenario.scenario import Scenario
 
-KINDS = ("assumptions", "quirks", "presets")
+KINDS = ("assumptions", "quirks", "presets", "readings")
 
 
 class Change(Struct, frozen=True):
-    """One thing a run does differently. `kind` is one of KINDS, or "faults"; a preset has no value,
-    the value of a fault is its document as JSON.
+    """One thing a run does differently. `kind` is one of KINDS, or "faults"; a preset and a reading
+    have no value, the value of a fault is its document as JSON.
     """
 
     kind: str
@@ -37,6 +38,10 @@ class Change(Struct, frozen=True):
 
 def alternatives(kind: str, scenario: Scenario, only: str = "*") -> Iterator[Change]:
     """Every change of a kind that makes a difference, for names that match `only`."""
+    if kind == "readings":
+        names = (name for name in observations.READINGS if fnmatchcase(name, only))
+        yield from (Change(kind, name) for name in names if name != scenario.reading)
+        return
     if kind == "presets":
         names = (name for name in PRESETS if fnmatchcase(name, only))
         yield from (Change(kind, name) for name in names if name != scenario.preset)
@@ -50,15 +55,17 @@ _Alternatives: TypeAlias = Iterator[tuple[str, str, Iterable[str]]]  # name, val
 
 
 def _odds(scenario: Scenario) -> _Alternatives:
+    read = observations.settings(scenario.reading)
     for quirk in quirks.catalogue().values():
-        now = scenario.quirks.get(quirk.name, str(quirk.default))
+        now = scenario.quirks.get(quirk.name, read.get(quirk.name, str(quirk.default)))
         yield quirk.name, now, ("always", "never")
 
 
 def _settings(scenario: Scenario) -> _Alternatives:
+    read = observations.settings(scenario.reading)
     for assumption in assumptions.catalogue().values():
         default = _text(assumption.show(assumption.default))
-        now = scenario.assumptions.get(assumption.name, default)
+        now = scenario.assumptions.get(assumption.name, read.get(assumption.name, default))
         yield assumption.name, now, dict.fromkeys((*assumption.alternatives(), default))
 
 
@@ -66,11 +73,20 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def with_choices(scenario: Scenario, preset: str = "", reading: str = "") -> Scenario:
+    """A scenario with another preset and another reading, where they are given."""
+    if preset:
+        scenario = replace(scenario, preset=preset)
+    return replace(scenario, reading=reading) if reading else scenario
+
+
 def with_changes(scenario: Scenario, changes: Sequence[Change]) -> Scenario:
     """A scenario with changes, in order."""
     for change in changes:
         if change.kind == "presets":
             scenario = replace(scenario, preset=change.name)
+        elif change.kind == "readings":
+            scenario = replace(scenario, reading=change.name)
         elif change.kind == "faults":
             fault = fault_from(json.decode(change.value))
             scenario = replace(scenario, faults=(*scenario.faults, fault))

@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import json
 
+from sim.core.catalogue.observations import reading_in_force
 from sim.core.model.enums import InstrumentState, Side
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import format_instant
@@ -48,12 +49,19 @@ def ready_facts(
         "tls_ca": str(addresses.tls_ca) if addresses.tls_ca else None,
         "scenario": simulation.scenario.name,
         "seed": simulation.seed,
+        "reading": reading(simulation),
         "now": format_instant(simulation.now),
         "journal": journal,
         "firms": firms,
         "api_keys": keys,
         "symbols": symbols(simulation),
     }
+
+
+def reading(simulation: Simulation) -> str:
+    """The reading of the service in force: documented, observed, or mixed."""
+    ctx = simulation.exchange.ctx
+    return reading_in_force(ctx.assumptions, ctx.quirks)
 
 
 def symbols(simulation: Simulation) -> dict[str, list[str]]:
@@ -100,7 +108,7 @@ def clear_ready_file(path: Path) -> None:
 
 def greeting(facts: dict[str, Any], took_ms: float) -> str:
     """Addresses and client settings that are ready to paste."""
-    started = f"{facts['scenario']}, seed {facts['seed']}, {facts['now']}"
+    started = f"{facts['scenario']}, seed {facts['seed']}, {facts['now']}, {facts['reading']}"
     lines = [f"sandbox exchange: {started}, ready in {took_ms:.0f} ms", ""]
     lines += [f"  {surface:<9} {facts[surface]}" for surface in SURFACES]
     if facts["tls_ca"]:

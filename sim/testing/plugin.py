@@ -18,6 +18,7 @@ loads the plugin.
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from sim.testing.exchange_fixture import ServedExchange
 
 _FAULT = '{"match": {"operation": "CreateOrder"}, "act": {"status": 503}}'
+READINGS = ("documented", "observed")
 _SERVED: pytest.StashKey[ServedExchange] = pytest.StashKey()
 
 
@@ -82,8 +84,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker, check the options, and register the explorer for `--explore`."""
     config.addinivalue_line(
         "markers",
-        "scenario(path, seed=None): what the `exchange` fixture serves: a file beside the test, or"
-        " a bundled name",
+        "scenario(path, seed=None, reading=None): what the `exchange` fixture serves: a file beside"
+        " the test or a bundled name; and in which reading of the service",
     )
     for text in config.getoption("exchange_fault"):
         _fault_of(text)
@@ -117,16 +119,20 @@ def _fault_of(text: str) -> dict[str, Any]:
 @pytest.fixture
 def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedExchange]:
     """A sandbox exchange for this test alone, on free loopback ports, with a manual clock."""
+    from msgspec.structs import replace
+
     from sim.loader.load import load_scenario
     from sim.scenario.yaml_tree import ScenarioError
     from sim.testing.exchange_fixture import ServedExchange
     from sim.testing.wall_clock import warn_of_patched_time
 
-    name, seed = _scenario_of(request.node)
+    name, seed, reading = _scenario_of(request.node)
     try:
         scenario = load_scenario(name)
     except ScenarioError as error:
         pytest.fail(f"the scenario of this test cannot be used:\n{error}", pytrace=False)
+    if reading:
+        scenario = replace(scenario, reading=reading)
     warn_of_patched_time()
     served = ServedExchange(scenario, seed=seed, journal=tmp_path / "journal.ndjson")
     request.node.stash[_SERVED] = served
@@ -166,19 +172,30 @@ def _explored(request: pytest.FixtureRequest, served: ServedExchange) -> Iterato
     stash[BROKEN] = [str(one) for one in served.running.call(lambda: broken(exchange.trading))]
 
 
-def _scenario_of(item: pytest.Item) -> tuple[str, int | None]:
-    """Scenario and seed from the marker; the bundled quickstart without one."""
+def _scenario_of(item: pytest.Item) -> tuple[str, int | None, str]:
+    """Scenario, seed and reading from the marker; the bundled quickstart without one.
+
+    A marker without a reading leaves it to SIM_READING, and that to the scenario.
+    """
+    default = _reading_of(os.environ.get("SIM_READING", ""), "SIM_READING")
     marker = item.get_closest_marker("scenario")
     if marker is None:
-        return "quickstart", None
+        return "quickstart", None, default
     match marker.args, marker.kwargs:
-        case ([str() | Path() as path], {**options}) if not options.keys() - {"seed"}:
+        case ([str() | Path() as path], {**options}) if not options.keys() - {"seed", "reading"}:
             seed = options.get("seed")
+            reading = _reading_of(options.get("reading") or default, "reading")
             if seed is None or type(seed) is int:
                 beside = item.path.parent / path
-                return str(beside if beside.is_file() else path), seed
-    usage = '@pytest.mark.scenario("path.yaml") or @pytest.mark.scenario("path.yaml", seed=7)'
+                return str(beside if beside.is_file() else path), seed, reading
+    usage = '@pytest.mark.scenario("path.yaml", seed=7, reading="observed"), the last two optional'
     pytest.fail(f"write {usage}", pytrace=False)
+
+
+def _reading_of(text: object, what: str) -> str:
+    if text in ("", *READINGS):
+        return str(text)
+    pytest.fail(f"{what} is one of {', '.join(READINGS)}, not {text!r}", pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)

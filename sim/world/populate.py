@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from sim.core.accounts.fee_schedule import FeeSchedule
+from sim.core.catalogue import observations
 from sim.core.exchange import Exchange
 from sim.core.model.commands import PlaceOrder
 from sim.core.model.enums import Channel, LedgerEntryType, Side, TimeInForce
@@ -49,15 +50,18 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
 
 
 def _set_switches(exchange: Exchange, scenario: Scenario) -> None:
-    """Set assumptions, fees, quirks and limits."""
+    """Set assumptions, fees, quirks and limits: what is more specific comes later."""
+    ctx = exchange.ctx
+    if scenario.preset:
+        presets.apply(presets.PRESETS[scenario.preset], ctx.quirks, exchange.faults)
+    if scenario.reading != observations.DOCUMENTED:
+        observations.apply(scenario.reading, ctx.assumptions, ctx.quirks)
     for assumption, value in scenario.assumptions.items():
-        exchange.ctx.assumptions.change(assumption, value)
+        ctx.assumptions.change(assumption, value)
+    for quirk, odds in scenario.quirks.items():
+        ctx.quirks.change(quirk, odds)
     exchange.trading.fees.schedule = FeeSchedule(fee_rows(scenario.fees))
     exchange.rebates.change_steps(rebate_steps(scenario.fees))
-    if scenario.preset:
-        presets.apply(presets.PRESETS[scenario.preset], exchange.ctx.quirks, exchange.faults)
-    for quirk, odds in scenario.quirks.items():
-        exchange.ctx.quirks.change(quirk, odds)
     for name, limit in scenario.limits.items():
         exchange.rate_limits.replace(name, limit)
 

@@ -90,6 +90,7 @@ def steps(exchange):
             "POST /maintenance": [("/maintenance", {"begins": "+5h", "length": "10m"})],
             "DELETE /maintenance/{name}": [("/maintenance/window-1", None)],
             "PUT /preset": [("/preset", {"name": "ideal"})],
+            "PUT /reading": [("/reading", {"name": "observed"})],
             "PUT /quirks/{name}": [("/quirks/webhook_duplicates", {"value": "1/2"})],
             "PUT /assumptions/{name}": [("/assumptions/clearing.delay", {"value": "5s"})],
             "POST /instruments": [
@@ -137,7 +138,7 @@ def steps(exchange):
             "GET /catalogue": [("/catalogue", None)],
             "GET /catalogue/{kind}": [
                 (f"/catalogue/{kind}", None)
-                for kind in ("operations", "quirks", "faults", "presets", "assumptions")
+                for kind in ("operations", "presets", "assumptions", "observations")
             ],
             "GET /metrics": [("/metrics", None)],
             "GET /health": [("/health", None)],
@@ -224,6 +225,7 @@ def test_every_call_does_what_it_says(exchange, steps):
         "faults",
         "presets",
         "assumptions",
+        "observations",
     }
 
 

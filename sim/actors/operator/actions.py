@@ -16,6 +16,7 @@ from sim.engine.engine import Engine
 from sim.scenario.control_entries import (
     FaultReference,
     PresetEntry,
+    ReadingEntry,
     RedeliveryEntry,
     SettingEntry,
     StreamReference,
@@ -110,6 +111,7 @@ _TABLE = (
         "DELETE /maintenance/{name}",
     ),
     Action("preset.set", PresetEntry, chaos.set_preset, "PUT /preset", "preset"),
+    Action("reading.set", ReadingEntry, chaos.set_reading, "PUT /reading", "reading"),
     Action("quirk.set", SettingEntry, chaos.set_quirk, "PUT /quirks/{name}", "quirk"),
     Action(
         "assumption.set",

@@ -1,5 +1,5 @@
-"""Operator actions on the service: faults, maintenance, presets, quirks, assumptions, webhooks and
-streams.
+"""Operator actions on the service: faults, maintenance, presets, readings, quirks, assumptions,
+webhooks and streams.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from sim.actors.operator.answers import Answer, window_answer
 from sim.api.pipeline.inputs import Effect
+from sim.core.catalogue import observations
 from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.core.service.presets import PRESETS
 from sim.core.service.presets import apply as apply_preset
@@ -16,6 +17,7 @@ from sim.engine.engine import Engine
 from sim.scenario.control_entries import (
     FaultReference,
     PresetEntry,
+    ReadingEntry,
     RedeliveryEntry,
     SettingEntry,
     StreamReference,
@@ -68,8 +70,22 @@ def set_preset(engine: Engine, entry: PresetEntry) -> Answer:
     if preset is None:
         remedy = "one of " + ", ".join(PRESETS)
         raise NotFound(f"there is no preset {entry.name!r}", rule="control", remedy=remedy)
-    apply_preset(preset, engine.exchange.ctx.quirks, engine.exchange.faults)
+    ctx = engine.exchange.ctx
+    reading = observations.reading_in_force(ctx.assumptions, ctx.quirks)
+    apply_preset(preset, ctx.quirks, engine.exchange.faults)
+    if reading == observations.OBSERVED:  # what it says of a quirk holds in every preset
+        observations.apply(reading, ctx.assumptions, ctx.quirks)
     return {"name": preset.name, "summary": preset.summary, "faults": len(preset.faults)}
+
+
+def set_reading(engine: Engine, entry: ReadingEntry) -> Answer:
+    """Set every switch as a reading of the service has it."""
+    if entry.name not in observations.READINGS:
+        remedy = "one of " + ", ".join(observations.READINGS)
+        raise NotFound(f"there is no reading {entry.name!r}", rule="control", remedy=remedy)
+    ctx = engine.exchange.ctx
+    observations.apply(entry.name, ctx.assumptions, ctx.quirks)
+    return {"name": entry.name, "summary": observations.READINGS[entry.name]}
 
 
 def set_quirk(engine: Engine, entry: SettingEntry) -> Answer:

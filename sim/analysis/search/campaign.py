@@ -24,7 +24,7 @@ from sim.analysis.search.workers import map_jobs, map_jobs_on_cluster
 from sim.kernel.journal import read_journal
 from sim.loader.load import load_scenario, scenario_from_source, scenario_variants
 from sim.scenario.scenario import Scenario
-from sim.scenario.variation import Change, label, with_changes
+from sim.scenario.variation import Change, label, with_changes, with_choices
 from sim.scenario.yaml_tree import Position, error_at
 from sim.simulation import Simulation
 
@@ -40,6 +40,7 @@ class Job(Struct, frozen=True, kw_only=True):
     seed: int | None = None
     params: tuple[tuple[str, str], ...] = ()
     preset: str = ""
+    reading: str = ""
     save_failures: str = field(default="", name="keep")
     changes: tuple[Change, ...] = ()
     fuzz: int = field(default=0, name="storm")
@@ -61,6 +62,7 @@ class RunPlan(Struct, frozen=True, kw_only=True):
     jobs: int = 1
     params: Mapping[str, str] = {}
     preset: str = ""
+    reading: str = ""
     results: str = ""
     resume: bool = False
     junit: str = ""
@@ -85,6 +87,7 @@ def jobs_of(plan: RunPlan) -> list[Job]:
             seed=seed,
             params=tuple({**variant, **plan.params}.items()),
             preset=plan.preset,
+            reading=plan.reading,
             save_failures=plan.save_failures,
             changes=changes,
             fuzz=plan.fuzz,
@@ -125,8 +128,7 @@ def matching_variants(name: str, params: Mapping[str, str]) -> list[dict[str, st
 def scenario_of(job: Job) -> Scenario:
     """What a job runs. Its seed is not in it: `run_scenario` takes that apart."""
     scenario = load_scenario(job.scenario, dict(job.params))
-    if job.preset:
-        scenario = replace(scenario, preset=job.preset)
+    scenario = with_choices(scenario, job.preset, job.reading)
     scenario = with_changes(scenario, job.changes)
     return with_random_steps(scenario, scenario.seed if job.seed is None else job.seed, job.fuzz)
 

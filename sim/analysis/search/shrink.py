@@ -42,6 +42,7 @@ CAUSES = {
     "quirks": ("quirks", "quirk"),
     "assumptions": ("assumptions", "assumption"),
     "preset": ("preset",),
+    "reading": ("reading",),
 }
 NOT_IN_RESULT = ("extends", "params", "matrix", "description", "steps")
 Document: TypeAlias = dict[str, Any]
@@ -114,8 +115,9 @@ class Shrunk(NamedTuple):
 class Shrinker:
     """Reduces one scenario.
 
-    `because` names the cause: "faults", "quirks", "assumptions", "preset", "seed=1" or a step;
-    "nothing" drops rule 2 above, "" finds the cause. `on_trial` gets the number of steps left.
+    `because` names the cause: "faults", "quirks", "assumptions", "preset", "reading", "seed=1" or a
+    step; "nothing" drops rule 2 above, "" finds the cause. `on_trial` gets the number of steps that
+    are left.
     UsageError when the scenario does not fail, or does not depend on that cause.
     """
 

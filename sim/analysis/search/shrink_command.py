@@ -27,6 +27,7 @@ from sim.analysis.search.yaml_writer import as_yaml
 from sim.analysis.tables import print_table
 from sim.loader.load import load_scenario, scenario_from_source
 from sim.scenario.scenario import Scenario
+from sim.scenario.variation import with_choices
 from sim.scenario.yaml_tree import read_text, value_of
 
 JOURNAL_BEGINS = (b'{"journal":', b"\x1f\x8b")  # the second packed with gzip
@@ -39,6 +40,7 @@ class ShrinkRequest(Struct, frozen=True, kw_only=True):
     seeds: Sequence[int] | None = None
     params: Mapping[str, str] = {}
     preset: str = ""
+    reading: str = ""
     expect: str = ""
     because: str = ""
     any_failure: bool = False
@@ -119,8 +121,7 @@ def _failing_scenario(request: ShrinkRequest) -> Scenario:
     tried = 0
     for variant in matching_variants(request.source, request.params):
         scenario = load_scenario(request.source, {**variant, **request.params})
-        if request.preset:
-            scenario = replace(scenario, preset=request.preset)
+        scenario = with_choices(scenario, request.preset, request.reading)
         for seed in request.seeds if request.seeds is not None else (scenario.seed,):
             tried += 1
             if not run_scenario(scenario, seed).ok:

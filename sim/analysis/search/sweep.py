@@ -1,7 +1,7 @@
 """`sim sweep`: scenarios under many seeds and alternatives, gathered into one table.
 
-Alternatives are other values of assumptions and quirks, and presets. A row of the table is a
-scenario under one alternative; the order of rows follows the plan, whatever the number of
+Alternatives are other values of assumptions and quirks, presets, and readings. A row of the table
+is a scenario under one alternative; the order of rows follows the plan, whatever the number of
 processes. A scenario that passes as it is and fails under an alternative relies on something that
 the specification leaves open.
 """

@@ -35,6 +35,7 @@ _ORDER = (
     "clock",
     "environment",
     "preset",
+    "reading",
     "world",
     "quirks",
     "assumptions",

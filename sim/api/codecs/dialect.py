@@ -17,12 +17,15 @@ from sim.messages import FIELD_DATES
 
 
 class Dialect(Struct, frozen=True, kw_only=True):
-    """The JSON rules of a surface. `epoch` is the number of field dates that have passed."""
+    """The JSON rules of a surface. `epoch` is the number of field dates that have passed,
+    `switches` the names in `kept_by` and `text_by` of the contract that are on.
+    """
 
     name: str
     write_unset: bool = True
     vendor_prefix: bool = False
     epoch: int = 0
+    switches: frozenset[str] = frozenset()
 
     @property
     def since(self) -> Instant:
@@ -31,13 +34,18 @@ class Dialect(Struct, frozen=True, kw_only=True):
 
 
 def dialect_at(
-    name: str, now: Instant, *, vendor_prefix: bool = False, write_unset: bool = True
+    name: str,
+    now: Instant,
+    *,
+    vendor_prefix: bool = False,
+    write_unset: bool = True,
+    switches: frozenset[str] = frozenset(),
 ) -> Dialect:
     """Return the dialect of a surface ("exchange", "retail", "gateway", "auth") at an instant.
 
     Equal arguments give the same object.
     """
-    return _dialect(name, write_unset, vendor_prefix, bisect_right(FIELD_DATES, now))
+    return _dialect(name, write_unset, vendor_prefix, bisect_right(FIELD_DATES, now), switches)
 
 
 def epoch_at(now: Instant) -> tuple[Instant, Instant]:
@@ -48,5 +56,13 @@ def epoch_at(now: Instant) -> tuple[Instant, Instant]:
 
 
 @lru_cache(maxsize=256)
-def _dialect(name: str, write_unset: bool, vendor_prefix: bool, epoch: int) -> Dialect:
-    return Dialect(name=name, write_unset=write_unset, vendor_prefix=vendor_prefix, epoch=epoch)
+def _dialect(
+    name: str, write_unset: bool, vendor_prefix: bool, epoch: int, switches: frozenset[str]
+) -> Dialect:
+    return Dialect(
+        name=name,
+        write_unset=write_unset,
+        vendor_prefix=vendor_prefix,
+        epoch=epoch,
+        switches=switches,
+    )

@@ -53,7 +53,7 @@ class _Writers:
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
-        self._at = dialect.since
+        self._at, self._switches = dialect.since, dialect.switches
         self._names: dict[object, str] = {}
         self._encoders: dict[type[Message], Callable[[Any], bytes]] = {}
         self._large_encoders: dict[str, Callable[[Message], bytes]] = {}
@@ -67,6 +67,7 @@ class _Writers:
             "plain": write_plain,
             "join": ",".join,
             "in_quotes": '"{}"'.format,
+            "four_decimals": '"{:.4f}"'.format,
             "true": "true",
             "false": "false",
             "null": "null",
@@ -95,7 +96,9 @@ class _Writers:
         lists = (
             field
             for field in fields_of(cls)
-            if field.active(self._at) and field.repeated and field.type_name in LARGE_MESSAGES
+            if field.active(self._at, self._switches)
+            and field.repeated
+            and field.type_name in LARGE_MESSAGES
         )
         return next(
             (field for field in lists if self._absent(field, cls.__omit_unset__) is None), None
@@ -140,7 +143,7 @@ class _Writers:
         large = self._large_list(cls)
         if large is not None:
             self._function(large)
-        active = [field for field in fields_of(cls) if field.active(self._at)]
+        active = [field for field in fields_of(cls) if field.active(self._at, self._switches)]
         for position, field in enumerate(active):
             key = _literal(f",{encode_basestring(self._name(field))}:")
             absent = self._absent(field, cls.__omit_unset__)
@@ -197,7 +200,7 @@ class _Writers:
         if field.kind == "enum":
             return f"{{{self._enum(field)}[{v}]}}"
         if field.kind in INTEGER_RANGES:
-            return f'"{{{v}}}"' if _in_quotes(field) else f"{{{v}}}"
+            return f'"{{{v}}}"' if self._in_quotes(field) else f"{{{v}}}"
         return f"{{{self._function(field)}({v})}}"
 
     def _function(self, field: Field) -> str:
@@ -213,8 +216,14 @@ class _Writers:
         if field.kind == "enum":
             return f"{self._enum(field)}.__getitem__"
         if field.kind in INTEGER_RANGES:
-            return "in_quotes" if _in_quotes(field) else "str"
+            return "in_quotes" if self._in_quotes(field) else "str"
+        if field.text_by and field.text_by in self._switches:
+            return "four_decimals"
         return _FUNCTIONS[field.kind]
+
+    def _in_quotes(self, field: Field) -> bool:
+        as_text = field.text_by and field.text_by in self._switches
+        return bool(as_text) or (field.kind in LONG_INTEGERS and not field.as_number)
 
     def _map(self, field: Field) -> str:
         """Generate a function that writes a map, sorted by key, and return its name."""
@@ -245,10 +254,6 @@ _FUNCTIONS = {
     "duration": "span",
 }
 _FUNCTIONS |= dict.fromkeys(("struct", "value", "list_value"), "plain")
-
-
-def _in_quotes(field: Field) -> bool:
-    return field.kind in LONG_INTEGERS and not field.as_number
 
 
 class _EnumTexts(dict[int, str]):

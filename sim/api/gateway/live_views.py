@@ -16,6 +16,7 @@ from sim.api.gateway.volume import volumes
 from sim.api.pipeline.answer_cache import AnswerCache
 from sim.api.rendering.retail_books import current_price
 from sim.core.accounts.fee_schedule import THETA_SCALE
+from sim.core.catalogue.assumptions import EVENTS_DEPRECATED
 from sim.core.exchange import Exchange
 from sim.core.lifecycle.states import OVER_STATES, SESSION_STATES
 from sim.core.market_data.statistics import SymbolStats
@@ -25,9 +26,18 @@ from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import Price, decimal_text
 from sim.core.model.reference_data import MarketDates
 from sim.kernel.instants import HOUR, Instant
-from sim.messages.gateway_v1 import Event, Market, MarketSide, MarketStatus, Quote
+from sim.messages.gateway_v1 import (
+    Event,
+    EventCombos,
+    ImageDisplayType,
+    Market,
+    MarketSide,
+    MarketStatus,
+    Quote,
+)
 
 CURRENCY = "USD"
+_ARTWORK = ImageDisplayType.IMAGE_DISPLAY_TYPE_ARTWORK
 _S, _M = InstrumentState, MarketStatus
 _STATUSES = {
     _S.OPEN: _M.MARKET_STATUS_OPEN,
@@ -251,7 +261,7 @@ def event_view(exchange: Exchange, event: Event) -> Event:
     return _events.get(
         exchange,
         event.id,
-        version,
+        (exchange.ctx.assumptions.text(EVENTS_DEPRECATED), *version),
         lambda: _event(exchange, event, [market_view(exchange, one) for one in markets], game),
     )
 
@@ -294,13 +304,26 @@ def _event(exchange: Exchange, event: Event, markets: list[Market], game: Game) 
         updated_at=max((at for at in changes if at), default=None),
         open_interest=sum(open_interest(exchange, market.slug) for market in markets),
         liquidity=sum(liquidity(exchange, market.slug) for market in markets),
+        combos=_combos(markets),
+        image_display_type=event.teams[0].image_display_type if event.teams else _ARTWORK,
     )
     if markets:
         for name in _VOLUMES:
             setattr(view, name, sum(getattr(market, name) for market in markets))
+    if exchange.ctx.assumptions.text(EVENTS_DEPRECATED) == "shown":
+        view.participants = []  # as recordings show the field after its removal
     if event.game_id:
         show_game(view, game)
     return view
+
+
+def _combos(markets: list[Market]) -> EventCombos:
+    """Return how many markets of an event can be legs of a combo."""
+    combinable = [market for market in markets if market.combo_enabled]
+    lines = sum(market.market_type in ("spreads", "totals") for market in combinable)
+    return EventCombos(
+        enabled=bool(combinable), num_markets=len(combinable), num_spreads_and_totals_markets=lines
+    )
 
 
 def open_interest(exchange: Exchange, symbol: str) -> float:

@@ -15,11 +15,33 @@ from sim.api.pipeline.inputs import Reply
 from sim.api.pipeline.preencoded import PreencodedResponse
 from sim.api.pipeline.secret_fields import masked, secret_fields
 from sim.contract.contract import Operation, Plane
+from sim.core.catalogue.assumption_values import Assumptions
+from sim.core.catalogue.assumptions import (
+    EVENTS_DEPRECATED,
+    EVENTS_ID,
+    LAST_PRICE_SAMPLE,
+    MARKETS_DEPRECATED,
+    MARKETS_QUOTES,
+)
 from sim.core.model import refusals
 from sim.core.model.context import Context
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import Instant
 from sim.messages import Message
+
+# Switches that the contract names in `kept_by` and `text_by`.
+_WIRE_SWITCHES = (
+    MARKETS_DEPRECATED,
+    MARKETS_QUOTES,
+    EVENTS_DEPRECATED,
+    EVENTS_ID,
+    LAST_PRICE_SAMPLE,
+)
+
+
+def wire_switches(assumptions: Assumptions) -> frozenset[str]:
+    """Names of the switches of JSON fields that are on: those that are not at their default."""
+    return frozenset(one.name for one in _WIRE_SWITCHES if assumptions.text(one) != one.default)
 
 
 class Replies:
@@ -30,17 +52,20 @@ class Replies:
         self._vendor_prefix = vendor_prefix
         self._dialects: dict[Plane, Dialect] = {}
         self._dialects_hold: tuple[Instant, Instant] = (0, 0)  # from, until
+        self._switched = -1
         self.epoch = 0  # how often somebody has travelled in time
 
     def dialect(self, plane: Plane) -> Dialect:
         """Return the JSON rules of a plane that are in force now."""
         now, (begin, end) = self._ctx.now, self._dialects_hold
-        if not begin <= now < end:
+        if not begin <= now < end or self._switched != self._ctx.assumptions.changes:
             self._dialects.clear()
             self._dialects_hold = epoch_at(now)
+            self._switched = self._ctx.assumptions.changes
         dialect = self._dialects.get(plane)
         if dialect is None:
-            dialect = dialect_at(plane, now, vendor_prefix=self._vendor_prefix)
+            switches = wire_switches(self._ctx.assumptions)
+            dialect = dialect_at(plane, now, vendor_prefix=self._vendor_prefix, switches=switches)
             self._dialects[plane] = dialect
         return dialect
 

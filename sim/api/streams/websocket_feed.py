@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sim.api.codecs.codecs import BadInput, Dialect, dialect_at, json_decoder, parse_object
+from sim.api.pipeline.replies import wire_switches
 from sim.api.streams import limits
 from sim.api.streams.feed import Feed, FeedContext, FollowersByKey, Stream
 from sim.api.streams.shared_frames import FRAME_TAIL, HEARTBEAT_FRAME, error_frame, frame_head
@@ -125,6 +126,7 @@ class SocketFeed(Feed[Socket], Generic[T]):
             self.context.now,
             vendor_prefix=opened.vendor_prefix,
             write_unset=opened.write_unset,
+            switches=wire_switches(self.context.exchange.ctx.assumptions),
         )
 
     # ---- sending

@@ -10,12 +10,17 @@ from sim.core.catalogue.assumptions import catalogue
 
 
 class Assumptions:
-    """Values by name, each the default until somebody changes it."""
+    """Values by name, each the default until somebody changes it.
 
-    __slots__ = ("_catalogue", "_values")
+    `changes` differs whenever a value may have changed, so that what follows from values can be
+    kept; it is no part of the state.
+    """
+
+    __slots__ = ("_catalogue", "_values", "changes")
 
     def __init__(self) -> None:
         self._catalogue = catalogue()
+        self.changes = 0
         self._values: dict[str, Value] = {
             name: assumption.default for name, assumption in self._catalogue.items()
         }
@@ -44,6 +49,7 @@ class Assumptions:
         if assumption is None:
             raise KeyError(unknown_name("assumption", name, self._catalogue))
         self._values[name] = assumption.parse(value)
+        self.changes += 1
         return assumption
 
     def shown(self, name: str) -> Value:
@@ -57,6 +63,7 @@ class Assumptions:
     def load(self, state: dict[str, Value]) -> None:
         """Take saved values."""
         self._values = dict(state)
+        self.changes += 1
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:

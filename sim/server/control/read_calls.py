@@ -7,6 +7,7 @@ from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.kernel.instants import format_instant
 from sim.server.control.call import Call, Lines
 from sim.server.host import Host
+from sim.server.ready_file import reading
 
 _NO_SUBJECT = (
     "no refused call, order, stream, account, instrument, verification or webhook is called that"
@@ -74,7 +75,7 @@ async def read_faults(host: Host, call: Call) -> object:
 async def read_catalogue(host: Host, call: Call) -> object:
     from sim.analysis.catalogues import rows
 
-    kinds = ("operations", "quirks", "faults", "presets", "assumptions")
+    kinds = ("operations", "quirks", "faults", "presets", "assumptions", "observations")
     return {kind: rows(kind, host.simulation) for kind in kinds}
 
 
@@ -97,6 +98,7 @@ async def health(host: Host, call: Call) -> object:
         "status": "ok",
         "scenario": simulation.scenario.name,
         "seed": simulation.seed,
+        "reading": reading(simulation),
         "now": format_instant(simulation.now),
         "seq": simulation.seq,
     }

@@ -110,6 +110,7 @@ class Docs:
         )
 
     def _openapi(self, plane: Plane) -> bytes:
+        from sim.api.pipeline.replies import wire_switches
         from sim.contract.openapi import openapi_document
 
         return json.encode(
@@ -118,6 +119,7 @@ class Docs:
                 plane,
                 self._host.now,
                 vendor_prefix=self._host.settings.vendor_prefix,
+                switches=wire_switches(self._host.simulation.exchange.ctx.assumptions),
             )
         )
 

@@ -9,6 +9,7 @@ from sim.core.catalogue.assumptions import (
     access,
     lifecycle,
     money,
+    readings,
     service,
     surfaces,
     trading,
@@ -17,12 +18,13 @@ from sim.core.catalogue.assumptions import (
 from sim.core.catalogue.assumptions.access import *  # noqa: F403
 from sim.core.catalogue.assumptions.lifecycle import *  # noqa: F403
 from sim.core.catalogue.assumptions.money import *  # noqa: F403
+from sim.core.catalogue.assumptions.readings import *  # noqa: F403
 from sim.core.catalogue.assumptions.service import *  # noqa: F403
 from sim.core.catalogue.assumptions.surfaces import *  # noqa: F403
 from sim.core.catalogue.assumptions.trading import *  # noqa: F403
 from sim.core.catalogue.assumptions.webhooks import *  # noqa: F403
 
-_TOPICS = (lifecycle, trading, money, access, webhooks, service, surfaces)
+_TOPICS = (lifecycle, trading, money, access, webhooks, service, surfaces, readings)
 
 
 def catalogue() -> dict[str, Assumption]:

@@ -1,0 +1,27 @@
+"""Assumptions about what recordings of the service show and the specification does not say, or says
+otherwise. The reading `observed` sets them together; `observations/` has the evidence.
+"""
+
+from sim.core.catalogue.assumption import choice
+
+MARKETS_DEPRECATED = choice("markets.deprecated_fields", "removed", "shown", source="§9").because(
+    "marketType, outcomes, outcomePrices, sportsMarketTypeV2, archived, manualActivation and "
+    "gameStartTime of a market are removed on 2026-06-29. `shown` keeps them after that date."
+)
+MARKETS_QUOTES = choice("markets.quote_value", "number", "string", source="§2.10").because(
+    "The value of a Quote in reference data is a number. `string` writes best bid and ask with "
+    'four decimals ("0.5300") and the quotes of sides without padding ("0.47").'
+)
+EVENTS_DEPRECATED = choice("events.deprecated_fields", "removed", "shown", source="§9").because(
+    "participants and archived of an event are removed on 2026-06-29. `shown` keeps them after "
+    "that date, participants as an empty list."
+)
+EVENTS_ID = choice("events.id", "number", "string", source="§2.11").because(
+    "The id of an event is a number. `string` writes it in quotes."
+)
+LAST_PRICE_SAMPLE = choice(
+    "market_data.last_price_sample", "removed", "shown", source="§4.2"
+).because(
+    "lastPriceSample is removed on 2026-07-03. `shown` keeps it after that date, null on a market "
+    "that expired."
+)

@@ -1,0 +1,72 @@
+"""The catalogue of observations, and the two readings of the service that follow from it.
+
+One module a topic; `sim catalogue observations` prints the catalogue. The reading `documented`
+leaves every switch as the specification has it, `observed` sets those of all observations that the
+specification contradicts. A switch can also be set alone, by its own name.
+"""
+
+from __future__ import annotations
+
+from sim.core.catalogue.assumption_values import Assumptions
+from sim.core.catalogue.observations import retail
+from sim.core.catalogue.observations.observation import Observation
+from sim.core.catalogue.quirks import Quirk, Quirks
+
+DOCUMENTED, OBSERVED = "documented", "observed"
+READINGS = {
+    DOCUMENTED: "where the specification contradicts what was observed, the specification holds",
+    OBSERVED: "what recordings and newer public pages show holds, also against the specification",
+}
+_TOPICS = (retail,)
+
+
+def catalogue() -> dict[str, Observation]:
+    """Every observation by name, topic by topic."""
+    values = (value for topic in _TOPICS for value in vars(topic).values())
+    return {value.name: value for value in values if isinstance(value, Observation)}
+
+
+def settings(reading: str) -> dict[str, str]:
+    """Values by assumption or quirk that a reading sets: the same names in each of them."""
+    chosen: dict[str, str] = {}
+    for one in catalogue().values():
+        if one.switch is not None and one.in_observed:
+            chosen[one.switch.name] = one.value if reading == OBSERVED else _default(one)
+    return chosen
+
+
+def apply(reading: str, assumptions: Assumptions, quirks: Quirks) -> None:
+    """Set every switch as a reading has it."""
+    values = settings(reading)
+    for one in catalogue().values():
+        if one.switch is not None and one.switch.name in values:
+            target = quirks if isinstance(one.switch, Quirk) else assumptions
+            target.change(one.switch.name, values[one.switch.name])
+
+
+def in_force(one: Observation, assumptions: Assumptions, quirks: Quirks) -> bool:
+    """Whether an exchange does as observed now."""
+    if one.switch is None:
+        return True
+    target = quirks if isinstance(one.switch, Quirk) else assumptions
+    return _text(target.shown(one.switch.name)) == one.value
+
+
+def reading_in_force(assumptions: Assumptions, quirks: Quirks) -> str:
+    """The reading that the switches amount to; "mixed" where they are those of neither."""
+    states = {
+        in_force(one, assumptions, quirks)
+        for one in catalogue().values()
+        if one.switch is not None and one.in_observed
+    }
+    return "mixed" if len(states) > 1 else OBSERVED if True in states else DOCUMENTED
+
+
+def _default(one: Observation) -> str:
+    if isinstance(one.switch, Quirk):
+        return str(one.switch.default)
+    return "" if one.switch is None else _text(one.switch.show(one.switch.default))
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

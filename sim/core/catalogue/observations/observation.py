@@ -1,0 +1,73 @@
+"""What an observation is: something that recordings or newer public pages show of the service, with
+where it was seen, when, and what kind of evidence that is.
+
+Where the specification is silent, the exchange does as observed: such an observation has no switch.
+Where the specification says otherwise, it stays the default, and the observation names the switch
+(an assumption or a quirk) and the value with which the exchange does as observed.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sim.core.catalogue.assumption import Assumption
+from sim.core.catalogue.quirks import Quirk
+
+Switch: TypeAlias = Assumption | Quirk
+
+LIVE, DOCS, SDK, DOUBLE = "live", "docs", "sdk", "test double"
+EVIDENCE = {
+    LIVE: "answers of the real service that people published",
+    DOCS: "public documentation that is newer than the specification",
+    SDK: "types and tests of the official clients",
+    DOUBLE: "stand-ins for the service that others wrote: the weakest evidence",
+}
+
+
+class Observation(Struct, frozen=True):
+    """One thing that was seen. `date` is the day of the newest evidence (YYYY-MM or YYYY-MM-DD)."""
+
+    name: str
+    date: str
+    evidence: tuple[str, ...]
+    source: str
+    summary: str = ""
+    section: str = ""  # of the specification, where that says otherwise
+    switch: Switch | None = None
+    value: str = ""  # of the switch, with which the exchange does as observed
+    in_observed: bool = True  # whether the reading `observed` sets the switch
+
+    def shows(self, summary: str) -> Observation:
+        """The same observation with what was seen."""
+        return replace(self, summary=summary)
+
+    def against(self, section: str) -> Observation:
+        """The same observation, which contradicts a section of the specification."""
+        return replace(self, section=section)
+
+    def set_by(self, switch: Switch, value: str, *, in_observed: bool = True) -> Observation:
+        """The same observation with the switch and the value that make the exchange do so."""
+        return replace(self, switch=switch, value=value, in_observed=in_observed)
+
+    @property
+    def overrides(self) -> str:
+        """What the specification says about it: "silent", or the section that says otherwise."""
+        return f"§{self.section}" if self.section else "silent"
+
+    @property
+    def setting(self) -> str:
+        """The switch and its value as a scenario writes them; "" where nothing switches it."""
+        if self.switch is None:
+            return ""
+        key = "quirks" if isinstance(self.switch, Quirk) else "assumptions"
+        return f"{key}: {{{self.switch.name}: {self.value}}}"
+
+    @property
+    def holds(self) -> str:
+        """In which reading the exchange does as observed."""
+        if self.switch is None:
+            return "both"
+        return "observed" if self.in_observed else "neither"
