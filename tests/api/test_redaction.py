@@ -32,6 +32,7 @@ from sim.api.pipeline.redaction import (
     redact_text,
 )
 from sim.api.pipeline.settings import Settings
+from sim.api.pipeline.valid_text import Headers
 from sim.contract.contract import load_contract
 from sim.contract.wire_fields import fields_of
 from sim.core.identity.credentials import Credentials, fingerprint
@@ -157,7 +158,7 @@ def test_a_signature_covers_the_path_with_or_without_its_query(
     house: RedactionContext, text: str
 ) -> None:
     assert api_key(
-        house, "get", "/v1/orders/open", "limit=5", signed(text), None
+        house, "get", "/v1/orders/open", "limit=5", Headers(signed(text)), None
     ) == VerifiedCredential("api_key", "k1")
 
 
@@ -186,16 +187,18 @@ BAD_REQUESTS: list[tuple[dict[str, str], str]] = [
 def test_what_is_wrong_with_a_signed_request(
     house: RedactionContext, change: dict[str, str], problem: str
 ) -> None:
-    assert api_key(house, "GET", "/v1/x", "", GOOD | change, None).problem == problem
+    assert api_key(house, "GET", "/v1/x", "", Headers(GOOD | change), None).problem == problem
 
 
 def test_thirty_seconds_either_way_are_tolerated(house: RedactionContext) -> None:
     for at in (START - seconds(30), START + seconds(30)):
-        assert api_key(house, "GET", "/v1/x", "", signed("GET/v1/x", at), None).problem == ""
+        assert (
+            api_key(house, "GET", "/v1/x", "", Headers(signed("GET/v1/x", at)), None).problem == ""
+        )
 
 
 def test_no_headers_at_all_are_nobody(house: RedactionContext) -> None:
-    assert api_key(house, "GET", "/v1/x", "", {}, None) == NOBODY
+    assert api_key(house, "GET", "/v1/x", "", Headers({}), None) == NOBODY
 
 
 def test_a_web_socket_handshake_is_signed_as_get_of_its_path(house: RedactionContext) -> None:
@@ -227,7 +230,7 @@ def test_whose_clock_counts_is_a_choice(
         house.exchange.ctx.assumptions.change("auth.client_clock", clock)
     wall = START + days(90)
     headers = signed("GET/v1/x", START + days(signed_days_ahead))
-    assert (api_key(house, "GET", "/v1/x", "", headers, wall).problem == "") is fresh
+    assert (api_key(house, "GET", "/v1/x", "", Headers(headers), wall).problem == "") is fresh
 
 
 # ---- token requests

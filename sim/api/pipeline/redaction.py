@@ -48,6 +48,7 @@ from urllib.parse import parse_qsl, unquote, urlencode
 import msgspec
 
 from sim.api.pipeline.inputs import NOBODY, RestCall, RpcCall, StreamOpened, VerifiedCredential
+from sim.api.pipeline.valid_text import Headers, valid_text
 from sim.api.pipeline.verification import VerificationContext, api_key, bearer, token_request
 from sim.contract.contract import PLANES, Plane, load_contract
 from sim.contract.wire_fields import fields_of
@@ -96,15 +97,17 @@ def redact_rest(
     """
     form = False
     credential = NOBODY
+    given = Headers(headers)
+    path, query = valid_text(path), valid_text(query)
     if plane == "auth":
-        media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+        media_type = given.get("content-type").partition(";")[0].strip().lower()
         form = media_type == "application/x-www-form-urlencoded"
-        credential, body = _token_call(context, headers.get("host", ""), path, body, form, wall)
+        credential, body = _token_call(context, given.get("host"), path, body, form, wall)
     else:
         if plane == "exchange":
-            credential = bearer(headers.get("authorization"))
+            credential = bearer(given.optional("authorization"))
         elif plane == "retail":
-            credential = api_key(context, verb, path, query, headers, wall)
+            credential = api_key(context, verb, path, query, given, wall)
         if body and (secrets := _secrets_of(plane, path) or _misplaced_secrets(plane, body)):
             body = redact_body(body, secrets, _redaction_key(context), context.signing_secrets)
     text, binary = _text(body)
@@ -115,7 +118,7 @@ def redact_rest(
         redact_query(query) if query else query,
         _without_tokens(text),
         binary,
-        headers.get("x-participant-id"),
+        given.optional("x-participant-id"),
         credential,
         peer,
         form,
@@ -125,8 +128,10 @@ def redact_rest(
 
 def redact_rpc(method: str, metadata: Mapping[str, str], message: bytes, peer: str) -> RpcCall:
     """Return one unary gRPC request as it is journalled."""
-    participant = metadata.get("x-participant-id")
-    return RpcCall(method, message, participant, bearer(metadata.get("authorization")), peer)
+    given = Headers(metadata)
+    credential = bearer(given.optional("authorization"))
+    participant = given.optional("x-participant-id")
+    return RpcCall(valid_text(method), message, participant, credential, peer)
 
 
 def redact_open(
@@ -142,12 +147,13 @@ def redact_open(
 
     A WebSocket handshake is signed as GET of its path; `method` may carry a query.
     """
+    given, method = Headers(metadata), valid_text(method)
     if web_socket:
         path, _, query = method.partition("?")
-        credential = api_key(context, "GET", path, query, metadata, wall)
+        credential = api_key(context, "GET", path, query, given, wall)
     else:
-        credential = bearer(metadata.get("authorization"))
-    participant = metadata.get("x-participant-id")
+        credential = bearer(given.optional("authorization"))
+    participant = given.optional("x-participant-id")
     return StreamOpened(method, message, participant, credential, peer, web_socket)
 
 

@@ -24,6 +24,7 @@ from sim.api.pipeline.authentication import Parties
 from sim.api.pipeline.inputs import NOBODY, VerifiedCredential
 from sim.api.pipeline.settings import Settings
 from sim.api.pipeline.signatures import verify_assertion, verify_request
+from sim.api.pipeline.valid_text import Headers
 from sim.core.catalogue.assumptions import ASSERTION_LIFE_MAX, CLIENT_CLOCK
 from sim.core.identity.credentials import fingerprint
 from sim.kernel.instants import Instant
@@ -70,16 +71,16 @@ def api_key(
     verb: str,
     path: str,
     query: str,
-    headers: Mapping[str, str],
+    headers: Headers,
     wall: Instant | None,
 ) -> VerifiedCredential:
     """Verify the three retail headers. Kind "none" when none of them was sent.
 
     A client may sign the path with or without its query (gap G-3).
     """
-    key_id = headers.get("x-pm-access-key", "")
-    timestamp = headers.get("x-pm-timestamp", "")
-    signature = headers.get("x-pm-signature", "")
+    key_id = headers.get("x-pm-access-key")
+    timestamp = headers.get("x-pm-timestamp")
+    signature = headers.get("x-pm-signature")
     if not (key_id or timestamp or signature):
         return NOBODY
     target = verb.upper() + path

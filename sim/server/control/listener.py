@@ -87,7 +87,8 @@ class ControlPlane:
         if not self._token or path == PREFIX + "/health":
             return True
         header = request.headers.get("Authorization", "")
-        return hmac.compare_digest(header.encode(), f"Bearer {self._token}".encode())
+        given = header.encode("utf-8", "surrogateescape")  # its bytes as they were sent
+        return hmac.compare_digest(given, f"Bearer {self._token}".encode())
 
     def _find(self, verb: str, path: str) -> tuple[Endpoint, dict[str, str]] | Response:
         now = self._host.now

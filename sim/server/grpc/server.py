@@ -19,6 +19,7 @@ from sim.api.pipeline.inputs import Close, Reply
 from sim.core.model.refusals import Refusal
 from sim.kernel.journal import RunEnded
 from sim.server.grpc.health import HEALTH, Health
+from sim.server.grpc.lasting_server import LastingServer
 from sim.server.host import Host
 from sim.server.listeners import port_taken
 from sim.server.stream_buffer import StreamBuffer
@@ -60,15 +61,20 @@ class GrpcListener:
         """Bind a port, a free one for 0. `tls` is a private key and a certificate chain, both PEM.
         Raises CouldNotListen.
         """
-        self._server = grpc.aio.server(handlers=(_Handlers(host),), options=_OPTIONS)
-        target = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
-        try:
+        handlers = _Handlers(host)
+
+        def make(port: int) -> tuple[grpc.aio.Server, int]:
+            server = grpc.aio.server(handlers=(handlers,), options=_OPTIONS)
+            target = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
             if tls is None:
-                self.port = self._server.add_insecure_port(target)
-            else:
-                self.port = self._server.add_secure_port(target, grpc.ssl_server_credentials([tls]))
+                return server, server.add_insecure_port(target)
+            return server, server.add_secure_port(target, grpc.ssl_server_credentials([tls]))
+
+        try:
+            self._server = LastingServer(make, port)
         except RuntimeError as problem:
             raise port_taken(address, port, "grpc") from problem
+        self.port = self._server.port
 
     async def start(self) -> None:
         """Accept connections."""

@@ -1,0 +1,100 @@
+"""A gRPC server that outlives a call which grpcio cannot read.
+
+grpcio decodes the path of a call in the task that accepts calls (seen in 1.85). A path that is no
+UTF-8, which any client can send, ends that task, and with it the whole listener. Here the listener
+is opened again on the same port; calls and streams in progress go on.
+
+Depends on `AioServer._serving_task_crash_handler` of grpcio. On a release without it, such a call
+ends the listener as grpcio has it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import grpc.aio
+from grpc._cython import cygrpc  # type: ignore[attr-defined]
+
+log = logging.getLogger("sim.server")
+
+_TRIES, _PAUSE_S = 500, 0.005  # until the port of the listener that closes is free
+
+
+class LastingServer:
+    """A server made by `make`, which gets the port to bind, and made again when it crashes."""
+
+    def __init__(self, make: Callable[[int], tuple[grpc.aio.Server, int]], port: int) -> None:
+        """Bind a port, a free one for 0. Raises RuntimeError when it is taken."""
+        self._make = make
+        self._former: dict[grpc.aio.Server, None] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._server, self.port = self._made(port)
+
+    async def start(self) -> None:
+        """Accept calls."""
+        await self._server.start()
+
+    async def stop(self, grace_s: float) -> None:
+        """Stop accepting; calls in progress get some time to end."""
+        for task in self._tasks:
+            task.cancel()
+        servers = (self._server, *self._former)
+        await asyncio.gather(*(each.stop(grace_s) for each in servers))
+
+    def _made(self, port: int) -> tuple[grpc.aio.Server, int]:
+        plain = cygrpc.AioServer
+        cygrpc.AioServer = _Watched
+        try:
+            server, bound = self._make(port)
+        finally:
+            cygrpc.AioServer = plain
+        server._server.crashed = self._crashed  # type: ignore[attr-defined]
+        return server, bound
+
+    def _crashed(self, cause: BaseException) -> None:
+        log.warning("gRPC listens again, after a call that it could not read: %s", cause)
+        former, self._former[self._server] = self._server, None
+        self._spawn(self._listen_again(former))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _listen_again(self, former: grpc.aio.Server) -> None:
+        try:
+            await former.stop(None)
+        except UnicodeDecodeError:  # what ended it is raised once its port is closed
+            self._spawn(self._let_end(former))
+        for _ in range(_TRIES):
+            try:
+                self._server, _ = self._made(self.port)
+            except RuntimeError:  # the port is not free yet
+                await asyncio.sleep(_PAUSE_S)
+            else:
+                await self._server.start()
+                return
+        log.error("gRPC could not listen on port %d again", self.port)
+
+    async def _let_end(self, former: grpc.aio.Server) -> None:
+        """Free a closed server once the last of its calls has ended."""
+        try:
+            await former.wait_for_termination()
+        except UnicodeDecodeError:  # the same again
+            await former.stop(None)
+        del self._former[former]
+
+
+class _Watched(cygrpc.AioServer):  # type: ignore[misc]
+    """Tells its owner of a crash instead of closing everything."""
+
+    crashed: Callable[[BaseException], None] | None = None
+
+    def _serving_task_crash_handler(self, task: asyncio.Task[None]) -> None:
+        if self.crashed is None:
+            super()._serving_task_crash_handler(task)
+        elif not task.cancelled() and (cause := task.exception()) is not None and self.is_running():
+            self.crashed(cause)
