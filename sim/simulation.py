@@ -91,7 +91,7 @@ class Simulation:
         freshness of signatures.
         """
         engine = self.engine
-        return engine.handle(
+        return engine.enter(
             redaction.redact_rest(
                 engine, plane, verb, path, query, headers, body, peer, wall, oversize
             )
@@ -108,7 +108,7 @@ class Simulation:
     ) -> Outcome:
         """Handle one unary gRPC request."""
         engine = self.engine
-        return engine.handle(redaction.redact_rpc(method, metadata, message, peer))
+        return engine.enter(redaction.redact_rpc(method, metadata, message, peer))
 
     def open(
         self,
@@ -124,20 +124,24 @@ class Simulation:
         id and the first frames are among the effects.
         """
         engine = self.engine
-        return engine.handle(
+        return engine.enter(
             redaction.redact_open(engine, method, metadata, message, peer, wall, web_socket)
         )
 
     def frame(self, stream: int, message: bytes) -> Outcome:
         """Handle a client's frame on a stream."""
-        return self.engine.handle(StreamFrame(stream, message))
+        return self.engine.enter(StreamFrame(stream, message))
 
     def hangup(self, stream: int) -> Outcome:
         """Note that the client's side of a stream is gone."""
-        return self.engine.handle(StreamHungUp(stream))
+        return self.engine.enter(StreamHungUp(stream))
 
     def advance_to(self, to: Instant) -> Outcome:
-        """Move time to an instant; Conflict for one in the past: use `rewind`."""
+        """Move time to an instant, one due instant after the other; each is an input of its own.
+
+        The outcome has the effects and timers of all. Conflict for an instant in the past: use
+        `rewind`.
+        """
         if to < self.now:
             raise Conflict(
                 f"time only moves forward: now is {format_instant(self.now)}",
@@ -145,12 +149,22 @@ class Simulation:
             )
         if not is_supported_instant(to):
             raise InvalidRequest(OUT_OF_RANGE)
-        return self.engine.handle(Advanced(to))
+        outcome = self._advance_once(to)
+        while self.now < to or ((due := self.next_due()) is not None and due <= to):
+            part = self._advance_once(to)
+            outcome.effects += part.effects
+            outcome.fired += part.fired
+            outcome.steps += part.steps
+        return outcome
+
+    def _advance_once(self, to: Instant) -> Outcome:
+        due = self.next_due()
+        return self.engine.enter(Advanced(to if due is None else min(due, to)))
 
     def control(self, action: str, subject: str, arguments: dict[str, object]) -> Outcome:
         """Perform an operator's action. A refusal is raised after it was journalled."""
         body = json.encode(arguments, order="sorted").decode()
-        outcome = self.engine.handle(Controlled(action, subject, body))
+        outcome = self.engine.enter(Controlled(action, subject, body))
         if isinstance(outcome.value, Refusal):
             raise outcome.value
         return outcome
@@ -159,17 +173,23 @@ class Simulation:
         self, attempt: str, status: int, error: str = "", retry_after: Span | None = None
     ) -> Outcome:
         """Note what a webhook receiver answered; `status` is 0 when there was no HTTP answer."""
-        return self.engine.handle(WebhookAnswered(attempt, status, error, retry_after))
+        return self.engine.enter(WebhookAnswered(attempt, status, error, retry_after))
 
     def answer_due(self, pending_on: str) -> Outcome:
         """Let a deferred answer leave as things stand, because nobody moved the clock for so long.
 
         Nothing happens when it has left already.
         """
-        return self.engine.handle(AnswerDue(pending_on))
+        return self.engine.enter(AnswerDue(pending_on))
+
+    def enter(self, given: Input) -> Outcome:
+        """Handle a redacted input, and then what it makes the script ask for."""
+        return self.engine.enter(given)
 
     def handle(self, given: Input) -> Outcome:
-        """Handle one redacted input, such as one that was read from a journal."""
+        """Handle exactly one redacted input, such as one that was read from a journal, which also
+        holds the inputs that it made the script ask for.
+        """
         return self.engine.handle(given)
 
     # ---- time travel; every stream ends with UNAVAILABLE
@@ -309,6 +329,8 @@ class Simulation:
 
         Never in the past: what waited for the end of maintenance is due now.
         """
+        if self.engine.next_input() is not None:
+            return self.now
         due = self.exchange.ctx.timers.next_due()
         return None if due is None else max(due, self.now)
 

@@ -11,7 +11,7 @@ from sim import Simulation
 from sim.actors.operator.actions import act
 from sim.actors.participants.participants import Participants
 from sim.actors.script.runner import Script
-from sim.api.pipeline.inputs import Advanced, Outcome, OutcomeHandlers, RestCall
+from sim.api.pipeline.inputs import Advanced, Input, Outcome, OutcomeHandlers, RestCall
 from sim.api.pipeline.settings import Settings
 from sim.api.registry import FINISHERS, handlers
 from sim.core.identity.kyc import Kyc
@@ -69,7 +69,7 @@ class CallCounter(Extension):
     def __init__(self, engine: Engine) -> None:
         self.state = CallCount()
 
-    def on_call(self, outcome: Outcome) -> None:
+    def on_call(self, given: Input, outcome: Outcome) -> None:
         self.state.calls += 1
 
     def save(self) -> CallCount:

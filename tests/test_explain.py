@@ -552,10 +552,10 @@ def test_a_verification_by_a_script_is_traced_to_the_step() -> None:
     world.advance("30m")
     found = why(world, "kyc/person-1")
     assert found["state"] == "TRADABLE"
-    assert [link["by"].partition(" ")[0] for link in found["chain"]] == [
-        "timer",
-        "timer",
-    ] and "script.step" in found["chain"][0]["by"]
+    assert [link["by"] for link in found["chain"]] == [
+        "start of the scenario",
+        "timer kyc.provision firms/atlas|person-1 fired",
+    ]
 
 
 SCRIPTED = f"""
@@ -579,12 +579,12 @@ def test_what_steps_of_a_scenario_do_to_a_verification_is_part_of_its_story() ->
         (link["what"].partition(",")[0], link["by"].partition(" ")[0])
         for link in why(world, "kyc/person-1")["chain"]
     ] == [
-        ("it was started by a step of the scenario", "timer"),
+        ("started; its status was REVIEW ON_HOLD docv_required", "step"),
         ("the document was uploaded", "papers"),
         ("the document was examined", "timer"),
         ("the document was uploaded", "too-early"),
     ]
-    assert why(world, "kyc/person-1")["chain"][-1]["what"].endswith("which was refused")
+    assert why(world, "kyc/person-1")["chain"][-1]["what"].endswith("owes no document")
     world.exchange(simulation.exchange.firms.require("firms/atlas")).get(
         "/v1/kyc/status?external_id=person-1"
     )

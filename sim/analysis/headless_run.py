@@ -13,10 +13,9 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from sim.actors.script.runner import StepResult
 from sim.analysis.junit import Case, Suite
 from sim.analysis.junit import junit as junit_document
-from sim.api.pipeline.inputs import Outcome, Post
+from sim.api.pipeline.inputs import Outcome, Post, StepResult
 from sim.core.invariants import broken
 from sim.kernel.instants import Instant, format_instant
 from sim.scenario.scenario import Scenario

@@ -14,6 +14,7 @@ from msgspec import DecodeError, json
 
 from sim.analysis.errors import UnreadableJournal
 from sim.analysis.replay import UNREADABLE, journal_lines
+from sim.api.pipeline.inputs import SCRIPT
 from sim.core.model.enums import ExecutionType, InstrumentState
 from sim.kernel.instants import EASTERN, Instant, format_span, to_datetime
 from sim.kernel.journal import Line, read_line
@@ -55,6 +56,7 @@ def _row(line: Line) -> Row:
     details = (
         *_details(out.get("events", ())),
         *(f"{name} is answered: {status}" for name, status, _ in resolved),
+        *(_result(result) for result in out.get("steps", ())),
     )
     return _ROWS[given["type"]](line.at, given, out)._replace(details=details)
 
@@ -88,11 +90,16 @@ def _advance(at: Instant, given: Record, out: Record) -> Row:
     return Row(given["to"], "clock", f"+{format_span(given['to'] - at)}", result)
 
 
+def _step(at: Instant, given: Record, out: Record) -> Row:
+    return Row(at, "scenario", f"step {given['step']}")
+
+
 def _control(at: Instant, given: Record, out: Record) -> Row:
     what = f"{given['action']} {given.get('subject', '')} {given.get('arguments', '')}".strip()
+    who = "scenario" if given.get("peer") == SCRIPT else "tester"
     if refused := out.get("message", ""):
-        return Row(at, "tester", what, f"refused: {refused}", False)
-    return Row(at, "tester", what)
+        return Row(at, who, what, f"refused: {refused}", False)
+    return Row(at, who, what)
 
 
 def _answer_due(at: Instant, given: Record, out: Record) -> Row:
@@ -112,6 +119,7 @@ _ROWS: dict[str, Callable[[Instant, Record, Record], Row]] = {
     "frame": partial(_on_stream, "sends a frame"),
     "hangup": partial(_on_stream, "hangs up"),
     "advance": _advance,
+    "step": _step,
     "control": _control,
     "answer_due": _answer_due,
     "answer": _webhook_answer,
@@ -160,6 +168,11 @@ _EVENTS: dict[str, Callable[[Record], str]] = {
     "KycDecided": _decision,
     "MaintenanceChanged": lambda e: f"maintenance {'begins' if e['active'] else 'ends'}",
 }
+
+
+def _result(result: Record) -> str:
+    failures = "; ".join(result.get("failures", ()))
+    return f"{MARK[not failures]} {result['name']}{f': {failures}' if failures else ''}"
 
 
 def _state(number: int) -> str:

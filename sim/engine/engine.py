@@ -1,8 +1,8 @@
 """One input in, one outcome out.
 
 `Engine.handle` is the only way into a running exchange. It takes one input (a call, a frame, an
-advance of time, an operator's action), lets everything happen that follows from it, and appends one
-line to the journal before the outcome leaves:
+advance of time, a step of the scenario, an operator's action), lets everything happen that follows
+from it, and appends one line to the journal before the outcome leaves:
 
     dispatch  the part that the input concerns acts on it: pipeline, hub, clock, operator, webhooks
     publish   events that happened reach streams and extensions, each at its own instant; what
@@ -16,8 +16,13 @@ answered out of a state that stands in no journal. Refusals are outcomes, no fai
 Nothing below `handle` waits, and nothing happens between two calls of it. State is therefore a
 function of the inputs, and a journal that is handled again gives the same journal, byte for byte.
 
-An advance of time is one input in which many timers may fire. Each is published at its own instant,
-so streams and extensions see the exchange as it is then (`kernel/timers.py` has the order).
+An advance of time is one input in which timers fire, each published at its own instant, so streams
+and extensions see the exchange as it is then (`kernel/timers.py` has the order). `Simulation`
+advances from due instant to due instant, so each of them is a line of its own.
+
+An extension may ask for an input: the script begins a step, and makes the calls of it. `enter`
+handles an input from outside and then what is asked for, so that nothing comes between a cause and
+its effect. A replay takes both from the journal, and calls `handle`.
 
 The engine knows no component of the exchange by its timers, no handler, no operator action and no
 extension by name: `Behaviour` hands them in as data. Where runs begin (worlds, seeds, files) is
@@ -131,7 +136,9 @@ class Engine:
         self._on_events = [hook.on_events for hook in extensions if _hears(hook, "on_events")]
         self._on_call = [hook.on_call for hook in extensions if _hears(hook, "on_call")]
         self._on_answer = [hook.on_answer for hook in extensions if _hears(hook, "on_answer")]
-        self._on_effects = [hook.on_effects for hook in extensions if _hears(hook, "on_effects")]
+        self._on_done = [hook.on_done for hook in extensions if _hears(hook, "on_done")]
+        self._askers = [hook.next_input for hook in extensions if _hears(hook, "next_input")]
+        self._inputs = merge_owners(extension.inputs for extension in extensions)
         self._timers = self._timer_handlers()
         self.branch, self.branches = "main", 0
         self.snapshots: Snapshots
@@ -215,7 +222,36 @@ class Engine:
             )
         return account
 
-    # ---- one input
+    # ---- inputs
+
+    def enter(self, given: Input) -> Outcome:
+        """Handle an input from outside, and everything that extensions ask for.
+
+        The outcome is that of the input, with the effects and timers of all of them in order.
+        """
+        early = self._handle_asked()
+        outcome = self.handle(given)
+        late = self._handle_asked()
+        if early or late:
+            parts = (*early, outcome, *late)
+            outcome.effects = [effect for part in parts for effect in part.effects]
+            outcome.fired = [fired for part in parts for fired in part.fired]
+            outcome.steps = [result for part in parts for result in part.steps]
+            outcome.warning = "; ".join(filter(None, (part.warning for part in parts)))
+        return outcome
+
+    def _handle_asked(self) -> list[Outcome]:
+        outcomes = []
+        while (given := self.next_input()) is not None:
+            outcomes.append(self.handle(given))
+        return outcomes
+
+    def next_input(self) -> Input | None:
+        """The input that comes before anything else because an extension asks for it, or None."""
+        for asks in self._askers:
+            if (given := asks()) is not None:
+                return given
+        return None
 
     def handle(self, given: Input) -> Outcome:
         """Handle one redacted input to completion and journal it with everything that followed.
@@ -234,7 +270,7 @@ class Engine:
         at = ctx.now
         try:
             self._dispatch(given, outcome)
-            events = self._finish_input(outcome)
+            events = self._finish_input(given, outcome)
             record = record_of(outcome, events, self.log.last(outcome.seq), ctx.now)
             journal.append(at, entering, _encode(record), aside, ctx.now)
         except BaseException as error:
@@ -259,15 +295,15 @@ class Engine:
             case RestCall():
                 outcome.reply = self.pipeline.rest(given)
                 for on_call in self._on_call:
-                    on_call(outcome)
+                    on_call(given, outcome)
             case RpcCall():
                 outcome.reply = self.pipeline.rpc(given)
                 for on_call in self._on_call:
-                    on_call(outcome)
+                    on_call(given, outcome)
             case Advanced():
                 self._advance(given.to, outcome)
             case StreamOpened():
-                self.open_stream(given, outcome)
+                self._open_stream(given, outcome)
             case StreamFrame():
                 outcome.effects += self.hub.frame(given.stream, given.message)
             case StreamHungUp():
@@ -280,9 +316,13 @@ class Engine:
                 )
             case AnswerDue():
                 self.exchange.awaited.give_up(given.pending_on)
+            case _:
+                self._inputs[type(given)](given, outcome)
 
     def _advance(self, to: Instant, outcome: Outcome) -> None:
-        """Fire every timer that is due, each at its own instant, then stand at `to`."""
+        """Fire every timer that is due, each at its own instant, then stand at `to`; or stop at a
+        timer that made an extension ask for an input.
+        """
         ctx = self.exchange.ctx
         while (timer := self._next_timer(to)) is not None:
             ctx.now = max(ctx.now, timer.due)
@@ -292,6 +332,8 @@ class Engine:
             outcome.fired.append(Fired(ctx.now, timer.kind, timer.subject))
             self._timers[timer.kind](timer, outcome)
             self.publish(outcome)
+            if self.next_input() is not None:
+                return
         ctx.now = max(ctx.now, to)
 
     def _next_timer(self, to: Instant) -> Timer | None:
@@ -306,7 +348,7 @@ class Engine:
             exchange.scoring.time_moves(to if due is None else min(due, to))
         return timers.pop_due(to)
 
-    def open_stream(self, given: StreamOpened, outcome: Outcome) -> None:
+    def _open_stream(self, given: StreamOpened, outcome: Outcome) -> None:
         """Begin a stream as part of the input under way.
 
         The outcome gets its id and first frames, or the reply that refuses it or is a download.
@@ -361,7 +403,7 @@ class Engine:
         answer = finisher.build(self.exchange, pending)
         return answer, self.pipeline.replies.complete(finisher.plane, answer, request_id)
 
-    def _finish_input(self, outcome: Outcome) -> list[Any]:
+    def _finish_input(self, given: Input, outcome: Outcome) -> list[Any]:
         """Publish what is left and collect effects; the events of the input as recorded."""
         exchange = self.exchange
         if exchange.ctx.events or exchange.trading.books.unannounced or exchange.awaited.ended:
@@ -377,9 +419,8 @@ class Engine:
                     "webhook registration", registration, registration.request_id
                 )
                 outcome.effects.append(Resolve(registration.id, reply))
-        if outcome.effects:
-            for on_effects in self._on_effects:
-                on_effects(outcome)
+        for on_done in self._on_done:
+            on_done(given, outcome)
         return (
             [event_record(event) for event in exchange.take_events()] if exchange.ctx.events else []
         )

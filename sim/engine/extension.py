@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from sim.api.pipeline.inputs import Outcome, OutcomeHandlers, Reply
+from sim.api.pipeline.inputs import Input, InputHandlers, Outcome, OutcomeHandlers, Reply
 from sim.core.model.events import Event
 
 
@@ -34,6 +34,18 @@ class Extension:
     def timers(self) -> OutcomeHandlers:
         """The kinds of timers that it owns, with what each does."""
         return {}
+
+    @property
+    def inputs(self) -> InputHandlers:
+        """The types of inputs that it handles itself."""
+        return {}
+
+    def next_input(self) -> Input | None:
+        """What it wants to be handled before anything else happens, or None.
+
+        The same until that input has been handled; `Engine.enter` handles it.
+        """
+        return None
 
     # ---- the beginning, in this order
 
@@ -54,14 +66,14 @@ class Extension:
     def on_events(self, events: Sequence[Event], outcome: Outcome) -> None:
         """Events have just happened, at virtual now."""
 
-    def on_call(self, outcome: Outcome) -> None:
-        """A client's call was answered."""
+    def on_call(self, given: Input, outcome: Outcome) -> None:
+        """A call was answered."""
 
     def on_answer(self, name: str, reply: Reply, outcome: Outcome) -> None:
         """The answer of a deferred call leaves."""
 
-    def on_effects(self, outcome: Outcome) -> None:
-        """The input is complete and has effects."""
+    def on_done(self, given: Input, outcome: Outcome) -> None:
+        """The input is complete. Nothing may happen any more, but the record is not written yet."""
 
     # ---- state
 

@@ -15,7 +15,7 @@ import msgspec
 import tzdata
 from msgspec import Raw, Struct, json
 
-from sim.api.pipeline.inputs import Close, Fired, Outcome, Resolve, Send
+from sim.api.pipeline.inputs import Close, Fired, Outcome, Resolve, Send, StepResult
 from sim.api.pipeline.request_log import LoggedCall
 from sim.core.model.events import Event, Traded
 from sim.core.model.refusals import Refusal
@@ -48,6 +48,7 @@ class Record(Struct, omit_defaults=True):
     elapsed: Span = 0
     stream: int = 0
     fired: list[Fired] = []
+    steps: list[StepResult] = []
     events: list[Any] = []
     closed: list[Close] = []
     resolved: list[tuple[str, int, Raw]] = []
@@ -61,7 +62,7 @@ def record_of(
 ) -> Record:
     """The record of an outcome that was complete at `now`; `entry` is its call, if it was one."""
     reply = outcome.reply
-    out = Record(events=events, fired=outcome.fired, stream=outcome.stream)
+    out = Record(events=events, fired=outcome.fired, steps=outcome.steps, stream=outcome.stream)
     if entry is not None:
         out.operation, out.caller = entry.operation, entry.caller
     if reply is not None:

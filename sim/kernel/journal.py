@@ -34,7 +34,7 @@ from zlib import error as ZlibError
 
 from msgspec import DecodeError, Raw, Struct, ValidationError, json, structs
 
-FORMAT = 1
+FORMAT = 2
 _COPY_BYTES = 1 << 20
 _GZIP = b"\x1f\x8b"
 _ANY_FORMAT = re.compile(rb'\{"journal":\d+')

@@ -54,6 +54,7 @@ class Timer(Struct, frozen=True, order=True, array_like=True, gc=False):
 
 
 TimerHandlers: TypeAlias = Mapping[str, Callable[[Timer], None]]
+Kind = TypeVar("Kind")
 Handler = TypeVar("Handler")
 
 
@@ -61,9 +62,9 @@ class TimerOwnershipError(ValueError):
     """A kind of timer has two owners, or none."""
 
 
-def merge_owners(owners: Iterable[Mapping[str, Handler]]) -> dict[str, Handler]:
+def merge_owners(owners: Iterable[Mapping[Kind, Handler]]) -> dict[Kind, Handler]:
     """Merge the timer kinds of several components. TimerOwnershipError if two declare the same."""
-    merged: dict[str, Handler] = {}
+    merged: dict[Kind, Handler] = {}
     for owned in owners:
         for kind, handler in owned.items():
             if kind in merged:

@@ -91,6 +91,11 @@ class Action(NamedTuple):
         """The entry that a control call means. InvalidRequest names every problem by its key."""
         return read_entry(self.entry, {**body, self.subject: subject} if self.subject else body)
 
+    def written(self, entry: Struct) -> tuple[str, dict[str, Any]]:
+        """Subject and body of the control call that means an entry: the inverse of `read`."""
+        body = record(self.entry).write(entry)
+        return (str(body.pop(self.subject, "")) if self.subject else ""), body
+
     def entries(self, value: Any) -> Iterator[Any]:
         """The entries that the value of a step's key means."""
         if isinstance(value, dict):

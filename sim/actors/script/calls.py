@@ -1,13 +1,14 @@
 """What the clients of a script do: calls and subscriptions.
 
-They pass the whole pipeline of their plane, as the caller that the step names, without signatures.
+A step becomes inputs like those of any client, so it passes the whole pipeline of its plane and
+stands in the journal. Its caller is the one that the step names; scripts need no signatures.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any, cast
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias, cast
 from urllib.parse import quote_plus
 
 from msgspec import UNSET, Struct, json
@@ -16,10 +17,13 @@ from msgspec.structs import replace
 from sim.actors.script.streams import ScriptStreams
 from sim.api.pipeline.inputs import (
     NOBODY,
-    Outcome,
+    SCRIPT,
+    Input,
     Reply,
     RestCall,
     RpcCall,
+    StreamFrame,
+    StreamHungUp,
     StreamOpened,
     VerifiedCredential,
 )
@@ -28,9 +32,13 @@ from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.engine.engine import Engine
 from sim.messages import Message
 from sim.scenario.expansion import REFERENCE
-from sim.scenario.steps import CallStep, SendStep, Step, SubscribeStep
+from sim.scenario.steps import CallStep, Step, SubscribeStep
 
-_PEER = "script"
+# Keys are sorted, as in the scenario that a journal holds: a replay makes the same bytes.
+_encode = json.Encoder(order="sorted").encode
+
+Decode: TypeAlias = Callable[[bytes], Any]
+Encode: TypeAlias = Callable[[Any], bytes]
 
 
 class ClientCalls:
@@ -58,42 +66,54 @@ class ClientCalls:
             else:
                 values[name] = value if isinstance(value, str) else json.encode(value).decode()
 
-    # ---- calls
+    # ---- inputs
 
-    def call(self, step: CallStep) -> Reply:
-        """One REST call, or one unary rpc."""
-        return self._rpc(step) if step.plane == "grpc" else self._rest(step)
+    def inputs(self, step: Step) -> list[Input]:
+        """What a step's client does, in order. Frames of a stream that the step itself opens name
+        stream 0 until `opened` is told its id.
 
-    def _rpc(self, step: CallStep) -> Reply:
+        Refusals: NotFound for an unknown caller or stream, Conflict for a stream that has ended,
+        InvalidRequest for a message that does not fit its operation.
+        """
+        inputs: list[Input] = []
+        if step.subscribe is not None:
+            inputs += self._subscription(step.subscribe)
+        if step.send is not None:
+            stream, messages = self.streams.encoded(step.send.stream, step.send.frames)
+            inputs += [StreamFrame(stream, message, SCRIPT) for message in messages]
+        if step.disconnect:
+            inputs.append(StreamHungUp(self.streams.id_of(step.disconnect), SCRIPT))
+        if step.call is not None:
+            call = self._rpc if step.call.plane == "grpc" else self._rest
+            inputs.append(call(step.call))
+        return inputs
+
+    def _rpc(self, step: CallStep) -> RpcCall:
         credential, participant = self._identity(step.as_)
         operation = self._engine.contract.by_name(step.rpc)
         message = _message(operation.request, step.json)
-        call = RpcCall(operation.full_methods[0], message, participant, credential, _PEER)
-        reply = self._engine.pipeline.rpc(call)
-        return reply if reply.code else replace(reply, body=as_json(operation.response, reply.body))
+        return RpcCall(operation.full_methods[0], message, participant, credential, SCRIPT)
 
-    def _rest(self, step: CallStep) -> Reply:
+    def _rest(self, step: CallStep) -> RestCall:
         credential, participant = self._identity(step.as_)
         path, _, query = step.path.partition("?")
         parameters = (
             f"{name}={quote_plus(text)}"
-            for name, value in step.query.items()
+            for name, value in sorted(step.query.items())
             for text in ((value,) if isinstance(value, str) else value)
         )
-        call = RestCall(
+        return RestCall(
             plane=cast(Plane, step.plane),
             verb=step.verb,
             path=path,
             query="&".join(filter(None, (query, *parameters))),
-            body=json.encode(step.json).decode() if step.json is not UNSET else "",
+            body=_encode(step.json).decode() if step.json is not UNSET else "",
             participant=participant,
             credential=credential,
-            peer=_PEER,
+            peer=SCRIPT,
         )
-        return self._engine.pipeline.rest(call)
 
-    def subscribe(self, step: SubscribeStep, outcome: Outcome) -> Reply | None:
-        """Open a stream; the reply that refuses it, or None."""
+    def _subscription(self, step: SubscribeStep) -> Iterator[Input]:
         if bool(step.rpc) is bool(step.web_socket):
             raise InvalidRequest("subscribe takes an rpc or a web_socket", rule="script")
         credential, participant = self._identity(step.as_)
@@ -103,36 +123,38 @@ class ClientCalls:
             message = _message(operation.request, step.json)
         method = operation.full_methods[0] if operation else step.web_socket
         web_socket = bool(step.web_socket)
-        opening = StreamOpened(method, message, participant, credential, _PEER, web_socket)
-        opened = Outcome(seq=outcome.seq)
-        self._engine.open_stream(opening, opened)
-        if opened.reply is not None:
-            return opened.reply
-        if operation is None:
-            self.streams.begin(step.name, opened.stream, json.decode, json.encode)
-        else:
-            request, response = operation.request, operation.response
-            self.streams.begin(
-                step.name,
-                opened.stream,
-                lambda frame: json.decode(as_json(response, frame)),
-                lambda frame: _message(request, frame),
-            )
-        outcome.effects += opened.effects
-        self.send(SendStep(stream=step.name, frames=step.send), outcome)
-        return None
+        yield StreamOpened(method, message, participant, credential, SCRIPT, web_socket)
+        _, encode = self._coding(step)
+        for frame in step.send:
+            yield StreamFrame(0, encode(frame), SCRIPT)
 
-    def send(self, step: SendStep, outcome: Outcome) -> None:
-        """Send frames of the client on an open stream."""
-        if not step.frames:
-            return
-        stream, messages = self.streams.encoded(step.stream, step.frames)
-        for message in messages:
-            outcome.effects += self._engine.hub.frame(stream, message)
+    def _coding(self, step: SubscribeStep) -> tuple[Decode, Encode]:
+        """How frames of a stream become JSON values, and those of its client bytes."""
+        if step.web_socket:
+            return json.decode, _encode
+        operation = self._engine.contract.by_name(step.rpc)
+        request, response = operation.request, operation.response
+        return (
+            lambda frame: json.decode(as_json(response, frame)),
+            lambda frame: _message(request, frame),
+        )
 
-    def disconnect(self, name: str) -> None:
-        """End a stream from the client's side."""
-        self._engine.hub.hangup(self.streams.leave(name))
+    # ---- what came of them
+
+    def opened(self, step: SubscribeStep, stream: int, rest: list[Input]) -> list[Input]:
+        """Follow the stream that a step opened; its frames still to be sent, now with its id."""
+        self.streams.begin(step.name, stream, *self._coding(step))
+        return [replace(each, stream=stream) for each in rest if isinstance(each, StreamFrame)]
+
+    def readable(self, given: Input, reply: Reply) -> Reply:
+        """A reply with a body of JSON, so that expectations read the same on both protocols."""
+        if not isinstance(given, RpcCall) or reply.code:
+            return reply
+        operation = self._engine.contract.by_rpc(given.method)
+        assert operation is not None  # the step was read with the same contract
+        return replace(reply, body=as_json(operation.response, reply.body))
+
+    # ---- who calls
 
     def _identity(self, name: str) -> tuple[VerifiedCredential, str | None]:
         """Credentials and participant of a caller: a participant, a firm, a retail key or an
@@ -143,12 +165,12 @@ class ClientCalls:
         firms = self._engine.exchange.firms
         user = self._engine.world.parties.user(name) or firms.user(name)
         if user is not None:
-            return VerifiedCredential(_PEER, user.name.partition("/users/")[0]), user.name
+            return VerifiedCredential(SCRIPT, user.name.partition("/users/")[0]), user.name
         if any(firm.name == name for firm in firms.all()):
-            return VerifiedCredential(_PEER, name), None
+            return VerifiedCredential(SCRIPT, name), None
         for key in firms.api_keys():
             if name in (key.key_id, key.account):
-                return VerifiedCredential(_PEER, key.key_id), None
+                return VerifiedCredential(SCRIPT, key.key_id), None
         raise NotFound(f"nobody is called {name}", rule="script")
 
 
@@ -156,7 +178,7 @@ def _message(kind: type[Message], content: Any) -> bytes:
     """Protobuf bytes of a request written as JSON."""
     from sim.api.codecs.codecs import BadInput, json_decoder, protobuf_encoder
 
-    text = json.encode(content) if content is not UNSET else b"{}"
+    text = _encode(content) if content is not UNSET else b"{}"
     try:
         return protobuf_encoder(kind)(json_decoder(kind)(text))
     except BadInput as error:

@@ -3,37 +3,56 @@ all run them alike.
 
 When steps run. Steps run in the order of the file. Each has a moment: its `at`, or, if that is a
 distance such as "+30s", so much after the moment of the step before it (`advance` adds to that
-moment). A step is a timer at its moment, like everything else that happens by itself.
+moment). A step is a timer at its moment, like everything else that happens by itself. A step whose
+moment has come waits in a queue. While one waits no other timer fires: the engine ends the advance
+there, asks for the next input of the script, and handles it before anything else.
+
+What a step is in the journal. `Stepped` begins it; everything that it does is an input of its own
+behind it, as if a client or a tester had sent it (`calls.py`). So each has its own record, and a
+replay takes all of them from the journal. After the last one, at the end of that input, the step's
+expectations are checked, and the result stands in the record of the input.
 
 What `when` waits for. A step with `when` has no moment of its own: it waits for an event, or for a
 client's call. The script sets timers only up to the next waiting step. Right before the step that
-precedes it runs, the waiting step is armed: only then do events count, and what the preceding step
+precedes it acts, the waiting step is armed: only then do events count, and what the preceding step
 itself causes counts too. At most one step is armed. When its event happens, its `at` counts from
 now; it and the steps behind it are planned from there, up to the next waiting one. Those whose
-moment is now run at once, as part of the input that caused the event; the others become timers. If
-nothing happens for `within`, the step has failed and the script goes on with the step behind it.
+moment is now join the queue, so they run right after the input that caused the event; the others
+become timers. If nothing happens for `within`, the step has failed and the script goes on with the
+step behind it.
 
-How a step ends. A step does one thing (an operator action, or what a client does), then its
-expectations are checked, and one `StepResult` is appended. A failed expectation is a line of the
-report and does not stop the scenario. A call whose answer is deferred (a synchronous order on a
-slow engine) has no answer to check yet: the step stays pending under the name of that answer, and
-ends when the answer leaves. Steps behind it do not wait for that, so results stand in the order in
-which steps ended.
+How a step ends. A failed expectation is a line of the report and does not stop the scenario. A call
+whose answer is deferred (a synchronous order on a slow engine) has no answer to check yet: the step
+stays pending under the name of that answer, and ends when the answer leaves. Steps behind it do not
+wait for that, so results stand in the order in which steps ended.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct, field, json
 from msgspec.structs import replace
 
 from sim.actors.operator.action import check_steps
-from sim.actors.operator.actions import ACTIONS, perform
+from sim.actors.operator.actions import ACTIONS
 from sim.actors.script.calls import ClientCalls
 from sim.actors.script.expectations import failures
 from sim.actors.script.triggers import describe, matches_call, matches_event
-from sim.api.pipeline.inputs import Outcome, OutcomeHandlers, Reply
+from sim.api.pipeline.inputs import (
+    SCRIPT,
+    Controlled,
+    Input,
+    InputHandlers,
+    Outcome,
+    OutcomeHandlers,
+    Reply,
+    Stepped,
+    StepResult,
+    StreamHungUp,
+    StreamOpened,
+    by_script,
+)
 from sim.core.model.events import Event
 from sim.core.model.refusals import Refusal
 from sim.engine.engine import Engine
@@ -51,27 +70,29 @@ CLIENT_KEYS = ("call", "subscribe", "send", "disconnect")
 STEP_ACTIONS = check_steps(Step, ACTIONS.values(), (*TIMING_KEYS, *CLIENT_KEYS))
 
 
-class StepResult(Struct, frozen=True):
-    """How a step ended: a line for each thing that does not hold, none when all holds."""
+class StepUnderWay(Struct):
+    """A step that has begun, with what it has yet to do. `at` is its moment."""
 
     index: int
-    name: str
     at: Instant
-    failures: tuple[str, ...]
+    inputs: list[Input]
+    refusal: str = ""
 
 
 class ScriptState(Struct):
     """How far a script is: results so far, values that steps saved, and steps under way.
 
     `waiting` is the index of the armed step (-1: none) and `late` the timer that ends its patience.
-    `pending` holds steps whose call has no answer yet: (index, instant at which the step ran), by
-    the name of the answer.
+    `queue` holds (index, moment) of steps whose moment has come. `pending` holds steps whose call
+    has no answer yet, in the same form, by the name of the answer.
     """
 
     results: list[StepResult] = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)
     waiting: int = -1
     late: int = 0
+    queue: list[tuple[int, Instant]] = field(default_factory=list)
+    under_way: StepUnderWay | None = None
     pending: dict[str, tuple[int, Instant]] = field(default_factory=dict)
 
 
@@ -86,10 +107,11 @@ class Script(Extension):
         self._steps = engine.scenario.steps
         self._clients = ClientCalls(engine)
         self._state = ScriptState()
+        self._answered: list[tuple[int, Instant, Reply]] = []  # by the input under way
 
     def plan(self) -> None:
         """Set timers for the steps up to the first that waits, or arm the first step."""
-        self._continue(0, self._engine.run.start)
+        self._continue(0, self._engine.run.start, running=False)
 
     def restart(self, steps: tuple[Step, ...]) -> None:
         """Run these steps instead, from now on."""
@@ -115,61 +137,100 @@ class Script(Extension):
         """Results with their steps, in the order of results; saved values are filled in."""
         return ((result, self._step(result.index)) for result in self._state.results)
 
+    def name_of(self, index: int) -> str:
+        """The name of a step: its own, or "step" and its number, from 1."""
+        return self._steps[index].name or f"step {index + 1}"
+
     @property
     def done(self) -> bool:
         """Whether every step has run, or failed to."""
         return len(self._state.results) == len(self._steps)
 
-    # ---- what the engine reports
+    # ---- what the engine asks and reports
 
     @property
     def timers(self) -> OutcomeHandlers:
         """The kinds of timers that a script owns."""
         return {STEP_TIMER: self._step_due, LATE_TIMER: self._give_up}
 
-    def _step_due(self, timer: Timer, outcome: Outcome) -> None:
-        self._run(int(timer.subject), timer.due, outcome)
+    @property
+    def inputs(self) -> InputHandlers:
+        """The inputs that a script handles: the beginning of a step."""
+        return {Stepped: self._begin}
+
+    def next_input(self) -> Input | None:
+        """What the step under way does next, or the beginning of the next step whose moment has
+        come.
+        """
+        state = self._state
+        if state.under_way is not None:
+            return state.under_way.inputs[0]
+        return Stepped(state.queue[0][0] + 1) if state.queue else None
 
     def on_events(self, events: Sequence[Event], outcome: Outcome) -> None:
-        """Run the armed step if one of these events is what it waits for."""
+        """Wake the armed step if one of these events is what it waits for."""
         waiting = self._state.waiting
-        if waiting < 0:
-            return
-        if any(matches_event(self._steps[waiting], event) for event in events):
-            self._wake(waiting, outcome)
-        self._engine.exchange.flush()
+        if waiting >= 0 and any(matches_event(self._steps[waiting], event) for event in events):
+            self._wake(waiting)
 
-    def on_call(self, outcome: Outcome) -> None:
-        """Run the armed step if this client's call is what it waits for."""
-        waiting = self._state.waiting
-        if waiting < 0:
-            return
-        call = self._engine.log.last(outcome.seq)
-        if call is not None and matches_call(self._steps[waiting], call):
-            self._wake(waiting, outcome)
+    def on_call(self, given: Input, outcome: Outcome) -> None:
+        """Wake the armed step if this client's call is what it waits for.
 
-    def on_effects(self, outcome: Outcome) -> None:
-        """Keep frames that an input sent on the script's own streams, for its expectations."""
-        self._clients.streams.absorb(outcome)
+        A call of the step under way whose answer is deferred leaves that step pending.
+        """
+        state, reply = self._state, outcome.reply
+        if self._is_next(given):
+            if reply is not None and reply.deadline:
+                assert state.under_way is not None
+                state.pending[reply.pending_on] = (state.under_way.index, state.under_way.at)
+                state.under_way = None
+        elif state.waiting >= 0:
+            call = self._engine.log.last(outcome.seq)
+            if call is not None and matches_call(self._steps[state.waiting], call):
+                self._wake(state.waiting)
+
+    def on_answer(self, name: str, reply: Reply, outcome: Outcome) -> None:
+        """Take a deferred answer: the step whose call it answers ends with this input."""
+        pending = self._state.pending.pop(name, None)
+        if pending is not None:
+            self._answered.append((*pending, reply))
+
+    def on_done(self, given: Input, outcome: Outcome) -> None:
+        """The input is complete: keep frames on the script's own streams, and end the steps that
+        have nothing left to do.
+        """
+        streams = self._clients.streams
+        ours = self._is_next(given)
+        if ours and isinstance(given, StreamOpened):
+            self._opened(outcome)
+        streams.absorb(outcome)
+        if self._answered:
+            answered, self._answered = self._answered, []
+            for index, at, reply in answered:
+                self._check(index, at, reply, "", outcome)
+        if ours:
+            self._did(given, outcome)
 
     # ---- order of steps
 
-    def _continue(self, index: int, now: Instant, outcome: Outcome | None = None) -> None:
+    def _step_due(self, timer: Timer, outcome: Outcome) -> None:
+        self._state.queue.append((int(timer.subject), timer.due))
+
+    def _continue(self, index: int, now: Instant, *, running: bool) -> None:
         """Arm a step if it waits, else plan it and the steps behind it from now on."""
         if index < len(self._steps):
             if self._steps[index].when is not None:
                 self._arm(index)
             else:
-                self._schedule(index, now, outcome)
+                self._schedule(index, now, running=running)
 
-    def _schedule(self, index: int, now: Instant, outcome: Outcome | None) -> None:
+    def _schedule(self, index: int, now: Instant, *, running: bool) -> None:
         """Set timers for a step and those behind it, up to the next that waits.
 
-        Within an input (with an outcome) the first ones run at once, as long as they are due.
+        In a running scenario the first ones join the queue at once, as long as they are due.
         """
-        timers = self._engine.exchange.ctx.timers
-        due_now: list[int] = []
-        at_once, moment = outcome is not None, now
+        state, timers = self._state, self._engine.exchange.ctx.timers
+        at_once, moment = running, now
         for number in range(index, len(self._steps)):
             step = self._steps[number]
             if step.when is not None and number > index:
@@ -180,13 +241,10 @@ class Script(Extension):
                 moment = step.at
             at_once = at_once and moment <= now
             if at_once:
-                due_now.append(number)
+                state.queue.append((number, now))
             else:
                 timers.schedule(max(moment, now), STEP_TIMER, str(number))
             moment += step.advance or 0
-        if outcome is not None:
-            for number in due_now:
-                self._run(number, now, outcome)
 
     def _arm(self, index: int) -> None:
         ctx = self._engine.exchange.ctx
@@ -198,17 +256,17 @@ class Script(Extension):
         self._engine.exchange.ctx.timers.cancel(self._state.late)
         self._state.waiting, self._state.late = -1, 0
 
-    def _wake(self, index: int, outcome: Outcome) -> None:
+    def _wake(self, index: int) -> None:
         self._disarm()
-        self._schedule(index, self._engine.now, outcome)
+        self._schedule(index, self._engine.now, running=True)
 
     def _give_up(self, timer: Timer, outcome: Outcome) -> None:
         index = int(timer.subject)
         step, now = self._steps[index], self._engine.now
         self._disarm()
         awaited = f"{format_span(step.within)} for {describe(step)}"
-        self._end(index, step, now, [f"waited {awaited}, which did not happen"])
-        self._continue(index + 1, now, outcome)
+        self._end(index, now, [f"waited {awaited}, which did not happen"], outcome)
+        self._continue(index + 1, now, running=True)
 
     # ---- one step
 
@@ -216,74 +274,91 @@ class Script(Extension):
         """A step with the values that earlier steps saved in the place of their `${name}`."""
         return self._clients.filled(self._steps[index], self._state.values)
 
-    def _run(self, index: int, at: Instant, outcome: Outcome) -> None:
+    def _is_next(self, given: Input) -> bool:
+        """Whether an input is what the step under way does next."""
+        under_way = self._state.under_way
+        return under_way is not None and by_script(given) and given == under_way.inputs[0]
+
+    def _begin(self, given: Input, outcome: Outcome) -> None:
+        """Begin the step at the head of the queue. What it does follows as inputs of their own;
+        one that does nothing, or cannot, ends at the end of this input.
+        """
+        state = self._state
+        if not state.queue or given != Stepped(state.queue[0][0] + 1):
+            return  # of a journal from which inputs were taken away
+        index, at = state.queue.pop(0)
         following = index + 1
         if following < len(self._steps) and self._steps[following].when is not None:
             self._arm(following)  # before this step acts, for it may cause what that one waits for
-        step = self._step(index)
-        refused = step.expect.refused if step.expect is not None else "false"
-        problems: list[str] = []
-        reply: Reply | None = None
+        step = _with_order_id(self._step(index))
+        under_way = StepUnderWay(index, at, [given])
         try:
-            reply = self._perform(_with_order_id(step), outcome)
-            if refused == "true":
-                problems.append("it was not refused")
+            under_way.inputs += [*_actions(step), *self._clients.inputs(step)]
         except Refusal as refusal:
-            if refused == "false":
-                remedy = f" ({refusal.remedy})" if refusal.remedy else ""
-                problems.append(f"refused: {refusal.message}{remedy}")
-        if reply is not None and reply.deadline and not problems:
-            self._state.pending[reply.pending_on] = (index, at)
-            return
-        if step.expect is not None and step.expect.stream:
-            self._engine.exchange.flush()
-            self._engine.publish(outcome)
-            self._clients.streams.absorb(outcome)
-        self._check(index, step, at, reply, problems)
+            under_way.refusal = _told(refusal)
+        state.under_way = under_way
 
-    def on_answer(self, name: str, reply: Reply, outcome: Outcome) -> None:
-        """Take a deferred answer: the step whose call it answers ends now."""
-        pending = self._state.pending.pop(name, None)
-        if pending is not None:
-            self._clients.streams.absorb(outcome)
-            index, at = pending
-            self._check(index, self._step(index), at, reply, [])
+    def _opened(self, outcome: Outcome) -> None:
+        """Follow the stream that the step under way has opened; a refused one gets no frames."""
+        under_way = self._state.under_way
+        assert under_way is not None
+        step = self._step(under_way.index).subscribe
+        assert step is not None
+        first, *rest = under_way.inputs
+        rest = self._clients.opened(step, outcome.stream, rest) if outcome.stream else []
+        under_way.inputs = [first, *rest]
+
+    def _did(self, given: Input, outcome: Outcome) -> None:
+        """Go on behind an input of the step under way; the step ends with its last one."""
+        state, under_way = self._state, self._state.under_way
+        assert under_way is not None
+        del under_way.inputs[0]
+        if isinstance(given, StreamHungUp):
+            self._clients.streams.leave(given.stream)
+        if isinstance(outcome.value, Refusal):
+            under_way.refusal = _told(outcome.value)
+        if under_way.inputs and not under_way.refusal:
+            return
+        state.under_way = None
+        reply = outcome.reply and self._clients.readable(given, outcome.reply)
+        self._check(under_way.index, under_way.at, reply, under_way.refusal, outcome)
 
     def _check(
-        self, index: int, step: Step, at: Instant, reply: Reply | None, problems: list[str]
+        self, index: int, at: Instant, reply: Reply | None, refusal: str, outcome: Outcome
     ) -> None:
         """Save what a step keeps of an answer, check its expectations, and end it."""
+        step = self._step(index)
+        expected = step.expect.refused if step.expect is not None else "false"
+        refused = bool(refusal) and expected == "false"
+        problems = [refusal] if refused else []
+        if expected == "true" and not refusal:
+            problems.append("it was not refused")
         if step.save:
             missing = list(self._clients.keep(step.save, reply, self._state.values))
-            if step.expect is None or step.expect.refused != "maybe":
+            if expected != "maybe":
                 problems += missing
         if step.expect is not None:
-            self._engine.exchange.flush()
             problems += self._clients.streams.failures(step.expect.stream)
-            own_order = step.order.clord_id if step.order is not None else ""
+            own_order = _with_order_id(step).order
+            own = own_order.clord_id if own_order is not None else ""
             try:
-                problems += failures(self._engine, step.expect, reply, own_order or step.name)
-            except Refusal as refusal:  # what the step asks about does not exist
-                problems.append(refusal.message)
-        self._end(index, step, at, problems)
+                problems += failures(self._engine, step.expect, reply, own or step.name)
+            except Refusal as unknown:  # what the step asks about does not exist
+                problems.append(unknown.message)
+        self._end(index, at, problems, outcome, refused=refused)
 
-    def _end(self, index: int, step: Step, at: Instant, problems: list[str]) -> None:
-        name = step.name or f"step {index + 1}"
-        self._state.results.append(StepResult(index, name, at, tuple(problems)))
-
-    def _perform(self, step: Step, outcome: Outcome) -> Reply | None:
-        """Do the one thing that a step does; the reply when it is a client's call."""
-        for key, action in STEP_ACTIONS.items():
-            if value := getattr(step, key):
-                for entry in action.entries(value):
-                    perform(self._engine, action, entry, outcome)
-        if step.subscribe is not None:
-            return self._clients.subscribe(step.subscribe, outcome)
-        if step.send is not None:
-            self._clients.send(step.send, outcome)
-        if step.disconnect:
-            self._clients.disconnect(step.disconnect)
-        return self._clients.call(step.call) if step.call is not None else None
+    def _end(
+        self,
+        index: int,
+        at: Instant,
+        problems: list[str],
+        outcome: Outcome,
+        *,
+        refused: bool = False,
+    ) -> None:
+        result = StepResult(index, self.name_of(index), at, tuple(problems), refused)
+        self._state.results.append(result)
+        outcome.steps.append(result)
 
     def save(self) -> ScriptState:
         """The state, not copied."""
@@ -293,6 +368,21 @@ class Script(Extension):
         """Go on from a saved state. The script's streams have ended by then, like all others."""
         self._state = state
         self._clients = ClientCalls(self._engine)
+
+
+def _actions(step: Step) -> Iterator[Controlled]:
+    """The operator actions of a step, as calls of the control plane."""
+    for key, action in STEP_ACTIONS.items():
+        if value := getattr(step, key):
+            for entry in action.entries(value):
+                subject, body = action.written(entry)
+                arguments = json.encode(body, order="sorted").decode()
+                yield Controlled(action.name, subject, arguments, SCRIPT)
+
+
+def _told(refusal: Refusal) -> str:
+    remedy = f" ({refusal.remedy})" if refusal.remedy else ""
+    return f"refused: {refusal.message}{remedy}"
 
 
 def _with_order_id(step: Step) -> Step:

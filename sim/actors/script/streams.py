@@ -1,8 +1,7 @@
 """Subscriptions of a script: the frames that came on them, and what a step expects of these.
 
-Effects of an input may join its outcome in several portions, so `absorb` reads each outcome from
-where it stopped. Each stream counts the frames that a step has checked: the next step that looks at
-the stream sees only later ones.
+Each stream counts the frames that a step has checked: the next step that looks at the stream sees
+only later ones.
 """
 
 from __future__ import annotations
@@ -41,7 +40,6 @@ class ScriptStreams:
     def __init__(self) -> None:
         self._by_name: dict[str, _Subscription] = {}
         self._open_by_id: dict[int, _Subscription] = {}
-        self._absorbed = (-1, 0)  # the input whose effects were read last, and how many of them
 
     def begin(
         self, name: str, stream: int, decode: Callable[[bytes], Any], encode: Callable[[Any], bytes]
@@ -57,9 +55,13 @@ class ScriptStreams:
         subscription = self._open(name)
         return subscription.id, [subscription.encode(frame) for frame in frames]
 
-    def leave(self, name: str) -> int:
-        """Stop following a stream; its id. Refused like `encoded`."""
-        return self._open_by_id.pop(self._open(name).id).id
+    def id_of(self, name: str) -> int:
+        """The id of an open stream. Refused like `encoded`."""
+        return self._open(name).id
+
+    def leave(self, stream: int) -> None:
+        """Stop following a stream, which its client ended."""
+        self._open_by_id.pop(stream, None)
 
     def _open(self, name: str) -> _Subscription:
         subscription = self._by_name.get(name)
@@ -71,13 +73,10 @@ class ScriptStreams:
         return subscription
 
     def absorb(self, outcome: Outcome) -> None:
-        """Keep the frames and ends among the effects of an input that were not read yet."""
+        """Keep the frames and ends among the effects of an input."""
         if not self._open_by_id:
             return
-        seq, count = self._absorbed
-        start = count if seq == outcome.seq else 0
-        self._absorbed = (outcome.seq, len(outcome.effects))
-        for effect in outcome.effects[start:]:
+        for effect in outcome.effects:
             if isinstance(effect, Send):
                 subscription = self._open_by_id.get(effect.stream)
                 if subscription is not None:

@@ -1,4 +1,5 @@
-"""A run as the rules read it: calls, streams and webhook answers, in the order of the journal.
+"""A run as the rules read it: calls, streams and webhook answers, in the order of the journal. What
+the scenario's own steps call is left out: it says nothing about a client.
 
 The journal has what was asked and what came of it; the request log adds why a call was refused.
 Messages are decoded when a rule first asks for one, because few rules look at few calls.
@@ -33,6 +34,7 @@ from sim.api.pipeline.inputs import (
     StreamOpened,
     VerifiedCredential,
     WebhookAnswered,
+    by_script,
     recorded_input,
 )
 from sim.api.pipeline.request_log import LoggedCall
@@ -180,7 +182,7 @@ class _Reader:
         for raw in self._sim.journal.lines(0):
             line = read_line(raw)
             recorded, out = recorded_input(line), json.decode(line.out)
-            if isinstance(recorded, CallInput):
+            if isinstance(recorded, CallInput) and not by_script(recorded):
                 call = self._call(line.seq, line.at, recorded, out)
                 self._run.add(call)
                 if "stream" in out:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, json, to_builtins
 
+from sim.api.pipeline.inputs import SCRIPT
 from sim.core.catalogue.assumption import Assumption
 from sim.core.catalogue.quirks import Quirk
 from sim.kernel.instants import Instant, format_instant
@@ -88,6 +89,18 @@ class JournalStep(Struct, frozen=True):
         timers: list[dict[str, Any]] = self.out.get("fired", [])
         return timers
 
+    @property
+    def by_script(self) -> bool:
+        """Whether a step of the scenario did this."""
+        return self.input["type"] == "step" or self.input.get("peer") == SCRIPT
+
+    def _scenario_step(self) -> str:
+        """The name of the step that began at this input, or last before it."""
+        step = self
+        while step.input["type"] != "step":
+            step = step_of(self.sim, step.seq - 1)
+        return str(self.sim.script.name_of(step.input["step"] - 1))
+
     def events_of(self, kind: str, **fields: object) -> list[dict[str, Any]]:
         """Events of one kind whose fields have these values."""
         return [
@@ -124,6 +137,8 @@ class JournalStep(Struct, frozen=True):
 
     def actor(self, at: Instant) -> str:
         """Who or what made something happen at an instant, as a clause."""
+        if self.by_script:
+            return f"{self._scenario_step()} of the scenario"
         peer = self.input.get("peer") or "an unknown address"
         caller = self.out.get("caller") or f"somebody at {peer}"
         match self.input:

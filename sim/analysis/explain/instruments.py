@@ -104,6 +104,4 @@ def _state_change(step: JournalStep, event: dict[str, Any]) -> tuple[str, Basis]
         if closed and step.sim.exchange.games.event_end(event_id) == at:
             return "the game is over", Basis("L25", "2.10", GAMES_ARE_PLAYED)
         return "its dates and schedule", Basis("L4", "3.1")
-    if step.fired(at, "script.") or step.input["type"] in ("rest", "rpc"):
-        return "a step of the scenario", Basis(section="3.1")
     return "settlement", Basis("L25", "3.1")

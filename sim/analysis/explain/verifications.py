@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import DecodeError, json
 
-from sim.analysis.explain.causes import Basis, Cause, JournalStep, Verdict, due_of, step_of, steps
+from sim.analysis.explain.causes import Basis, Cause, JournalStep, Verdict, due_of, steps
 from sim.analysis.explain.webhooks import deliveries_about
 from sim.core.catalogue.assumptions import (
     KYC_DOCUMENT_DELAY,
@@ -20,11 +20,9 @@ from sim.core.catalogue.assumptions import (
 from sim.core.catalogue.quirks import EMPTY_PARTICIPANT_WINDOW
 from sim.core.identity.kyc import KycCase
 from sim.core.identity.kyc_outcomes import Stage
-from sim.kernel.instants import format_instant, parse_instant
+from sim.kernel.instants import format_instant
 
 if TYPE_CHECKING:
-    from sim.actors.script.runner import StepResult
-    from sim.scenario.steps import Step as ScenarioStep
     from sim.simulation import Simulation
 
 _START = "KYCAPI.StartKYCVerification"
@@ -103,65 +101,18 @@ def explain_verification(sim: Simulation, name: str) -> dict[str, Any] | None:
         "summary": verdict.summary + ("" if due is None else f" until {format_instant(due)}"),
         "remedy": verdict.remedy.replace("{id}", case.external_id),
         "retry": verdict.retry,
-        "chain": _chain(sim, case),
+        "chain": list(_chain(sim, case)),
     }
 
 
-def _chain(sim: Simulation, case: KycCase) -> list[Cause]:
-    """What happened to a verification, oldest first.
-
-    Steps of the scenario leave no line of their own; the line of the input in which they ran is
-    found by their result.
-    """
-    causes = list(_recorded_causes(sim, case))
-    for result, scenario_step in sim.script.ran():
-        kyc = scenario_step.kyc
-        if kyc is None or not _names(kyc.external_id, case):
-            continue
-        step = _input_of(sim, result, scenario_step)
-        what = f"decided: {kyc.decision}" if kyc.decision else f"the document was {kyc.document}"
-        refused = scenario_step.expect.refused if scenario_step.expect is not None else "false"
-        if result.failures:
-            what += f": {result.failures[0]}"
-        elif refused != "false":
-            what += ", which was refused" if refused == "true" else ", unless that was refused"
-        cause = step.cause(what, _DECISION, result.at)
-        cause["by"] = f"{result.name} of the scenario"
-        # Before its own consequences in the same input, such as the end of the verification.
-        here = (step.seq, result.at)
-        places = [(one["seq"], parse_instant(one["at"])) >= here for one in causes]
-        causes.insert(places.index(True) if True in places else len(causes), cause)
-    return causes
-
-
-def _input_of(sim: Simulation, result: StepResult, scenario_step: ScenarioStep) -> JournalStep:
-    """The input in which a step ran: that of its timer, or the call that triggered it; else the
-    first of its instant.
-    """
-    first = min(sim.journal.seq_at(result.at - 1) + 1, sim.seq)
-    last = max(first, sim.journal.seq_at(result.at))
-    candidates = [step_of(sim, seq) for seq in range(first, last + 1)]
-    when, index = scenario_step.when, str(result.index)
-    trigger = when.call.operation if when is not None and when.call is not None else ""
-    for step in candidates:
-        if any((one["timer"], one["subject"]) == ("script.step", index) for one in step.timers):
-            return step
-        operation = step.out.get("operation", "")
-        if trigger and trigger in (operation, operation.rpartition(".")[2]):
-            return step
-    return candidates[0]
-
-
-def _recorded_causes(sim: Simulation, case: KycCase) -> Iterator[Cause]:
-    """What the journal itself says about a verification, oldest first."""
+def _chain(sim: Simulation, case: KycCase) -> Iterator[Cause]:
+    """What happened to a verification, oldest first."""
     key, text = f"{case.firm}|{case.external_id}", json.encode(case.external_id).decode()[1:-1]
-    for step in steps(sim, text, '"action":"kyc.document"', '"timer":"script.step"'):
+    for step in steps(sim, text, '"action":"kyc.'):
         if _is_start(step, case):
             yield _started(step)
         elif _is_decision(step, case):
-            yield _decided_by_tester(step)
-        elif step.input["type"] == "advance" and step.fired(case.started, "script.step"):
-            yield step.cause("it was started by a step of the scenario", _OUTCOME, case.started)
+            yield _decided_by_hand(step)
         for timer in step.timers:
             if timer["subject"] == key and timer["timer"] in _TIMERS:
                 what, basis = _TIMERS[timer["timer"]]
@@ -196,7 +147,7 @@ def _names(subject: str, case: KycCase) -> bool:
     return subject == case.external_id or subject in case.docv_tokens
 
 
-def _decided_by_tester(step: JournalStep) -> Cause:
+def _decided_by_hand(step: JournalStep) -> Cause:
     arguments = json.decode(step.input["arguments"])
     if "decision" in arguments:
         what = f"decided: {arguments['decision']}"

@@ -18,7 +18,7 @@ from sim.analysis.replay import at_the_start, journal_lines, simulation_of, veri
 from sim.analysis.search.bisect import Question
 from sim.analysis.search.delta import minimal
 from sim.analysis.search.shrink import without_identifiers
-from sim.api.pipeline.inputs import Input, StreamFrame, StreamHungUp, recorded_input
+from sim.api.pipeline.inputs import Input, StreamFrame, StreamHungUp, by_script, recorded_input
 from sim.kernel.journal import Header, read_line
 from sim.simulation import Simulation
 
@@ -39,14 +39,19 @@ class Session(NamedTuple):
 
 
 def session_of(path: Path) -> Session:
-    """The inputs that lead to a journal's end. UnreadableJournal or Divergence."""
+    """The inputs that lead to a journal's end, without those that the scenario's steps make by
+    themselves. UnreadableJournal or Divergence.
+    """
     with journal_lines(path) as (header, lines):
         sim = simulation_of(header)
         verify(sim, lines)
     inputs = []
     for raw in sim.journal.lines():
         line = read_line(raw)
-        inputs.append(RecordedInput(recorded_input(line), json.decode(line.out).get("stream", 0)))
+        given = recorded_input(line)
+        if not by_script(given):
+            stream = json.decode(line.out).get("stream", 0)
+            inputs.append(RecordedInput(given, stream))
     return Session(header, sim.seed, inputs)
 
 
@@ -59,7 +64,7 @@ def feed(sim: Simulation, inputs: list[RecordedInput]) -> None:
             if one.stream not in streams:
                 continue
             one = replace(one, stream=streams[one.stream])
-        outcome = sim.handle(one)
+        outcome = sim.enter(one)
         if recorded.stream:
             streams[recorded.stream] = outcome.stream
 

@@ -27,6 +27,7 @@ from sim.api.pipeline.inputs import (
     StreamHungUp,
     StreamOpened,
     VerifiedCredential,
+    by_script,
     recorded_input,
 )
 from sim.core.model.refusals import InvalidRequest
@@ -50,7 +51,7 @@ def is_session(path: Path) -> bool:
     """Whether a journal has inputs of clients or testers, and not only of the clock."""
     with path.open("rb") as file:
         return any(
-            line.mark or json.decode(line.input)["type"] != "advance"
+            line.mark or not _by_itself(recorded_input(line))
             for line in (read_line(raw) for _, raw in read_journal(file)[1])
         )
 
@@ -69,7 +70,8 @@ def scenario_document(path: Path, until: int | None = None) -> WrittenScenario:
         sim = at_the_start(header, seed)
     writer = _Writer(sim)
     for line in branch:
-        writer.add(line)
+        if not by_script(recorded_input(line)):
+            writer.add(line)
         sim.handle(recorded_input(line))
     document = {**sim.scenario.plain(), "seed": sim.seed}
     document["steps"] = [*document.get("steps", ()), *writer.steps]
@@ -79,6 +81,10 @@ def scenario_document(path: Path, until: int | None = None) -> WrittenScenario:
     for key in ("extends", "params", "matrix"):
         document.pop(key, None)
     return WrittenScenario(document, writer.left_out)
+
+
+def _by_itself(given: Input) -> bool:
+    return isinstance(given, Advanced) or by_script(given)
 
 
 class _Writer:

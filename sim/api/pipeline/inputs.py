@@ -44,6 +44,9 @@ class VerifiedCredential(Struct, frozen=True, omit_defaults=True):
 
 NOBODY = VerifiedCredential(kind="none")
 
+# The `peer` of what a scenario's script does. That of a client is an address.
+SCRIPT = "script"
+
 # ---- inputs
 
 
@@ -98,18 +101,29 @@ class StreamFrame(Struct, frozen=True, tag="frame", omit_defaults=True):
 
     stream: int
     message: bytes = b""
+    peer: str = ""
 
 
-class StreamHungUp(Struct, frozen=True, tag="hangup"):
+class StreamHungUp(Struct, frozen=True, tag="hangup", omit_defaults=True):
     """The client's side of a stream is gone."""
 
     stream: int
+    peer: str = ""
 
 
 class Advanced(Struct, frozen=True, tag="advance"):
-    """Time moves to an instant; each timer due until then fires at exactly its own instant."""
+    """Time moves to an instant; each timer due until then fires at exactly its own instant.
+
+    It moves less far when a step of the scenario becomes due on the way: the step comes first.
+    """
 
     to: Instant
+
+
+class Stepped(Struct, frozen=True, tag="step"):
+    """A step of the scenario begins; steps count from 1. What it does are inputs of their own."""
+
+    step: int
 
 
 class Controlled(Struct, frozen=True, tag="control", omit_defaults=True):
@@ -118,6 +132,7 @@ class Controlled(Struct, frozen=True, tag="control", omit_defaults=True):
     action: str
     subject: str = ""
     arguments: str = "{}"
+    peer: str = ""
 
 
 class WebhookAnswered(Struct, frozen=True, tag="answer", omit_defaults=True):
@@ -142,10 +157,17 @@ Input: TypeAlias = (
     | StreamFrame
     | StreamHungUp
     | Advanced
+    | Stepped
     | Controlled
     | WebhookAnswered
     | AnswerDue
 )
+
+
+def by_script(given: Input) -> bool:
+    """Whether an input is the script's own, which a run of the same scenario makes by itself."""
+    return isinstance(given, Stepped) or getattr(given, "peer", "") == SCRIPT
+
 
 _read_input = json.Decoder(Input).decode
 
@@ -247,6 +269,18 @@ class Fired(Struct, frozen=True):
     subject: str
 
 
+class StepResult(Struct, frozen=True, omit_defaults=True):
+    """How a step of the scenario ended: a line for each thing that does not hold, none when all
+    holds. `refused`: what it wanted to do was refused against its expectation.
+    """
+
+    index: int
+    name: str
+    at: Instant
+    failures: tuple[str, ...] = ()
+    refused: bool = False
+
+
 class Outcome(Struct, kw_only=True):
     """Everything that came of one input. `stream` is the id of a stream that it opened; `warning`
     is for the operator, about what could not be done for later.
@@ -256,9 +290,12 @@ class Outcome(Struct, kw_only=True):
     reply: Reply | None = None
     effects: list[Effect] = field(default_factory=list)
     fired: list[Fired] = field(default_factory=list)
+    steps: list[StepResult] = field(default_factory=list)
     stream: int = 0
     value: object = None
     warning: str = ""
 
 
+# Who acts on a kind of timer, and on a type of input.
 OutcomeHandlers: TypeAlias = Mapping[str, Callable[[Timer, Outcome], None]]
+InputHandlers: TypeAlias = Mapping[type[Struct], Callable[[Input, Outcome], None]]
