@@ -149,17 +149,12 @@ class Simulation:
             )
         if not is_supported_instant(to):
             raise InvalidRequest(OUT_OF_RANGE)
-        outcome = self._advance_once(to)
-        while self.now < to or ((due := self.next_due()) is not None and due <= to):
-            part = self._advance_once(to)
-            outcome.effects += part.effects
-            outcome.fired += part.fired
-            outcome.steps += part.steps
-        return outcome
-
-    def _advance_once(self, to: Instant) -> Outcome:
-        due = self.next_due()
-        return self.engine.enter(Advanced(to if due is None else min(due, to)))
+        parts = self.engine.handle_asked()
+        while not parts or self.now < to or ((due := self.next_due()) is not None and due <= to):
+            due = self.next_due()
+            parts.append(self.engine.enter(Advanced(to if due is None else min(due, to))))
+        parts[0].take(parts)
+        return parts[0]
 
     def control(self, action: str, subject: str, arguments: dict[str, object]) -> Outcome:
         """Perform an operator's action. A refusal is raised after it was journalled."""

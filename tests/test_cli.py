@@ -210,7 +210,7 @@ def test_the_version_is_told(capsys):
 def test_a_journal_replays_and_compares_equal_to_itself(capsys, journal):
     code, out, _ = sim(capsys, "replay", journal)
     assert code == 0
-    assert "2 inputs replayed" in out
+    assert "11 inputs replayed" in out
     assert sim(capsys, "replay", journal, "--until", "2026-09-08T17:00:00Z")[0] == 0
     assert sim(capsys, "diff", journal, journal)[0] == 0
     code, out, _ = sim(capsys, "diff", journal, __file__)
@@ -237,7 +237,7 @@ def test_a_journal_torn_in_its_last_line_replays_up_to_there(capsys, journal):
     journal.write_bytes(journal.read_bytes()[:-20])
     code, out, _ = sim(capsys, "replay", journal)
     assert code == 0
-    assert "1 inputs replayed" in out
+    assert "10 inputs replayed" in out
 
 
 @pytest.mark.parametrize(

@@ -229,18 +229,15 @@ class Engine:
 
         The outcome is that of the input, with the effects and timers of all of them in order.
         """
-        early = self._handle_asked()
+        early = self.handle_asked()
         outcome = self.handle(given)
-        late = self._handle_asked()
+        late = self.handle_asked()
         if early or late:
-            parts = (*early, outcome, *late)
-            outcome.effects = [effect for part in parts for effect in part.effects]
-            outcome.fired = [fired for part in parts for fired in part.fired]
-            outcome.steps = [result for part in parts for result in part.steps]
-            outcome.warning = "; ".join(filter(None, (part.warning for part in parts)))
+            outcome.take((*early, outcome, *late))
         return outcome
 
-    def _handle_asked(self) -> list[Outcome]:
+    def handle_asked(self) -> list[Outcome]:
+        """Handle everything that extensions ask for; nothing is left but right after a rewind."""
         outcomes = []
         while (given := self.next_input()) is not None:
             outcomes.append(self.handle(given))

@@ -159,9 +159,12 @@ class Connection:
         sent on the way are answered at once.
         """
         target = parse_instant(to) if isinstance(to, str) else to
+        outcome = None
         while (due := self.simulation.next_due()) is not None and due <= target:
-            self.absorb(self.simulation.advance_to(due))
-        return self.absorb(self.simulation.advance_to(target))
+            outcome = self.absorb(self.simulation.advance_to(due))
+        if outcome is None or self.simulation.now < target:
+            outcome = self.absorb(self.simulation.advance_to(target))
+        return outcome
 
     # ---- plumbing
 

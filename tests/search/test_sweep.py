@@ -149,7 +149,7 @@ def test_an_internal_error_ends_its_run_only(sim, file, monkeypatch):
     monkeypatch.setattr(Fills, "_apply", mistaken)
     code, out, _ = sim("sweep", file("trade.yaml", TRADE), "--jobs", 1, "--seeds", 1)
     assert code == 1
-    assert "broken: internal error: ZeroDivisionError: on purpose (in input 2" in out
+    assert "broken: internal error: ZeroDivisionError: on purpose (in input " in out
     assert "2 runs, 0 passed, 2 failed" in out
 
 

@@ -7,7 +7,7 @@ and field names are part of the journal's format.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct, field, json, structs
@@ -294,6 +294,13 @@ class Outcome(Struct, kw_only=True):
     stream: int = 0
     value: object = None
     warning: str = ""
+
+    def take(self, parts: Sequence[Outcome]) -> None:
+        """Have the effects, timers, results and warnings of several outcomes, in their order."""
+        self.effects = [effect for part in parts for effect in part.effects]
+        self.fired = [fired for part in parts for fired in part.fired]
+        self.steps = [result for part in parts for result in part.steps]
+        self.warning = "; ".join(filter(None, (part.warning for part in parts)))
 
 
 # Who acts on a kind of timer, and on a type of input.
