@@ -2,21 +2,21 @@
 
 A *place* is the number of a row, 0 to n - 1, and rows with equal keys stay in order of place. Which
 rows a list wants is said by *flags*, one byte for each place. `pick` walks an index and stops where
-the page ends, so a page costs what it skips and shows, and nothing is sorted for it.
+the page ends, so a page costs what it skips and shows; only a few flagged rows are sorted.
 
 | Index | For |
 |---|---|
 | `KeyIndex` | keys that several places share |
 | `SparseAmounts` | amounts that most places lack |
-| `UniqueKeyIndex` | keys that each place has for itself, mostly computed when needed |
+| `Codes` | small numbers that are asked for, not sorted by |
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import compress, islice
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import chain, compress, islice
 from typing import Any
 
 from sortedcontainers import SortedDict
@@ -33,7 +33,7 @@ class Missing:
 
 
 MISSING = Missing()
-_FEW = 1024  # rows of one key that are ordered by the next key with a sort, not with its index
+_FEW = 1024  # rows that are ordered with a sort, not with an index
 
 
 # Places by key, the keys in order. The places of one key are a plain list: there may be as many
@@ -59,15 +59,14 @@ def _leave(groups: SortedDict[Any, list[int]], key: Any, place: int) -> None:
 class KeyIndex:
     """Places by a key that several of them share."""
 
-    def __init__(self, runs: Iterable[tuple[Any, int]]) -> None:
-        """`runs` are keys, each with the number of consecutive places that have it."""
-        self._keys: list[Any] = []
+    def __init__(self, keys: Iterable[Any]) -> None:
+        """`keys` are those of the places, in order."""
+        self._keys = list(keys)
         places: dict[Any, list[int]] = {}
-        for key, count in runs:
-            start = len(self._keys)
-            self._keys += [key] * count
-            places.setdefault(key, []).extend(range(start, start + count))
+        for place, key in enumerate(self._keys):
+            places.setdefault(key, []).append(place)
         self._places: SortedDict[Any, list[int]] = SortedDict(places)
+        self._ordered: dict[bool, list[int]] = {}
 
     def key(self, place: int) -> Any:
         """The key of a place."""
@@ -78,36 +77,26 @@ class KeyIndex:
         was = self._keys[place]
         if was != key:
             self._keys[place] = key
+            self._ordered.clear()
             _leave(self._places, was, place)
             _join(self._places, key, place)
 
-    def groups(
-        self, flags: bytes | bytearray, descending: bool, skipped: int = 0
-    ) -> Iterator[Sequence[int]]:
-        """Flagged places by key, ascending within one key, without the first `skipped` keys."""
-        keys = reversed(self._places) if descending else self._places
-        for key in islice(keys, skipped, None):
+    def groups(self, flags: bytes | bytearray, descending: bool) -> Iterator[Sequence[int]]:
+        """Flagged places by key, ascending within one key."""
+        for key in reversed(self._places) if descending else self._places:
             places = self._places[key]
             if len(places) > 1:
                 yield list(compress(places, map(flags.__getitem__, places)))
             elif flags[places[0]]:
                 yield places
 
-    def before(self, flags: bytes | bytearray, descending: bool, offset: int) -> tuple[int, int]:
-        """How many keys precede the key of the flagged row at an offset, and how many flagged rows
-        have those keys; (0, 0) where counting them would cost more than it saves.
-        """
-        unflagged = flags.count(0)
-        if unflagged > len(flags) // 4:
-            return 0, 0
-        without = Counter(map(self._keys.__getitem__, flagged(neither(flags)) if unflagged else ()))
-        rows = 0
-        for number, key in enumerate(reversed(self._places) if descending else self._places):
-            size = len(self._places[key]) - without[key]
-            if rows + size > offset:
-                return number, rows
-            rows += size
-        return len(self._places), rows
+    def ordered(self, descending: bool) -> list[int]:
+        """All places by key; kept until a key moves."""
+        if descending not in self._ordered:
+            keys = reversed(self._places) if descending else self._places
+            found = chain.from_iterable(map(self._places.__getitem__, keys))
+            self._ordered[descending] = list(found)
+        return self._ordered[descending]
 
     def between(self, low: Any, high: Any) -> Iterator[int]:
         """Places whose key lies within inclusive bounds (None: no bound); never a missing key."""
@@ -119,10 +108,14 @@ class KeyIndex:
 class SparseAmounts:
     """Places by an amount that most of them lack; only the others are kept."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, amounts: Iterable[float]) -> None:
+        """`amounts` are those of the places, in order; 0 is none."""
+        given = list(amounts)
         self._amounts: dict[int, float] = {}
-        self._without = bytearray(b"\1" * count)
+        self._without = bytearray(b"\1" * len(given))
         self._places: SortedDict[float, list[int]] = SortedDict()
+        for place in flagged(bytes(map(bool, given))):
+            self.move(place, given[place])
 
     def key(self, place: int) -> float:
         """The amount of a place."""
@@ -140,9 +133,7 @@ class SparseAmounts:
                 _join(self._places, key, place)
             self._without[place] = not key
 
-    def groups(
-        self, flags: bytes | bytearray, descending: bool, skipped: int = 0
-    ) -> Iterator[Sequence[int]]:
+    def groups(self, flags: bytes | bytearray, descending: bool) -> Iterator[Sequence[int]]:
         """Flagged places by amount, ascending within one amount."""
         if not descending:
             yield flagged(both(flags, self._without))
@@ -161,51 +152,31 @@ class SparseAmounts:
         return found
 
 
-class UniqueKeyIndex:
-    """Places by a key that each has for itself.
+class Codes:
+    """A small number for each place, 0 to 255: what a few values are enough for."""
 
-    A plain list in order, because a sorted container would compute and keep the key of every
-    place, and of most of them it is computed only when a search comes upon it.
-    """
+    def __init__(self, values: Iterable[int]) -> None:
+        self._codes = bytearray(values)
 
-    def __init__(
-        self, ranks: Sequence[int], key: Callable[[int], Any], others: dict[int, Any]
-    ) -> None:
-        """`ranks` are places in order of their computed keys; `others` have keys that may move."""
-        self._computed_key = key
-        self._others: dict[int, Any] = {}
-        self._ranks: list[int] = []
-        done = 0
-        for place, own in sorted(others.items(), key=lambda pair: pair[1]):
-            self._others[place] = own
-            until = bisect_left(ranks, own, done, key=key)
-            self._ranks += ranks[done:until]
-            self._ranks.append(place)
-            done = until
-        self._ranks += ranks[done:]
+    def key(self, place: int) -> int:
+        """The number of a place."""
+        return self._codes[place]
 
-    def key(self, place: int) -> Any:
-        """The key of a place."""
-        own = self._others.get(place)
-        return self._computed_key(place) if own is None else own
+    def move(self, place: int, key: int) -> None:
+        """Give a place another number."""
+        self._codes[place] = key
 
-    def move(self, place: int, key: Any) -> None:
-        """Give one of the others another key; `MISSING` takes it out."""
-        if place in self._others:
-            del self._ranks[bisect_left(self._ranks, self._others[place], key=self.key)]
-            del self._others[place]
-        if key != MISSING:
-            self._others[place] = key
-            self._ranks.insert(bisect_left(self._ranks, key, key=self.key), place)
-
-    def flagged(self, flags: bytes | bytearray, descending: bool) -> Iterator[int]:
-        """Flagged places by key, searched as they are taken."""
-        if descending:
-            return compress(reversed(self._ranks), map(flags.__getitem__, reversed(self._ranks)))
-        return compress(self._ranks, map(flags.__getitem__, self._ranks))
+    def among(self, *wanted: int) -> bytes | bytearray:
+        """Flags of the places that have one of some numbers."""
+        return self._codes.translate(_table(wanted))
 
 
-OrderedIndex = KeyIndex | SparseAmounts | UniqueKeyIndex
+@lru_cache(maxsize=256)
+def _table(wanted: tuple[int, ...]) -> bytes:
+    return bytes(code in wanted for code in range(256))
+
+
+OrderedIndex = KeyIndex | SparseAmounts
 
 
 def pick(
@@ -218,15 +189,15 @@ def pick(
     """A page of the flagged places by several keys, of which the first decides."""
     if not keys:
         return list(islice(compress(range(len(flags)), flags), offset, offset + limit))
+    if flags.count(1) <= _FEW:
+        return list(_sorted(flagged(flags), keys, descending)[offset : offset + limit])
     first, *others = keys
-    if isinstance(first, UniqueKeyIndex):
-        return list(islice(first.flagged(flags, descending), offset, offset + limit))
+    if isinstance(first, KeyIndex) and not others:
+        places = first.ordered(descending)
+        wanted = compress(places, map(flags.__getitem__, places))
+        return list(islice(wanted, offset, offset + limit))
     page: list[int] = []
-    skipped = rows = 0
-    if isinstance(first, KeyIndex) and offset:
-        skipped, rows = first.before(flags, descending, offset)
-    offset -= rows
-    for group in first.groups(flags, descending, skipped):
+    for group in first.groups(flags, descending):
         if offset >= len(group):
             offset -= len(group)
             continue

@@ -29,7 +29,7 @@ from msgspec.structs import replace
 from sim.core.model.dormant import DormantState
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
-from sim.core.model.reference_data import MarketDates
+from sim.core.model.reference_data import MarketDates, MarketRow
 from sim.indexes.ordered_index import both
 from sim.indexes.text_index import TextIndex
 from sim.kernel.instants import Instant, Span
@@ -38,7 +38,7 @@ from sim.reference.event_texts import event_texts
 from sim.reference.game_clock import duration
 from sim.reference.games import FIRST_GAME, Game, game_event, game_markets, terms_of
 from sim.reference.leagues import Leagues
-from sim.reference.market_pair import Facts, market_of, with_metadata
+from sim.reference.market_pair import SORT_ORDERS, Facts, market_of, with_metadata
 from sim.reference.market_templates import MarketTemplate, era_of, filled, ordered, templates
 from sim.reference.season_plan import PlannedGame, plan
 
@@ -131,6 +131,13 @@ class GeneratedGames:
         """Return the numbers of an event's markets."""
         first = FIRST_MARKET + self._numbers[slug] * MARKETS_PER_EVENT
         return range(first, first + len(self.templates(slug)))
+
+    def rows(self, slug: str) -> Iterator[MarketRow]:
+        """Yield what lists know of an event's markets, in order, without making them."""
+        dates = self._plan[slug].dates
+        for number, symbol in zip(self.market_ids(slug), self.symbols_of(slug), strict=True):
+            order = number % SORT_ORDERS
+            yield MarketRow(number, symbol, order, dates.start, dates.expiration, dates.created)
 
     # ---- events and markets
 

@@ -80,7 +80,10 @@ class Results:
 
     def state_at(self, slug: str, now: Instant) -> Game | None:
         """Return how a game stands, or None before its start and for no game of the world."""
-        if 0 < self.event_end(slug) <= now:  # then nobody asks how it came to that
+        event = self._reference.game_event(slug)
+        if event is None or event.start_time is None or now < event.start_time:
+            return None
+        if self.event_end(slug) <= now:  # then nobody asks how it came to that
             return self._ended(slug)
         clock = self._clock(slug)
         return None if clock is None else clock.at(now)

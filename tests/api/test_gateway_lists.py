@@ -159,19 +159,19 @@ class Lists(RuleBasedStateMachine):
     def lists_show_what_looking_at_everything_finds(self) -> None:
         exchange = self.simulation.exchange
         catalogue = market_index(exchange).catalogue
-        numbers = (*catalogue.listed_events(), *catalogue.dormant_events)
-        everything = [catalogue.whole_event(place) for place in sorted(numbers)]
+        everything = [
+            catalogue.whole_event(place)
+            for place, event in enumerate(catalogue.events)
+            if event.slug
+        ]
         events = [event_view(exchange, event) for event in everything if exists(exchange, event)]
         markets = [
             market_view(exchange, catalogue.market(place))
-            for place in range(catalogue.market_count)
-            if self.there(catalogue.market(place))
+            for place, row in enumerate(catalogue.rows)
+            if row.slug and listed(exchange, catalogue.market(place))
         ]
         self.compare("/v1/events", "events", events, EVENT_ORDERS, EVENT_TESTS)
         self.compare("/v1/markets", "markets", markets, MARKET_ORDERS, MARKET_TESTS)
-
-    def there(self, market: Market) -> bool:
-        return bool(market.slug) and listed(self.simulation.exchange, market)
 
     def compare(
         self,

@@ -13,7 +13,6 @@ from sim.indexes.ordered_index import (
     KeyIndex,
     OrderedIndex,
     SparseAmounts,
-    UniqueKeyIndex,
     both,
     flagged,
     flags_of,
@@ -48,13 +47,9 @@ def test_a_page_is_that_of_sorting_everything(
     descending: bool,
     page: tuple[int, int],
 ) -> None:
-    grouped = KeyIndex((MISSING if key is None else key, 1) for key in start)
-    sums = SparseAmounts(COUNT)
-    ranked = UniqueKeyIndex(
-        [place for place in range(COUNT) if place % 2],
-        lambda place: 10_000 + place,
-        {place: 20_000 + place for place in range(0, COUNT, 2)},
-    )
+    grouped = KeyIndex(MISSING if key is None else key for key in start)
+    sums = SparseAmounts([0] * COUNT)
+    ranked = KeyIndex((10_000 if place % 2 else 20_000) + place for place in range(COUNT))
     shown: list[list[Any]] = [
         list(start),
         [0] * COUNT,
@@ -66,7 +61,6 @@ def test_a_page_is_that_of_sorting_everything(
         shown[0][place], shown[1][place] = key, amount
         if place % 2 == 0:
             shown[2][place] = own * COUNT + place + 100_000
-            ranked.move(place, MISSING)
             ranked.move(place, shown[2][place])
     orders: list[OrderedIndex] = [grouped, sums, ranked]
     expected = sorted(wanted)
@@ -94,8 +88,8 @@ def test_bounds_leave_what_lies_within_them(
     moves: list[tuple[int, int | None, int]], low: int | None, high: int | None
 ) -> None:
     grouped, sums, shown = (
-        KeyIndex([(MISSING, COUNT)]),
-        SparseAmounts(COUNT),
+        KeyIndex([MISSING] * COUNT),
+        SparseAmounts([0] * COUNT),
         dict.fromkeys(range(COUNT), (None, 0)),
     )
     for place, key, amount in moves:

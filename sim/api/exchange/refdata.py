@@ -9,7 +9,7 @@ from itertools import chain, compress
 from typing import NamedTuple, TypeAlias
 
 from sim.api.gateway.event_filters import events_like
-from sim.api.gateway.market_columns import States
+from sim.api.gateway.market_columns import STATE
 from sim.api.gateway.market_index import MarketIndex, market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
@@ -31,7 +31,7 @@ from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.core.model.reference_data import Flags
 from sim.core.model.refusals import InternalFailure, InvalidRequest
-from sim.indexes.ordered_index import KeyIndex, both, flagged, flags_of, neither
+from sim.indexes.ordered_index import both, flagged, flags_of, neither
 from sim.kernel.instants import Instant, eastern, eastern_date, parse_instant
 from sim.messages import exchange_v1 as wire
 
@@ -160,7 +160,7 @@ def _dormant(index: MarketIndex, asked: _Asked) -> Iterator[int]:
 def _dormant_flags(index: MarketIndex, asked: _Asked) -> Iterator[Flags]:
     """Yield flags of dormant markets for each filter; those of others mean nothing."""
     catalogue, instruments = index.catalogue, index.exchange.instruments
-    count, place_of = catalogue.market_count, catalogue.place_of_market
+    count, place_of = len(catalogue.rows), catalogue.place_of_market
     listed = (place_of(one.symbol) for one in instruments.listed())
     yield neither(flags_of((place for place in listed if place is not None), count))
     if asked.game:
@@ -168,7 +168,7 @@ def _dormant_flags(index: MarketIndex, asked: _Asked) -> Iterator[Flags]:
         yield flags_of(chain.from_iterable(map(catalogue.markets_of, events)), count)
     for name, *bounds in asked.dates:
         key = catalogue.market_key(_FIELDS[name])
-        if isinstance(key, KeyIndex):
+        if key is not None:
             yield flags_of(key.between(*bounds), count)
     if asked.alike:
         yield catalogue.markets_where(
@@ -176,20 +176,18 @@ def _dormant_flags(index: MarketIndex, asked: _Asked) -> Iterator[Flags]:
             dormant_only=True,
         )
     for states in asked.states:
-        yield index.of(States).markets_in(states)
+        yield index.of(STATE).markets.among(*states)
     if asked.symbols:
         named, test = values_of(asked.symbols, "symbol"), predicate(asked.symbols, _SYMBOL)
         if named is None:
-            dormant = bytes(map(test, instruments.dormant.symbols()))
-            before = catalogue.dormant_markets.start
-            yield bytes(before) + dormant + bytes(count - before - len(dormant))
+            yield bytes(test(row.slug) for row in catalogue.rows)
         else:
             matching = (place_of(symbol) for symbol in named if test(symbol))
             yield flags_of((place for place in matching if place is not None), count)
 
 
 def _at_place(exchange: Exchange, place: int) -> Instrument:
-    return exchange.instruments.require(market_index(exchange).catalogue.symbol(place))
+    return exchange.instruments.require(market_index(exchange).catalogue.rows[place].slug)
 
 
 # ---- reading a request

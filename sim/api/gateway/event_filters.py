@@ -13,24 +13,14 @@ from typing import Any, NamedTuple, Protocol
 
 from sim.api.gateway.list_query import PAGE_DEFAULT, check_page, folded
 from sim.api.gateway.live_views import event_view
-from sim.api.gateway.market_columns import Resting, Trades, Updates
+from sim.api.gateway.market_columns import SORTED_BY
 from sim.api.gateway.market_index import MarketIndex
 from sim.core.model.reference_data import Flags
 from sim.indexes.ordered_index import OrderedIndex, both, flags_of, pick
-from sim.messages.gateway_v1 import Event, Tag
+from sim.messages.gateway_v1 import Event, Market, Tag
 
 Test = Callable[[Event], bool]
 Bounds = tuple[Any, Any]
-
-# Names to sort by, with the place of the volume in `Volumes`.
-TRADED = {
-    "volume": 0,
-    "volumenum": 0,
-    "volume24hr": 1,
-    "volume1wk": 2,
-    "volume1mo": 3,
-    "volume1yr": 4,
-}
 
 
 class EventFilters(NamedTuple):
@@ -64,6 +54,11 @@ def events_named(index: MarketIndex, slugs: Iterable[str]) -> Flags:
 def events_like(index: MarketIndex, test: Test) -> Flags:
     """Flag the events that pass a test of what is particular to each of them."""
     return bytes(map(test, index.catalogue.events))
+
+
+def events_with_market(index: MarketIndex, test: Callable[[Market], bool]) -> Flags:
+    """Flag the events of which a market passes a test of what its template decides."""
+    return index.catalogue.events_where(lambda event: any(map(test, event.markets)))
 
 
 def carrying(tags: Iterable[Tag], numbers: Collection[int], *, related: bool) -> frozenset[str]:
@@ -100,15 +95,8 @@ def event_keys(index: MarketIndex, names: Iterable[str]) -> list[OrderedIndex]:
 
 
 def _event_key(index: MarketIndex, name: str) -> OrderedIndex | None:
-    if name in TRADED:
-        return index.of(Trades).events[TRADED[name]]
-    if name == "openinterest":
-        return index.of(Trades).interest
-    if name == "liquidity":
-        return index.of(Resting).events
-    if name == "updatedat":
-        return index.of(Updates).events
-    return index.catalogue.event_key(name)
+    aspect = SORTED_BY.get(name)
+    return index.catalogue.event_key(name) if aspect is None else index.of(aspect).events
 
 
 def event_page(

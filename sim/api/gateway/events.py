@@ -8,10 +8,26 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from sim.api.gateway import event_filters
-from sim.api.gateway.event_filters import EventFilters, Test, carrying, events_between, events_like
+from sim.api.gateway.event_filters import (
+    EventFilters,
+    Test,
+    carrying,
+    events_between,
+    events_like,
+    events_with_market,
+)
 from sim.api.gateway.list_query import check_order, folded, of_sport
 from sim.api.gateway.live_views import event_view, exists
-from sim.api.gateway.market_columns import Plays, Resting, States, Trades
+from sim.api.gateway.market_columns import (
+    ACTIVE,
+    CLOSED,
+    ENDED,
+    FINISHED,
+    LIVE,
+    PERIOD,
+    RESTING,
+    VOLUME,
+)
 from sim.api.gateway.market_index import MarketIndex, market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
@@ -23,13 +39,8 @@ from sim.messages import gateway_v1 as wire
 
 _TRADED = ("volume", "volume24hr", "volume1wk", "liquidity", "openinterest", "updatedat")
 _KEYS = (*EVENT_FIELDS, *_TRADED)
-# The switches of an event that a list can ask for, with the column that has them.
-_SWITCHES: dict[str, type[States] | type[Plays]] = {
-    "active": States,
-    "closed": States,
-    "live": Plays,
-    "ended": Plays,
-}
+# The switches of an event that a list can ask for.
+_SWITCHES = {"active": ACTIVE, "closed": CLOSED, "live": LIVE, "ended": ENDED}
 
 
 @handles("GatewayEventsAPI.ListEvents")
@@ -168,9 +179,9 @@ def _on_places(index: MarketIndex, request: wire.ListEventsRequest) -> Iterator[
         yield events_like(index, lambda event: team_id in [team.id for team in event.teams])
     types, sports_types = request.market_types, request.sports_market_types
     if types:
-        yield index.catalogue.events_with_market(lambda market: market.market_type in types)
+        yield events_with_market(index, lambda market: market.market_type in types)
     if sports_types:
-        yield index.catalogue.events_with_market(lambda market: of_sport(market, sports_types))
+        yield events_with_market(index, lambda market: of_sport(market, sports_types))
 
 
 def _on_dates(index: MarketIndex, request: wire.ListEventsRequest) -> Iterator[Flags]:
@@ -182,18 +193,16 @@ def _on_dates(index: MarketIndex, request: wire.ListEventsRequest) -> Iterator[F
 def _on_what_changes(index: MarketIndex, request: wire.ListEventsRequest) -> Iterator[Flags]:
     """Yield flags for each filter that is set on what trading and the game change."""
     count = len(index.catalogue.events)
-    for name, column in _SWITCHES.items():
-        wanted = getattr(request, name)
-        if wanted is not None:
-            flags = getattr(index.of(column), name)
-            yield flags if wanted else neither(flags)
+    for name, aspect in _SWITCHES.items():
+        if (wanted := getattr(request, name)) is not None:
+            yield index.of(aspect).events.among(wanted)
     if request.period:
         period = request.period
-        yield flags_of(index.of(Plays).period.between(period, period), count)
+        yield flags_of(index.of(PERIOD).events.between(period, period), count)
     low, high = request.finished_timestamp_min, request.finished_timestamp_max
     if low is not None or high is not None:
-        yield flags_of(index.of(Plays).finished.between(low, high), count)
+        yield flags_of(index.of(FINISHED).events.between(low, high), count)
     if request.liquidity_min is not None or request.liquidity_max is not None:
-        yield index.of(Resting).events.within(request.liquidity_min, request.liquidity_max)
+        yield index.of(RESTING).events.within(request.liquidity_min, request.liquidity_max)
     if request.volume_min is not None or request.volume_max is not None:
-        yield index.of(Trades).events[0].within(request.volume_min, request.volume_max)
+        yield index.of(VOLUME).events.within(request.volume_min, request.volume_max)

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from sim.api.gateway.event_filters import EventFilters, event_keys, event_page, events_numbered
 from sim.api.gateway.list_query import page
-from sim.api.gateway.market_columns import States
+from sim.api.gateway.market_columns import CLOSED
 from sim.api.gateway.market_index import market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
@@ -102,7 +102,7 @@ def _section(
     def belongs(event: wire.Event) -> bool:
         return event.subcategory in leagues and bool(event.game_id) == games
 
-    filters = EventFilters([belongs], [neither(excluded), neither(index.of(States).closed)])
+    filters = EventFilters([belongs], [neither(excluded), index.of(CLOSED).events.among(False)])
     order = event_keys(index, ("volume",) if section == "trending" else ()), True
     return {
         "type": kind,

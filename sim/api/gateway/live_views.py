@@ -142,8 +142,8 @@ def _market(exchange: Exchange, market: Market) -> Market:
         exchange_status=state.name,
         exchange_synced_at=changed,
         updated_at=changed,
-        active=state in SESSION_STATES and not final,
-        closed=state in OVER_STATES or final,
+        active=is_active(exchange, slug, state),
+        closed=is_closed(exchange, slug, state),
         status=_M.MARKET_STATUS_RESOLVED if final else _STATUSES[state],
         best_bid_quote=_quote(bid, instrument),
         best_ask_quote=_quote(ask, instrument),
@@ -161,6 +161,16 @@ def _market(exchange: Exchange, market: Market) -> Market:
         price = known.get("price_to_beat", "")
         view.asset_price_terms = replace(market.asset_price_terms, lower_price=price)
     return view
+
+
+def is_active(exchange: Exchange, symbol: str, state: InstrumentState) -> bool:
+    """Return whether a market in a state is active: in session and not paid."""
+    return state in SESSION_STATES and not exchange.trading.settlements.final(symbol)
+
+
+def is_closed(exchange: Exchange, symbol: str, state: InstrumentState) -> bool:
+    """Return whether a market in a state is closed: over or paid."""
+    return state in OVER_STATES or exchange.trading.settlements.final(symbol)
 
 
 def _side_prices(

@@ -1,24 +1,22 @@
 """The incremental market index: what lists filter and sort by and what trading, games and the clock
 change, kept for every place of the catalogue.
 
-**What is kept.** Each `Column` (`market_columns.py`) holds one aspect of every market and,
-aggregated, of every event: states, last changes, trades, resting orders, how games stand. A column
-is made when a list first asks for it. Then most markets are dormant, and all dormant markets of an
-event are alike: their state and last change follow from the event's dates, and nothing was traded
-on them. So making a column takes one look at each event and one at each market that is not dormant.
+**What is kept.** A `Column` holds one aspect (`market_columns.py`) of every market and of every
+event. It is made when a list first asks for it. Then most markets are dormant, and all dormant
+markets of an event are alike: their state and last change follow from the event's dates, and
+nothing was traded on them. So making a column takes one look at each event and one at each market
+that is not dormant.
 
 **When it is refreshed.** A column that is asked for first catches up, and costs what has happened
 since it was last asked for, not what there is:
 
-- `Books` keeps the order in which symbols and events last changed. Markets that changed are looked
-  at again (`refresh`), then events of which a market is not what it was (`aggregate`), then events
-  of whose games somebody reported something (`on_events`).
+- `Books` keeps the order in which symbols and events last changed. Those markets and events are
+  looked at again, and the events of which a market is not what it was.
 - The passing of time changes some things of which nothing is reported: a game goes on or ends by
-  itself, a trade is older than a day (`time_passed`). Only games that began and whose markets had
-  not expired can be concerned, and a heap knows when trades leave a window of time.
+  itself, a trade is older than a day. Only games that began and whose markets had not expired, and
+  at a full hour markets that were traded, can be concerned.
 - Recurring markets are looked at again whenever others are listed, and at their dated edges.
-- Maintenance suspends or opens every dormant market at once. States allow for it when they are
-  read; last changes are made anew.
+- Maintenance suspends or opens every dormant market at once: columns are made anew.
 
 **Why this equals a naive list.** Looking at a market or an event computes what its view shows
 (`live_views.py`) by the same functions. So a column is right after it was made, and stays right if
@@ -32,13 +30,113 @@ After a journey in time, and once something was listed by hand, the index is mad
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import chain
+from typing import Any, Generic
 
-from sim.api.gateway.market_columns import Column
+from sim.api.gateway.market_columns import Aspect, I_co
 from sim.core.exchange import Exchange
-from sim.kernel.instants import DAY, Instant
+from sim.core.model.reference_data import Catalogue
+from sim.kernel.instants import DAY, HOUR, Instant
 
-C = TypeVar("C", bound=Column)
+
+class Column(Generic[I_co]):
+    """One aspect of every market, and of every event as its markets and its game make it."""
+
+    def __init__(self, exchange: Exchange, catalogue: Catalogue, aspect: Aspect[I_co]) -> None:
+        self._exchange, self._catalogue, self._aspect = exchange, catalogue, aspect
+        self._note_now(0)
+        self._dormant_changed = exchange.trading.lifecycle.dormant_changed_at
+        self.markets = aspect.index(self._markets_now(range(len(catalogue.rows))))
+        self.events = aspect.index(map(self._event_now, range(len(catalogue.events))))
+
+    def _note_now(self, recurring: int) -> None:
+        exchange, self._recurring = self._exchange, recurring
+        self._read, self._now = exchange.trading.books.version, exchange.now
+        self._followed = exchange.trading.lifecycle.followed_to
+
+    @property
+    def outdated(self) -> bool:
+        """Whether maintenance has suspended or opened all dormant markets since."""
+        return self._dormant_changed != self._exchange.trading.lifecycle.dormant_changed_at
+
+    def catch_up(self, recurring: int) -> None:
+        """Look again at what has changed; at recurring markets too if `recurring` has changed."""
+        exchange, catalogue = self._exchange, self._catalogue
+        books, hour = exchange.trading.books, self._now // HOUR
+        symbols: list[str] = []
+        markets: list[int | None] = []
+        events: list[int | None] = []
+        if books.version != self._read:
+            symbols += books.symbols.since(self._read)
+            events += map(catalogue.place_of_event, books.events.since(self._read))
+        if self._now != exchange.now:
+            events += self._games_since(self._followed)
+            if self._aspect.hourly and hour != exchange.now // HOUR:
+                symbols += exchange.trading.trades.symbols()
+        if recurring != self._recurring:
+            markets += catalogue.recurring_markets()
+            events += map(catalogue.event_of, catalogue.recurring_markets())
+        self._note_now(recurring)
+        markets += map(catalogue.place_of_market, symbols)  # combos are no markets of the gateway
+        self._look(_places(markets), _places(events))
+
+    def _look(self, markets: list[int], events: list[int]) -> None:
+        """Look at markets and events, at the dormant markets of the events, which may close with
+        their game, and at the events of markets that are not what they were.
+        """
+        catalogue = self._catalogue
+        if self._aspect.market is not None:
+            besides = chain.from_iterable(map(catalogue.markets_of, events))
+            markets = _places((*markets, *filter(self._is_dormant, besides)))
+            changed = list(events)
+            for place, value in zip(markets, self._markets_now(markets), strict=True):
+                if value != self.markets.key(place):
+                    self.markets.move(place, value)
+                    changed.append(catalogue.event_of(place))
+            events = _places(changed)
+        for event in events:
+            self.events.move(event, self._event_now(event))
+
+    def _is_dormant(self, place: int) -> bool:
+        if place not in self._catalogue.dormant_markets:
+            return False
+        slug = self._catalogue.rows[place].slug
+        return not self._exchange.trading.lifecycle.is_materialised(slug)
+
+    def _markets_now(self, places: Iterable[int]) -> Iterator[Any]:
+        exchange, catalogue, aspect = self._exchange, self._catalogue, self._aspect
+        if aspect.market is None:
+            return
+        rows, dormant, owner = catalogue.rows, catalogue.dormant_markets, catalogue.event_of
+        awake = exchange.trading.lifecycle.is_materialised
+        alike = cache(lambda event: aspect.dormant(exchange, catalogue.events[event]))
+        for place in places:
+            row = rows[place]
+            if place in dormant and not awake(row.slug):
+                yield alike(owner(place))
+            else:
+                listed = row.slug in exchange.instruments
+                yield aspect.market(exchange, row) if listed else aspect.absent
+
+    def _event_now(self, event: int) -> Any:
+        aspect, markets = self._aspect, self._catalogue.markets_of(event)
+        values = map(self.markets.key, () if aspect.market is None else markets)
+        present = [value for value in values if value != aspect.absent]
+        return aspect.event(self._exchange, self._catalogue.events[event], present)
+
+    def _games_since(self, since: Instant) -> Iterator[int]:
+        """Yield the events that began by now and whose markets had not expired at an instant."""
+        begun, ending = (self._catalogue.event_key(name) for name in ("starttime", "enddate"))
+        if begun is not None and ending is not None:
+            now = self._exchange.now
+            yield from ending.between(since, now)
+            yield from (at for at in begun.between(since - DAY, now) if ending.key(at) > since)
+
+
+def _places(found: Iterable[int | None]) -> list[int]:
+    return sorted({place for place in found if place is not None})
 
 
 class MarketIndex:
@@ -49,7 +147,7 @@ class MarketIndex:
         self.reference = exchange.reference
         self.loaded = exchange.trading.books.loaded
         self.catalogue = self.reference.catalogue(exchange.recurring.most_listed())
-        self._columns: dict[type[Column], Column] = {}
+        self._columns: dict[Aspect[Any], Column[Any]] = {}
         self._due: Instant = 0  # when recurring markets next change by themselves
         self._recurring = 0  # how often they have
         self.follow_recurring()
@@ -64,11 +162,11 @@ class MarketIndex:
             edges = (at for slot in slots for at in exchange.recurring.edges(slot))
             self._due = min((at for at in edges if at > followed), default=followed + DAY)
 
-    def of(self, kind: type[C]) -> C:
-        """Return a column, up to date."""
-        column = self._columns.get(kind)
-        if not isinstance(column, kind) or column.outdated:
-            column = self._columns[kind] = kind(self.exchange, self.catalogue)
+    def of(self, aspect: Aspect[I_co]) -> Column[I_co]:
+        """Return the column of an aspect, up to date."""
+        column = self._columns.get(aspect)
+        if column is None or column.outdated:
+            column = self._columns[aspect] = Column(self.exchange, self.catalogue, aspect)
         column.catch_up(self._recurring)
         return column
 

@@ -8,10 +8,10 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from sim.api.gateway.event_filters import TRADED, carrying, events_like, events_named
+from sim.api.gateway.event_filters import carrying, events_like, events_named
 from sim.api.gateway.list_query import PAGE_DEFAULT, check_order, check_page, folded, of_sport
 from sim.api.gateway.live_views import listed, market_view
-from sim.api.gateway.market_columns import Resting, States, Trades, Updates
+from sim.api.gateway.market_columns import ACTIVE, CLOSED, LISTED, RESTING, SORTED_BY, STATE, VOLUME
 from sim.api.gateway.market_index import MarketIndex, market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
@@ -19,10 +19,11 @@ from sim.core.exchange import Exchange
 from sim.core.incentives.incentives import LIQUIDITY, Period
 from sim.core.model.reference_data import MARKET_FIELDS, Flags
 from sim.core.model.refusals import NotFound
-from sim.indexes.ordered_index import KeyIndex, OrderedIndex, both, flagged, flags_of, neither, pick
+from sim.indexes.ordered_index import OrderedIndex, both, flagged, flags_of, pick
 from sim.messages import gateway_v1 as wire
 
-_KEYS = (*MARKET_FIELDS, *TRADED, "updatedat")
+_VOLUMES = ("volume", "volumenum", "volume24hr", "volume1wk", "volume1mo", "volume1yr")
+_KEYS = (*MARKET_FIELDS, *_VOLUMES, "updatedat")
 
 
 @handles("GatewayMarketsAPI.ListMarkets")
@@ -38,7 +39,7 @@ def list_markets(
     check_order(exchange, _KEYS, wire.Market, request.order_by, request.order_direction)
     size = check_page(request.limit, request.offset) or PAGE_DEFAULT
     index = market_index(exchange)
-    flags = reduce(both, _filters(index, request), index.of(States).listed())
+    flags = reduce(both, _filters(index, request), index.of(STATE).markets.among(*LISTED))
     keys = [key for name in request.order_by if (key := _key(index, folded(name))) is not None]
     places = pick(flags, keys, request.order_direction != "asc", request.offset, size)
     markets = [market_view(exchange, index.catalogue.market(place)) for place in places]
@@ -48,9 +49,8 @@ def list_markets(
 
 
 def _key(index: MarketIndex, name: str) -> OrderedIndex | None:
-    if name in TRADED:
-        return index.of(Trades).markets[TRADED[name]]
-    return index.of(Updates).markets if name == "updatedat" else index.catalogue.market_key(name)
+    aspect = SORTED_BY.get(name) if name in _KEYS else None
+    return index.catalogue.market_key(name) if aspect is None else index.of(aspect).markets
 
 
 # ---- filters
@@ -103,15 +103,15 @@ def _on_events(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator
     catalogue = index.catalogue
     for events in named:
         markets = map(catalogue.markets_of, flagged(events))
-        yield flags_of(chain.from_iterable(markets), catalogue.market_count)
+        yield flags_of(chain.from_iterable(markets), len(catalogue.rows))
 
 
 def _on_dates(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator[Flags]:
     for name in ("start_date", "end_date"):
         low, high = getattr(request, f"{name}_min"), getattr(request, f"{name}_max")
         key = index.catalogue.market_key(folded(name))
-        if isinstance(key, KeyIndex) and (low is not None or high is not None):
-            yield flags_of(key.between(low, high), index.catalogue.market_count)
+        if key is not None and (low is not None or high is not None):
+            yield flags_of(key.between(low, high), len(index.catalogue.rows))
 
 
 def _on_slugs(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator[Flags]:
@@ -125,7 +125,7 @@ def _on_slugs(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator[
         named.append(_rewarded(exchange, request.rewards_min_size))
     for slugs in named:
         places = (place for place in map(catalogue.place_of_market, slugs) if place is not None)
-        yield flags_of(places, catalogue.market_count)
+        yield flags_of(places, len(catalogue.rows))
 
 
 def _rewarded(exchange: Exchange, least: float) -> list[str]:
@@ -141,18 +141,14 @@ def _rewarded(exchange: Exchange, least: float) -> list[str]:
 
 def _on_what_changes(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator[Flags]:
     """Yield flags for each filter that is set on what trading changes."""
-    if request.active is not None:
-        active = index.of(States).active_markets()
-        yield active if request.active else neither(active)
-    if request.closed is not None:
-        closed = index.of(States).closed_markets()
-        yield closed if request.closed else neither(closed)
+    for aspect, wanted in ((ACTIVE, request.active), (CLOSED, request.closed)):
+        if wanted is not None:
+            yield index.of(aspect).markets.among(wanted)
     for name in ("volume_num", "volume", "liquidity_num", "liquidity"):
         low, high = getattr(request, f"{name}_min"), getattr(request, f"{name}_max")
         if low is not None or high is not None:
-            traded = name.startswith("volume")
-            key = index.of(Trades).markets[0] if traded else index.of(Resting).markets
-            yield key.within(low, high)
+            amount = VOLUME if name.startswith("volume") else RESTING
+            yield index.of(amount).markets.within(low, high)
 
 
 # ---- one market

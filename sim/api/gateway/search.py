@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sim.api.gateway.event_filters import EventFilters, Test, event_views, events_between
+from sim.api.gateway.event_filters import (
+    EventFilters,
+    Test,
+    event_views,
+    events_between,
+    events_with_market,
+)
 from sim.api.gateway.list_query import check_page, within
-from sim.api.gateway.market_columns import States
+from sim.api.gateway.market_columns import ACTIVE, CLOSED
 from sim.api.gateway.market_index import MarketIndex, market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
@@ -47,9 +53,9 @@ def _filters(index: MarketIndex, request: wire.SearchEventsRequest) -> EventFilt
     starts = request.start_time_min, request.start_time_max
     flags = [*events_between(index, "starttime", starts)]
     if types:
-        flags.append(index.catalogue.events_with_market(lambda market: market.market_type in types))
+        flags.append(events_with_market(index, lambda market: market.market_type in types))
     if request.combo_enabled_only:
-        flags.append(index.catalogue.events_with_market(lambda market: market.combo_enabled))
+        flags.append(events_with_market(index, lambda market: market.combo_enabled))
     if request.status:
         flags += _in_status(index, request.status)
     return EventFilters(list(_tests(index.exchange, request)), flags)
@@ -67,12 +73,9 @@ def _tests(exchange: Exchange, request: wire.SearchEventsRequest) -> Iterator[Te
 
 
 def _in_status(index: MarketIndex, status: str) -> Iterator[Flags]:
-    states = index.of(States)
+    yield index.of(ACTIVE if status == "active" else CLOSED).events.among(status != "upcoming")
     if status == "upcoming":
-        yield neither(states.closed)
         yield from events_between(index, "starttime", (index.exchange.now + 1, None))
-    else:
-        yield states.active if status == "active" else states.closed
 
 
 _STATUSES = ("active", "closed", "upcoming")

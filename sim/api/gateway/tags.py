@@ -6,13 +6,13 @@ from typing import Any
 
 from sim.api.gateway.event_filters import EventFilters, event_keys, event_page
 from sim.api.gateway.list_query import agrees, arranged, check_order, page
-from sim.api.gateway.market_columns import States
+from sim.api.gateway.market_columns import ACTIVE, CLOSED
 from sim.api.gateway.market_index import market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.core.exchange import Exchange
+from sim.core.model.reference_data import Flags
 from sim.core.model.refusals import NotFound
-from sim.indexes.ordered_index import neither
 from sim.messages import gateway_v1 as wire
 
 _SERIES_KEYS: dict[str, Any] = {
@@ -57,10 +57,9 @@ def list_tag_events(
     active = True if request.active is None else request.active
     closed = False if request.closed is None else request.closed
     index = market_index(exchange)
-    states = index.of(States)
-    flags = [
-        states.active if active else neither(states.active),
-        states.closed if closed else neither(states.closed),
+    flags: list[Flags] = [
+        index.of(ACTIVE).events.among(active),
+        index.of(CLOSED).events.among(closed),
     ]
     filters = EventFilters([lambda event: tag.slug in [mine.slug for mine in event.tags]], flags)
     order = event_keys(index, ("volume",)), True

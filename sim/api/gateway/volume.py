@@ -78,19 +78,3 @@ def volumes(exchange: Exchange, instrument: Instrument) -> Volumes:
     scale = instrument.notional_scale
     day, week, month, year = (found.since(hour - window) / scale for window in _WINDOWS)
     return Volumes(found.sums[-1] / scale, day, week, month, year)
-
-
-def fades(exchange: Exchange, symbol: str) -> Instant | None:
-    """The hour that begins next in which an old trade of a market leaves one of the windows; None
-    while no trade is in any of them.
-
-    What is known of the market must be up to date (`volumes`).
-    """
-    found = _sums.get(exchange, {}).get(symbol)
-    if found is None:
-        return None
-    hour = exchange.now // HOUR * HOUR + HOUR
-    times = found.times
-    places = ((window, bisect_left(times, hour - window)) for window in _WINDOWS)
-    leaving = (times[place] + window for window, place in places if place < len(times))
-    return min((at // HOUR * HOUR for at in leaving), default=None)

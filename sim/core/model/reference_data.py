@@ -11,11 +11,11 @@ listing, from 0; a list is a set of places, as flags with one byte a place, put 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from sim.core.model.enums import InstrumentState
-from sim.indexes.ordered_index import KeyIndex, UniqueKeyIndex
+from sim.indexes.ordered_index import KeyIndex
 from sim.kernel.instants import Instant
 from sim.messages.gateway_v1 import Event, League, Market, Series, Sport, Subject, Tag, Team
 
@@ -40,6 +40,17 @@ MARKET_FIELDS: Mapping[str, str] = {
     "enddate": "end_date",
     "createdat": "created_at",
 }
+
+
+class MarketRow(NamedTuple):
+    """What never changes about a market and lists sort by; an empty place has no slug."""
+
+    id: Any
+    slug: str
+    sort_order: Any
+    start_date: Any
+    end_date: Any
+    created_at: Any
 
 
 class MarketDates(NamedTuple):
@@ -71,7 +82,6 @@ class Catalogue(Protocol):
     those whose markets have no state of their own until something happens to them.
     """
 
-    market_count: int
     dormant_events: range
     dormant_markets: range
 
@@ -79,14 +89,15 @@ class Catalogue(Protocol):
     def events(self) -> Sequence[Event]:
         """The events by place, generated ones without their markets."""
 
+    @property
+    def rows(self) -> Sequence[MarketRow]:
+        """The markets by place, without making them."""
+
     def whole_event(self, place: int) -> Event:
         """Return the event at a place with its markets."""
 
     def market(self, place: int) -> Market:
         """Return the market at a place, as reference data."""
-
-    def symbol(self, place: int) -> str:
-        """Return the symbol of the market at a place, without making it; "" for an empty place."""
 
     def place_of_event(self, slug: str) -> int | None:
         """Return the place of an event, or None."""
@@ -100,35 +111,20 @@ class Catalogue(Protocol):
     def markets_of(self, event: int) -> Sequence[int]:
         """Return the places of an event's markets, in order of listing."""
 
-    def dormant_markets_of(self, event: int) -> range:
-        """Return the places of the markets that a dormant event began with."""
-
-    def listed_events(self) -> Iterator[int]:
-        """Yield the places of the events that are not dormant; empty places are left out."""
-
-    def listed_markets(self) -> Iterator[int]:
-        """Yield the places of the markets that are not dormant; empty places are left out."""
-
     def show_recurring(self, slots: Sequence[tuple[int, Instant]]) -> bool:
         """Give the recurring places to the slots that are listed now; return whether any moved.
 
         A slot is the number of its series and the instant at which it begins.
         """
 
-    def recurring_markets(self) -> range:
+    def recurring_markets(self) -> Sequence[int]:
         """Return the places of recurring markets, the empty ones too."""
 
     def event_key(self, name: str) -> KeyIndex | None:
         """Return the events in order of a field that never changes, or None for another name."""
 
-    def market_key(self, name: str) -> KeyIndex | UniqueKeyIndex | None:
+    def market_key(self, name: str) -> KeyIndex | None:
         """Return the markets in order of a field that never changes, or None for another name."""
-
-    def event_runs(self, dormant: Iterable[Any]) -> Iterator[tuple[Any, int]]:
-        """Yield keys of all events, with lengths of runs, from one for each dormant event."""
-
-    def market_runs(self, dormant: Iterable[Any]) -> Iterator[tuple[Any, int]]:
-        """Yield keys of all markets, with lengths of runs, from one for each dormant event."""
 
     def events_where(self, test: Callable[[Event], bool]) -> Flags:
         """Flag events that pass a test. It may look at whatever all games of a league share."""
@@ -138,9 +134,6 @@ class Catalogue(Protocol):
 
         It may look at what does not depend on who plays when: category, tags, types.
         """
-
-    def events_with_market(self, test: Callable[[Market], bool]) -> Flags:
-        """Flag the events of which a market passes a test; see `markets_where`."""
 
     def search(self, words: Sequence[str]) -> tuple[Flags, Flags]:
         """Flag the events in whose texts every word occurs, and those in whose titles it does."""
