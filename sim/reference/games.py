@@ -18,6 +18,7 @@ from sim.core.lifecycle.states import EXPIRED_STATES
 from sim.core.model.collateral import EventOutcome
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import GameCondition, Instrument
+from sim.core.model.reference_data import MarketDates
 from sim.kernel.instants import DAY, HOUR, Instant
 from sim.messages.gateway_v1 import Event, EventParticipant, Team
 from sim.reference.leagues import Leagues
@@ -74,6 +75,30 @@ class Game(NamedTuple):
         """The teams in the order of the symbol."""
         return ordered(self.league, self.home, self.away)
 
+    @property
+    def short_names(self) -> tuple[str, str]:
+        """The teams' abbreviations in lower case, in the order of the symbol."""
+        first, second = self.teams
+        return first.abbreviation.lower(), second.abbreviation.lower()
+
+    @property
+    def dates(self) -> MarketDates:
+        """When the game's markets are listed, open, expire and terminate by their dates alone."""
+        expiration = self.start + EXPIRES_AFTER
+        terminated = expiration + TERMINATES_AFTER
+        return MarketDates(self.created, self.opens, expiration, terminated, self.start)
+
+    @property
+    def templates(self) -> tuple[MarketTemplate, ...]:
+        """The templates of the game's markets, in order, without those about players."""
+        return templates_of(self.league, self.sets, era_of(self.created))
+
+    @property
+    def symbols(self) -> list[str]:
+        """The symbols of those markets."""
+        short = self.short_names
+        return [template.symbol(self.stem, short) for template in self.templates]
+
 
 def terms_of(symbol: str, *, cents: bool = False) -> tuple[int, int, int, int]:
     """Return price scale, tick, quantity scale and minimum quantity that a symbol leads to."""
@@ -116,8 +141,7 @@ def _game_market(
     first, second = game.teams
     sides = {"first": Side(first.name, first), "second": Side(second.name, second)}
     long, short = (sides.get(name) or Side(name) for name in template.sides)
-    abbreviations = first.abbreviation.lower(), second.abbreviation.lower()
-    symbol = template.symbol(game.stem, abbreviations)
+    symbol = template.symbol(game.stem, game.short_names)
     facts = Facts(
         question=filled(template.question, {name: side.name for name, side in sides.items()}),
         long=long,

@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
-from functools import cached_property, lru_cache, reduce
+from collections.abc import Container, Iterable, Iterator
+from functools import cache, cached_property, lru_cache, reduce
 
 from msgspec.structs import replace
 
@@ -39,8 +39,8 @@ from sim.reference.game_clock import duration
 from sim.reference.games import FIRST_GAME, Game, game_event, game_markets, terms_of
 from sim.reference.leagues import Leagues
 from sim.reference.market_pair import SORT_ORDERS, Facts, market_of, with_metadata
-from sim.reference.market_templates import MarketTemplate, era_of, filled, ordered, templates
-from sim.reference.season_plan import PlannedGame, plan
+from sim.reference.market_templates import era_of, filled, ordered
+from sim.reference.season_plan import plan
 
 FIRST_EVENT = 30_001
 FIRST_MARKET = 1_000_001
@@ -62,21 +62,17 @@ class GeneratedGames:
         games: int = 0,
         now: Instant = 0,
         shift: Span = 0,
-        taken: Iterable[str] = (),
+        taken: Container[str] = (),
     ) -> None:
-        teams: dict[str, list[str]] = {}
-        for team in leagues.teams:
-            teams.setdefault(team.league, []).append(team.abbreviation)
-        names = tuple((league, tuple(teams[league])) for league in teams)
-        self._plan = plan(games, names, frozenset(taken), shift)
+        self._plan = plan(leagues, games, taken, shift)
         self.slugs = tuple(self._plan)
         self._leagues = leagues
         self._now = now
         self._numbers = {slug: number for number, slug in enumerate(self.slugs)}
-        self._bare: dict[str, Event] = {}
-        self._made = lru_cache(maxsize=_KEPT)(self._make_pairs)
+        self.bare = cache(self._make_bare)
         self.event = lru_cache(maxsize=_KEPT)(self._make_event)
-        self._found = lru_cache(maxsize=_KEPT_INSTRUMENTS)(self._find)
+        self._made = lru_cache(maxsize=_KEPT)(self._make_pairs)
+        self.find = lru_cache(maxsize=_KEPT_INSTRUMENTS)(self._find)
         self.search = lru_cache(maxsize=_KEPT_SEARCHES)(self._search)
 
     # ---- what follows from the plan
@@ -108,51 +104,49 @@ class GeneratedGames:
         return self.slug_numbered(int(game_id) - FIRST_GAME)
 
     @cached_property
+    def kinds(self) -> list[Kind]:
+        """League and era of each event, in order of the plan."""
+        return [(game.league, era_of(game.created)) for game in self._plan.values()]
+
+    @cached_property
     def examples(self) -> dict[Kind, str]:
         """One event of each kind."""
         return dict(zip(self.kinds, self.slugs, strict=True))
 
-    @cached_property
-    def kinds(self) -> list[Kind]:
-        """League and era of each event, in order of the plan."""
-        return [(game.league.slug, era_of(game.created)) for game in self._plan.values()]
-
-    def templates(self, slug: str) -> tuple[MarketTemplate, ...]:
-        """Return the templates of an event's markets, in order."""
-        game = self._plan[slug]
-        return templates(game.league.slug, game.league.sets, era_of(game.created))
-
     def symbols_of(self, slug: str) -> list[str]:
         """Return the symbols of an event's markets, in order, without making them."""
-        short = self._plan[slug].short_names
-        return [template.symbol(slug, short) for template in self.templates(slug)]
-
-    def market_ids(self, slug: str) -> range:
-        """Return the numbers of an event's markets."""
-        first = FIRST_MARKET + self._numbers[slug] * MARKETS_PER_EVENT
-        return range(first, first + len(self.templates(slug)))
+        return self._plan[slug].symbols
 
     def rows(self, slug: str) -> Iterator[MarketRow]:
         """Yield what lists know of an event's markets, in order, without making them."""
-        dates = self._plan[slug].dates
-        for number, symbol in zip(self.market_ids(slug), self.symbols_of(slug), strict=True):
+        dates, first = self._plan[slug].dates, self._first_market(slug)
+        for number, symbol in enumerate(self.symbols_of(slug), first):
             order = number % SORT_ORDERS
             yield MarketRow(number, symbol, order, dates.start, dates.expiration, dates.created)
 
+    def _first_market(self, slug: str) -> int:
+        return FIRST_MARKET + self._numbers[slug] * MARKETS_PER_EVENT
+
     # ---- events and markets
 
-    def bare(self, slug: str) -> Event:
+    def _make_bare(self, slug: str) -> Event:
         """Return an event without its markets. Whoever changes one must copy it."""
-        found = self._bare.get(slug)
-        if found is None:
-            number = FIRST_EVENT + self._numbers[slug]
-            found = self._bare[slug] = game_event(
-                self._game(self._plan[slug]), self._leagues, number
-            )
-            if found.end_date is not None and found.end_date <= self._now:
-                found.active, found.closed, found.ended, found.period = False, True, True, "FT"
-                found.updated_at = found.finished_timestamp = found.end_date
-        return found
+        event = game_event(self._plan[slug], self._leagues, FIRST_EVENT + self._numbers[slug])
+        if event.end_date is not None and event.end_date <= self._now:
+            event.active, event.closed, event.ended, event.period = False, True, True, "FT"
+            event.updated_at = event.finished_timestamp = event.end_date
+        return event
+
+    def _make_pairs(self, slug: str) -> dict[str, tuple[Instrument, Facts]]:
+        """Make an event's instruments, without metadata, and their facts, by symbol."""
+        pairs = game_markets(self._plan[slug], self.bare(slug), self._leagues, self._now)
+        return {instrument.symbol: (instrument, facts) for instrument, facts in pairs}
+
+    def _make_event(self, slug: str) -> Event:
+        """Make an event with its markets."""
+        pairs = enumerate(self._made(slug).values(), self._first_market(slug))
+        markets = [market_of(number, *pair, self._now) for number, pair in pairs]
+        return replace(self.bare(slug), markets=markets)
 
     def market(self, symbol: str) -> Market | None:
         """Return the market of a symbol, or None."""
@@ -185,7 +179,7 @@ class GeneratedGames:
         texts, titles = [], []
         for (slug, game), kind in zip(self._plan.items(), self.kinds, strict=True):
             if kind not in patterns:
-                patterns[kind] = _text_pattern(self._leagues, kind[0], self.templates(slug))
+                patterns[kind] = _text_pattern(self._leagues, game)
             title = self.bare(slug).title.lower()
             first, _, second = title.partition(" vs. ")
             short = dict(zip(("first_short", "second_short"), game.short_names, strict=True))
@@ -204,13 +198,10 @@ class GeneratedGames:
 
     @cached_property
     def _size(self) -> int:
-        return sum(len(self.templates(slug)) for slug in self.slugs)
-
-    def find(self, symbol: str) -> Instrument | None:
-        """Return the instrument of a symbol, or None."""
-        return self._found(symbol)
+        return sum(len(game.templates) for game in self._plan.values())
 
     def _find(self, symbol: str) -> Instrument | None:
+        """Return the instrument of a symbol, or None."""
         slug = self.event_slug(symbol)
         if slug is None or (pair := self._made(slug).get(symbol)) is None:
             return None
@@ -223,11 +214,11 @@ class GeneratedGames:
 
     def states(self, now: Instant) -> Iterator[DormantState]:
         """Yield how each instrument stands by its dates, in order of listing."""
-        for slug, game in self._plan.items():
+        for game in self._plan.values():
             state = game.dates.state(now)
             if state is InstrumentState.OPEN and now >= self._over(game):
                 state = InstrumentState.CLOSED
-            for symbol, template in zip(self.symbols_of(slug), self.templates(slug), strict=True):
+            for symbol, template in zip(game.symbols, game.templates, strict=True):
                 price_scale, _, qty_scale, _ = terms_of(symbol, cents=template.cents)
                 yield DormantState(symbol, state, price_scale, qty_scale)
 
@@ -262,41 +253,13 @@ class GeneratedGames:
             found += [(at, number) for at in edges]
         return sorted(found)
 
-    def _over(self, game: PlannedGame) -> Instant:
+    def _over(self, game: Game) -> Instant:
         """Return when a game is over if nobody reports it."""
-        return game.start + duration(game.league.slug, game.slug)
-
-    # ---- making
-
-    def _game(self, planned: PlannedGame) -> Game:
-        league = planned.league
-        return Game(
-            league=league.slug,
-            home=self._leagues.team(league.slug, planned.home),
-            away=self._leagues.team(league.slug, planned.away),
-            stem=planned.slug,
-            start=planned.start,
-            created=planned.created,
-            opens=planned.opens,
-            sets=league.sets,
-            fee_class=league.fee_class,
-        )
-
-    def _make_pairs(self, slug: str) -> dict[str, tuple[Instrument, Facts]]:
-        """Make an event's instruments, without metadata, and their facts, by symbol."""
-        game = self._game(self._plan[slug])
-        pairs = game_markets(game, self.bare(slug), self._leagues, self._now)
-        return {instrument.symbol: (instrument, facts) for instrument, facts in pairs}
-
-    def _make_event(self, slug: str) -> Event:
-        """Make an event with its markets."""
-        pairs = zip(self.market_ids(slug), self._made(slug).values(), strict=True)
-        markets = [market_of(number, *pair, self._now) for number, pair in pairs]
-        return replace(self.bare(slug), markets=markets)
+        return game.start + duration(game.league, game.stem)
 
 
-def _text_pattern(leagues: Leagues, league: str, markets: tuple[MarketTemplate, ...]) -> str:
-    """Return what a search looks at in a game's event and markets, with names left open.
+def _text_pattern(leagues: Leagues, game: Game) -> str:
+    """Return what a search looks at in an event and markets like a game's, with names left open.
 
     Each token of the texts stands in it once: a word to be found holds no blank, so it lies within
     one token.
@@ -304,9 +267,9 @@ def _text_pattern(leagues: Leagues, league: str, markets: tuple[MarketTemplate, 
     first, second = (
         Team(abbreviation=f"{{{side}_short}}", name=f"{{{side}}}") for side in ("first", "second")
     )
-    home, away = ordered(league, first, second)
-    game = Game(league, home, away, "{slug}", 0, 0, 0, ())
-    texts = [*event_texts(game_event(game, leagues, 0))]
-    for template in markets:
+    home, away = ordered(game.league, first, second)
+    anyone = game._replace(home=home, away=away, stem="{slug}")
+    texts = [*event_texts(game_event(anyone, leagues, 0))]
+    for template in game.templates:
         texts += [template.question, f"{template.product}-{{slug}}{template.tail}"]
     return " ".join(dict.fromkeys(" ".join(texts).lower().split()))

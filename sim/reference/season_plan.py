@@ -1,23 +1,22 @@
 """Who plays whom and when in a season: planned from a seed, without making anything.
 
-Planning is all that the start of a world pays for, so it deals in names and instants only. Every
+Planning is all that the start of a world pays for, so it deals in teams and instants only. Every
 league plays rounds in which each team meets another, on its days of the week, until there are as
 many games as were asked for. The same arguments always give the same plan.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Container, Iterator
 from datetime import date, timedelta
-from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 from zlib import crc32
 
-from sim.core.model.reference_data import MarketDates
 from sim.kernel.instants import DAY, MINUTE, Instant, Span, eastern
-from sim.reference.games import EXPIRES_AFTER, TERMINATES_AFTER
-from sim.reference.market_templates import ordered
+from sim.messages.gateway_v1 import Team
+from sim.reference.games import Game
+from sim.reference.leagues import Leagues
 
 # the day before the default world's beginning, so that some games are over
 FIRST_DAY = date(2026, 9, 7)
@@ -54,53 +53,29 @@ LEAGUES = (
 )
 
 
-class PlannedGame(NamedTuple):
-    """A planned game: its league, the abbreviations of its teams, and its instants."""
-
-    league: LeaguePlan
-    slug: str
-    home: str
-    away: str
-    start: Instant
-    created: Instant
-    opens: Instant
-
-    @property
-    def dates(self) -> MarketDates:
-        """When the game's markets are listed, open, expire and terminate."""
-        expiration = self.start + EXPIRES_AFTER
-        terminated = expiration + TERMINATES_AFTER
-        return MarketDates(self.created, self.opens, expiration, terminated, self.start)
-
-    @property
-    def short_names(self) -> tuple[str, str]:
-        """The teams' abbreviations in lower case, in the order of the symbol."""
-        return ordered(self.league.slug, self.home.lower(), self.away.lower())
-
-
-@lru_cache(maxsize=8)
-def plan(
-    games: int, teams: tuple[tuple[str, tuple[str, ...]], ...], taken: Set[str], shift: Span
-) -> Mapping[str, PlannedGame]:
+def plan(leagues: Leagues, games: int, taken: Container[str], shift: Span) -> dict[str, Game]:
     """Return so many games by slug, in order of date, `shift` later than their slugs say.
 
-    `teams` are the abbreviations by league; `taken` slugs are left out.
+    `taken` slugs are left out.
     """
-    planned = (game for game in _season(dict(teams), shift) if game.slug not in taken)
-    return {game.slug: game for game in islice(planned, games)}
+    teams: dict[str, list[Team]] = {}
+    for team in leagues.teams:
+        teams.setdefault(team.league, []).append(team)
+    planned = (game for game in _season(teams, shift) if game.stem not in taken)
+    return {game.stem: game for game in islice(planned, games)}
 
 
-def _season(teams: dict[str, tuple[str, ...]], shift: Span) -> Iterator[PlannedGame]:
+def _season(teams: dict[str, list[Team]], shift: Span) -> Iterator[Game]:
     for number in range(_DAYS_MAX):
         day = FIRST_DAY + timedelta(days=number)
         for league in LEAGUES:
             if day.weekday() in league.days:
                 starts = eastern(day, league.hour)
-                for pair in _round(teams.get(league.slug, ()), number + SEED):
+                for pair in _round(teams.get(league.slug, []), number + SEED):
                     yield _planned(league, day, pair, starts, shift)
 
 
-def _round(teams: tuple[str, ...], number: int) -> Iterator[tuple[str, str]]:
+def _round(teams: list[Team], number: int) -> Iterator[tuple[Team, Team]]:
     """Yield who meets whom in a round: one team stays, the others go round the table."""
     if len(teams) < 2:
         return
@@ -110,13 +85,23 @@ def _round(teams: tuple[str, ...], number: int) -> Iterator[tuple[str, str]]:
 
 
 def _planned(
-    league: LeaguePlan, day: date, pair: tuple[str, str], starts: Instant, shift: Span
-) -> PlannedGame:
-    mark = crc32(f"{SEED}:{league.slug}:{day}:{pair}".encode())
+    league: LeaguePlan, day: date, pair: tuple[Team, Team], starts: Instant, shift: Span
+) -> Game:
+    names = pair[0].abbreviation, pair[1].abbreviation
+    mark = crc32(f"{SEED}:{league.slug}:{day}:{names}".encode())
     home, away = pair if mark & 1 else pair[::-1]
-    first, second = ordered(league.slug, home.lower(), away.lower())
     start = starts + mark % 4 * 15 * MINUTE
     created = min(start, _LISTED_BEFORE) - (5 + mark % 60) * DAY
     opens = start - 2 * DAY if mark % 10 == 3 else created
-    slug = f"{league.slug}-{first}-{second}-{day}"
-    return PlannedGame(league, slug, home, away, start + shift, created + shift, opens + shift)
+    game = Game(
+        league=league.slug,
+        home=home,
+        away=away,
+        stem="",
+        start=start + shift,
+        created=created + shift,
+        opens=opens + shift,
+        sets=league.sets,
+        fee_class=league.fee_class,
+    )
+    return game._replace(stem="-".join((league.slug, *game.short_names, str(day))))
