@@ -1,0 +1,142 @@
+"""How many rows a list has when nothing is asked, and at most (§4.1, §4.2, public API reference).
+
+The numbers stand here in words of their documents; nothing here reads the exchange's constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+
+from sim.testing.client import Connection, Http
+from tests.journeys import firm, key, order, quiet, retail_order, trader
+from tests.oracles.worlds import world_of
+
+TRADES = 130
+
+
+@pytest.fixture(scope="module")
+def busy() -> Connection:
+    """A world in which 130 orders of one key and of one firm have traded."""
+    world = world_of()
+    world.simulation.control("preset.set", "", {"name": "ideal"})
+    instrument = quiet(world.simulation)
+    retail, atlas = world.retail(key(world.simulation)), trader(world)
+    for number in range(TRADES):
+        offer = order(instrument, "sell", 50, 1, clordId=f"o{number}")
+        assert atlas.post("/v1/trading/orders", json=offer).status == 200
+        bought = retail.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 50, 1))
+        assert bought.status == 200
+    return world
+
+
+def _gateway(world: Connection) -> Http:
+    return world.gateway
+
+
+def _retail(world: Connection) -> Http:
+    return world.retail(key(world.simulation))
+
+
+def _firm(world: Connection) -> Http:
+    return trader(world)
+
+
+class List(NamedTuple):
+    """A list: rows without a size, the size parameter and its greatest value, what is beyond it."""
+
+    verb: str
+    path: str
+    client: Callable[[Connection], Http]
+    rows: str
+    default: int
+    size: str
+    # A longer page than `most` is cut, or refused; None where no greatest length is documented.
+    most: int | None = None
+    refused: bool = False
+    ledger: bool = False
+
+
+LISTS = [
+    # §4.1: "limit (number, default 100)" of events; at most 50 leagues on a page.
+    List("GET", "/v1/events", _gateway, "events", 100, "limit"),
+    List("GET", "/v1/markets", _gateway, "markets", 100, "limit"),
+    List("GET", "/v2/leagues", _gateway, "leagues", 50, "limit", 50),
+    # Public reference: instruments 50 unless asked, 1000 at most.
+    List("POST", "/v1/refdata/instruments", _firm, "instruments", 50, "pageSize", 1000),
+    List("POST", "/v1/report/orders/search", _firm, "order", 100, "pageSize", 1000),
+    List("POST", "/v1/report/executions/search", _firm, "executions", 100, "pageSize", 1000),
+    List("POST", "/v1/report/trades/search", _firm, "trade", 100, "pageSize", 1000),
+    # Public reference of the ledgers: a page size above 1000 is 400.
+    List("GET", "/v1/positions/ledger", _firm, "entries", 100, "pageSize", 1000, True, ledger=True),
+    List(
+        "GET",
+        "/v1/funding/balance-ledger",
+        _firm,
+        "entries",
+        100,
+        "pageSize",
+        1000,
+        True,
+        ledger=True,
+    ),
+    List("GET", "/v1/portfolio/activities", _retail, "activities", 100, "limit", 100),
+]
+
+
+@pytest.mark.spec("S4.1-8", "S4.1-10", "S4.2-6", "S4.3-5", "S4.3-17", "S4.3-18")
+@pytest.mark.parametrize("listed", LISTS, ids=lambda listed: listed.path)
+def test_a_page_is_as_long_as_its_document_says(busy: Connection, listed: List) -> None:
+    client = listed.client(busy)
+    account = {"account": firm(busy.simulation).users[0].account} if listed.ledger else {}
+    if "/report/" in listed.path:
+        account = {"symbol": quiet_symbol(busy)}
+
+    def length(status: int = 200, **size: Any) -> int:
+        given = {**account, **size}
+        if listed.verb == "POST":
+            answer = client.post(listed.path, json=given)
+        else:
+            answer = client.get(listed.path, params=given)
+        assert answer.status == status, answer
+        return len(answer.json()[listed.rows]) if status == 200 else -1
+
+    assert length() == listed.default
+    assert length(**{listed.size: 0}) == listed.default
+    assert length(**{listed.size: 7}) == 7
+    assert length(400, **{listed.size: -1}) == -1
+    if listed.refused:
+        length(400, **{listed.size: (listed.most or 0) + 1})
+        length(200, **{listed.size: listed.most})
+    elif listed.most is not None:
+        assert length(**{listed.size: listed.most + 1}) == length(**{listed.size: listed.most})
+    if listed.most != listed.default:
+        assert length(**{listed.size: 120}) == 120
+
+
+def quiet_symbol(world: Connection) -> str:
+    """The symbol that everything was traded in."""
+    asked = {"pageSize": 1, "accounts": [firm(world.simulation).users[0].account]}
+    found = trader(world).post("/v1/report/orders/search", json=asked).json()
+    return str(found["order"][0]["symbol"])
+
+
+@pytest.mark.spec("S4.2-13")
+@pytest.mark.parametrize(("count", "status"), [(20, 200), (21, 400)])
+def test_a_batch_has_at_most_twenty_orders_on_either_api(count: int, status: int) -> None:
+    """Public reference: at most 20 in a batch of the retail API and in a list of the exchange."""
+    world = world_of()
+    instrument = quiet(world.simulation)
+    orders = [retail_order(instrument, "BUY_LONG", 10, 1) for _ in range(count)]
+    retail = world.retail(key(world.simulation))
+    answer = retail.post("/v1/orders/batched", json={"orders": orders})
+    assert answer.status == status, answer
+    listed = {"requests": [order(instrument, "buy", 10, 1) for _ in range(count)]}
+    answer = trader(world).post("/v1/trading/orders/list", json=listed)
+    assert answer.status == status, answer
+    if status == 400:
+        params = {"symbols": instrument.symbol}
+        assert trader(world).get("/v1/trading/orders/open", params=params).json()["orders"] == []
+        assert retail.get("/v1/orders/open").json()["orders"] == []
