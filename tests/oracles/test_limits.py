@@ -86,6 +86,7 @@ def admitted(ask: Callable[[], Response], most: int) -> int:
 def test_so_many_calls_are_answered_and_the_next_is_told_when_to_come_back(rate: Rate) -> None:
     world = world_of(limits=True)
     world.simulation.control("preset.set", "", {"name": "ideal"})
+    world.simulation.control("assumption.set", "limits.extra", {"value": False})
     mine, another = rate.of(0)(world), rate.of(1)(world)
     assert admitted(lambda: rate.ask(mine), rate.calls + 1) == rate.calls
     refused = rate.ask(mine)
@@ -98,6 +99,34 @@ def test_so_many_calls_are_answered_and_the_next_is_told_when_to_come_back(rate:
     # A whole period later the whole count is there again, and not one call more.
     world.advance(f"{rate.seconds}s")
     assert admitted(lambda: rate.ask(mine), rate.calls + 1) == rate.calls
+
+
+# Rule R1: pace of further calls of the exchange API, where `limits.extra` is on.
+PACED = [
+    Rate("new orders: 30 a second", 30, 1, _partner, _post("/v1/trading/orders")),
+    Rate("replaces: 30 a second", 30, 1, _partner, _post("/v1/trading/orders/replace")),
+    Rate("cancels: 90 a second", 90, 1, _partner, _post("/v1/trading/orders/cancel")),
+    Rate("lists: 50 a second", 50, 1, _partner, _post("/v1/trading/orders/list")),
+    Rate("ListInstruments: 6 a minute", 6, 60, _partner, _post("/v1/refdata/instruments")),
+    Rate("order book: 12 a minute", 12, 60, _partner, _get("/v1/orderbook/nothing")),
+    Rate("best prices: 12 a minute", 12, 60, _partner, _get("/v1/orderbook/nothing/bbo")),
+    Rate("ledgers: five at once", 5, 10, _partner, _get("/v1/positions/ledger")),
+    Rate("settlements: 10 a second", 10, 1, _partner, _get("/v1/instruments/nothing/settlement")),
+]
+
+
+@pytest.mark.parametrize("rate", PACED, ids=lambda rate: rate.words)
+def test_further_calls_have_a_pace_where_it_is_switched_on(rate: Rate) -> None:
+    world = world_of(limits=True)
+    client = rate.of(0)(world)
+    world.simulation.control("assumption.set", "limits.extra", {"value": False})
+    assert admitted(lambda: rate.ask(client), rate.calls + 1) == rate.calls + 1
+    world.advance(f"{rate.seconds}s")
+    world.simulation.control("assumption.set", "limits.extra", {"value": True})
+    assert admitted(lambda: rate.ask(client), rate.calls + 1) == rate.calls
+    assert admitted(lambda: rate.ask(rate.of(1)(world)), rate.calls + 1) == rate.calls
+    world.advance(f"{rate.seconds}s")
+    assert admitted(lambda: rate.ask(client), rate.calls + 1) == rate.calls
 
 
 @pytest.mark.spec("S8-2", "S7.2-2")

@@ -199,3 +199,28 @@ def test_a_token_request_cannot_ask_for_more_scopes_than_the_firm_was_granted(
     reply = world.simulation.rest("exchange", "GET", "/v1/whoami", "", headers, b"").reply
     assert reply is not None and reply.status == 403
     assert b"missing required scope read:accounts" in reply.body
+
+
+# Scopes that a participant's own token may have: those that show or move what is its own.
+OF_A_PARTICIPANT = {
+    "read:accounts",
+    "read:funding",
+    "read:instruments",
+    "read:l2marketdata",
+    "read:marketdata",
+    "read:orders",
+    "read:positions",
+    "read:reports",
+    "write:orders",
+}
+
+
+@pytest.mark.spec("S5.1-9")
+@pytest.mark.parametrize("scope", SCOPES)
+def test_a_participants_token_has_no_scope_over_what_belongs_to_others(scope: str) -> None:
+    rich = world_of(f"world:\n  firms:\n{_firm('rich', SCOPES)}")
+    firm = named(rich.simulation, "rich")
+    body = {"participant_id": firm.users[0].name, "scopes": [scope]}
+    for kind in ("tokens", "admin-tokens"):
+        answer = rich.exchange(firm).post(f"/v1/participant/{kind}", json=body)
+        assert answer.status == (200 if scope in OF_A_PARTICIPANT else 403), answer

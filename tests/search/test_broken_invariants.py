@@ -1,0 +1,224 @@
+"""Every finding of the checker of invariants, brought about on purpose: a headless run of a
+scenario, such as `sim run` makes, fails and says what is broken in numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+
+from sim import Simulation, load_scenario
+from sim.analysis.headless_run import run_scenario
+from sim.core.accounts.ledger import HOUSE_CLEARING, HOUSE_FEES
+from sim.core.invariants import INVARIANTS
+from sim.core.model.enums import BUY, SELL
+from sim.core.model.quantities import DOLLAR
+from sim.core.trading.trading import Trading
+
+# The maker sells five at 0.60, of which three trade; another maker queues up behind it; the taker
+# bids for two at 0.40. Then nothing happens for a minute.
+SCENARIO = """
+name: whole
+extends: quickstart
+world:
+  instruments: [{symbol: tst-x, tick_size: "0.01", state: OPEN}]
+steps:
+  - order: {as: maker, symbol: tst-x, side: sell, price: "0.60", qty: "5"}
+  - order: {as: taker, symbol: tst-x, side: buy, price: "0.60", qty: "3"}
+  - order: {as: noise, symbol: tst-x, side: sell, price: "0.60", qty: "4"}
+  - order: {as: taker, symbol: tst-x, side: buy, price: "0.40", qty: "2"}
+  - at: +1m
+    expect: {book: {symbol: tst-x, bids: ["0.40 x 2"], offers: ["0.60 x 6"]}}
+"""
+SYMBOL = "tst-x"
+
+
+class Break(NamedTuple):
+    """What is done to the state, the invariant that it breaks, and what the run says of it."""
+
+    words: str
+    invariant: str
+    says: str
+    do: Callable[[Trading], None]
+
+
+def account(trading: Trading, name: str) -> str:
+    """The account that a name of the scenario trades on."""
+    return next(one.name for one in trading.ledger if one.name.endswith(f"/{name}"))
+
+
+def money_from_nowhere(trading: Trading) -> None:
+    trading.ledger.require(HOUSE_FEES).balance += DOLLAR
+
+
+def money_left_in_clearing(trading: Trading) -> None:
+    trading.ledger.require(HOUSE_FEES).balance -= DOLLAR
+    trading.ledger.require(HOUSE_CLEARING).balance += DOLLAR
+
+
+def a_balance_without_a_row(trading: Trading) -> None:
+    trading.ledger.require(account(trading, "taker")).balance += DOLLAR
+    trading.ledger.require(HOUSE_FEES).balance -= DOLLAR
+
+
+def a_position_against_nobody(trading: Trading) -> None:
+    # Open interest follows, so only the sum is wrong; a long needs no margin.
+    position = trading.positions.get(account(trading, "taker"), SYMBOL)
+    assert position is not None
+    position.net += 1
+    trading.positions.open_interest[SYMBOL] += 1
+
+
+def open_interest_of_its_own(trading: Trading) -> None:
+    trading.positions.open_interest[SYMBOL] += 1
+
+
+def margin_for_nothing(trading: Trading) -> None:
+    trading.risk._books[account(trading, "maker")].margin += 1
+
+
+def an_order_larger_than_its_parts(trading: Trading) -> None:
+    order = next(iter(trading.book(SYMBOL).orders(SELL)))
+    order.qty += 1
+
+
+def a_fill_at_no_price(trading: Trading) -> None:
+    order = next(iter(trading.book(SYMBOL).orders(SELL)))
+    order.filled_at = {}
+
+
+def a_reservation_for_more_contracts(trading: Trading) -> None:
+    exposure = trading.risk._books[account(trading, "taker")].exposures[SYMBOL]
+    exposure.side(BUY).qty += 1
+
+
+def a_reservation_of_more_cash(trading: Trading) -> None:
+    exposure = trading.risk._books[account(trading, "taker")].exposures[SYMBOL]
+    exposure.side(BUY).cost += 1
+
+
+def a_crossed_book(trading: Trading) -> None:
+    book = trading.book(SYMBOL)
+    book.bids.best = book.offers.best
+
+
+def a_level_that_shows_too_much(trading: Trading) -> None:
+    book = trading.book(SYMBOL)
+    book.offers.levels[book.offers.best].qty += 1
+
+
+def a_queue_out_of_turn(trading: Trading) -> None:
+    book = trading.book(SYMBOL)
+    book.offers.levels[book.offers.best].queue.reverse()
+
+
+BREAKS = [
+    Break(
+        "money from nowhere",
+        "money",
+        r"all balances sum to 100000000, not to zero",
+        money_from_nowhere,
+    ),
+    Break(
+        "clearing keeps money",
+        "money",
+        r"the clearing house holds 100000000",
+        money_left_in_clearing,
+    ),
+    Break(
+        "a balance without a row",
+        "money",
+        r"\S+/taker has (\d+)16000000, its last ledger row says \d+",
+        a_balance_without_a_row,
+    ),
+    Break(
+        "a lonely position",
+        "positions",
+        r"positions in tst-x net to 1, not to zero",
+        a_position_against_nobody,
+    ),
+    Break(
+        "open interest",
+        "positions",
+        r"open interest of tst-x is 4, its longs are 3",
+        open_interest_of_its_own,
+    ),
+    Break(
+        "margin",
+        "positions",
+        r"margin of \S+/maker is 300000001, its shorts need 300000000",
+        margin_for_nothing,
+    ),
+    Break(
+        "size of an order",
+        "orders",
+        r"order \w+: 2 leaves and 3 filled of 6",
+        an_order_larger_than_its_parts,
+    ),
+    Break(
+        "prices of fills",
+        "orders",
+        r"order \w+: fills by price are \{\}, filled 3",
+        a_fill_at_no_price,
+    ),
+    Break(
+        "reserved contracts",
+        "orders",
+        r"\S+/taker reserves for 3 on the BUY side of tst-x, 2 work",
+        a_reservation_for_more_contracts,
+    ),
+    Break(
+        "reserved cash",
+        "orders",
+        r"\S+/taker reserves 81000000 in tst-x, its open orders could cost 80000000",
+        a_reservation_of_more_cash,
+    ),
+    Break(
+        "a crossed book", "books", r"tst-x is open and crossed: bid 60, offer 60", a_crossed_book
+    ),
+    Break(
+        "a level",
+        "books",
+        r"level 60 of tst-x shows 7, its orders are 6",
+        a_level_that_shows_too_much,
+    ),
+    Break(
+        "a queue",
+        "books",
+        r"level 60 of tst-x is out of the order of time: \[\d+, \d+\]",
+        a_queue_out_of_turn,
+    ),
+]
+
+
+def begun() -> Simulation:
+    """The scenario with every order placed; its last step is still to come."""
+    sim = Simulation(load_scenario(SCENARIO))
+    while len(sim.script.results) < 4:
+        due = sim.next_due()
+        assert due is not None
+        sim.advance_to(due)
+    return sim
+
+
+def test_a_whole_exchange_passes() -> None:
+    report = run_scenario(load_scenario(SCENARIO), simulation=begun())
+    assert report.ok, list(report.lines())
+
+
+@pytest.mark.parametrize("broken", BREAKS, ids=lambda broken: broken.words)
+def test_what_is_broken_fails_the_run_and_is_told_in_numbers(broken: Break) -> None:
+    sim = begun()
+    broken.do(sim.exchange.trading)
+    report = run_scenario(load_scenario(SCENARIO), simulation=sim)
+    assert not report.ok
+    (told,) = report.broken
+    assert re.match(f"{broken.invariant}: {broken.says} \\(after input", told), told
+    assert f"broken: {told}" in list(report.failures())
+
+
+def test_every_invariant_is_broken_by_some_test_above() -> None:
+    assert {broken.invariant for broken in BREAKS} == set(INVARIANTS)
