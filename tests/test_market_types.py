@@ -244,106 +244,71 @@ def paid(
     return round((cash() - before) / 10, 4)
 
 
-BASKETBALL, SOCCER = pytest.mark.spec("S2.10-4"), pytest.mark.spec("S2.10-5")
 QUARTERS = {"Q1": [20, 25], "Q2": [25, 20], "Q3": [30, 25], "Q4": [20, 25], "OT1": [5, 12]}
 HALF = "soccer_game_{}_half_first_team_to_score"
 
 FACTS = [
     # Second half: the third and fourth quarter alone, whatever happens in overtime.
-    pytest.param(
-        {"periods": QUARTERS}, {"kind": "basketball_team_second_half_winner"}, 0.5, marks=BASKETBALL
-    ),
-    pytest.param(
-        {"periods": QUARTERS},
-        {"kind": "basketball_team_second_half_spread", "line": "0.5"},
-        1,
-        marks=BASKETBALL,
-    ),
-    pytest.param(
-        {"periods": QUARTERS},
-        {"kind": "basketball_team_second_half_total", "line": "100.5"},
-        0,
-        marks=BASKETBALL,
-    ),
-    pytest.param(
-        {"periods": QUARTERS},
-        {"kind": "basketball_team_first_half_total", "line": "89.5"},
-        1,
-        marks=BASKETBALL,
-    ),
-    pytest.param(
-        {"periods": QUARTERS}, {"kind": "basketball_team_full_game_winner"}, 0, marks=BASKETBALL
-    ),
+    ({"periods": QUARTERS}, {"kind": "basketball_team_second_half_winner"}, 0.5),
+    ({"periods": QUARTERS}, {"kind": "basketball_team_second_half_spread", "line": "0.5"}, 1),
+    ({"periods": QUARTERS}, {"kind": "basketball_team_second_half_total", "line": "100.5"}, 0),
+    ({"periods": QUARTERS}, {"kind": "basketball_team_first_half_total", "line": "89.5"}, 1),
+    ({"periods": QUARTERS}, {"kind": "basketball_team_full_game_winner"}, 0),
     # Props: full games, overtime included; that is what the box score says.
-    pytest.param(
+    (
         {"players": {"Ann": {"points": 31}}},
         {"kind": "basketball_player_points", "player": "Ann", "line": "30.5"},
         1,
-        marks=BASKETBALL,
     ),
-    pytest.param(
+    (
         {"players": {"Ann": {"steals": 1}}},
         {"kind": "basketball_player_steals", "player": "Ann", "line": "1.5"},
         0,
-        marks=BASKETBALL,
     ),
-    pytest.param(
+    (
         {"players": {"Ann": {"points": 10, "assists": 10, "threes": 10}}},
         {"kind": "basketball_player_double_double", "player": "Ann"},
         1,
-        marks=BASKETBALL,
     ),
-    pytest.param(
+    (
         {"players": {"Ann": {"points": 40, "assists": 10, "threes": 10, "rebounds": 9}}},
         {"kind": "basketball_player_triple_double", "player": "Ann"},
         0,
-        marks=BASKETBALL,
     ),
     # Halves of soccer: stoppage belongs to its half, extra time to none.
-    pytest.param({"goals": []}, {"kind": HALF.format("first"), "pick": "none"}, 1, marks=SOCCER),
-    pytest.param({"goals": []}, {"kind": HALF.format("first"), "pick": "home"}, 0, marks=SOCCER),
-    pytest.param(
+    ({"goals": []}, {"kind": HALF.format("first"), "pick": "none"}, 1),
+    ({"goals": []}, {"kind": HALF.format("first"), "pick": "home"}, 0),
+    (
         {"goals": [{"team": "home", "minute": 45, "stoppage": 3}]},
         {"kind": HALF.format("first"), "pick": "home"},
         1,
-        marks=SOCCER,
     ),
-    pytest.param(
+    (
         {"goals": [{"team": "home", "minute": 45, "stoppage": 3}]},
         {"kind": HALF.format("second"), "pick": "none"},
         1,
-        marks=SOCCER,
     ),
-    pytest.param(
+    (
         {"goals": [{"team": "away", "minute": 105}]},
         {"kind": HALF.format("second"), "pick": "none"},
         1,
-        marks=SOCCER,
     ),
-    pytest.param(
+    (
         {"goals": [{"team": "away", "minute": 46}, {"team": "home", "minute": 90, "stoppage": 6}]},
         {"kind": "soccer_game_second_half_btts"},
         1,
-        marks=SOCCER,
     ),
-    pytest.param(
+    (
         {"goals": [{"team": "away", "minute": 46}, {"team": "home", "minute": 91}]},
         {"kind": "soccer_game_second_half_btts"},
         0,
-        marks=SOCCER,
     ),
-    pytest.param(
+    (
         {"goals": [{"team": "home", "minute": 100}], "advances": "away"},
         {"kind": "soccer_game_to_advance"},
         0,
-        marks=pytest.mark.spec("S2.10-6"),
     ),
-    pytest.param(
-        {"goals": [{"team": "home", "minute": 100}]},
-        {"kind": "drawable_outcome", "pick": "draw"},
-        1,
-        marks=SOCCER,
-    ),
+    ({"goals": [{"team": "home", "minute": 100}]}, {"kind": "drawable_outcome", "pick": "draw"}, 1),
     # Maps, sets, games.
     ({"periods": {"M1": [13, 7], "M2": [13, 10]}}, {"kind": "esports_map_winner_2"}, 1),
     ({"periods": {"M1": [13, 7], "M2": [13, 10]}}, {"kind": "esports_map_winner_3"}, 0.5),
@@ -379,6 +344,7 @@ FACTS = [
 ]
 
 
+@pytest.mark.spec("S2.10-4", "S2.10-5", "S2.10-6")
 @pytest.mark.parametrize(("facts", "asked", "pays"), FACTS)
 def test_a_market_pays_what_the_facts_of_its_game_say(
     facts: dict[str, Any], asked: dict[str, str], pays: float | None

@@ -1,43 +1,73 @@
-"""The statements of the specification, and the tests that demonstrate each.
+"""The statements of the specification and the rules, and the tests that demonstrate each.
 
-A test names a statement in `@pytest.mark.spec("…")`. A checkout reads the sources of its tests. A
-wheel has no tests, so its build (`hatch_build.py`) packs the result as `sim/_data/ledger.json`;
-that is why this module uses the standard library only.
+A test names a statement in `@pytest.mark.spec("…")`, and a rule in its name (`test_l7_…`) or its
+docstring (`L7`, `P1-P4`). A checkout reads the sources of its tests. A wheel has no tests, so its
+build (`hatch_build.py`) packs what `sim catalogue ledger` shows as `sim/_data/ledger.json`; that is
+why this module uses the standard library only.
 """
 
 from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 PACKED = _PACKAGE / "_data" / "ledger.json"
 TESTS = _PACKAGE.parent / "tests"
 
+_Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+_IN_NAMES = re.compile(r"(?:^|_)([lmpskrwe]\d{1,2})(?=_)")
+_IN_TEXT = re.compile(r"\b([LMPSKRWE])(\d{1,2})(?:-[LMPSKRWE]?(\d{1,2}))?\b")
+
 
 def tests_by_statement(tests: Path) -> dict[str, list[str]]:
     """Tests of a folder by the statement they demonstrate, as `file::test` in file order."""
     by_statement: dict[str, list[str]] = {}
-    for file in sorted(tests.rglob("test_*.py")):
-        for statement, test in _marks(ast.parse(file.read_text(encoding="utf-8"))):
-            name = f"{file.relative_to(tests).as_posix()}::{test}"
+    for name, node in _definitions(tests):
+        for statement in _marks(node):
             by_statement.setdefault(statement, []).append(name)
     return by_statement
 
 
-def _marks(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """(statement, test) for every @pytest.mark.spec("…") on a function or a class."""
-    for node in ast.walk(tree):
-        for decorator in getattr(node, "decorator_list", ()):
-            if (
-                isinstance(decorator, ast.Call)
-                and ast.unparse(decorator.func) == "pytest.mark.spec"
-            ):
-                for argument in decorator.args:
-                    if isinstance(argument, ast.Constant):
-                        yield str(argument.value), getattr(node, "name", "")
+def tests_by_rule(tests: Path) -> dict[str, list[str]]:
+    """Tests of a folder by the rule they demonstrate, as `file::test` in file order."""
+    by_rule: dict[str, list[str]] = {}
+    for name, node in _definitions(tests):
+        if node.name.startswith("test_"):
+            for rule in sorted(_rules(node)):
+                by_rule.setdefault(rule, []).append(name)
+    return by_rule
+
+
+def _definitions(tests: Path) -> Iterator[tuple[str, _Definition]]:
+    """`file::name` of every function and class in the tests of a folder, and its source."""
+    for file in sorted(tests.rglob("test_*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, _Definition):
+                yield f"{file.relative_to(tests).as_posix()}::{node.name}", node
+
+
+def _marks(node: _Definition) -> Iterator[str]:
+    """The statements in every @pytest.mark.spec("…") of a function or a class."""
+    for decorator in node.decorator_list:
+        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "pytest.mark.spec":
+            for argument in decorator.args:
+                if isinstance(argument, ast.Constant):
+                    yield str(argument.value)
+
+
+def _rules(node: _Definition) -> set[str]:
+    """The rules that a test names: in its name, and in its docstring one by one or as a range."""
+    rules = {rule.upper() for rule in _IN_NAMES.findall(node.name)}
+    for letter, first, last in _IN_TEXT.findall(ast.get_docstring(node) or ""):
+        rules |= {f"{letter}{number}" for number in range(int(first), int(last or first) + 1)}
+    return rules
 
 
 def pack(tests: Path) -> str:

@@ -202,8 +202,9 @@ class Lists(RuleBasedStateMachine):
         return [row["slug"] for row in msgspec.json.decode(reply.body)[name]]
 
 
-TestLists = pytest.mark.spec("S4.1-10", "S4.1-11")(Lists.TestCase)
-TestLists.settings = settings(max_examples=6, stateful_step_count=8, deadline=None)
+@pytest.mark.spec("S4.1-10", "S4.1-11")
+class TestLists(Lists.TestCase):
+    settings = settings(max_examples=6, stateful_step_count=8, deadline=None)
 
 
 @pytest.mark.spec("S4.1-11")

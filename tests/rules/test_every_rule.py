@@ -10,35 +10,22 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import yaml
 
+from sim.analysis import spec_coverage
 from sim.core.catalogue.assumptions import catalogue
 
 ROOT = Path(__file__).parent.parent.parent
+LEDGER = yaml.safe_load((ROOT / "tests" / "ledger.yaml").read_text())
 OUT_OF_SCOPE = {"L13", "M40", "E4"}
 TEXT = (ROOT / "docs" / "reference" / "rules.md").read_text()
 RULES = dict(re.findall(r"^\| <a id=\"\w+\"></a>([LMPSKRWE]\d+) \| (.*) \|$", TEXT, re.MULTILINE))
 
 
 @cache
-def named() -> frozenset[str]:
-    """Rules in the names and docstrings of tests: P8 or P1-P7."""
-    found = set()
-    for file in (ROOT / "tests").rglob("test_*.py"):
-        for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith(
-                "test_"
-            ):
-                found |= {
-                    rule.upper()
-                    for rule in re.findall(r"(?:^|_)([lmpskrwe]\d{1,2})(?=_)", node.name)
-                }
-                text = ast.get_docstring(node) or ""
-                found |= set(re.findall(r"\b[LMPSKRWE]\d{1,2}\b", text))
-                for letter, first, last in re.findall(
-                    r"\b([LMPSKRWE])(\d{1,2})-[LMPSKRWE]?(\d{1,2})\b", text
-                ):
-                    found |= {f"{letter}{number}" for number in range(int(first), int(last) + 1)}
-    return frozenset(found)
+def named() -> dict[str, list[str]]:
+    """Tests by the rules in their names and docstrings: P8 or P1-P7."""
+    return spec_coverage.tests_by_rule(ROOT / "tests")
 
 
 @pytest.mark.parametrize(
@@ -66,3 +53,22 @@ def test_the_switches_exist() -> None:
     names = catalogue()
     for switch in re.findall(r"`([a-z_]+\.[a-z_*]+)`", TEXT):
         assert any(name.startswith(switch.removesuffix("*")) for name in names), switch
+
+
+def test_every_mark_of_a_statement_stands_where_the_index_reads_it() -> None:
+    """A mark on a parameter or in an assignment would be seen by pytest and by nobody else."""
+    tests = ROOT / "tests"
+    written = sum(
+        len(re.findall(r"^(?! *#).*\bmark\.spec\(", file.read_text(), re.MULTILINE))
+        for file in tests.rglob("test_*.py")
+        if file != Path(__file__)
+    )
+    read = {
+        (file, decorator.lineno)
+        for file in tests.rglob("test_*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        for decorator in getattr(node, "decorator_list", ())
+        if "mark.spec(" in ast.unparse(decorator)
+    }
+    assert written == len(read)
+    assert set(LEDGER) == set(spec_coverage.tests_by_statement(tests))
