@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from sim import Simulation, load_scenario
 from sim.testing.client import Connection, connect
@@ -24,6 +24,9 @@ settings.register_profile(
 )
 settings.register_profile(
     "deep", deadline=None, max_examples=2000, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile(  # of a mutant it matters that a test fails, not how simply
+    "mutation", settings.get_profile("ci"), phases=[Phase.explicit, Phase.generate]
 )
 settings.load_profile("ci")
 

@@ -154,7 +154,10 @@ def test_an_order_never_pays_more_than_the_cap_of_the_schedule() -> None:
     world = world_of('    - {taker: "0.07", cap: "2.00"}\n')
     for contracts in (30, 200, 10):
         post(world, 1, "oth-c", "SELL_LONG", 50, contracts)
+    ledger, taker = world.simulation.exchange.trading.ledger, two(world)[0].account
+    before = ledger.balance(taker)
     assert commissions(post(world, 0, "oth-c", "BUY_LONG", 50, 240)) == ["0.52", "1.48", "0.00"]
+    assert before - ledger.balance(taker) == (12_000 + 200) * CENT
     assert trade(world, "oth-c", 50, 1000)[0] == 200
 
 

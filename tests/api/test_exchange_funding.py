@@ -378,6 +378,42 @@ def test_a_refund_is_a_return_of_its_own_and_never_more_than_came(world: Connect
     ]
 
 
+def test_all_that_there_is_can_be_paid_out_and_not_a_cent_more(world: Connection) -> None:
+    instrument = quiet(world.simulation)
+    placed = trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 40, 5))
+    assert placed.status == 200
+    free = balance(world) - 2  # an order holds two dollars
+    with pytest.raises(Conflict):
+        fund(world, f"-{free + 0.01:.2f}", source=bank(world))
+    fund(world, f"-{free:.2f}", source=bank(world))
+    assert balance(world) == 2
+    with pytest.raises(Conflict):
+        fund(world, "-0.01", source=bank(world))
+
+
+def test_a_refund_may_be_a_single_cent_but_never_nothing(world: Connection) -> None:
+    made = fund(world, "50", source=bank(world))
+    world.advance("2m")
+    for amount in ("0", "-1", "50.01"):
+        with pytest.raises(InvalidRequest):
+            decide(world, made["transaction"], state="refunded", amount=amount)
+    before = balance(world)
+    decide(world, made["transaction"], state="refunded", amount="0.01")
+    assert before - balance(world) == pytest.approx(0.01)
+    decide(world, made["transaction"], state="refunded", amount="49.99")
+    assert short(read(world, made["transaction"])["transactionState"]) == "REFUNDED"
+
+
+def test_what_was_spent_cannot_be_refunded_and_what_is_left_can(world: Connection) -> None:
+    made = fund(world, "50", source=bank(world))
+    world.advance("2m")
+    fund(world, f"-{balance(world) - 20:.2f}", source=bank(world))
+    with pytest.raises(Conflict):
+        decide(world, made["transaction"], state="refunded", amount="20.01")
+    decide(world, made["transaction"], state="refunded", amount="20")
+    assert balance(world) == 0
+
+
 def test_transactions_are_filtered_sorted_and_paged(world: Connection) -> None:
     client = trader(world)
     fund(world, "1")

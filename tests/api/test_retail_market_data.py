@@ -52,6 +52,8 @@ def test_best_prices_say_what_buying_either_side_costs(retail: RetailWorld) -> N
     assert (best["bidDepth"], best["askDepth"]) == (1, 2)
     assert (best["bidShares"], best["askShares"]) == ("3600", "0.99")
     assert (best["lastTradePx"], best["sharesTraded"]) == (None, "0.0000")
+    stats = retail.gateway.get(f"/v1/markets/{FINE}/book").json()["marketData"]["stats"]
+    assert (stats["lastTradeQty"], stats["lastTradePx"]) == ("0.0000", None)
 
 
 def test_an_empty_side_is_null_and_an_answer_follows_every_change(retail: RetailWorld) -> None:

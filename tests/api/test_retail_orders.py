@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from typing import Any
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from retail_world import (
     BUY_NO,
     BUY_YES,
@@ -67,9 +72,9 @@ def test_intent_and_pair_mean_the_same_and_the_pair_wins(
 ) -> None:
     pair = {"outcomeSide": f"OUTCOME_SIDE_{outcome}", "action": f"ORDER_ACTION_{action}"}
     other = SELL_NO if intent == BUY_YES else BUY_YES
-    for given in ({"intent": intent}, {"intent": None, **pair}, {"intent": other, **pair}):
+    for fields in ({"intent": intent}, {"intent": None, **pair}, {"intent": other, **pair}):
         (execution,) = retail.order(
-            retail.ann, price="0.40" if side == "BUY" else "0.60", **given
+            retail.ann, price="0.40" if side == "BUY" else "0.60", **fields
         ).json()["executions"]
         assert execution["order"]["intent"] == intent
         assert execution["order"]["side"] == f"ORDER_SIDE_{side}"
@@ -227,6 +232,63 @@ def test_a_market_order_sweeps_within_its_slippage_tolerance(retail: RetailWorld
     assert types(retail.order(retail.ann, **by_bips)) == ["NEW", "PARTIAL_FILL", "EXPIRED"]  # type: ignore[arg-type]
 
 
+@given(
+    symbol=st.sampled_from([WHOLE, FINE]),
+    intent=st.sampled_from([BUY_YES, SELL_YES]),
+    current=st.decimals("0.30", "0.70", places=3),
+    room=st.sampled_from(
+        [{"ticks": n} for n in (0, 1, 4)] + [{"bips": n} for n in (1, 150, 333, 1000, 9999)]
+    ),
+)
+@settings(max_examples=25)
+def test_slippage_is_counted_in_whole_ticks_from_the_price_that_the_client_saw(
+    symbol: str, intent: str, current: Decimal, room: dict[str, int]
+) -> None:
+    """M13: the levels that a market order reaches, and none beyond."""
+    retail = RetailWorld()
+    tick = Decimal("0.01") if symbol == WHOLE else Decimal("0.005")
+    levels = [Decimal("0.05") * step for step in range(1, 20)]  # 0.05 to 0.95
+    buys = intent == BUY_YES
+    for level in levels:
+        retail.order(retail.bob, symbol, SELL_YES if buys else BUY_YES, str(level), 1)
+    seen = current // Decimal("0.001" if symbol == FINE else "0.01")
+    seen *= Decimal("0.001" if symbol == FINE else "0.01")
+    span = tick * room["ticks"] if "ticks" in room else seen * room["bips"] / 10_000
+    reached = [
+        level for level in levels if (level <= seen + span if buys else level >= seen - span)
+    ]
+    tolerance = {"currentPrice": usd(str(current)), **room}
+    answer = retail.order(
+        retail.ann, symbol, intent, price=None, quantity=19, slippageTolerance=tolerance
+    )
+    last = answer.json()["executions"][-1]["order"]
+    assert last["cumQuantity"] == len(reached)
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "text"),
+    [
+        ({"ticks": 1}, "slippageTolerance.currentPrice is required"),
+        ({"currentPrice": usd("0.50"), "ticks": -1}, "ticks and bips must not be negative"),
+        ({"currentPrice": usd("0.50"), "bips": -1}, "ticks and bips must not be negative"),
+    ],
+)
+def test_a_slippage_tolerance_that_makes_no_sense_is_refused(
+    retail: RetailWorld, tolerance: dict[str, Any], text: str
+) -> None:
+    answer = retail.order(retail.ann, price=None, slippageTolerance=tolerance)
+    assert (answer.status, text in answer.json()["message"]) == (400, True)
+
+
+@pytest.mark.parametrize("indicator", ["MANUAL", "AUTOMATIC"])
+def test_an_order_says_who_entered_it(retail: RetailWorld, indicator: str) -> None:
+    name = f"MANUAL_ORDER_INDICATOR_{indicator}"
+    placed = retail.order(retail.ann, manualOrderIndicator=name)
+    assert placed.json()["executions"][0]["order"]["manualOrderIndicator"] == name
+    order = retail.ann.get(f"/v1/order/{placed.json()['id']}").json()["order"]
+    assert order["manualOrderIndicator"] == name
+
+
 def test_a_cash_order_spends_on_its_own_side_of_the_dollar(retail: RetailWorld) -> None:
     retail.order(retail.bob, FINE, SELL_YES, price="0.40", quantity=100)
     spent = retail.order(
@@ -239,9 +301,20 @@ def test_a_cash_order_spends_on_its_own_side_of_the_dollar(retail: RetailWorld) 
     assert short.json()["executions"][-1]["order"]["cumQuantity"] == 10
 
 
-def test_a_good_till_date_order_expires_when_its_time_comes(retail: RetailWorld) -> None:
+@pytest.mark.parametrize(
+    "until",
+    [
+        "2026-09-08T18:05:00Z",
+        "2026-09-08t14:05:00.000-04:00",
+        "2026-09-09T08:05:00+14:00",
+        "2026-09-08T07:35:00-10:30",
+    ],
+)
+def test_a_good_till_date_order_expires_when_its_time_comes(
+    retail: RetailWorld, until: str
+) -> None:
     order_id = retail.order(
-        retail.ann, tif="TIME_IN_FORCE_GOOD_TILL_DATE", goodTillTime="2026-09-08T18:05:00Z"
+        retail.ann, tif="TIME_IN_FORCE_GOOD_TILL_DATE", goodTillTime=until
     ).json()["id"]
     retail.world.advance("4m59s")
     assert [order["id"] for order in retail.ann.get("/v1/orders/open").json()["orders"]] == [

@@ -326,6 +326,12 @@ def test_an_accepted_and_confirmed_quote_trades_once_for_the_whole_quantity(
         user(world).get(f"/v1/order/{row['rfqCreatorOrderId']}").json()["order"]["state"]
         == "ORDER_STATE_FILLED"
     )
+    theirs = user(world, QUOTES).get("/v1/rfqs/quotes").json()["quotes"]
+    filled = next(row["creatorOrderId"] for row in theirs if row["id"] == quote_id)
+    assert (
+        user(world, QUOTES).get(f"/v1/order/{filled}").json()["order"]["state"]
+        == "ORDER_STATE_FILLED"
+    )
     (closed,) = user(world).get("/v1/rfqs").json()["rfqs"]
     assert closed["status"] == "RFQ_STATUS_CLOSED" and len(closed["comboLegs"]) == 3
     assert user(world, QUOTES).get("/v1/rfqs").json()["rfqs"] == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 import pytest
 from msgspec.structs import replace
 from stream_clients import BIDIRECTIONAL, books, place, talk, trade
@@ -156,6 +158,33 @@ def test_a_terminated_instrument_is_shown_once_more_and_then_never_again(world: 
     world.advance("10m")
     assert updates(stream) == []
     assert updates(books(world, expired.symbol)) == []
+
+
+def test_an_instrument_that_nobody_has_touched_is_told_to_be_suspended_and_open_again(
+    world: Connection,
+) -> None:
+    """W2, W9: a window that is called off after its lead began."""
+    exchange = world.simulation.exchange
+    lifecycle = exchange.trading.lifecycle
+    dormant = next(
+        symbol
+        for symbol in exchange.instruments.symbols()
+        if not lifecycle.is_materialised(symbol) and lifecycle.state(symbol) is InstrumentState.OPEN
+    )
+    named, every = books(world, dormant), books(world)
+    assert [update.state for update in updates(named)] == [InstrumentState.OPEN]
+    every.take()
+    added = world.simulation.control("maintenance.add", "", {"begins": "+1h", "length": "1h"})
+    world.deliver(added.effects)
+    world.advance("59m30s")
+    world.deliver(world.simulation.control("maintenance.cancel", added.value["name"], {}).effects)
+    told = [update.state for update in updates(named)]
+    assert [state for state, _ in groupby(told)][-2:] == [
+        InstrumentState.SUSPENDED,
+        InstrumentState.OPEN,
+    ]
+    of_dormant = {update.state for update in updates(every) if update.symbol == dormant}
+    assert of_dormant == {InstrumentState.SUSPENDED, InstrumentState.OPEN}
 
 
 @pytest.mark.spec("S4.4-5", "S6.2-6")

@@ -263,10 +263,16 @@ def test_a_market_may_be_subscribed_once_per_type_and_a_repeat_rejects_the_whole
     ]
 
 
-def test_a_hundred_slugs_are_allowed_and_more_are_refused(markets: Stream) -> None:
+def test_a_hundred_slugs_are_allowed_and_more_are_refused(
+    world: Connection, markets: Stream
+) -> None:
     """S16."""
-    (answer,) = subscribe(markets, "r", "MARKET_DATA", [f"m{number}" for number in range(101)])
+    slugs = [f"m{number}" for number in range(101)]
+    (answer,) = subscribe(markets, "r", "MARKET_DATA", slugs)
     assert answer["error"] == "at most 100 market slugs per subscription"
+    listed = list(world.simulation.exchange.instruments.symbols())
+    frames = subscribe(markets, "r", "TRADE", listed[:100])
+    assert (len(listed) >= 100, frames) == (True, [])
 
 
 def test_merged_responses_come_once_a_quarter_of_a_second(
@@ -288,6 +294,13 @@ def test_merged_responses_come_once_a_quarter_of_a_second(
     ]
     world.advance("1s")
     assert markets.take() == []
+    for cents in (33, 34):
+        place(world, instrument, "buy", cents)
+    world.advance("249ms")
+    assert markets.take() == []
+    world.advance("1ms")
+    (again,) = markets.take()
+    assert again["marketData"]["bids"][0]["px"]["value"] == "0.3400"
 
 
 def test_pending_markets_are_silent_until_they_open(world: Connection, markets: Stream) -> None:
@@ -412,6 +425,34 @@ def test_a_position_is_told_before_and_after_each_change(
     ) == ("2.0000", "4.0000")
     assert first["tradeId"]
     assert first["updateTradeDate"] == "2026-09-08T04:00:00Z"
+
+
+def test_a_position_frame_says_why_the_position_changed(
+    world: Connection, private: Stream, instrument: Instrument
+) -> None:
+    subscribe(private, "p", "POSITION")
+
+    def changes() -> list[tuple[str, str]]:
+        found = [frame["positionSubscription"] for frame in private.take()]
+        return [
+            (
+                change["entryType"].removeprefix("LEDGER_ENTRY_TYPE_"),
+                change["afterPosition"]["netPositionDecimal"],
+            )
+            for change in found
+        ]
+
+    place(world, instrument, "sell", 40, 5)
+    buy(world, instrument, 40, 3)
+    last = world.simulation.exchange.trading.execution_log.trades[-1]
+    buy(world, instrument, 40, 2)
+    assert changes() == [("ORDER_EXECUTION", "3.0000"), ("ORDER_EXECUTION", "5.0000")]
+    world.deliver(world.simulation.control("trade.bust", last.id, {}).effects)
+    assert changes() == [("CORRECTION", "2.0000")]
+    for price in ("1", "0"):
+        settled = world.simulation.control("instrument.settle", instrument.symbol, {"price": price})
+        world.deliver(settled.effects)
+    assert changes() == [("RESOLUTION", "0.0000"), ("CORRECTION", "0.0000")]
 
 
 @pytest.mark.spec("S4.2-14", "S2.8-3")

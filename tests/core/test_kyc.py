@@ -315,6 +315,8 @@ BAD_FIELDS = [
     ("phone_number", "4155551212"),
     ("agreement.version", ""),
     ("agreement.signed_at", "2026-09-08"),
+    ("agreement.signed_at", "yesterdayZ"),
+    ("agreement.signed_at", "2026-09-08T10:00:00-04:00"),
     ("ip_address", "nowhere"),
 ]
 

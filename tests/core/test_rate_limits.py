@@ -113,6 +113,31 @@ def test_the_sliding_window_never_passes_more_than_its_count_in_sixty_seconds(
 
 
 @given(
+    name=st.sampled_from(["exchange_rest", "retail"]),
+    gaps=st.lists(st.integers(0, 3 * NS_PER_S), min_size=1, max_size=30),
+    silence=st.integers(0, 90 * NS_PER_S),
+)
+def test_what_is_used_is_what_passed_lately_also_after_silence(
+    name: str, gaps: list[int], silence: int
+) -> None:
+    """R2: a sliding limit counts calls of sixty clock seconds, a bucket what is not refilled."""
+    ctx, limits = make()
+    passed: list[Instant] = []
+    empty_at = 0
+    for gap in gaps:
+        ctx.now += gap
+        limits.check((name,), "firms/Acme")
+        passed.append(ctx.now)
+        empty_at = max(empty_at, ctx.now) + NS_PER_S // 20
+    ctx.now += silence
+    if name == "retail":
+        used = -(-max(0, empty_at - ctx.now) // (NS_PER_S // 20))
+    else:
+        used = sum(at // NS_PER_S > ctx.now // NS_PER_S - 60 for at in passed)
+    assert [usage.used for usage in limits.usage()] == ([used] if used else [])
+
+
+@given(
     tries=st.integers(1, 40),
     name=st.sampled_from(["exchange_rest", "retail", "search_reports", "ledger_download"]),
 )
@@ -181,7 +206,13 @@ DURATIONS = [
     (7, "7ns"),
     (1_500, "1.5µs"),
     (100 * NS_PER_MS, "100ms"),
+    (999, "999ns"),
+    (1_000, "1µs"),
+    (NS_PER_MS, "1ms"),
+    (999 * NS_PER_MS, "999ms"),
+    (NS_PER_S, "1s"),
     (4_200 * NS_PER_MS, "4.2s"),
+    (3_600 * NS_PER_S, "1h0m0s"),
     (60 * NS_PER_S, "1m0s"),
     (90_500 * NS_PER_MS, "1m30.5s"),
     (3_661 * NS_PER_S, "1h1m1s"),

@@ -40,16 +40,22 @@ moves = st.tuples(
     st.sampled_from((Side.BUY, Side.SELL)),
     st.integers(45, 55),
     st.integers(1, 9),
+    st.sampled_from(("", "c1", "c2")),
 )
+Move = tuple[str, str, str, Side, int, int, str]
 
 
-def do(market: Market, move: tuple[str, str, str, Side, int, int]) -> object:
+def do(market: Market, move: Move) -> object:
     """What came of a move: reports, or the words of its refusal."""
-    kind, account, symbol, side, price, qty = move
+    kind, account, symbol, side, price, qty, clord_id = move
     mine = market.trading.orders.of_account(account)
     try:
         if kind == "limit":
-            market.trading.order_service.place(market.command(account, side, qty, price, symbol))
+            market.trading.order_service.place(
+                market.command(
+                    account, side, qty, price, symbol, clord_id=clord_id, deferred=qty > 5
+                )
+            )
         elif kind == "stop":
             market.trading.order_service.place(
                 market.command(
@@ -82,7 +88,7 @@ def report(found: Execution) -> tuple[object, ...]:
 
 @given(st.lists(moves, min_size=1, max_size=40), st.integers(1, 7))
 def test_what_is_restored_every_so_often_goes_on_as_what_never_was(
-    program: list[tuple[str, str, str, Side, int, int]], every: int
+    program: list[Move], every: int
 ) -> None:
     one, other = market(), market()
     for number, move in enumerate(program):

@@ -173,6 +173,20 @@ def test_reopening_calls_the_settlement_off_until_the_next_close() -> None:
     assert market.trading.positions.net("long", "X") == 0
 
 
+def test_an_outcome_that_comes_after_a_reopening_waits_for_the_next_close() -> None:
+    """L25."""
+    market = traded()
+    market.move(S.CLOSED)
+    market.advance(hours(1))
+    market.move(S.OPEN)
+    market.trading.listings.record_outcome("X", 100)
+    market.advance(hours(1))
+    assert market.trading.positions.net("long", "X") == 100
+    market.move(S.CLOSED)
+    market.advance(seconds(60))
+    assert market.trading.positions.net("long", "X") == 0
+
+
 def test_a_correction_pays_the_difference_to_whoever_was_resolved() -> None:
     """L27."""
     market = traded()

@@ -92,6 +92,29 @@ def test_p16_the_volume_of_a_month_counts_in_the_next_and_no_longer() -> None:
     assert rebates(world) == ["1.74", "1.50"]
 
 
+@pytest.mark.parametrize(
+    ("traded", "wanted"),
+    [
+        ("2026-09-30T23:59:59-04:00", ["6.95"]),
+        ("2026-09-01T00:00:00-04:00", ["6.95"]),
+        ("2026-08-31T23:59:59-04:00", []),
+    ],
+)
+def test_p16_what_is_traded_in_a_month_counts_to_the_tier_of_the_next(
+    traded: str, wanted: list[str]
+) -> None:
+    """500 dollars are the first tier: 40 % of 0.0695 x 1000 x 0.25."""
+    world = busy(
+        more=f"clock: {{start: '{traded}'}}\nfees: {{rebates: [{{volume: '500', percent: 40}}]}}\n"
+    )
+    pay_fees(world)
+    world.advance_to("2026-10-05T00:00:01-04:00")
+    assert rebates(world) == []
+    pay_fees(world)
+    world.advance_to("2026-10-12T00:00:00-04:00")
+    assert rebates(world) == wanted
+
+
 def test_p16_rebates_can_be_switched_off_and_survive_a_snapshot() -> None:
     world = busy("250000", "assumptions: {fees.taker_rebates: false}\n")
     pay_fees(world)
