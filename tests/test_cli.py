@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from sim.analysis.tables import print_table
-from sim.cli.main import BY_NAME, main
-from sim.cli.main import COMMANDS as GROUPS
+from sim.cli.main import COMMANDS, NAMES, command_of, main
 
 STEP = """
 name: one-step
@@ -61,10 +60,7 @@ def journal(tmp_path):
     return path
 
 
-COMMANDS = list(BY_NAME)
-
-
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", NAMES)
 def test_every_command_explains_itself(capsys, command):
     code, out, _ = sim(capsys, command, "--help")
     assert code == 0
@@ -73,10 +69,10 @@ def test_every_command_explains_itself(capsys, command):
 
 def test_help_lists_the_commands_by_group_on_lines_that_fit(capsys):
     out = sim(capsys, "--help")[1]
-    for heading, group in GROUPS:
+    for heading, group in COMMANDS.items():
         assert f"{heading}:\n" in out
-        assert all(len((command.__doc__ or "").splitlines()[0]) <= 70 for command in group)
-    for command in BY_NAME:
+        assert all(len((command_of(name).__doc__ or "").splitlines()[0]) <= 70 for name in group)
+    for command in NAMES:
         assert f"\n  {command} " in out
 
 

@@ -11,7 +11,7 @@ def commands() -> str:
     """The help of every command, as it prints it."""
     parser, by_name = command_line.parsers()
     parts = [f"```text\n{_help(parser)}\n```"]
-    for name in command_line.BY_NAME:
+    for name in command_line.NAMES:
         parts.append(f"## sim {name}\n\n```text\n{_help(by_name[name])}\n```")
     return "\n\n".join(parts)
 

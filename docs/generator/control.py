@@ -10,7 +10,6 @@ from sim.analysis.tables import as_markdown
 from sim.kernel import resources
 from sim.kernel.instants import NS_PER_S
 from sim.loader.load import load_scenario
-from sim.scenario.struct_types import record
 from sim.server.control.call import Endpoint
 from sim.server.control.routes import ROUTES
 from sim.simulation import Simulation
@@ -26,17 +25,12 @@ def _call(endpoint: Endpoint, described: dict[str, Any]) -> str:
     parts = [f"### `{endpoint.call}`", _sentence(described["does"])]
     if endpoint.query:
         parts.append("Query: " + ", ".join(f"`{name}`" for name in endpoint.query))
-    if keys := _keys(endpoint):
-        parts.append("Keys of the body: " + ", ".join(f"`{key}`" for key in keys))
+    if endpoint.keys:
+        parts.append("Keys of the body: " + ", ".join(f"`{key}`" for key in endpoint.keys))
     for part in ("body", "answer"):
         if example := described.get(part):
             parts.append(f'```json title="{part}"\n{_pretty(example)}\n```')
     return "\n\n".join(parts)
-
-
-def _keys(endpoint: Endpoint) -> tuple[str, ...]:
-    body = endpoint.body
-    return body if isinstance(body, tuple) else tuple(record(body).keys)
 
 
 def _sentence(text: str) -> str:

@@ -8,7 +8,6 @@ inside `run`, so that `sim --help` and a usage error are instant.
 from __future__ import annotations
 
 import argparse
-import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -189,7 +188,9 @@ def add_campaign(parser: argparse.ArgumentParser, jobs: int, jobs_text: str) -> 
 
 def from_options(kind: Callable[..., T], args: argparse.Namespace, **others: Any) -> T:
     """An object of a class whose fields have the names of options; `others` are added or win."""
-    fields = inspect.signature(kind).parameters
+    from inspect import signature
+
+    fields = signature(kind).parameters
     options = {name: value for name, value in vars(args).items() if name in fields}
     return kind(**{**options, **others})
 

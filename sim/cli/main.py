@@ -17,46 +17,25 @@ Modules of commands import what they need when they run, so `sim --help` is inst
 from __future__ import annotations
 
 import argparse
-import difflib
 import io
 import os
 import signal
 import sys
 import textwrap
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any, NoReturn, cast
 
-from sim.cli import (
-    bisect,
-    catalogue,
-    check,
-    conformance,
-    demo,
-    diff,
-    explain,
-    explore,
-    keys,
-    openapi,
-    replay,
-    run,
-    schema,
-    serve,
-    shrink,
-    sweep,
-    timeline,
-)
 from sim.cli.arguments import DIVERGED, INTERRUPTED, TERMINATED, USAGE, Command, usage_error
 
-COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
-    ("an exchange to talk to", (serve, demo)),
-    ("scenarios", (run, check, schema)),
-    ("journals of finished runs", (replay, diff, timeline, explain, conformance)),
-    ("search for failures", (sweep, explore, shrink, bisect)),
-    ("reference and credentials", (catalogue, openapi, keys)),
-)
-BY_NAME: dict[str, Command] = {
-    command.__name__.rpartition(".")[2]: command for _, group in COMMANDS for command in group
+COMMANDS = {
+    "an exchange to talk to": ("serve", "demo"),
+    "scenarios": ("run", "check", "schema"),
+    "journals of finished runs": ("replay", "diff", "timeline", "explain", "conformance"),
+    "search for failures": ("sweep", "explore", "shrink", "bisect"),
+    "reference and credentials": ("catalogue", "openapi", "keys"),
 }
+NAMES = tuple(name for group in COMMANDS.values() for name in group)
 FORMER_NAMES = {"judge": "conformance"}
 EXAMPLES = """\
 examples:
@@ -141,27 +120,36 @@ def _expected_error(error: Exception) -> int:
 # ---- parsing
 
 
+def command_of(name: str) -> Command:
+    """The module of a command. Only those asked for are imported."""
+    return cast(Command, import_module(f"sim.cli.{name}"))
+
+
 def parse(argv: list[str]) -> argparse.Namespace:
     """The arguments of a command. What follows `--` goes to pytest, as `rest` (`sim explore`)."""
     rest: list[str] = []
     if argv[:1] == ["explore"] and "--" in argv:
         end = argv.index("--")
         argv, rest = argv[:end], argv[end + 1 :]
-    parser, by_name = parsers()
-    if argv and not argv[0].startswith("-") and argv[0] not in by_name:
-        near = _nearest(argv[0], BY_NAME)
-        parser.error(f"there is no command {argv[0]!r}{near}; `sim --help` lists the commands")
+    word = argv[0] if argv else ""
+    name = FORMER_NAMES.get(word, word)
+    parser, by_name = parsers((name,) if name in NAMES else NAMES)
+    if word and not word.startswith("-") and word not in by_name:
+        near = _nearest(word, NAMES)
+        parser.error(f"there is no command {word!r}{near}; `sim --help` lists the commands")
     args, unknown = parser.parse_known_args(argv)
     if unknown:
-        command = by_name.get(argv[0], parser)
+        command = by_name.get(word, parser)
         near = _nearest(unknown[0].partition("=")[0], _options(command))
         command.error(f"unrecognized arguments: {' '.join(unknown)}{near}")
     args.rest = rest
     return args
 
 
-def _nearest(word: str, known: Sequence[str] | dict[str, Command]) -> str:
-    near = difflib.get_close_matches(word, list(known), n=1)
+def _nearest(word: str, known: Sequence[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(word, known, n=1)
     return f", did you mean {near[0]!r}?" if near else ""
 
 
@@ -194,17 +182,21 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
-    """The parser of `sim`, and those of its commands by name, former names included.
+def parsers(
+    names: Sequence[str] = NAMES,
+) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """The parser of `sim` with some commands, and those of the commands by name, former names
+    included. A run needs only its own command.
 
     Options are never abbreviated: a new option would change what an abbreviation means in a script.
     """
+    modules = {name: command_of(name) for name in names}
     parser = argparse.ArgumentParser(
         prog="sim",
         usage="sim [--version] COMMAND ...",
         description=(
             "A deterministic sandbox of a prediction-market exchange."
-            f"\n\n{_overview()}\n\n{EXAMPLES}"
+            f"\n\n{_overview(modules)}\n\n{EXAMPLES}"
         ),
         formatter_class=_HelpFormatter,
         allow_abbrev=False,
@@ -213,7 +205,7 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     commands = parser.add_subparsers(
         prog="sim", metavar="COMMAND", required=True, help=argparse.SUPPRESS
     )
-    for name, command in BY_NAME.items():
+    for name, command in modules.items():
         inner = commands.add_parser(
             name,
             description=command.__doc__,
@@ -226,13 +218,14 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     return parser, dict(commands.choices)
 
 
-def _overview() -> str:
-    """The commands by group, each with the first line of its docstring."""
+def _overview(modules: Mapping[str, Command]) -> str:
+    """Commands by group, each with the first line of its docstring."""
     groups = []
-    for heading, commands in COMMANDS:
-        lines = [f"{heading}:"]
-        for command in commands:
-            name = command.__name__.rpartition(".")[2]
-            lines.append(f"  {name:<12} {(command.__doc__ or '').partition('.')[0]}")
-        groups.append("\n".join(lines))
+    for heading, names in COMMANDS.items():
+        lines = [
+            f"  {name:<12} {(modules[name].__doc__ or '').partition('.')[0]}"
+            for name in names
+            if name in modules
+        ]
+        groups.append("\n".join([f"{heading}:", *lines]))
     return "\n\n".join(groups)

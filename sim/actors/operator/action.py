@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, TypeAlias, Union, get_args, get_origin, get_type_hints
 
@@ -24,7 +25,7 @@ from sim.api.pipeline.inputs import Effect
 from sim.core.model.refusals import InvalidRequest
 from sim.engine.engine import Engine
 from sim.scenario.steps import Step
-from sim.scenario.struct_types import record
+from sim.scenario.struct_types import key_of, record
 from sim.scenario.yaml_tree import Problem, ScenarioError, tree_of
 
 Perform: TypeAlias = Callable[[Engine, Any], Answer | list[Effect]]
@@ -106,7 +107,7 @@ class Action(NamedTuple):
     def step_value(self, entry: Struct) -> Any:
         """The JSON value of a step's key that means an entry: the inverse of `entries`."""
         written = record(self.entry).write(entry)
-        form = _form_of(Step, self.step)
+        form = _forms_of(Step)[self.step]
         if form is str:
             (text,) = written.values()
             return text
@@ -130,7 +131,7 @@ def check_actions(actions: Iterable[Action]) -> dict[str, Action]:
         by_name[action.name] = action
         if not callable(action.perform):
             raise ActionTableError(f"the action {action.name!r} has no function")
-        if action.subject and action.subject not in record(action.entry).keys:
+        if action.subject and action.subject not in map(key_of, action.entry.__struct_fields__):
             raise ActionTableError(f"{action.name}: its entry has no key {action.subject!r}")
         if len(action.route.variables) > 1:
             raise ActionTableError(f"{action.name}: {action.call} has more than one variable")
@@ -156,25 +157,30 @@ def check_steps(
     for action in actions:
         by_key.setdefault(action.step, action)
     by_key.pop("", None)
-    keys = record(step).keys
+    keys, forms = record(step).keys, _forms_of(step)
     for key in keys:
         if (key in others) is (key in by_key):
             raise ActionTableError(f"the step key {key!r} must have exactly one meaning")
     for key, action in by_key.items():
         if key not in keys:
             raise ActionTableError(f"{action.name}: a step has no key {key!r}")
-        form, arity = _form_of(step, key), len(action.entry.__struct_fields__)
+        form, arity = forms[key], len(action.entry.__struct_fields__)
         if form is not action.entry and (form, arity) not in ((str, 1), (dict, 2)):
             raise ActionTableError(f"{action.name}: a step's {key!r} is no {action.entry.__name__}")
     return {key: by_key[key] for key in keys if key in by_key}
 
 
-def _form_of(step: type[Struct], key: str) -> Any:
-    """The type of a step's value: a Struct, str or dict."""
-    hint = get_type_hints(step)[key]
-    if get_origin(hint) in (Union, UnionType):
-        (hint,) = (kind for kind in get_args(hint) if kind is not NoneType)
-    return get_origin(hint) or hint
+@cache
+def _forms_of(step: type[Struct]) -> dict[str, Any]:
+    """The types of a step's values by key: a Struct, str or dict."""
+    return {key_of(name): _form_of(hint) for name, hint in get_type_hints(step).items()}
+
+
+def _form_of(hint: Any) -> Any:
+    """The type of a value: what it is besides None, without what it is a collection of."""
+    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    kind = next(kind for kind in kinds if kind is not NoneType)
+    return get_origin(kind) or kind
 
 
 def read_entry(kind: type[Struct], body: Mapping[str, object]) -> Any:

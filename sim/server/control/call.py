@@ -7,10 +7,11 @@ from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
 
-from sim.actors.operator.action import Route
+from sim.actors.operator.action import Action, Route
 from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest
 from sim.scenario.scenario import Scenario
+from sim.scenario.struct_types import record
 from sim.server.clock_driver import ClockMode
 from sim.server.host import Host
 
@@ -69,18 +70,24 @@ class NoBody(Struct, frozen=True):
 class Endpoint(NamedTuple):
     """A row of the table of calls: a `Route`, the function that answers, and what it takes.
 
-    `body` is the type of an entry, or the keys of an action.
+    `body` is the type of an entry, or the action that reads it.
     """
 
     call: str
     respond: Callable[[Host, Call], Awaitable[object]]
-    body: type[Struct] | tuple[str, ...] = NoBody
+    body: type[Struct] | Action = NoBody
     query: tuple[str, ...] = ()
 
     @property
     def route(self) -> Route:
         """Verb and path."""
         return Route(self.call)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Keys that the body may hold."""
+        body = self.body
+        return body.body_keys if isinstance(body, Action) else tuple(record(body).keys)
 
 
 def check_names(what: str, names: Iterable[str], known: tuple[str, ...]) -> None:

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, unquote
 import msgspec
 from aiohttp import web
 
-from sim.actors.operator.action import read_entry
+from sim.actors.operator.action import Action, read_entry
 from sim.api.pipeline.error_mapping import grpc_code, http_status
 from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest, Refusal
@@ -142,8 +142,8 @@ def _query(request: web.BaseRequest, endpoint: Endpoint) -> dict[str, str]:
 async def _body(request: web.BaseRequest, endpoint: Endpoint) -> Any:
     """The body as `Call` describes it. InvalidRequest says what is wrong with it."""
     body = await _json_object(request)
-    if isinstance(endpoint.body, tuple):
-        check_names("key", body, endpoint.body)
+    if isinstance(endpoint.body, Action):
+        check_names("key", body, endpoint.keys)
         return body
     return read_entry(endpoint.body, body)
 

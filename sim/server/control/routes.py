@@ -59,7 +59,7 @@ def _perform(action: Action) -> Callable[[Host, Call], Awaitable[object]]:
 ROUTES: tuple[Endpoint, ...] = (
     *_OWN,
     *(
-        Endpoint(action.call, _perform(action), action.body_keys)
+        Endpoint(action.call, _perform(action), action)
         for action in ACTIONS.values()
         if action.call
     ),
