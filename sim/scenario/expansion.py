@@ -14,17 +14,8 @@ import re
 from collections.abc import Iterator
 from collections.abc import Mapping as Values
 
-from sim.scenario.value_types import nearest, suggestion
-from sim.scenario.yaml_tree import (
-    Mapping,
-    Node,
-    Problem,
-    Scalar,
-    ScenarioError,
-    Sequence,
-    error_at,
-    problem,
-)
+from sim.scenario.value_types import add_problem, nearest, suggestion, wants_suggestion
+from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, ScenarioError, Sequence, error_at
 
 STEPS_MAX = 20_000
 VARIANTS_MAX = 10_000
@@ -115,9 +106,11 @@ class _Expansion:
             return node
         for name in REFERENCE.findall(node.text):
             if name not in values and name not in self._saved:
-                near = nearest(name, [*values, *self._saved])
+                wanted = wants_suggestion(self.problems)
+                near = nearest(name, [*values, *self._saved]) if wanted else ""
                 hint = f", did you mean ${{{near}}}?" if near else ": name it in `params`"
-                self.problems.append(problem(node.at, f"nothing gives ${{{name}}}{hint}"))
+                message = f"nothing gives ${{{name[:80]}}}{hint}"
+                add_problem(node.at, message, self.problems)
         return Scalar(node.at, _text(node, values), node.plain)
 
 

@@ -21,21 +21,13 @@ from sim.scenario.value_types import (
     STRING,
     Schema,
     ValueType,
+    add_problem,
     nearest,
     quoted,
     report,
-    suggestion,
+    wants_suggestion,
 )
-from sim.scenario.yaml_tree import (
-    Mapping,
-    Node,
-    Problem,
-    Scalar,
-    Sequence,
-    is_null,
-    problem,
-    value_of,
-)
+from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, Sequence, is_null, value_of
 
 
 class Alias(NamedTuple):
@@ -185,14 +177,14 @@ class Record(ValueType):
             key = self.aliases.get(written, written)
             value_type = self.keys.get(key)
             if value_type is None:
-                near = suggestion(written, self.keys)
-                message = f"unknown key {written[:80]!r}{near}"
-                problems.append(problem(node.keys[written], message))
+                near = nearest(written, self.keys) if wants_suggestion(problems) else ""
+                meant = f", did you mean {near!r}?" if near else ""
+                add_problem(node.keys[written], f"unknown key {written[:80]!r}{meant}", problems)
                 # A misspelt key must not be reported as missing too.
-                values[nearest(written, self.keys)] = INVALID
+                values[near] = INVALID
             elif key != written and key in node.items:
                 message = f"{written!r} is the former name of {key!r}: write only one of them"
-                problems.append(problem(node.keys[written], message))
+                add_problem(node.keys[written], message, problems)
             elif isinstance(value_type, AnyJson) or not is_null(item):
                 values[key] = value_type.read(item, problems)
         for key, default in self._defaults.items():

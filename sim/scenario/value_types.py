@@ -27,9 +27,14 @@ from sim.kernel.instants import (
     parse_instant,
     parse_span,
 )
-from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, problem
+from sim.scenario.yaml_tree import Mapping, Node, Position, Problem, Scalar, problem
 
 INVALID: Any = object()
+# Reading goes on after a problem, but nobody reads more than this many: the work that a problem
+# costs, a search for the nearest name above all, is bounded.
+PROBLEMS_MAX = 100
+# The nearest name is looked for only while there are few problems, and for names of a usual length.
+_SUGGESTIONS_MAX, _NAME_MAX = 20, 64
 Schema: TypeAlias = dict[str, Any]
 
 
@@ -53,8 +58,16 @@ class ValueType(ABC):
 
 def report(node: Node, message: str, problems: list[Problem]) -> Any:
     """Add a problem at a node; return INVALID."""
-    problems.append(problem(node.at, message))
+    add_problem(node.at, message, problems)
     return INVALID
+
+
+def add_problem(at: Position, message: str, problems: list[Problem]) -> None:
+    """Add a problem. In place of the one after `PROBLEMS_MAX` the list says that there are more."""
+    if len(problems) < PROBLEMS_MAX:
+        problems.append(problem(at, message))
+    elif len(problems) == PROBLEMS_MAX:
+        problems.append(problem(at, f"more than {PROBLEMS_MAX} problems: the rest is not listed"))
 
 
 def quoted(node: Node) -> str:
@@ -232,7 +245,7 @@ class Choice(ValueType):
             return report(node, f"expected {self.expected}, not {quoted(node)}", problems)
         word = node.text.lower().removeprefix(self._prefix)
         if word not in self._values:
-            near = suggestion(word, self._spellings)
+            near = suggestion(word, self._spellings) if wants_suggestion(problems) else ""
             return report(node, f"expected {self.expected}, not {quoted(node)}{near}", problems)
         return self._values[word]
 
@@ -255,6 +268,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
     The only name that begins with this one, or that it begins with, wins over similar spellings.
     """
+    if len(name) > _NAME_MAX:
+        return ""
     spellings, low = {word.lower(): word for word in known}, name.lower()
     if len(low) > 2:
         words = [word for word in spellings if word]
@@ -263,6 +278,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
             return spellings[related[0]]
     near = difflib.get_close_matches(low, list(spellings), n=1, cutoff=0.6)
     return spellings[near[0]] if near else ""
+
+
+def wants_suggestion(problems: list[Problem]) -> bool:
+    """Whether one more search for a nearest name is worth its work."""
+    return len(problems) < _SUGGESTIONS_MAX
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

@@ -19,6 +19,7 @@ SIZE_LIMIT = 4 << 20  # bytes of text
 DEPTH_LIMIT = 64  # nested collections
 NODE_LIMIT = 500_000  # nodes after aliases are expanded
 ALIAS_LIMIT = 100
+_PLACE_MAX = 400  # characters of a path in a JSON value; what is below it shares it
 
 
 class Position(NamedTuple):
@@ -278,30 +279,46 @@ def _resolved(text: str) -> Any:
     return number if isfinite(number) else text
 
 
-def tree_of(value: Any, file: str = "", *, places: bool = False) -> Node:
-    """Tree of a JSON value, such as a request body; its positions have line 0.
+def tree_of(value: Any, file: str = "", *, places: bool = False, nodes: int = NODE_LIMIT) -> Node:
+    """Tree of a JSON value, such as a request body; its positions have line 0. ScenarioError for a
+    value of more than `nodes` nodes, or one that is nested too deep.
 
-    With `places` the file name of a position is the path in the value: `scenario.steps[2].call`.
+    With `places` the file name of a position is the path in the value: `scenario.steps[2].call`,
+    long keys cut.
     """
-    return _tree(value, Position(file, 0, 0), 0, places)
+    return _TreeOf(places, nodes).tree(value, Position(file, 0, 0), 0)
 
 
-def _tree(value: Any, at: Position, depth: int, places: bool) -> Node:
-    def below(place: str) -> Position:
-        return Position(at.file + place, 0, 0) if places else at
+class _TreeOf:
+    """Builds a tree from a JSON value, and counts its nodes."""
 
-    if depth > DEPTH_LIMIT:
-        raise error_at(at, f"nested deeper than {DEPTH_LIMIT} levels")
-    if isinstance(value, dict):
-        members, keys = {}, {str(key): below(f".{key}") for key in value}
-        for key, item in value.items():
-            members[str(key)] = _tree(item, keys[str(key)], depth + 1, places)
-        return Mapping(at, members, keys)
-    if isinstance(value, (list, tuple)):
-        places_of = [below(f"[{index}]") for index in range(len(value))]
-        pairs = zip(value, places_of, strict=True)
-        items = [_tree(item, place, depth + 1, places) for item, place in pairs]
-        return Sequence(at, items)
-    if isinstance(value, str):
-        return Scalar(at, value, False)
-    return Scalar(at, json.dumps(value), True)
+    def __init__(self, places: bool, nodes_max: int) -> None:
+        self._places = places
+        self._nodes_max = nodes_max
+        self._nodes = 0
+
+    def tree(self, value: Any, at: Position, depth: int) -> Node:
+        self._nodes += 1
+        if self._nodes > self._nodes_max:
+            raise error_at(at, f"more than {self._nodes_max} nodes")
+        if depth > DEPTH_LIMIT:
+            raise error_at(at, f"nested deeper than {DEPTH_LIMIT} levels")
+        if isinstance(value, dict):
+            members, keys = {}, {str(key): self._below(at, f".{key}"[:80]) for key in value}
+            for key, item in value.items():
+                members[str(key)] = self.tree(item, keys[str(key)], depth + 1)
+            return Mapping(at, members, keys)
+        if isinstance(value, (list, tuple)):
+            items = [
+                self.tree(item, self._below(at, f"[{index}]"), depth + 1)
+                for index, item in enumerate(value)
+            ]
+            return Sequence(at, items)
+        if isinstance(value, str):
+            return Scalar(at, value, False)
+        return Scalar(at, json.dumps(value), True)
+
+    def _below(self, at: Position, place: str) -> Position:
+        if not self._places or len(at.file) > _PLACE_MAX:
+            return at
+        return Position(at.file + place, 0, 0)

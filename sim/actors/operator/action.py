@@ -183,15 +183,25 @@ def _form_of(hint: Any) -> Any:
     return get_origin(kind) or kind
 
 
-def read_entry(kind: type[Struct], body: Mapping[str, object]) -> Any:
-    """An entry of a kind from a JSON object. InvalidRequest names every problem by its key."""
+# An entry is read while everybody else waits.
+ENTRY_NODES = 10_000
+_LISTED_MAX = 20
+
+
+def read_entry(kind: type[Struct], body: Mapping[str, object], nodes: int = ENTRY_NODES) -> Any:
+    """An entry of a kind from a JSON object of at most `nodes` values. InvalidRequest names its
+    problems by their keys, the first twenty of them.
+    """
     problems: list[Problem] = []
     try:
-        entry = record(kind).read(tree_of(body, places=True), problems)
+        entry = record(kind).read(tree_of(body, places=True, nodes=nodes), problems)
     except ScenarioError as error:
         raise InvalidRequest(str(error)) from error
     if problems:
-        lines = "; ".join(_with_key(problem.file, problem.message) for problem in problems)
+        listed = [_with_key(problem.file, problem.message) for problem in problems[:_LISTED_MAX]]
+        if len(problems) > _LISTED_MAX:
+            listed.append("and more")
+        lines = "; ".join(listed)
         raise InvalidRequest(lines, rule="control", remedy="`sim schema` describes every entry")
     return entry
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from sim.core.catalogue.assumption import Assumption, Value
 from sim.core.catalogue.assumptions import catalogue
 
+_COMPARED_MAX = 80
+
 
 class Assumptions:
     """Values by name, each the default until somebody changes it.
@@ -67,6 +69,10 @@ class Assumptions:
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
-    """Message for a name that a catalogue does not have, with the nearest one that it has."""
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f"unknown {what} {name!r}" + (f", did you mean {near[0]!r}?" if near else "")
+    """Message for a name that a catalogue does not have, with the nearest one that it has. A name
+    much longer than any is cut, and not compared.
+    """
+    near = difflib.get_close_matches(name, list(known), n=1) if len(name) <= _COMPARED_MAX else []
+    return f"unknown {what} {name[:_COMPARED_MAX]!r}" + (
+        f", did you mean {near[0]!r}?" if near else ""
+    )

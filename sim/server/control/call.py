@@ -70,13 +70,15 @@ class NoBody(Struct, frozen=True):
 class Endpoint(NamedTuple):
     """A row of the table of calls: a `Route`, the function that answers, and what it takes.
 
-    `body` is the type of an entry, or the action that reads it.
+    `body` is the type of an entry, or the action that reads it. A `large` one may hold a scenario;
+    it is read beside the event loop.
     """
 
     call: str
     respond: Callable[[Host, Call], Awaitable[object]]
     body: type[Struct] | Action = NoBody
     query: tuple[str, ...] = ()
+    large: bool = False
 
     @property
     def route(self) -> Route:

@@ -5,6 +5,7 @@ The public name of an instance is "world" in paths and answers; it is a promise 
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -49,7 +50,9 @@ async def start_instance(host: Host, call: Call) -> object:
     instances, body = _instances(call), call.body
     scenario = host.simulation.scenario
     if body.scenario is not None:
-        scenario = _scenario(body.scenario, body.params or {}, host.settings.scenarios)
+        # Reading a large one takes long, and nobody else has to wait for it.
+        folder = host.settings.scenarios
+        scenario = await asyncio.to_thread(_scenario, body.scenario, body.params or {}, folder)
     elif body.params is not None:
         raise InvalidRequest("params belong to a scenario", remedy='{"scenario": …, "params": {…}}')
     mode = None if body.clock is None else clock_mode(body.clock)

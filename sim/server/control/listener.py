@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import logging
 import re
@@ -14,16 +15,18 @@ from urllib.parse import parse_qsl, unquote
 import msgspec
 from aiohttp import web
 
-from sim.actors.operator.action import Action, read_entry
+from sim.actors.operator.action import ENTRY_NODES, Action, read_entry
 from sim.api.pipeline.error_mapping import grpc_code, http_status
 from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest, Refusal
+from sim.scenario.yaml_tree import NODE_LIMIT
 from sim.server.control.call import Call, Endpoint, InstanceControl, Lines, check_names
 from sim.server.control.routes import ROUTES
 from sim.server.host import Host
+from sim.server.http.body import Uploads
 from sim.server.http.page_guard import PageGuard, guarded
 from sim.server.http.response import SERVER, Response, http_date
-from sim.server.http.server import HttpServer, error_response, read_body
+from sim.server.http.server import HttpServer, body_or_refusal, error_response
 
 log = logging.getLogger("sim.server")
 
@@ -32,7 +35,7 @@ PREFIX = "/_sim/v1"
 _VARIABLE = re.compile(r"\{(\w+)(\*?)\}")
 _PIECE = 256 * 1024
 # A scenario sent to the control plane may be larger than any body of a client of the service.
-_BODY_LIMIT = 16 << 20
+_BODY_LIMIT, _LARGE_BODY_LIMIT = 1 << 20, 16 << 20
 
 
 def control_server(
@@ -56,6 +59,7 @@ class ControlPlane:
         self._host = host
         self._token = token
         self._instances = instances
+        self._uploads = Uploads()
         self._routes = [(_pattern(each.route.path), each) for each in ROUTES]
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -71,13 +75,14 @@ class ControlPlane:
         endpoint, variables = addressed
         self._host.catch_up()
         try:
-            query, body = _query(request, endpoint), await _body(request, endpoint)
+            query = _query(request, endpoint)
+            body = await self._body(request, endpoint)
+            if isinstance(body, Response):
+                return body
             call = Call(variables, query, body, self._instances)
             value = await endpoint.respond(self._host, call)
         except Refusal as refusal:
             return self._refused(refusal)
-        except web.RequestPayloadError:
-            return error_response(400, 3, "the body did not arrive whole", now=now, close=True)
         if isinstance(value, Lines):
             return await self._stream(request, value)
         content = msgspec.json.encode(value)
@@ -107,6 +112,21 @@ class ControlPlane:
             return error_response(405, 12, message, now=now)
         paths = [endpoint.route.path for _, endpoint in self._routes]
         return error_response(404, 5, unknown_name("call", rest, paths), now=now)
+
+    async def _body(self, request: web.BaseRequest, endpoint: Endpoint) -> Any:
+        """The body as `Call` describes it, or the answer to one that did not arrive. InvalidRequest
+        says what is wrong with it.
+        """
+        limit = _LARGE_BODY_LIMIT if endpoint.large else _BODY_LIMIT
+        read = await body_or_refusal(request, limit, self._uploads, now=lambda: self._host.now)
+        if isinstance(read, Response):
+            return read
+        raw, oversize = read
+        if oversize:
+            raise InvalidRequest(f"a body of the control plane may have {limit} bytes here")
+        if endpoint.large:
+            return await asyncio.to_thread(_entry, endpoint, raw)
+        return _entry(endpoint, raw)
 
     def _refused(self, refusal: Refusal) -> Response:
         why = {"rule": refusal.rule, "remedy": refusal.remedy}
@@ -139,19 +159,15 @@ def _query(request: web.BaseRequest, endpoint: Endpoint) -> dict[str, str]:
     return query
 
 
-async def _body(request: web.BaseRequest, endpoint: Endpoint) -> Any:
-    """The body as `Call` describes it. InvalidRequest says what is wrong with it."""
-    body = await _json_object(request)
+def _entry(endpoint: Endpoint, raw: bytes) -> Any:
+    body = _json_object(raw)
     if isinstance(endpoint.body, Action):
         check_names("key", body, endpoint.keys)
         return body
-    return read_entry(endpoint.body, body)
+    return read_entry(endpoint.body, body, NODE_LIMIT if endpoint.large else ENTRY_NODES)
 
 
-async def _json_object(request: web.BaseRequest) -> dict[str, Any]:
-    raw, oversize = await read_body(request, _BODY_LIMIT)
-    if oversize:
-        raise InvalidRequest(f"a body of the control plane may have {_BODY_LIMIT} bytes")
+def _json_object(raw: bytes) -> dict[str, Any]:
     if not raw.strip():
         return {}
     try:

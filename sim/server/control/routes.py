@@ -27,7 +27,9 @@ _OWN = (
     Endpoint("POST /snapshots/{name}/restore", clock_calls.restore_snapshot),
     Endpoint("POST /fork", instance_calls.fork_instance, instance_calls.NameBody),
     Endpoint("GET /worlds", instance_calls.list_instances),
-    Endpoint("POST /worlds", instance_calls.start_instance, instance_calls.InstanceBody),
+    Endpoint(
+        "POST /worlds", instance_calls.start_instance, instance_calls.InstanceBody, large=True
+    ),
     Endpoint("DELETE /worlds/{name}", instance_calls.stop_instance),
     Endpoint("GET /journal", read_calls.read_journal, query=("since",)),
     Endpoint("GET /digest", read_calls.read_digest),

@@ -19,12 +19,14 @@ from sim.contract.contract import PLANES, Operation, Plane, load_contract
 from sim.core.model.refusals import Refusal
 from sim.server.addresses import Addresses
 from sim.server.host import Host
+from sim.server.http.body import Uploads
 from sim.server.http.page_guard import PageGuard, guarded
 from sim.server.http.response import Response
-from sim.server.http.server import HttpServer, error_response
+from sim.server.http.server import HttpServer, body_or_refusal, error_response
 
 BUNDLE = "/proto/bundle"
 DOCV = "/docv/"
+_FORM_LIMIT = 4096
 
 
 # A page elsewhere may link to a page here, but not frame it and have a person press its buttons.
@@ -48,6 +50,7 @@ class Docs:
     def __init__(self, host: Host, addresses: Addresses) -> None:
         self._host = host
         self._addresses = addresses
+        self._uploads = Uploads()
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Response one request."""
@@ -93,10 +96,17 @@ class Docs:
 
     async def _document(self, request: web.BaseRequest, token: str) -> web.StreamResponse:
         """The page of a document link, on which the tester chooses the result of the upload."""
+        form: dict[str, str] = {}
+        if request.method == "POST":
+            read = await body_or_refusal(
+                request, _FORM_LIMIT, self._uploads, now=lambda: self._host.now
+            )
+            if isinstance(read, Response):
+                return read
+            form = dict(parse_qsl(read[0].decode("utf-8", "replace")))
         try:
             case = self._host.simulation.exchange.kyc.find(token)
             if request.method == "POST":
-                form = dict(parse_qsl((await request.read()).decode("utf-8", "replace")))
                 await self._host.control("kyc.document", token, {"result": form.get("result", "")})
         except Refusal as refusal:
             return self._page(

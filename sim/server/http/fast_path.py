@@ -15,8 +15,9 @@ aiohttp's own path: same answers, about twice the cost, and `sim serve` prints a
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from aiohttp import HttpVersion10, web
 from aiohttp.http import HttpRequestParser, RawRequestMessage
@@ -24,10 +25,12 @@ from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 
 from sim.server.http.response import Response
 
-if TYPE_CHECKING:
-    import asyncio
-
 Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+# A head that is larger, or takes longer from its first byte to its last, is refused.
+_HEAD_MAX, _HEAD_S = 64 * 1024, 10.0
+# How much of a body that nobody reads is discarded before its connection is closed.
+_DISCARD_MAX, _DISCARD_S = 1 << 20, 1.0
 
 _INTERNALS = {
     "_messages",
@@ -55,7 +58,10 @@ class Connection(web.RequestHandler):
     `max_body` bytes go to aiohttp's path.
     """
 
-    __slots__ = ("_continuation", "_immediate", "_max_body", "_server")
+    __slots__ = (
+        *("_continuation", "_immediate", "_max_body", "_server"),
+        *("_head_size", "_head_timer"),
+    )
 
     def __init__(
         self,
@@ -64,15 +70,61 @@ class Connection(web.RequestHandler):
         immediate: ImmediateHandler | None,
         max_body: int,
     ) -> None:
-        super().__init__(server, loop=loop, access_log=None)  # type: ignore[arg-type]  # the stub lacks None
+        super().__init__(
+            server,
+            loop=loop,
+            access_log=None,  # type: ignore[arg-type]  # the stub lacks None
+            auto_decompress=False,
+            lingering_time=0,
+        )
         self._server = server
         self._immediate = immediate if AVAILABLE else None
         self._max_body = max_body
         self._continuation: Handler | None = None
+        self._head_size = 0
+        self._head_timer: asyncio.TimerHandle | None = None
         if self._immediate is not None:
             self._request_handler = self._continue
 
+    def refused_head(self, status: int) -> Response:
+        """The response to a request whose head came too slowly (408) or is too large (431)."""
+        raise NotImplementedError
+
     def data_received(self, data: bytes) -> None:
+        """Take bytes in, and watch over a head of which only a part has arrived."""
+        requests = self._request_count
+        self._receive(data)
+        if self._request_count == requests and self._is_between_requests():
+            self._head_grew(len(data))
+        elif self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer, self._head_size = None, 0
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Forget the connection."""
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+        super().connection_lost(exc)
+
+    def _is_between_requests(self) -> bool:
+        if self._messages or self._upgraded or self._close:
+            return False
+        waiter = self._waiter
+        return self._request_count == 0 or (waiter is not None and not waiter.done())
+
+    def _head_grew(self, size: int) -> None:
+        self._head_size += size
+        if self._head_size > _HEAD_MAX:
+            self._refuse_head(431)
+        elif self._head_timer is None:
+            self._head_timer = self._loop.call_later(_HEAD_S, self._refuse_head, 408)
+
+    def _refuse_head(self, status: int) -> None:
+        if self.transport is not None and self._is_between_requests():
+            self.transport.write(self.refused_head(status).encode())
+            self.force_close()
+
+    def _receive(self, data: bytes) -> None:
         """Answer every request that can be answered now, in order; leave the rest to the task."""
         waiter = self._waiter
         if self._immediate is None or waiter is None or waiter.done() or self._paused:
@@ -136,10 +188,31 @@ class Connection(web.RequestHandler):
             return payload.read_nowait()
         return None
 
+    async def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
+        """Send a response. Of a body that was not read, discard some: a client that still sends
+        would see a reset instead of the response.
+        """
+        sent, reset = await super().finish_response(request, resp, start_time)
+        if not reset and resp.status != 408 and not request.content.is_eof():
+            await _discard(request.content)
+        return sent, reset
+
     async def _continue(self, request: web.BaseRequest) -> web.StreamResponse:
         """aiohttp's task: continue what `immediate` began, or handle a request from the start."""
         handler, self._continuation = self._continuation or self._server.request_handler, None
         return await handler(request)
+
+
+async def _discard(content: StreamReader) -> None:
+    left = _DISCARD_MAX
+    try:
+        async with asyncio.timeout(_DISCARD_S):
+            while left > 0 and not content.is_eof():
+                left -= len(await content.readany())
+    except (TimeoutError, web.RequestPayloadError):
+        return
 
 
 def _raising(error: Exception) -> Handler:

@@ -64,6 +64,10 @@ class Response(web.StreamResponse):
         """Whether the connection stays open."""
         return self._keep_alive
 
+    def force_close(self) -> None:
+        """End the connection after this response."""
+        self._keep_alive = False
+
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         """Write everything."""
         self._keep_alive = bool(self._keep_alive and request.keep_alive)
@@ -106,9 +110,18 @@ class AlreadySent(web.StreamResponse):
         return "<AlreadySent>"
 
     @property
+    def status(self) -> int:
+        """Nobody knows."""
+        return 0
+
+    @property
     def keep_alive(self) -> bool | None:
         """Whether the connection stays open."""
         return self._keep_alive
+
+    def force_close(self) -> None:
+        """End the connection now."""
+        self._keep_alive = False
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         """Nothing to write."""

@@ -16,9 +16,10 @@ from sim.core.identity.kyc import DOCV_BASE
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import Instant
 from sim.server.host import Host
+from sim.server.http.body import Uploads
 from sim.server.http.fast_path import Handler
 from sim.server.http.response import SERVER, AlreadySent, Response, header_text, http_date
-from sim.server.http.server import HttpServer, error_response, read_body, reset_connection
+from sim.server.http.server import HttpServer, body_or_refusal, reset_connection
 
 if TYPE_CHECKING:
     from aiohttp.http import RawRequestMessage
@@ -55,6 +56,7 @@ class RestListener:
         self._plane = plane
         self._max_body = host.settings.max_body
         self._debug_headers = not host.settings.opaque
+        self._uploads = Uploads()
 
     def immediate(self, message: RawRequestMessage, body: bytes, peer: str) -> Response | Handler:
         """The response to a complete request, or a handler that waits for what takes time."""
@@ -81,14 +83,19 @@ class RestListener:
 
             path = _origin_form(request.raw_path).partition("?")[0]
             return await serve_web_socket(host, request, path, self.render)
-        try:
-            body, oversize = await read_body(request, self._max_body)
-        except (web.RequestPayloadError, ValueError):
-            return error_response(400, 3, "bad request", now=host.now, close=True, retail=retail)
+        read = await body_or_refusal(
+            request, self._max_body, self._uploads, now=lambda: host.now, retail=retail
+        )
+        if isinstance(read, Response):
+            return read
+        body, oversize = read
         reply = self._reply(
             request.method, request.raw_path, request.headers, body, request.remote or "", oversize
         )
-        return await self.render(request, reply)
+        response = await self.render(request, reply)
+        if oversize:
+            response.force_close()
+        return response
 
     def _reply(
         self,

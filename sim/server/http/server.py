@@ -1,5 +1,5 @@
-"""What all HTTP listeners share: a server that never shows a traceback or a version, bodies read up
-to a limit, errors as JSON.
+"""What all HTTP listeners share: a server that never shows a traceback or a version, and errors as
+JSON.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from msgspec import json
 
 from sim.kernel.instants import Instant
 from sim.kernel.journal import RunEnded
+from sim.server.http.body import BodyTooSlow, BodyUnreadable, Uploads, read_body
 from sim.server.http.fast_path import Connection, Handler, ImmediateHandler
 from sim.server.http.response import Response
 
@@ -42,8 +43,16 @@ class _Connection(Connection):
             log.error(
                 "a request failed: %s %s: %s", request.method, request.path, exc, exc_info=cause
             )
-        server = self._manager if isinstance(self._manager, HttpServer) else None
         code, text = (13, "internal error") if status >= 500 else (3, "bad request")
+        return self._error(status, code, text)
+
+    def refused_head(self, status: int) -> Response:
+        """The response to a request whose head came too slowly (408) or is too large (431)."""
+        text = "the head did not arrive in time" if status == 408 else "the head is too large"
+        return self._error(status, 4 if status == 408 else 3, text)
+
+    def _error(self, status: int, code: int, text: str) -> Response:
+        server = self._manager if isinstance(self._manager, HttpServer) else None
         now, retail = (server.now(), server.retail) if server else (0, False)
         return error_response(status, code, text, now=now, close=True, retail=retail)
 
@@ -100,24 +109,22 @@ def error_response(
     return Response(status, body, content_type="application/json", now=now, close=close)
 
 
-async def read_body(request: web.BaseRequest, limit: int) -> tuple[bytes, int]:
-    """`(body, 0)`; or `(b"", size)` for a body over `limit` bytes, with its declared size or as
-    much as was read.
-    """
-    if not request.body_exists:
-        return b"", 0
-    declared = request.content_length
-    if declared is not None and declared > limit:
-        return b"", declared
-    expects = request.headers.get("Expect", "").lower()
-    if expects == "100-continue" and request.transport is not None:
-        request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    body = await request.content.readany()
-    while not request.content.at_eof():
-        body += await request.content.readany()
-        if len(body) > limit:
-            return b"", len(body)
-    return (body, 0) if len(body) <= limit else (b"", len(body))
+async def body_or_refusal(
+    request: web.BaseRequest,
+    limit: int,
+    uploads: Uploads,
+    *,
+    now: Callable[[], Instant],
+    retail: bool = False,
+) -> tuple[bytes, int] | Response:
+    """What `read_body` returns, or the answer to a body that did not arrive or cannot be read."""
+    try:
+        return await read_body(request, limit, uploads)
+    except BodyTooSlow:
+        status, code, text = 408, 4, "the body did not arrive in time"
+    except BodyUnreadable:
+        status, code, text = 400, 3, "bad request"
+    return error_response(status, code, text, now=now(), close=True, retail=retail)
 
 
 def reset_connection(request: web.BaseRequest) -> None:

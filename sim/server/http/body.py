@@ -1,0 +1,175 @@
+"""Reading request bodies so that no client can hold up or exhaust the process with one.
+
+| What a client may do | What bounds it |
+|---|---|
+| send a small body that inflates to a large one | inflating stops at the listener's limit, and |
+| | gives way to other requests after every `PIECE` bytes |
+| send an endless body | reading stops at the limit; `fast_path` discards a little, then closes |
+| stop in the middle of a body | `STALL_S` without a byte, `WHOLE_S` in all: 408 |
+| stop in the middle of many bodies | those of a listener share `HELD_MAX` bytes: beyond it the |
+| | body that has waited longest for its next byte is given up, 408 |
+
+aiohttp would inflate bodies by itself, a refused one until its end; its parser is told not to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+
+from aiohttp import HttpVersion10, web
+
+PIECE = 64 * 1024
+STALL_S, WHOLE_S = 10.0, 60.0
+HELD_MAX = 32 << 20
+# A gzip body may be several members one after the other; each costs a new decompressor.
+MEMBERS_MAX = 32
+
+_AT_ONCE = 0.0
+_GZIP = 16 + zlib.MAX_WBITS
+_CODINGS = frozenset({"gzip", "deflate"})
+
+
+class BodyTooSlow(Exception):
+    """The rest of a body did not arrive in time, or its place was needed. 408."""
+
+
+class BodyUnreadable(Exception):
+    """A body that broke off, or is not what its Content-Encoding says. 400."""
+
+
+class Uploads:
+    """The bodies that a listener is reading, and how many bytes of them it holds."""
+
+    def __init__(self, held_max: int = HELD_MAX) -> None:
+        self._held_max = held_max
+        # By the time of the last byte: the first has waited longest.
+        self._uploads: dict[Upload, None] = {}
+        self.held = 0
+
+    @contextmanager
+    def one_more(self, deadline: asyncio.Timeout) -> Iterator[Upload]:
+        """Begin to read a body; `deadline` is what ends it early."""
+        upload = Upload(self, deadline)
+        self._uploads[upload] = None
+        try:
+            yield upload
+        finally:
+            self._uploads.pop(upload, None)
+            self.held -= upload.size
+
+    def grew(self, upload: Upload, size: int) -> None:
+        """Note that bytes of a body arrived, and make room for them."""
+        upload.size += size
+        self.held += size
+        if self._uploads.pop(upload, self) is self:
+            return  # given up already
+        self._uploads[upload] = None
+        room = self.held
+        for other in list(self._uploads):
+            if room <= self._held_max or other is upload:
+                break
+            room -= other.size
+            del self._uploads[other]
+            other.give_up()
+
+
+class Upload:
+    """One body on its way."""
+
+    __slots__ = ("_deadline", "_ends", "_loop", "_uploads", "size")
+
+    def __init__(self, uploads: Uploads, deadline: asyncio.Timeout) -> None:
+        self._uploads = uploads
+        self._deadline = deadline
+        self._loop = asyncio.get_running_loop()
+        self._ends = self._loop.time() + WHOLE_S
+        self.size = 0
+
+    def grew(self, size: int) -> None:
+        """Bytes arrived: wait for the next ones as long again."""
+        self._uploads.grew(self, size)
+        if self._deadline.when() != _AT_ONCE:
+            self._deadline.reschedule(min(self._loop.time() + STALL_S, self._ends))
+
+    def give_up(self) -> None:
+        """End reading now."""
+        if not self._deadline.expired():
+            self._deadline.reschedule(_AT_ONCE)
+
+
+async def read_body(request: web.BaseRequest, limit: int, uploads: Uploads) -> tuple[bytes, int]:
+    """`(body, 0)`; or `(b"", size)` for a body over `limit` bytes: its declared size, or
+    `limit` + 1 where only reading it would tell. Raises BodyTooSlow and BodyUnreadable.
+    """
+    if not request.body_exists:
+        return b"", 0
+    declared = request.content_length
+    if declared is not None and declared > limit:
+        return b"", declared
+    expects = request.headers.get("Expect", "").lower()
+    if (
+        expects == "100-continue"
+        and request.version != HttpVersion10
+        and request.transport is not None
+    ):
+        request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    coding = request.headers.get("Content-Encoding", "").lower()
+    body = bytearray()
+    try:
+        async with asyncio.timeout(STALL_S) as deadline:
+            with uploads.one_more(deadline) as upload:
+                pieces = _raw(request)
+                if coding in _CODINGS:
+                    pieces = _inflated(pieces, coding, limit)
+                async for piece in pieces:
+                    body += piece
+                    upload.grew(len(piece))
+                    if len(body) > limit:
+                        return b"", limit + 1
+    except TimeoutError:
+        raise BodyTooSlow from None
+    except (web.RequestPayloadError, ValueError, zlib.error) as problem:
+        raise BodyUnreadable from problem
+    return bytes(body), 0
+
+
+async def _raw(request: web.BaseRequest) -> AsyncIterator[bytes]:
+    content = request.content
+    while piece := await content.readany():
+        yield piece
+
+
+async def _inflated(pieces: AsyncIterator[bytes], coding: str, limit: int) -> AsyncIterator[bytes]:
+    """A compressed body in pieces of at most `PIECE` bytes. ValueError and zlib.error where it is
+    cut off, damaged, or longer than `limit` as it was sent.
+    """
+    inflater, members, arrived = None, 0, 0
+    async for piece in pieces:
+        arrived += len(piece)
+        if arrived > limit:
+            raise ValueError("the compressed body is longer than an inflated one may be")
+        rest, inflated = piece, b""
+        while rest or len(inflated) == PIECE:  # a full piece may leave some of its match behind
+            if inflater is None or inflater.eof:
+                if not rest:
+                    break
+                members += 1
+                if members > (MEMBERS_MAX if coding == "gzip" else 1):
+                    raise ValueError("too many members, or bytes after the end")
+                inflater = zlib.decompressobj(_window_bits(coding, rest))
+            inflated = inflater.decompress(rest, PIECE)
+            yield inflated
+            rest = inflater.unconsumed_tail or inflater.unused_data
+            await asyncio.sleep(0)
+    if inflater is not None and not inflater.eof:
+        raise ValueError("the compressed body ends in its middle")
+
+
+def _window_bits(coding: str, start: bytes) -> int:
+    """What tells zlib the format. "deflate" is zlib's own by the standard, and bare in practice."""
+    if coding == "gzip":
+        return _GZIP
+    return zlib.MAX_WBITS if start[0] & 0xF == zlib.DEFLATED else -zlib.MAX_WBITS

@@ -1,0 +1,288 @@
+"""Clients that send too much, too slowly, or what grows: each is refused after a bounded amount of
+work, and nobody else notices. Bounds are on bytes, tasks and calls, not on time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import zlib
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from conftest import Served
+
+from sim.server.http import body, fast_path
+
+MEBIBYTE = 1 << 20
+BOMB = gzip.compress(bytes(512 * MEBIBYTE), 9)  # half a megabyte
+HEAD = "POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n"
+PLANES = ["gateway", "retail", "exchange", "auth", "control", "docs"]
+
+
+def head_of(size: int, *more: str) -> bytes:
+    return (HEAD.format(size) + "".join(f"{line}\r\n" for line in more) + "\r\n").encode()
+
+
+async def connect(address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    host, _, port = address.removeprefix("http://").partition(":")
+    return await asyncio.open_connection(host, int(port))
+
+
+async def said(reader: asyncio.StreamReader) -> bytes:
+    return await asyncio.wait_for(reader.read(), 10)
+
+
+@pytest.fixture
+def inflated(monkeypatch) -> list[int]:
+    """The sizes of the pieces that were inflated."""
+    sizes: list[int] = []
+    real = zlib.decompressobj
+
+    class Counting:
+        def __init__(self, bits: int) -> None:
+            self._real = real(bits)
+
+        def decompress(self, data: bytes, most: int) -> bytes:
+            piece = self._real.decompress(data, most)
+            sizes.append(len(piece))
+            return piece
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._real, name)
+
+    monkeypatch.setattr(body.zlib, "decompressobj", Counting)
+    return sizes
+
+
+def packed(coding: str, content: bytes) -> bytes:
+    if coding == "gzip":
+        return gzip.compress(content, 9)
+    if coding == "deflate":
+        return zlib.compress(content, 9)
+    bare = zlib.compressobj(9, wbits=-15)
+    return bare.compress(content) + bare.flush()
+
+
+CODINGS = {"gzip": "gzip", "deflate": "deflate", "bare deflate": "deflate"}
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+@pytest.mark.parametrize("size", [0, 1, 1000, 65_536, 65_537, 131_072, MEBIBYTE])
+async def test_a_compressed_body_arrives_as_it_was_before(serve, coding, size):
+    served = await serve()
+    content = bytes(index * 7 % 251 for index in range(1000)) * (size // 1000 + 1)
+    small = packed(coding, content[:size])
+    reader, writer = await connect(served.at.exchange)
+    named = f"Content-Encoding: {CODINGS[coding]}"
+    for cut in (0, 1, len(small) // 2):
+        writer.write(head_of(len(small), named))
+        writer.write(small[:cut])
+        await writer.drain()
+        writer.write(small[cut:])
+        assert (await reader.readuntil(b"}")).startswith(b"HTTP/1.1 200 ")
+    writer.close()
+    assert [given[-2] == content[:size] for given in served.sim.inputs] == [True] * 3
+
+
+async def test_members_of_a_gzip_body_follow_each_other_up_to_a_number(serve, raw_http):
+    served = await serve()
+    named = ("Content-Encoding: gzip", "Connection: close")
+    for members, status in ((body.MEMBERS_MAX, b"200"), (body.MEMBERS_MAX + 1, b"400")):
+        sent = gzip.compress(b"ab") * members
+        answer = await raw_http(served.at.exchange, head_of(len(sent), *named) + sent)
+        assert answer.split()[1] == status
+    assert [given[-2] for given in served.sim.inputs] == [b"ab" * body.MEMBERS_MAX]
+
+
+@pytest.mark.parametrize("plane", ["exchange", "retail", "control"])
+@pytest.mark.parametrize(
+    "sent",
+    [gzip.compress(b"abc" * 99)[:-1], gzip.compress(b"abc") + b"rest", b"not gzip", b"\x1f\x8b"],
+    ids=["cut off", "something behind", "no gzip", "its first bytes"],
+)
+async def test_what_is_not_what_its_encoding_says_is_a_bad_request(serve, raw_http, plane, sent):
+    served = await serve()
+    answer = await raw_http(
+        getattr(served.at, plane),
+        head_of(len(sent), "Content-Encoding: gzip").replace(b"/x", b"/_sim/v1/reset") + sent,
+    )
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"Connection: close" in answer
+    assert served.sim.inputs == []
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+async def test_a_bomb_is_inflated_to_the_limit_and_no_further(serve, raw_http, inflated, chunked):
+    served = await serve()
+    if chunked:
+        head = b"POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n"
+        sent = b"%sContent-Encoding: gzip\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (head, len(BOMB), BOMB)
+    else:
+        sent = head_of(len(BOMB), "Content-Encoding: gzip") + BOMB
+    answer = await raw_http(served.at.exchange, sent)
+    assert answer.startswith(b"HTTP/1.1 413 ") and b"Connection: close" in answer
+    assert sum(inflated) <= MEBIBYTE + body.PIECE
+    assert max(inflated) <= body.PIECE
+    kind, *_, given, oversize = served.sim.inputs[0]
+    assert (kind, given, oversize) == ("rest", b"", MEBIBYTE + 1)
+
+
+async def test_bombs_give_way_after_every_piece(serve, inflated):
+    served = await serve()
+    loop, turns = asyncio.get_running_loop(), [0]  # pieces inflated up to each turn of the loop
+
+    def turn() -> None:
+        turns.append(len(inflated))
+        loop.call_soon(turn)
+
+    bombs = [await connect(served.at.exchange) for _ in range(16)]
+    turn()
+    for _, writer in bombs:
+        writer.write(head_of(len(BOMB), "Content-Encoding: gzip") + BOMB)
+    for reader, _ in bombs:
+        assert (await said(reader)).startswith(b"HTTP/1.1 413 ")
+    pieces = [after - before for before, after in pairwise(turns)]
+    assert sum(pieces) > 16 * 8
+    assert max(pieces) <= 16
+
+
+async def test_of_a_refused_body_a_little_is_discarded_and_the_rest_is_not_read(serve):
+    served = await serve()
+    reader, writer = await connect(served.at.exchange)
+    writer.write(head_of(1 << 30) + bytes(MEBIBYTE // 2))
+    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 413 ")
+    sent = 0
+    with pytest.raises(ConnectionError):
+        while sent < 64 * MEBIBYTE:
+            writer.write(bytes(MEBIBYTE // 2))
+            await writer.drain()
+            sent += MEBIBYTE // 2
+    assert served.sim.inputs[0][-1] == 1 << 30
+
+
+async def test_a_client_that_ends_its_refused_body_reads_the_answer(serve, raw_http):
+    served = await serve()
+    size = MEBIBYTE + 100_000
+    answer = await raw_http(served.at.retail, head_of(size) + bytes(size))
+    assert answer.startswith(b"HTTP/1.1 413 ") and b"Connection: close" in answer
+
+
+@pytest.mark.parametrize("plane", PLANES)
+async def test_a_body_that_stops_on_its_way_is_given_up(serve, raw_http, monkeypatch, plane):
+    monkeypatch.setattr(body, "STALL_S", 0.05)
+    served = await serve()
+    path = {"control": b"/_sim/v1/reset", "docs": b"/docv/x"}.get(plane, b"/x")
+    sent = head_of(100).replace(b"/x", path) + b"{"
+    answer = await raw_http(getattr(served.at, plane), sent)
+    assert answer.startswith(b"HTTP/1.1 408 ") and b"Connection: close" in answer
+    assert served.sim.inputs == []
+
+
+async def test_a_body_that_trickles_is_given_up_in_the_end(serve, monkeypatch):
+    monkeypatch.setattr(body, "WHOLE_S", 0.05)
+    served = await serve()
+    reader, writer = await connect(served.at.exchange)
+    writer.write(head_of(10_000))
+    ended = asyncio.create_task(reader.readuntil(b"\r\n\r\n"))
+    for _ in range(1000):
+        if ended.done():
+            break
+        writer.write(b" ")
+        await asyncio.wait((ended,), timeout=0.005)
+    assert (await ended).startswith(b"HTTP/1.1 408 ")
+
+
+async def test_stalled_bodies_hold_a_bounded_number_of_bytes(serve, monkeypatch):
+    served = await serve()
+    limit = body.HELD_MAX
+    held: list[int] = []
+    grew = body.Uploads.grew
+
+    def watched(uploads: body.Uploads, upload: body.Upload, size: int) -> None:
+        grew(uploads, upload, size)
+        held.append(uploads.held)
+
+    monkeypatch.setattr(body.Uploads, "grew", watched)
+    stalled, enough = [], limit // MEBIBYTE + 12
+    for _ in range(enough):
+        reader, writer = await connect(served.at.exchange)
+        writer.write(head_of(MEBIBYTE) + bytes(MEBIBYTE - 1))
+        await writer.drain()
+        stalled.append((reader, writer))
+    given_up = [asyncio.create_task(said(reader)) for reader, _ in stalled[:10]]
+    answers = await asyncio.gather(*given_up)  # the oldest
+    assert all(answer.startswith(b"HTTP/1.1 408 ") for answer in answers)
+    # What is given up leaves when its task has its turn: a few bodies more for a moment.
+    assert max(held) <= limit + 4 * MEBIBYTE
+    reader, writer = stalled[-1]
+    writer.write(b" ")
+    assert (await reader.readuntil(b"}")).startswith(b"HTTP/1.1 200 ")  # the newest goes on
+
+
+@pytest.mark.parametrize("plane", PLANES)
+async def test_a_head_that_never_ends_is_given_up(serve, raw_http, monkeypatch, plane):
+    monkeypatch.setattr(fast_path, "_HEAD_S", 0.05)
+    served = await serve()
+    address = getattr(served.at, plane)
+    for start in (b"G", b"GET /x HTTP/1.1\r\nHost: localhost\r\n", b"\r\n"):
+        answer = await raw_http(address, start)
+        assert answer.startswith(b"HTTP/1.1 408 ") and b"Connection: close" in answer
+    after = await raw_http(
+        address, b"GET /_sim/v1/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    )
+    assert after.split()[1] in (b"200", b"404")
+
+
+async def test_the_second_head_of_a_connection_is_watched_over_too(serve, monkeypatch):
+    monkeypatch.setattr(fast_path, "_HEAD_S", 0.05)
+    served = await serve()
+    reader, writer = await connect(served.at.exchange)
+    writer.write(b"GET /y HTTP/1.1\r\nHost: h\r\n\r\n")
+    await reader.readuntil(b"}")
+    writer.write(b"GET /y HT")
+    assert (await said(reader)).startswith(b"HTTP/1.1 408 ")
+
+
+async def test_a_connection_that_says_nothing_stays(serve, monkeypatch):
+    monkeypatch.setattr(fast_path, "_HEAD_S", 0.01)
+    served = await serve()
+    reader, writer = await connect(served.at.exchange)
+    slow, ask = await connect(served.at.exchange)
+    ask.write(b"GET /y")  # one that does is closed meanwhile
+    assert (await said(slow)).startswith(b"HTTP/1.1 408 ")
+    writer.write(b"GET /y HTTP/1.1\r\nHost: h\r\n\r\n")
+    assert (await reader.readuntil(b"}")).startswith(b"HTTP/1.1 200 ")
+
+
+async def test_a_head_of_many_fields_is_too_large(serve):
+    served = await serve()
+    reader, writer = await connect(served.at.exchange)
+    writer.write(b"GET /y HTTP/1.1\r\nHost: h\r\n")
+    for _ in range(fast_path._HEAD_MAX // 4000 + 1):
+        writer.write(b"a: %s\r\n" % (b"x" * 4000))
+    answer = await said(reader)
+    assert answer.startswith(b"HTTP/1.1 431 ") and b"Connection: close" in answer
+    assert served.sim.inputs == []
+
+
+async def test_100_continue_is_said_where_a_body_is_wanted(serve):
+    served: Served = await serve()
+    reader, writer = await connect(served.at.exchange)
+    writer.write(head_of(4, "Expect: 100-continue"))
+    assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+    writer.write(b"body")
+    assert (await reader.readuntil(b"}")).startswith(b"HTTP/1.1 200 ")
+    writer.write(head_of(1 << 30, "Expect: 100-continue"))
+    answer = await reader.readuntil(b"}")
+    assert answer.startswith(b"HTTP/1.1 413 ") and b"Connection: close" in answer
+
+
+async def test_a_client_of_http_1_0_is_not_told_to_continue(serve):
+    served = await serve()
+    reader, writer = await connect(served.at.exchange)
+    writer.write(head_of(4, "Expect: 100-continue").replace(b"HTTP/1.1", b"HTTP/1.0") + b"bo")
+    await asyncio.sleep(0)
+    writer.write(b"dy")
+    assert (await said(reader)).startswith(b"HTTP/1.1 200 ")
