@@ -176,7 +176,7 @@ async def test_a_page_of_a_rebound_name_is_answered_403_throughout(serve, browse
 async def test_a_page_of_its_own_may_call_the_control_plane(serve, browser):
     served = await serve()
     page = await browser.page()
-    await page.go(f"{served.at.control}/_sim/v1/health")
+    await page.go(f"{served.at.control}/_sim/v1/clock")
     call = "return (await fetch('/_sim/v1/clock/advance', {method: 'POST', body: '{\"by\": \"1h\"}'%s})).status"
     assert await page.run(call % "") == 403  # a form could have sent this
     json = ", headers: {'Content-Type': 'application/json'}"

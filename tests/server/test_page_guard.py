@@ -13,7 +13,7 @@ from conftest import Served
 from sim.cli.main import main
 
 RESET = "/_sim/v1/reset"
-HEALTH = "/_sim/v1/health"
+CLOCK = "/_sim/v1/clock"
 
 
 async def status_of(
@@ -73,7 +73,7 @@ async def test_a_name_that_is_not_this_machines_is_refused(serve, plane, name):
     address = getattr(served.at, plane)
     address = address.replace("sandbox.test", "127.0.0.1")
     host = name.format(port=port_of(address))
-    for verb, path in (("POST", RESET), ("GET", HEALTH), ("GET", "/"), ("OPTIONS", RESET)):
+    for verb, path in (("POST", RESET), ("GET", CLOCK), ("GET", "/"), ("OPTIONS", RESET)):
         status, said = await status_of(address, verb, path, {"Host": host})
         assert (status, "name" in said) == (403, True), (verb, path)
     assert acted(served) == []
@@ -84,14 +84,14 @@ async def test_this_machine_may_be_called_by_its_names_and_addresses(serve, name
     served = await serve(public_host="sandbox.test")
     address = served.at.control.replace("sandbox.test", "127.0.0.1")
     host = name.format(port=port_of(address))
-    assert (await status_of(address, "GET", HEALTH, {"Host": host}))[0] == 200
+    assert (await status_of(address, "GET", CLOCK, {"Host": host}))[0] == 200
     docs = served.at.docs.replace("sandbox.test", "127.0.0.1")
     assert (await status_of(docs, "GET", "/changelog", {"Host": host}))[0] == 200
 
 
 async def test_without_a_public_host_its_name_is_a_foreign_one(serve):
     served = await serve()
-    assert (await status_of(served.at.control, "GET", HEALTH, {"Host": "sandbox.test"}))[0] == 403
+    assert (await status_of(served.at.control, "GET", CLOCK, {"Host": "sandbox.test"}))[0] == 403
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ async def test_the_name_in_an_absolute_target_counts_too(serve, raw_http, reques
 
 async def test_a_request_without_a_host_is_refused(serve, raw_http):
     served = await serve()
-    answer = await raw_http(served.at.control, b"GET /_sim/v1/health HTTP/1.0\r\n\r\n")
+    answer = await raw_http(served.at.control, b"GET /_sim/v1/clock HTTP/1.0\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 403 ")
 
 
@@ -134,7 +134,7 @@ async def test_another_origin_is_refused_whatever_it_asks(serve, plane, origin):
     headers = {"Origin": origin.format(port=port_of(address))}
     for verb, path in (
         ("POST", RESET),
-        ("GET", HEALTH),
+        ("GET", CLOCK),
         ("GET", "/"),
         ("OPTIONS", RESET),
         ("POST", "/docv/token"),
@@ -148,7 +148,7 @@ async def test_another_origin_is_refused_whatever_it_asks(serve, plane, origin):
 async def test_what_a_page_elsewhere_started_is_refused_but_pages_may_be_linked_to(serve, site):
     served = await serve()
     headers = {"Sec-Fetch-Site": site}
-    assert (await status_of(served.at.control, "GET", HEALTH, headers))[0] == 403
+    assert (await status_of(served.at.control, "GET", CLOCK, headers))[0] == 403
     assert (await status_of(served.at.control, "POST", RESET, headers))[0] == 403
     assert (await status_of(served.at.docs, "POST", "/docv/x", headers))[0] == 403
     assert (await status_of(served.at.docs, "GET", "/changelog", headers))[0] == 200
@@ -158,11 +158,11 @@ async def test_what_a_page_elsewhere_started_is_refused_but_pages_may_be_linked_
 async def test_a_browser_without_fetch_metadata_is_known_by_its_referer(serve):
     served = await serve()
     headers = {"Referer": "http://evil.example/page"}
-    assert (await status_of(served.at.control, "GET", HEALTH, headers))[0] == 403
+    assert (await status_of(served.at.control, "GET", CLOCK, headers))[0] == 403
     assert (await status_of(served.at.docs, "POST", "/docv/x", headers))[0] == 403
     assert (await status_of(served.at.docs, "GET", "/changelog", headers))[0] == 200
     own = {"Referer": f"{served.at.control}/room"}
-    assert (await status_of(served.at.control, "GET", HEALTH, own))[0] == 200
+    assert (await status_of(served.at.control, "GET", CLOCK, own))[0] == 200
 
 
 FORM_TYPES = [
