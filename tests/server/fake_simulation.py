@@ -11,7 +11,10 @@ from typing import Any
 
 from sim.api.pipeline.inputs import Close, Effect, Fired, Outcome, Post, Reply, Send
 from sim.api.pipeline.settings import Settings
+from sim.core.catalogue.assumption_values import Assumptions
+from sim.core.catalogue.quirks import Quirks
 from sim.core.model.refusals import Conflict
+from sim.kernel.entropy import Entropy
 from sim.kernel.instants import parse_instant, seconds
 
 START = parse_instant("2026-09-08T18:00:00Z")
@@ -27,6 +30,8 @@ class FakeSimulation:
         self.scenario = SimpleNamespace(name="fake")
         self.journal = SimpleNamespace(on_end=None)
         self.seed = 7
+        choices = SimpleNamespace(assumptions=Assumptions(), quirks=Quirks(Entropy(7)))
+        self.exchange = SimpleNamespace(ctx=choices)
         self.now = START
         self.inputs: list[tuple[Any, ...]] = []
         self.timers: list[tuple[int, str]] = []
