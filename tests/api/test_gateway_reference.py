@@ -11,6 +11,7 @@ import pytest
 from sim import Simulation, load_scenario
 from sim.reference.reference import Reference
 from sim.testing.client import Connection, connect
+from tests.journeys import key
 
 
 @pytest.mark.spec("S4.1-8", "S2.9-1", "S5.3-1")
@@ -101,7 +102,9 @@ def test_series_are_listed_and_found_by_number(world: Connection) -> None:
 def test_subjects_answer_until_their_removal(tmp_path: Path) -> None:
     scenario = tmp_path / "summer.yaml"
     scenario.write_text(
-        "name: summer\nclock: {start: 2026-06-28T23:59:00-04:00}\nworld: {base: empty}\n"
+        "name: summer\nclock: {start: 2026-06-28T23:59:00-04:00}\nworld: {base: empty,"
+        " accounts: [{name: firms/retail/accounts/ann}],"
+        " api_keys: [{key_id: ann, account: firms/retail/accounts/ann}]}\n"
     )
     sim = Simulation(load_scenario(str(scenario)))
     sim.exchange.reference = Reference()
@@ -109,13 +112,21 @@ def test_subjects_answer_until_their_removal(tmp_path: Path) -> None:
     world = connect(sim)
     subject = world.gateway.get("/v1/subjects", params={"limit": 1}).json()["subjects"][0]
     paths = [f"/v1/subjects/{subject['id']}", f"/v1/subjects/slug/{subject['slug']}"]
-    for path in paths:
-        assert world.gateway.get(path).json()["subject"] == subject
-        assert "markets" in world.gateway.get(f"{path}/markets").json()
-    assert world.gateway.get("/v1/subjects/1").status == 404
+    clients = (world.gateway, world.retail(key(sim)))
+    for client in clients:
+        assert client.get("/v1/subjects", params={"limit": 1}).json()["subjects"] == [subject]
+        for path in paths:
+            assert client.get(path).json()["subject"] == subject
+            assert "markets" in client.get(f"{path}/markets").json()
+        assert client.get("/v1/subjects/1").status == 404
+        assert client.get("/v1/subjects/slug/nobody/markets").status == 404
+    nobody = sim.rest("retail", "GET", "/v1/subjects", "", {}, b"").reply
+    assert nobody is not None
+    assert nobody.status == 401
     world.advance("1m")
-    for path in ("/v1/subjects", *paths, *(f"{path}/markets" for path in paths)):
-        assert world.gateway.get(path).status == 404
+    for client in clients:
+        for path in ("/v1/subjects", *paths, *(f"{path}/markets" for path in paths)):
+            assert client.get(path).status == 404
 
 
 def test_the_gateway_is_up(world: Connection) -> None:

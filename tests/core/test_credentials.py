@@ -169,11 +169,11 @@ def test_long_expired_tokens_are_forgotten() -> None:
     assert len(credentials.save().tokens) == 1
 
 
-def test_the_client_id_field_may_be_left_out_unless_it_is_required() -> None:
-    """The assertion names the client already; stock clients send no client_id (§5.1 item 3)."""
+def test_the_client_id_field_is_required_unless_a_switch_says_otherwise() -> None:
+    """§5.1 item 3; the assertion names the client already, so stock clients send no client_id."""
     ctx, credentials = make()
-    assert credentials.issue(changed(client_id="")).access_token
-    ctx.assumptions.change("token.client_id_required", True)
     with pytest.raises(OAuthRefusal) as refused:
-        credentials.issue(changed(client_id="", nonce="another"))
+        credentials.issue(changed(client_id=""))
     assert (refused.value.error, refused.value.http) == ("invalid_request", 400)
+    ctx.assumptions.change("token.client_id_required", False)
+    assert credentials.issue(changed(client_id="")).access_token

@@ -85,7 +85,11 @@ def authlib_session(at: ServedExchange) -> tuple[OAuth2Session, Callable[[], obj
     )
     session.trust_env = False
     return session, lambda: session.fetch_token(
-        endpoint, grant_type="client_credentials", audience=firm["audience"], timeout=TIMEOUT_S
+        endpoint,
+        grant_type="client_credentials",
+        client_id=firm["client_id"],
+        audience=firm["audience"],
+        timeout=TIMEOUT_S,
     )
 
 

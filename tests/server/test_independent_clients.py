@@ -36,7 +36,10 @@ def authlib_token(ready: dict[str, Any], **options: Any) -> dict[str, Any]:
         **options,
     )
     found: dict[str, Any] = session.fetch_token(
-        endpoint, grant_type="client_credentials", audience=firm["audience"]
+        endpoint,
+        grant_type="client_credentials",
+        client_id=firm["client_id"],
+        audience=firm["audience"],
     )
     return found
 
@@ -77,7 +80,10 @@ def test_a_client_may_call_its_own_machine_by_any_of_its_names(
                 token_endpoint_auth_method=PrivateKeyJWT(aud, alg="RS256"),
             )
             assert session.fetch_token(
-                f"{exchange.auth}/oauth/token", grant_type="client_credentials", audience=audience
+                f"{exchange.auth}/oauth/token",
+                grant_type="client_credentials",
+                client_id=firm["client_id"],
+                audience=audience,
             )["access_token"]
 
 

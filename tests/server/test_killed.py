@@ -89,9 +89,12 @@ def token_of(ready: dict[str, Any]) -> tuple[str, str]:
         firm["client_id"], key, token_endpoint_auth_method=PrivateKeyJWT(endpoint, alg="RS256")
     )
     return (
-        session.fetch_token(endpoint, grant_type="client_credentials", audience=firm["audience"])[
-            "access_token"
-        ],
+        session.fetch_token(
+            endpoint,
+            grant_type="client_credentials",
+            client_id=firm["client_id"],
+            audience=firm["audience"],
+        )["access_token"],
         firm["users"][0],
     )
 

@@ -64,6 +64,19 @@ def test_every_field_of_a_token_request_is_checked(world: Connection, as_json: b
     refused(ask(client_assertion="x.y.z"), "invalid_client_assertion", "invalid_client")
     refused(ask(client_assertion=None))
     refused(ask(audience="https://elsewhere.example"))
+    for name in NAMES:
+        refused(ask(**{name: None}), "invalid_request", "invalid_client_assertion")
+        refused(ask(**{name: ""}), "invalid_request", "invalid_client_assertion")
+
+
+@pytest.mark.spec("S5.1-2")
+def test_a_token_request_names_its_client_unless_a_switch_lets_stock_clients_leave_it_out() -> None:
+    world = unlimited()
+    answer = world.auth.post("/oauth/token", form=form(world, client_id=None))
+    refused(answer, "invalid_request")
+    assert (answer.status, "client_id" in answer.json()["error_description"]) == (400, True)
+    world.simulation.control("assumption.set", "token.client_id_required", {"value": False})
+    assert world.auth.post("/oauth/token", form=form(world, client_id=None)).status == 200
 
 
 @pytest.mark.spec("S5.1-8")

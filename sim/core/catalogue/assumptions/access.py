@@ -16,9 +16,10 @@ ASSERTION_LIFE_MAX = span("token.assertion_life_max", "1h", source="§5.1 item 2
     "A client assertion may be valid for this long. The reference client signs for 4 minutes and "
     "stock OAuth clients for an hour; the public documentation says 5 minutes (set 5m)."
 )
-TOKEN_CLIENT_ID_REQUIRED = flag("token.client_id_required", False, source="§5.1 item 3").because(
-    "The client_id field may be left out, because the assertion names the client and stock "
-    "private_key_jwt clients do not send it (RFC 7523). A client_id that is sent must match."
+TOKEN_CLIENT_ID_REQUIRED = flag("token.client_id_required", True, source="§5.1 item 3").because(
+    "A token request has a client_id field, which must match the assertion. `false` lets it be "
+    "left out, as stock private_key_jwt clients do, because the assertion names the client already "
+    "(RFC 7523)."
 )
 PARTICIPANT_TOKEN_LIFE = span("participant_token.life", "3m", least="1s").because(
     "A participant's token lives this long if the call names no ttl_seconds: as long as a firm's."
