@@ -230,7 +230,12 @@ class Engine:
         The outcome is that of the input, with the effects and timers of all of them in order.
         """
         early = self.handle_asked()
-        outcome = self.handle(given)
+        try:
+            outcome = self.handle(given)
+        except BaseException as error:
+            if early:
+                self.journal.end(error)  # nobody will hear of what came of them
+            raise
         late = self.handle_asked()
         if early or late:
             outcome.take((*early, outcome, *late))
@@ -238,6 +243,7 @@ class Engine:
 
     def handle_asked(self) -> list[Outcome]:
         """Handle everything that extensions ask for; nothing is left but right after a rewind."""
+        self.journal.check_open()
         outcomes = []
         while (given := self.next_input()) is not None:
             outcomes.append(self.handle(given))
@@ -245,9 +251,13 @@ class Engine:
 
     def next_input(self) -> Input | None:
         """The input that comes before anything else because an extension asks for it, or None."""
-        for asks in self._askers:
-            if (given := asks()) is not None:
-                return given
+        try:
+            for asks in self._askers:
+                if (given := asks()) is not None:
+                    return given
+        except BaseException as error:
+            self.journal.end(error)  # it would fail again before every further input
+            raise
         return None
 
     def handle(self, given: Input) -> Outcome:

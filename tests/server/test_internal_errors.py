@@ -1,17 +1,26 @@
-"""The sandbox itself fails: nothing is answered out of a state that stands in no journal."""
+"""The sandbox itself fails: what each client sees, and that nothing is answered out of a state that
+stands in no journal. `tests/test_fault_injection.py` has every place that can fail.
+"""
 
 from __future__ import annotations
 
 import json
+import socket
 import urllib.request
 from contextlib import suppress
 from pathlib import Path
 from urllib.error import HTTPError
 
+import grpc
 import pytest
 from processes import Process
+from raw_sockets import exchange_bytes, frame, request, status_of, upgrade
+from test_hostile_text import signed
+from test_tester_tools import bearer
 
 from sim.analysis.replay import replay_file
+from sim.loader.load import load_scenario
+from sim.testing.exchange_fixture import ServedExchange
 
 # The first fill fails, in the middle of an order.
 BROKEN = """
@@ -75,3 +84,127 @@ def test_an_internal_error_stops_the_process_with_5_and_the_journal_holds_what_w
     assert f"sim replay {journal}" in out
     placed = {one.id for one in again.exchange.trading.orders.open()}
     assert first["order_id"] in placed
+
+
+# ---- what clients of each surface see
+
+UNARY = "/exchange.v1.OrderBookAPI/GetOrderBook"
+STREAM = "/exchange.v1.OrderEntryAPI/CreateOrderSubscription"
+BIDI = "/exchange.v1.MarketDataSubscriptionAPI/BiDirectionalStreamMarketData"
+DOWNLOAD = "/exchange.v1.ReportAPI/DownloadOrders"
+MARKETS = "/v1/ws/markets"
+PLAIN = {"code": 13, "message": "internal error", "details": []}
+
+
+def http(surface: str, target: bytes, verb: bytes = b"GET", body: bytes = b""):
+    """A call that must get this plane's plain 500."""
+
+    def call(served: ServedExchange) -> None:
+        answer = exchange_bytes(served.ready[surface], request(verb, target, body=body))
+        plain = {"status": 500, "message": "internal error"} if surface == "retail" else PLAIN
+        assert status_of(answer) == 500
+        assert json.loads(answer.partition(b"\r\n\r\n")[2]) == plain
+
+    return call
+
+
+def grpc_call(kind: str, method: str):
+    """A call that must get INTERNAL and nothing that says more."""
+
+    def call(served: ServedExchange) -> None:
+        with grpc.insecure_channel(served.grpc) as channel:
+            make = getattr(channel, kind)(method)
+            sent = iter((b"",)) if kind.startswith("stream") else b""
+            with pytest.raises(grpc.RpcError) as failed:
+                answer = make(sent, timeout=10)
+                list(answer)
+            code, details = failed.value.code(), failed.value.details()
+        assert (code, details) == (grpc.StatusCode.INTERNAL, "internal error")
+
+    return call
+
+
+def handshake(served: ServedExchange) -> None:
+    answer = exchange_bytes(served.retail, upgrade(MARKETS, {}))
+    assert status_of(answer) == 500
+
+
+SEEN = {
+    "gateway": http("gateway", b"/v1/health"),
+    "retail": http("retail", b"/v1/orders/open"),
+    "exchange": http("exchange", b"/v1/positions"),
+    "auth": http("auth", b"/oauth/token", b"POST", b"{}"),
+    "control": http("control", b"/_sim/v1/clock/advance", b"POST", b'{"by": "1s"}'),
+    "unary": grpc_call("unary_unary", UNARY),
+    "server stream": grpc_call("unary_stream", STREAM),
+    "both streams": grpc_call("stream_stream", BIDI),
+    "download": grpc_call("unary_stream", DOWNLOAD),
+    "unknown method": grpc_call("unary_unary", "/exchange.v1.None/None"),
+    "handshake": handshake,
+}
+
+
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory: pytest.TempPathFactory):
+    journal = tmp_path_factory.mktemp("broken") / "journal.ndjson"
+    exchange = ServedExchange(load_scenario("quickstart"), journal=journal)
+    yield exchange
+    exchange.close()
+
+
+def fail(*_: object) -> None:
+    raise ZeroDivisionError("secret detail")
+
+
+def break_at(served: ServedExchange, part: str) -> None:
+    """From the next input on, the engine of this exchange fails after its work was done."""
+    simulation = served.running.simulation
+    work = getattr(simulation.engine, part)
+
+    def late(*given: object) -> None:
+        work(*given)
+        fail()
+
+    served.running.call(lambda: setattr(simulation.engine, part, late))
+
+
+@pytest.mark.parametrize("surface", SEEN)
+def test_a_client_sees_a_plain_error_and_so_does_everybody_after_it(
+    origin, surface, caplog
+) -> None:
+    served = origin.fork()
+    simulation = served.running.simulation
+    before = (simulation.seq, simulation.digest)
+    break_at(served, "_finish_input")
+    SEEN[surface](served)
+    assert [record.exc_info[1] for record in caplog.records] == [simulation.ended]
+    caplog.clear()
+    for call in SEEN.values():
+        call(served)
+    assert not caplog.records
+    again = replay_file(served.journal).simulation
+    assert (again.seq, again.digest) == before
+
+
+def test_streams_end_and_a_frame_that_fails_closes_its_socket_with_1011(origin) -> None:
+    served = origin.fork()
+    metadata = bearer(served, served.firms[0])
+    with grpc.insecure_channel(served.grpc) as channel:
+        stream = channel.unary_stream(STREAM)(b"", metadata=metadata)
+        next(stream)
+        before = served.running.simulation.seq + 1  # the handshake below
+        host, _, port = served.retail.removeprefix("http://").partition(":")
+        with socket.create_connection((host, int(port)), 10) as connection:
+            connection.sendall(upgrade(MARKETS, signed(served)))
+            while b"\r\n\r\n" not in connection.recv(1 << 16):
+                pass
+            break_at(served, "_dispatch")
+            connection.sendall(frame(1, b"{}"))
+            closed = b""
+            while b"internal error" not in closed:
+                closed += connection.recv(1 << 16)
+        assert (1011).to_bytes(2, "big") + b"internal error" in closed
+        with pytest.raises(grpc.RpcError) as ended:
+            list(stream)
+    assert ended.value.code() is grpc.StatusCode.UNAVAILABLE
+    assert replay_file(served.journal).simulation.seq == before
