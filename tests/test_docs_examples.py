@@ -69,16 +69,16 @@ def run_pytest(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-def passes(folder: Path, *options: str) -> None:
-    """Run pytest in a folder; it must succeed."""
-    done = run_pytest(folder, *options)
+def test_the_tests_of_the_pages_and_the_code_of_the_tutorials_pass(tmp_path: Path) -> None:
+    # One run of pytest for all of them: to start it costs more than to run most of them.
+    shutil.copytree(CODE, tmp_path, dirs_exist_ok=True)
+    written = [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("test_*.py")]
+    for number, (page, example) in enumerate(TESTS):
+        written.append(f"test_{re.sub('[^a-z]+', '_', page.lower())}_{number}.py")
+        (tmp_path / written[-1]).write_text(example)
+    done = run_pytest(tmp_path, "-rp")
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.mark.parametrize(("page", "example"), TESTS, ids=[page for page, _ in TESTS])
-def test_a_test_of_the_pages_passes(page: str, example: str, tmp_path: Path) -> None:
-    (tmp_path / "test_example.py").write_text(example)
-    passes(tmp_path, "test_example.py")
+    assert {name for name in written if f"PASSED {name}::" not in done.stdout} == set()
 
 
 @pytest.mark.parametrize(("page", "example"), SCRIPTS, ids=[page for page, _ in SCRIPTS])
@@ -100,12 +100,6 @@ def test_a_script_of_the_pages_runs(page: str, example: str, exchange: ServedExc
 
 
 # ---- tutorials
-
-
-@pytest.mark.parametrize("tutorial", sorted(path.name for path in CODE.iterdir()))
-def test_the_code_of_a_tutorial_passes(tutorial: str, tmp_path: Path) -> None:
-    shutil.copytree(CODE / tutorial, tmp_path / tutorial)
-    passes(tmp_path / tutorial, ".")
 
 
 def test_the_tutorials_show_all_of_their_code() -> None:

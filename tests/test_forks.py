@@ -5,6 +5,7 @@ leaves the other alone.
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -89,11 +90,22 @@ def test_a_bundled_scenario_goes_on_in_a_fork_as_it_would_have(name: str) -> Non
             forks.append((origin.seq, origin.fork()))
         world.absorb(origin.advance_to(due))
     assert forks
-    for at, fork in forks[:: max(1, len(forks) // 4)]:
+    for at, fork in far_apart(forks, origin.seq // 5):
         for given_again in inputs_since(origin, at):
             fork.handle(given_again)
         assert fork.digest == origin.digest
         assert fork.script.results == origin.script.results
+
+
+def far_apart(
+    forks: list[tuple[int, Simulation]], distance: int
+) -> Iterator[tuple[int, Simulation]]:
+    """The last fork, and those before it that began so many inputs before the one behind."""
+    behind = None
+    for at, fork in reversed(forks):
+        if behind is None or behind - at >= distance:
+            yield at, fork
+            behind = at
 
 
 def test_a_fork_begins_without_the_streams_of_its_origin_and_agrees_again_once_they_are_gone() -> (

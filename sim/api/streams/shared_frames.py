@@ -8,6 +8,7 @@ an execution is encoded once, however many streams it goes to.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from json.encoder import encode_basestring
 
 from sim.api.codecs.codecs import protobuf_encoder
@@ -19,6 +20,7 @@ def encoded(message: Message) -> bytes:
     return protobuf_encoder(type(message))(message)
 
 
+@cache
 def nesting(cls: type[Message], name: str) -> Callable[[bytes], bytes]:
     """Return a function that makes the encoded value of one field a part of an encoded `cls`.
 
