@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test serve bench profile lint types contract docs site lock npm clean
+.PHONY: help demo test mutants serve bench profile lint types contract docs site lock npm clean
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -17,7 +17,10 @@ demo: $(VENV)/.ready      ## a partner's whole journey over real sockets, under 
 	$(BIN)/sim demo
 
 test: $(VENV)/.ready      ## the test suite
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+	$(BIN)/python -m pytest -q -rs -n 2 --dist worksteal
+
+mutants: $(VENV)/.ready   ## a sample of small mistakes in the rules, and whether a test notices
+	$(BIN)/python -m tests.mutation $(MUTANTS)
 
 serve: $(VENV)/.ready     ## the bundled quickstart on loopback, ports from 18080
 	$(BIN)/sim serve

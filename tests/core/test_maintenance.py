@@ -103,8 +103,16 @@ def test_the_crew_comes_a_minute_early_and_the_all_clear_comes_last() -> None:
 def test_the_flag_and_the_end_are_known_inside_a_window() -> None:
     bench = Bench("2026-07-09T01:58:00-04:00")
     bench.maintenance.start()
-    bench.advance("2026-07-09T01:59:59-04:00")
-    bench.advance("2026-07-09T02:00:00-04:00")
+    for at, begun in (
+        ("2026-07-09T01:59:59-04:00", False),
+        ("2026-07-09T02:00:00-04:00", True),
+        ("2026-07-09T05:59:59-04:00", True),
+        ("2026-07-09T06:00:00-04:00", False),
+    ):
+        bench.advance(at)
+        assert (bench.maintenance.active, bench.maintenance.begun(bench.ctx.now)) == (begun, begun)
+        ends = parse_instant("2026-07-09T06:00:00-04:00")
+        assert (bench.maintenance.upcoming()[0].ends == ends) == (at < "2026-07-09T06")
 
 
 @pytest.mark.parametrize("start", ["2026-07-09T03:00:00-04:00", "2026-07-09T01:59:30-04:00"])

@@ -1,0 +1,98 @@
+"""The mutation runner of `make mutants`: what it changes, and that a change is noticed."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+
+import pytest
+
+from tests.mutation.__main__ import known_equivalents
+from tests.mutation.areas import AREAS, ROOT, sources
+from tests.mutation.operators import mutants, mutated
+
+SOURCE = '''
+def fee(price, qty, cap=3):
+    """At most 3."""
+    if price < 5 and qty:
+        raise ValueError("not 5")
+    total = max(price + qty, cap)
+    book.note(price, qty)
+    return total
+'''
+CHANGES = {
+    ("cap=3", "cap=4"): "constant",
+    ("price < 5 and qty", "price <= 5 and qty"): "comparison",
+    ("price < 5 and qty", "price < 6 and qty"): "constant",
+    ("price < 5 and qty", "price < 4 and qty"): "constant",
+    ("price < 5 and qty", "price < 5 or qty"): "logic",
+    ("if price < 5 and qty:", "if not (price < 5 and qty):"): "logic",
+    ("raise ValueError('not 5')", "pass"): "statement",
+    ("total = max(price + qty, cap)", "total = min(price + qty, cap)"): "choice",
+    ("total = max(price + qty, cap)", "total = max(price - qty, cap)"): "arithmetic",
+    ("book.note(price, qty)", "pass"): "statement",
+    ("book.note(price, qty)", "book.note(qty, price)"): "arguments",
+    ("return total", "return None"): "return",
+}
+
+
+def test_constants_boundaries_logic_choices_and_statements_are_changed_and_text_is_not() -> None:
+    found = {(one.before, one.after): one.kind for one in mutants("fee.py", SOURCE)}
+    found.pop(("3", "4"), None)
+    assert set(found.values()) == set(CHANGES.values())
+    assert {change: found.get(change) for change in CHANGES if "cap=" not in change[0]} == {
+        change: kind for change, kind in CHANGES.items() if "cap=" not in change[0]
+    }
+    assert not any("At most" in before or "not 6" in after for before, after in found)
+
+
+@pytest.mark.parametrize("number", range(len(mutants("fee.py", SOURCE))))
+def test_a_mutant_is_the_source_with_one_change_on_the_same_lines(number: int) -> None:
+    before, after = ast.parse(SOURCE), mutated(SOURCE, number)
+    assert ast.dump(before) != ast.dump(after)
+    compile(after, "fee.py", "exec")
+    assert {node.lineno for node in ast.walk(after) if isinstance(node, ast.stmt)} <= {
+        node.lineno for node in ast.walk(before) if hasattr(node, "lineno")
+    }
+
+
+def test_every_area_has_files_and_no_file_has_two() -> None:
+    found = {area: sources(area) for area in AREAS}
+    assert all(found.values())
+    files = [file for mine in found.values() for file in mine]
+    assert len(files) == len(set(files))
+
+
+def test_mutants_that_are_called_equivalent_are_in_the_code() -> None:
+    known = known_equivalents()
+    present = {
+        one.key
+        for path in {path for path, *_ in known}
+        for one in mutants(path, (ROOT / path).read_text())
+    }
+    assert known <= present
+
+
+RUN = """
+from tests.mutation.operators import mutants
+from tests.mutation.runner import Job, run_cold, run_warm
+
+PATH, TEST = "sim/core/accounts/fees.py", "tests/core/test_fees.py"
+of_file = mutants(PATH, open(PATH).read())
+wrong = next(one for one in of_file if one.function == "exact" and one.kind == "arithmetic")
+noticed = TEST + "::test_the_fills_of_one_order_never_cost_more_than_their_sum_rounded"
+elsewhere = TEST + "::test_coefficients_can_be_set_for_every_date"
+jobs = [Job(wrong, [elsewhere, noticed], 1), Job(wrong, [elsewhere], 1), Job(None, [noticed], 1)]
+run_warm(jobs, 1)
+print(*(job.killed_by.partition("::")[2] for job in jobs), sep=",")
+jobs = [Job(wrong, [elsewhere, noticed], 1)]
+run_cold(jobs, 1)
+print(jobs[0].killed_by.partition("::")[2])
+"""
+
+
+def test_a_mutant_dies_of_the_first_test_that_fails_warm_and_cold() -> None:
+    ran = subprocess.run([sys.executable, "-c", RUN], cwd=ROOT, capture_output=True, text=True)
+    killer = "test_the_fills_of_one_order_never_cost_more_than_their_sum_rounded"
+    assert ran.stdout.splitlines() == [f"{killer},,", killer], ran.stderr
