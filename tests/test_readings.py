@@ -107,6 +107,41 @@ def test_an_event_has_the_shape_that_was_observed(shown: Any) -> None:
         assert one["startTime"] is not None
 
 
+SWITCHES = {
+    "markets.deprecated_fields": ("shown", lambda one, book: "marketType" in one["markets"][0]),
+    "markets.quote_value": (
+        "string",
+        lambda one, book: isinstance(one["markets"][0]["bestBidQuote"]["value"], str),
+    ),
+    "events.deprecated_fields": ("shown", lambda one, book: "participants" in one),
+    "events.id": ("string", lambda one, book: isinstance(one["id"], str)),
+    "market_data.last_price_sample": ("shown", lambda one, book: "lastPriceSample" in book),
+    "statistics.notional_traded": (
+        "undivided",
+        lambda one, book: float(book["stats"]["notionalTraded"]["value"]) > 10,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_each_switch_can_be_set_alone(name: str) -> None:
+    value, shows = SWITCHES[name]
+    world = served("documented")
+    order = {"symbol": "aec-nfl-dal-phi-2026-09-10", "price": "0.50", "qty": "2"}
+    for who, side in (("maker", "sell"), ("taker", "buy")):
+        world.simulation.control("order.place", "", {**order, "as": who, "side": side})
+
+    def shown_now() -> bool:
+        one = event(world)
+        path = f"/v1/markets/{order['symbol']}/book"
+        return bool(shows(one, world.gateway.get(path).json()["marketData"]))
+
+    assert not shown_now()
+    world.simulation.control("assumption.set", name, {"value": value})
+    assert shown_now()
+    assert sum(in_force(world.simulation).values()) == 1
+
+
 def test_a_switch_is_set_alone_over_a_reading() -> None:
     world = served("observed", assumptions={"events.id": "number"})
     assert isinstance(event(world)["id"], int) and "participants" in event(world)

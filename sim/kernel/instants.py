@@ -231,6 +231,21 @@ def trade_date(at: Instant) -> date:
     return _trade_date_of_hour(at // HOUR)
 
 
+def last_trade_day_roll(at: Instant) -> Instant:
+    """The instant at which the trade date of an instant began."""
+    return _began(trade_date(at))
+
+
+@lru_cache(maxsize=64)
+def _began(day: date) -> Instant:
+    return eastern(day - timedelta(days=1), TRADE_DAY_ROLL_HOUR)
+
+
+def midnight_utc(day: date) -> Instant:
+    """The first instant of a date in UTC."""
+    return from_datetime(datetime(day.year, day.month, day.day, tzinfo=UTC))
+
+
 def same_trade_date(one: Instant, other: Instant) -> bool:
     """Whether two instants have one trade date; two of one UTC hour always have."""
     hours = one // HOUR, other // HOUR

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Any
 
 from sim.messages import Message, gateway_v1
 
@@ -318,7 +319,7 @@ class UserBalance(Message, kw_only=True):
 
     current_balance: float = 0.0
     currency: str = ""
-    last_updated: int | None = None
+    last_updated: int | None = None  # null
     buying_power: float = 0.0
     asset_notional: float = 0.0
     asset_available: float = 0.0
@@ -356,7 +357,7 @@ class UserBalance(Message, kw_only=True):
         (16, "displayed_available_soon", "displayedAvailableSoon", "double", "optional", "", ()),
         (17, "displayed_cash", "displayedCash", "double", "optional", "", ()),
         (18, "available_to_withdraw", "availableToWithdraw", "double", "optional", "", ()),
-        (19, "bonus_hold", "bonusHold", "double", "optional", "", ()),
+        (19, "bonus_hold", "bonusHold", "double", "optional", "", (("since", 1789704000000000000),)),
     )
 
 
@@ -716,7 +717,7 @@ class BookLevel(Message, kw_only=True):
 
 
 class MarketStats(Message, kw_only=True):
-    """Figures of a market since its opening."""
+    """Figures of a market since its opening; one without a value is absent."""
 
     open_px: Amount | None = None
     close_px: Amount | None = None
@@ -731,8 +732,8 @@ class MarketStats(Message, kw_only=True):
     shares_traded: str = ""  # contracts, four decimals
     last_trade_qty: str = ""  # contracts, four decimals
     open_interest: str = ""  # contracts, four decimals
-    settlement_preliminary_flag: bool = False
-    settlement_price_calculation_method: int = 0
+    settlement_preliminary_flag: bool | None = None
+    settlement_price_calculation_method: int | None = None
     open_set_time: int | None = None
     close_set_time: int | None = None
     high_set_time: int | None = None
@@ -741,7 +742,7 @@ class MarketStats(Message, kw_only=True):
     indicative_open_set_time: int | None = None
     settlement_set_time: int | None = None
     open_interest_set_time: int | None = None
-    notional_traded_set_time: int | None = None
+    notional_set_time: int | None = None
     trading_reference_set_time: int | None = None
 
     __full_name__ = "retail.v1.MarketStats"
@@ -759,8 +760,8 @@ class MarketStats(Message, kw_only=True):
         (11, "shares_traded", "sharesTraded", "string", "", "", ()),
         (12, "last_trade_qty", "lastTradeQty", "string", "", "", ()),
         (13, "open_interest", "openInterest", "string", "", "", ()),
-        (14, "settlement_preliminary_flag", "settlementPreliminaryFlag", "bool", "", "", ()),
-        (15, "settlement_price_calculation_method", "settlementPriceCalculationMethod", "enum", "", "retail.v1.SettlementPriceCalculationMethod", ()),
+        (14, "settlement_preliminary_flag", "settlementPreliminaryFlag", "bool", "optional", "", ()),
+        (15, "settlement_price_calculation_method", "settlementPriceCalculationMethod", "enum", "optional", "retail.v1.SettlementPriceCalculationMethod", ()),
         (16, "open_set_time", "openSetTime", "timestamp", "", "", ()),
         (17, "close_set_time", "closeSetTime", "timestamp", "", "", ()),
         (18, "high_set_time", "highSetTime", "timestamp", "", "", ()),
@@ -769,9 +770,10 @@ class MarketStats(Message, kw_only=True):
         (21, "indicative_open_set_time", "indicativeOpenSetTime", "timestamp", "", "", ()),
         (22, "settlement_set_time", "settlementSetTime", "timestamp", "", "", ()),
         (23, "open_interest_set_time", "openInterestSetTime", "timestamp", "", "", ()),
-        (24, "notional_traded_set_time", "notionalTradedSetTime", "timestamp", "", "", ()),
+        (24, "notional_set_time", "notionalSetTime", "timestamp", "", "", ()),
         (25, "trading_reference_set_time", "tradingReferenceSetTime", "timestamp", "", "", ()),
     )
+    __omit_unset__ = True
 
 
 class PriceSample(Message, kw_only=True):
@@ -821,14 +823,15 @@ class MarketLite(Message, kw_only=True):
     settlement_px: Amount | None = None
     best_bid: Amount | None = None
     best_ask: Amount | None = None
-    long_quote: Amount | None = None  # what buying YES costs now
-    short_quote: Amount | None = None  # what buying NO costs now
-    shares_traded: str = ""  # contracts, four decimals
-    open_interest: str = ""  # contracts, four decimals
+    long_quote: Amount | None = None  # what buying YES costs now; absent unless both sides quote
+    # what buying NO costs now, not padded; absent like long_quote
+    short_quote: Amount | None = None
+    shares_traded: str = ""  # contracts, four decimals; empty when there are none
+    open_interest: str = ""  # contracts, four decimals; empty when there are none
     bid_depth: int = 0  # price levels
     ask_depth: int = 0  # price levels
-    bid_shares: str = ""  # contracts, rounded down to two significant figures
-    ask_shares: str = ""  # contracts, rounded down to two significant figures
+    bid_shares: str | None = None  # contracts, rounded down to two figures; on the socket only
+    ask_shares: str | None = None  # contracts, rounded down to two figures; on the socket only
     state: int = 0
     last_price_sample: PriceSample | None = None
 
@@ -840,14 +843,14 @@ class MarketLite(Message, kw_only=True):
         (4, "settlement_px", "settlementPx", "message", "", "retail.v1.Amount", ()),
         (5, "best_bid", "bestBid", "message", "", "retail.v1.Amount", ()),
         (6, "best_ask", "bestAsk", "message", "", "retail.v1.Amount", ()),
-        (7, "long_quote", "longQuote", "message", "", "retail.v1.Amount", ()),
-        (8, "short_quote", "shortQuote", "message", "", "retail.v1.Amount", ()),
+        (7, "long_quote", "longQuote", "message", "optional", "retail.v1.Amount", ()),
+        (8, "short_quote", "shortQuote", "message", "optional", "retail.v1.Amount", ()),
         (9, "shares_traded", "sharesTraded", "string", "", "", ()),
         (10, "open_interest", "openInterest", "string", "", "", ()),
         (11, "bid_depth", "bidDepth", "int32", "", "", ()),
         (12, "ask_depth", "askDepth", "int32", "", "", ()),
-        (13, "bid_shares", "bidShares", "string", "", "", ()),
-        (14, "ask_shares", "askShares", "string", "", "", ()),
+        (13, "bid_shares", "bidShares", "string", "optional", "", ()),
+        (14, "ask_shares", "askShares", "string", "optional", "", ()),
         (15, "state", "state", "enum", "", "retail.v1.MarketState", ()),
         (16, "last_price_sample", "lastPriceSample", "message", "", "retail.v1.PriceSample", (("until", 1783051200000000000), ("kept_by", "market_data.last_price_sample"),)),
     )
@@ -904,18 +907,33 @@ class SlippageTolerance(Message, kw_only=True):
     )
 
 
+class MetadataSubject(Message, kw_only=True):
+    """Whom or what a market is about, among the markets of its event."""
+
+    id: int = 0
+    name: str = ""
+    subject_type: str = ""
+
+    __full_name__ = "retail.v1.MetadataSubject"
+    __wire__ = (
+        (1, "id", "id", "int32", "", "", ()),
+        (2, "name", "name", "string", "", "", ()),
+        (3, "subject_type", "subjectType", "string", "", "", ()),
+    )
+
+
 class MarketMetadata(Message, kw_only=True):
     """What a screen shows about the market of an order or a position."""
 
     slug: str = ""
     icon: str = ""
-    title: str = ""
-    outcome: str = ""
+    title: str = ""  # the question of the event
+    outcome: str = ""  # Yes or No; None once the market has paid
     event_slug: str = ""
     event_id: str = ""
-    team_id: int = 0
+    team_id: int | None = None
     team: gateway_v1.Team | None = None
-    subject: gateway_v1.Subject | None = None
+    subject: MetadataSubject | None = None
 
     __full_name__ = "retail.v1.MarketMetadata"
     __wire__ = (
@@ -925,9 +943,9 @@ class MarketMetadata(Message, kw_only=True):
         (4, "outcome", "outcome", "string", "", "", ()),
         (5, "event_slug", "eventSlug", "string", "", "", ()),
         (6, "event_id", "eventId", "string", "", "", ()),
-        (7, "team_id", "teamId", "int32", "", "", ()),
-        (8, "team", "team", "message", "", "gateway.v1.Team", ()),
-        (9, "subject", "subject", "message", "optional", "gateway.v1.Subject", ()),
+        (7, "team_id", "teamId", "int32", "optional", "", ()),
+        (8, "team", "team", "message", "optional", "gateway.v1.Team", ()),
+        (9, "subject", "subject", "message", "optional", "retail.v1.MetadataSubject", ()),
     )
 
 
@@ -947,14 +965,14 @@ class Order(Message, kw_only=True):
     outcome_side: int = 0
     action: int = 0
     state: int = 0
-    avg_px: Amount | None = None
-    cash_order_qty: Amount | None = None
+    avg_px: Amount | None = None  # four decimals; 0.0000 while nothing is filled
+    cash_order_qty: Amount | None = None  # four decimals; 0.0000 where the order has a quantity
     good_till_time: int | None = None
     insert_time: int | None = None
     create_time: int | None = None
     commission_notional_total_collected: Amount | None = None  # negative = rebate
-    commissions_basis_points: str = ""
-    maker_commissions_basis_points: str = ""
+    commissions_basis_points: str = ""  # 0: commissions are not proportional
+    maker_commissions_basis_points: str = ""  # 0
     market_metadata: MarketMetadata | None = None
     last_transact_time: int | None = None
     manual_order_indicator: int = 0
@@ -1014,18 +1032,18 @@ class Execution(Message, kw_only=True):
 
     id: str = ""
     order: Order | None = None  # as it stands after this execution
-    last_shares: str = ""  # contracts of this fill, decimal; "0" when no fill
+    last_shares: str = ""  # contracts of this fill, four decimals; "0" when no fill
     last_px: Amount | None = None
     type: int = 0
     text: str = ""
     order_reject_reason: int = 0
     transact_time: int | None = None
-    transact_trade_date: int | None = None
+    transact_trade_date: int | None = None  # midnight UTC of the trade date
     leg_prices: list[LegPrice] = []  # empty for plain markets
     trade_id: str = ""
     aggressor: bool = False  # true = taker
     commission_notional_collected: Amount | None = None  # negative = rebate
-    commission_spread_px: Amount | None = None
+    commission_spread_px: Amount | None = None  # of a fill: what a contract of the own side costs
     unsolicited_cancel_reason: int = 0
     trace_id: str = ""
 
@@ -1425,9 +1443,9 @@ class ComboLegDetail(Message, kw_only=True):
     outcome: str = ""
     event_slug: str = ""
     event_id: str = ""
-    team_id: int = 0
+    team_id: int | None = None
     team: gateway_v1.Team | None = None
-    subject: gateway_v1.Subject | None = None
+    subject: MetadataSubject | None = None
     outcome_side: int = 0
     event_group_title: str = ""
     event_start_time: int | None = None
@@ -1444,9 +1462,9 @@ class ComboLegDetail(Message, kw_only=True):
         (4, "outcome", "outcome", "string", "", "", ()),
         (5, "event_slug", "eventSlug", "string", "", "", ()),
         (6, "event_id", "eventId", "string", "", "", ()),
-        (7, "team_id", "teamId", "int32", "", "", ()),
-        (8, "team", "team", "message", "", "gateway.v1.Team", ()),
-        (9, "subject", "subject", "message", "optional", "gateway.v1.Subject", ()),
+        (7, "team_id", "teamId", "int32", "optional", "", ()),
+        (8, "team", "team", "message", "optional", "gateway.v1.Team", ()),
+        (9, "subject", "subject", "message", "optional", "retail.v1.MetadataSubject", ()),
         (10, "outcome_side", "outcomeSide", "enum", "", "retail.v1.OutcomeSide", ()),
         (11, "event_group_title", "eventGroupTitle", "string", "", "", ()),
         (12, "event_start_time", "eventStartTime", "timestamp", "", "", ()),
@@ -1472,13 +1490,16 @@ class UserPosition(Message, kw_only=True):
     qty_sold_decimal: str = ""
     bod_position_decimal: str = ""
     qty_available_decimal: str = ""
+    # Money has four decimals. After a resolution average price, fees and base cost are null.
     cost: Amount | None = None
-    realized: Amount | None = None
-    cash_value: Amount | None = None  # unrealised result
-    avg_px: Amount | None = None
-    fees: Amount | None = None
+    realized: Amount | None = None  # without fees
+    # market value of the holding; null while nobody knows a price
+    cash_value: Amount | None = None
+    avg_px: Amount | None = None  # YES-side
+    fees: Amount | None = None  # commissions less rebates, before rounding to cents
+    # what the holding cost: of a short one, a dollar less the price
     base_cost: Amount | None = None
-    cost_per_share: Amount | None = None
+    cost_per_share: Amount | None = None  # null
     expired: bool = False
     update_time: int | None = None
     market_metadata: MarketMetadata | None = None
@@ -1604,6 +1625,18 @@ class TradeActivity(Message, kw_only=True):
     is_aggressor: bool = False
     cost_basis: Amount | None = None
     realized_pnl: Amount | None = None
+    # Both sides of the trade, the counterparty's too: the own order tells the side of the trade.
+    aggressor_execution: Execution | None = None
+    passive_execution: Execution | None = None
+    aggressor: Order | None = None
+    passive: Order | None = None
+    cost: Amount | None = None  # price x quantity, YES-side, four decimals
+    market: gateway_v1.Market | None = None
+    reporting_counterparty: str = ""
+    create_trade_date: int | None = None  # midnight UTC of the trade date
+    update_trade_date: int | None = None  # midnight UTC of the trade date
+    trade_link_id: str = ""
+    combo_leg_details: list[ComboLegDetail] = []  # empty for plain markets
 
     __full_name__ = "retail.v1.TradeActivity"
     __wire__ = (
@@ -1618,6 +1651,17 @@ class TradeActivity(Message, kw_only=True):
         (9, "is_aggressor", "isAggressor", "bool", "", "", ()),
         (10, "cost_basis", "costBasis", "message", "", "retail.v1.Amount", ()),
         (11, "realized_pnl", "realizedPnl", "message", "", "retail.v1.Amount", ()),
+        (12, "aggressor_execution", "aggressorExecution", "message", "", "retail.v1.Execution", ()),
+        (13, "passive_execution", "passiveExecution", "message", "", "retail.v1.Execution", ()),
+        (14, "aggressor", "aggressor", "message", "", "retail.v1.Order", ()),
+        (15, "passive", "passive", "message", "", "retail.v1.Order", ()),
+        (16, "cost", "cost", "message", "", "retail.v1.Amount", ()),
+        (17, "market", "market", "message", "", "gateway.v1.Market", ()),
+        (18, "reporting_counterparty", "reportingCounterparty", "string", "", "", ()),
+        (19, "create_trade_date", "createTradeDate", "timestamp", "", "", ()),
+        (20, "update_trade_date", "updateTradeDate", "timestamp", "", "", ()),
+        (21, "trade_link_id", "tradeLinkId", "string", "", "", ()),
+        (22, "combo_leg_details", "comboLegDetails", "message", "repeated", "retail.v1.ComboLegDetail", ()),
     )
 
 
@@ -1628,6 +1672,8 @@ class PositionResolution(Message, kw_only=True):
     update_time: int | None = None
     trade_id: str = ""
     side: int = 0
+    market: gateway_v1.Market | None = None
+    combo_leg_details: list[ComboLegDetail] = []  # empty for plain markets
 
     __full_name__ = "retail.v1.PositionResolution"
     __wire__ = (
@@ -1637,16 +1683,60 @@ class PositionResolution(Message, kw_only=True):
         (4, "update_time", "updateTime", "timestamp", "", "", ()),
         (5, "trade_id", "tradeId", "string", "", "", ()),
         (6, "side", "side", "enum", "", "retail.v1.PositionResolutionSide", ()),
+        (7, "market", "market", "message", "", "gateway.v1.Market", ()),
+        (8, "combo_leg_details", "comboLegDetails", "message", "repeated", "retail.v1.ComboLegDetail", ()),
+    )
+
+
+class BalanceTransaction(Message, kw_only=True):
+    """One transaction of a balance change."""
+
+    transaction_id: str = ""
+    status: int = 0
+    amount: Amount | None = None  # not padded
+    update_time: int | None = None
+    create_time: int | None = None
+    description: str = ""
+    external_id: str = ""
+    payment_method: dict[str, Any] | None = None
+    metadata: dict[str, Any] | None = None
+    failure_reason: str = ""
+    failure_code: str = ""
+    failure_action: dict[str, Any] | None = None
+
+    __full_name__ = "retail.v1.BalanceTransaction"
+    __wire__ = (
+        (1, "transaction_id", "transactionId", "string", "", "", ()),
+        (2, "status", "status", "enum", "", "retail.v1.AccountBalanceChangeStatus", ()),
+        (3, "amount", "amount", "message", "", "retail.v1.Amount", ()),
+        (4, "update_time", "updateTime", "timestamp", "", "", ()),
+        (5, "create_time", "createTime", "timestamp", "", "", ()),
+        (6, "description", "description", "string", "", "", ()),
+        (7, "external_id", "externalId", "string", "", "", ()),
+        (8, "payment_method", "paymentMethod", "struct", "", "", ()),
+        (9, "metadata", "metadata", "struct", "", "", ()),
+        (10, "failure_reason", "failureReason", "string", "", "", ()),
+        (11, "failure_code", "failureCode", "string", "", "", ()),
+        (12, "failure_action", "failureAction", "struct", "", "", ()),
     )
 
 
 class AccountBalanceChange(Message, kw_only=True):
+    """A balance change: flat, and as a list of its one transaction."""
+
     transaction_id: str = ""
     status: int = 0
-    amount: Amount | None = None
+    amount: Amount | None = None  # not padded
     update_time: int | None = None
     create_time: int | None = None
     description: str = ""
+    transactions: list[BalanceTransaction] = []
+    external_id: str = ""
+    payment_method: dict[str, Any] | None = None
+    metadata: dict[str, Any] | None = None
+    failure_reason: str = ""
+    failure_code: str = ""
+    failure_action: dict[str, Any] | None = None
 
     __full_name__ = "retail.v1.AccountBalanceChange"
     __wire__ = (
@@ -1656,6 +1746,13 @@ class AccountBalanceChange(Message, kw_only=True):
         (4, "update_time", "updateTime", "timestamp", "", "", ()),
         (5, "create_time", "createTime", "timestamp", "", "", ()),
         (6, "description", "description", "string", "", "", ()),
+        (7, "transactions", "transactions", "message", "repeated", "retail.v1.BalanceTransaction", ()),
+        (8, "external_id", "externalId", "string", "", "", ()),
+        (9, "payment_method", "paymentMethod", "struct", "", "", ()),
+        (10, "metadata", "metadata", "struct", "", "", ()),
+        (11, "failure_reason", "failureReason", "string", "", "", ()),
+        (12, "failure_code", "failureCode", "string", "", "", ()),
+        (13, "failure_action", "failureAction", "struct", "", "", ()),
     )
 
 

@@ -130,7 +130,7 @@ def test_precision_beyond_the_market_is_cut_and_quantities_are_numbers(retail: R
     assert b'"quantity":10.01,' in answer.body
     filled = retail.order(retail.bob, FINE, SELL_YES, price="0.55", quantity=0.57)
     fill = filled.json()["executions"][-1]
-    assert fill["lastShares"] == "0.57"
+    assert fill["lastShares"] == "0.5700"
     assert fill["order"]["cumQuantity"] == 0.57
     assert retail.ann.get("/v1/orders/open").json()["orders"][0]["leavesQuantity"] == 9.44
 
@@ -295,7 +295,7 @@ def test_a_cash_order_spends_on_its_own_side_of_the_dollar(retail: RetailWorld) 
         retail.ann, FINE, price=None, quantity=None, cashOrderQty=usd("10")
     ).json()["executions"][-1]["order"]
     assert spent["cumQuantity"] == 25
-    assert spent["cashOrderQty"] == usd("10.00")
+    assert spent["cashOrderQty"] == usd("10.0000")
     retail.order(retail.bob, FINE, BUY_YES, price="0.30", quantity=100)
     short = retail.order(retail.ann, FINE, BUY_NO, price=None, quantity=None, cashOrderQty=usd("7"))
     assert short.json()["executions"][-1]["order"]["cumQuantity"] == 10
@@ -352,10 +352,10 @@ def test_a_preview_is_checked_like_an_order_and_changes_nothing(retail: RetailWo
         "quantity": 10,
     }
     order = retail.ann.post("/v1/order/preview", json={"request": body}).json()["order"]
-    assert (order["id"], order["state"], order["commissionsBasisPoints"]) == (
+    assert (order["id"], order["state"], order["lastTransactTime"]) == (
         "",
-        "ORDER_STATE_NEW",
-        "600",
+        "ORDER_STATE_PENDING_NEW",
+        None,
     )
     dear = retail.ann.post(
         "/v1/order/preview", json={"request": {**body, "quantity": 1_000_000}}
@@ -490,7 +490,7 @@ def test_closing_a_position_trades_all_of_it_away(
     last = answer.json()["executions"][-1]
     assert (last["type"], last["lastShares"], last["order"]["intent"]) == (
         "EXECUTION_TYPE_FILL",
-        "7.25",
+        "7.2500",
         closed,
     )
     assert retail.ann.get("/v1/portfolio/positions").json()["positions"] == {}

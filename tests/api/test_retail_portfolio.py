@@ -39,7 +39,12 @@ def test_positions_are_a_map_with_exact_decimals_beside_rounded_integers(
         "0.0000",
         "19.6000",
     )
-    assert (mine["cost"], mine["avgPx"]["value"], mine["expired"]) == (usd("9.80"), "0.5000", False)
+    assert (mine["baseCost"], mine["fees"], mine["cost"]) == (
+        usd("9.8000"),
+        usd("0.2940"),
+        usd("10.0940"),
+    )
+    assert (mine["avgPx"], mine["costPerShare"], mine["expired"]) == (usd("0.5000"), None, False)
     theirs = retail.bob.get("/v1/portfolio/positions").json()["positions"][FINE]
     assert (theirs["netPosition"], theirs["netPositionDecimal"], theirs["qtySoldDecimal"]) == (
         "-20",
@@ -125,7 +130,7 @@ def test_a_settlement_is_an_activity_and_expires_the_position(retail: RetailWorl
     assert (held["expired"], held["netPositionDecimal"], held["realized"]) == (
         True,
         "0.0000",
-        usd("4.00"),
+        usd("4.0000"),
     )
 
 
@@ -173,7 +178,9 @@ def test_pages_of_activities_join_to_the_whole_while_new_ones_arrive(
             break
         if order.endswith("DESCENDING"):
             trade(retail, 1)
-    assert [list(one.values())[1] for one in pages] == [list(one.values())[1] for one in whole]
+    for activity in (*pages, *whole):
+        activity.get("trade", {}).pop("market", None)  # as it is now, so trading changes it
+    assert pages == whole
     assert cursor == ""
     assert retail.ann.get("/v1/portfolio/activities", params={"cursor": "AAAA"}).status == 400
 
@@ -200,7 +207,7 @@ def test_rewards_and_rebates_are_balance_changes_once_they_are_paid(
     change = activity["accountBalanceChange"]
     assert set(activity) == {"type", "accountBalanceChange"}
     assert (change["amount"], change["status"]) == (
-        usd("5.00"),
+        usd("5"),
         "ACCOUNT_BALANCE_CHANGE_STATUS_COMPLETED",
     )
     assert retail.balance(retail.ann)["currentBalance"] == before + 5

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from sim.api.gateway.game_views import show_game, whole_seconds
 from sim.api.gateway.volume import volumes
 from sim.api.pipeline.answer_cache import AnswerCache
-from sim.api.rendering.retail_books import current_price
+from sim.api.rendering.retail_books import worth
 from sim.core.accounts.fee_schedule import THETA_SCALE
 from sim.core.catalogue.assumptions import EVENTS_DEPRECATED
 from sim.core.exchange import Exchange
@@ -183,7 +183,7 @@ def _side_prices(
     one = instrument.price_scale
     if stats.settlement_px is not None:
         return stats.settlement_px, one - stats.settlement_px
-    current = current_price(stats, bid, ask)
+    current = worth(stats, bid, ask)
     long = current if ask is None else ask
     short = current if bid is None else bid
     return long, None if short is None else one - short

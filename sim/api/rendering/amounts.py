@@ -8,6 +8,8 @@ shortest text.
 
 from __future__ import annotations
 
+import re
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from math import gcd, isfinite
@@ -32,6 +34,7 @@ CURRENCY = "USD"
 PLACES = 4  # of prices and quantities in books and positions
 
 # Beyond these a number is no order: they keep every product within 64 bits.
+_PLAIN = re.compile(r"[0-9]{0,8}\.?[0-9]{1,12}", re.ASCII)
 _DOLLARS_MAX = 10**7
 _UNITS_MAX = 10**12
 
@@ -55,13 +58,23 @@ def book_price(price: Price | None, price_scale: int) -> Amount | None:
 
 
 def cash_amount(cash: Cash) -> Amount:
-    """Dollars, with at least two decimals."""
-    return Amount(value=decimal_text(cash, CASH_SCALE, 2), currency=CURRENCY)
+    """Dollars, not padded."""
+    return Amount(value=decimal_text(cash, CASH_SCALE), currency=CURRENCY)
 
 
 def notional_amount(notional: Notional, price_scale: int, qty_scale: int) -> Amount:
     """Dollars of notional units, with at least two decimals."""
     return Amount(value=decimal_text(notional, price_scale * qty_scale, 2), currency=CURRENCY)
+
+
+def fixed_notional(notional: Notional, price_scale: int, qty_scale: int) -> Amount:
+    """Dollars of notional units, with four decimals."""
+    return fixed_amount(notional, price_scale * qty_scale)
+
+
+def fixed_amount(value: int, scale: int) -> Amount:
+    """value/scale dollars, with four decimals."""
+    return Amount(value=decimal_fixed(value, scale, PLACES), currency=CURRENCY)
 
 
 def fixed(value: int, scale: int) -> str:
@@ -108,6 +121,14 @@ def read_price(given: Amount, instrument: Instrument, field: str) -> Price:
     """Return a YES price, cut down to the tick. Refuses what is no amount of dollars."""
     price = read_amount(given, instrument.price_scale, field)
     return price // instrument.tick * instrument.tick
+
+
+def sent_text(given: Amount | None, price: Price, price_scale: int) -> str:
+    """The text of a price as it was sent, where it means `price` and is not the usual spelling."""
+    text = "" if given is None else given.value
+    if not _PLAIN.fullmatch(text) or text == _price_text(price, price_scale):
+        return ""
+    return text if Decimal(text) * price_scale == price else ""
 
 
 def read_amount(given: Amount, scale: int, field: str) -> int:

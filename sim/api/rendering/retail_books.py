@@ -4,15 +4,23 @@ four decimals here.
 
 from __future__ import annotations
 
-from sim.api.rendering.amounts import book_price, fixed, notional_amount, two_figures
-from sim.core.catalogue.assumptions import RETAIL_CLOSED_NAME
+from bisect import bisect_left
+from typing import NamedTuple
+
+from sim.api.rendering.amounts import CURRENCY, book_price, fixed, notional_amount, two_figures
+from sim.core.catalogue.assumptions import HALTED_BOOK, NOTIONAL_TRADED, RETAIL_CLOSED_NAME
 from sim.core.exchange import Exchange
 from sim.core.market_data.statistics import SymbolStats
-from sim.core.model.enums import InstrumentState, Side
+from sim.core.model.enums import InstrumentState, Side, TradeState
 from sim.core.model.instrument import Instrument
-from sim.core.model.quantities import Price, Qty
+from sim.core.model.quantities import Price, Qty, decimal_text
+from sim.kernel.instants import last_trade_day_roll
 from sim.messages import retail_v1 as wire
+from sim.messages.retail_v1 import Amount
 
+_OPEN = InstrumentState.OPEN
+_MARK_METHOD = "SETTLEMENT_PRICE_CALCULATION_METHOD_EVENT_TIER_3"
+EXPIRED_STATES = (InstrumentState.EXPIRED, InstrumentState.TERMINATED)
 _METHODS = {method.name: method.value for method in wire.SettlementPriceCalculationMethod}
 
 
@@ -26,63 +34,93 @@ def market_state(exchange: Exchange, symbol: str) -> int:
     return int(state)
 
 
-def book_message(exchange: Exchange, symbol: str) -> wire.MarketBook:
-    """The whole book with its statistics, as it is now."""
+class _Sides(NamedTuple):
+    """What a market shows of its book, best levels first, and its statistics."""
+
+    bids: list[tuple[Price, Qty, int]]
+    offers: list[tuple[Price, Qty, int]]
+    stats: SymbolStats
+
+    @property
+    def bid(self) -> Price | None:
+        return self.bids[0][0] if self.bids else None
+
+    @property
+    def ask(self) -> Price | None:
+        return self.offers[0][0] if self.offers else None
+
+
+def _sides(exchange: Exchange, symbol: str) -> _Sides:
     trading = exchange.trading
+    book, halted = trading.book(symbol), trading.state(symbol) is InstrumentState.HALTED
+    if book.hidden or (halted and exchange.ctx.assumptions.text(HALTED_BOOK) == "empty"):
+        return _Sides([], [], trading.stats(symbol))
+    return _Sides(book.levels(Side.BUY), book.levels(Side.SELL), trading.stats(symbol))
+
+
+def book_message(exchange: Exchange, symbol: str, *, socket: bool = False) -> wire.MarketBook:
+    """The whole book with its statistics, as it is now, on REST or on the socket."""
     instrument = exchange.instruments.require(symbol)
-    book = trading.book(symbol)
-    stats = trading.stats(symbol)
-    bids = [] if book.hidden else book.levels(Side.BUY)
-    offers = [] if book.hidden else book.levels(Side.SELL)
+    sides = _sides(exchange, symbol)
     return wire.MarketBook(
         market_slug=symbol,
-        bids=[_level(instrument, price, qty) for price, qty, _ in bids],
-        offers=[_level(instrument, price, qty) for price, qty, _ in offers],
+        bids=[_level(instrument, price, qty) for price, qty, _ in sides.bids],
+        offers=[_level(instrument, price, qty) for price, qty, _ in sides.offers],
         state=market_state(exchange, symbol),
-        stats=stats_message(
-            instrument,
-            stats,
-            current_price(stats, bids[0][0] if bids else None, offers[0][0] if offers else None),
-        ),
+        stats=_stats_message(exchange, instrument, sides, socket=socket),
         transact_time=exchange.now,
-        last_price_sample=_sample(instrument, stats),
+        last_price_sample=_sample(exchange, instrument, sides.stats),
     )
 
 
-def lite_message(exchange: Exchange, symbol: str) -> wire.MarketLite:
-    """Best prices and sums. What buying costs now: the best offer for YES, one dollar less the best
-    bid for NO.
+def lite_message(exchange: Exchange, symbol: str, *, socket: bool = False) -> wire.MarketLite:
+    """Best prices and sums. What buying costs now, while both sides quote: the best offer for YES,
+    one dollar less the best bid for NO.
     """
-    trading = exchange.trading
     instrument = exchange.instruments.require(symbol)
     scale, qty_scale = instrument.price_scale, instrument.qty_scale
-    book = trading.book(symbol)
-    bids = [] if book.hidden else book.levels(Side.BUY)
-    offers = [] if book.hidden else book.levels(Side.SELL)
-    bid = bids[0][0] if bids else None
-    ask = offers[0][0] if offers else None
-    stats = trading.stats(symbol)
-    return wire.MarketLite(
+    bids, offers, stats = sides = _sides(exchange, symbol)
+    bid, ask = sides.bid, sides.ask
+    settlement_px, _ = _settlement(exchange, instrument, stats)
+    message = wire.MarketLite(
         market_slug=symbol,
-        current_px=book_price(current_price(stats, bid, ask), scale),
+        current_px=_current(sides, scale, exact=socket),
         last_trade_px=book_price(stats.last_trade_px, scale),
-        settlement_px=book_price(stats.settlement_px, scale),
+        settlement_px=book_price(settlement_px, scale),
         best_bid=book_price(bid, scale),
         best_ask=book_price(ask, scale),
-        long_quote=book_price(ask, scale),
-        short_quote=book_price(None if bid is None else scale - bid, scale),
-        shares_traded=fixed(stats.shares_traded, qty_scale),
-        open_interest=fixed(stats.open_interest, qty_scale),
+        shares_traded=_sum(stats.shares_traded, qty_scale),
+        open_interest=_sum(stats.open_interest, qty_scale),
         bid_depth=len(bids),
         ask_depth=len(offers),
-        bid_shares=two_figures(sum(qty for _, qty, _ in bids), qty_scale),
-        ask_shares=two_figures(sum(qty for _, qty, _ in offers), qty_scale),
         state=market_state(exchange, symbol),
-        last_price_sample=_sample(instrument, stats),
+        last_price_sample=_sample(exchange, instrument, stats),
     )
+    if bid is not None and ask is not None:
+        message.long_quote = book_price(ask, scale)
+        message.short_quote = Amount(value=decimal_text(scale - bid, scale), currency=CURRENCY)
+    if socket:
+        message.bid_shares = two_figures(sum(qty for _, qty, _ in bids), qty_scale)
+        message.ask_shares = two_figures(sum(qty for _, qty, _ in offers), qty_scale)
+    return message
 
 
 def current_price(stats: SymbolStats, bid: Price | None, ask: Price | None) -> Price | None:
+    """The price that retail clients see: the middle of both sides, cut to a unit of price; else the
+    last trade, also after the end; else the settlement.
+    """
+    if bid is not None and ask is not None:
+        return (bid + ask) // 2
+    return stats.settlement_px if stats.last_trade_px is None else stats.last_trade_px
+
+
+def market_price(exchange: Exchange, symbol: str) -> Price | None:
+    """`current_price` of a market now."""
+    sides = _sides(exchange, symbol)
+    return current_price(sides.stats, sides.bid, sides.ask)
+
+
+def worth(stats: SymbolStats, bid: Price | None, ask: Price | None) -> Price | None:
     """What one contract is worth now: its settlement, the last trade held within the best prices,
     or whichever of these is known.
     """
@@ -96,11 +134,23 @@ def current_price(stats: SymbolStats, bid: Price | None, ask: Price | None) -> P
     return ask if ask is not None and price > ask else price
 
 
-def stats_message(
-    instrument: Instrument, stats: SymbolStats, current: Price | None
+def _current(sides: _Sides, scale: int, *, exact: bool) -> Amount | None:
+    """The current price; the socket shows the exact middle."""
+    if exact and sides.bid is not None and sides.ask is not None:
+        return book_price(sides.bid + sides.ask, 2 * scale)
+    return book_price(current_price(sides.stats, sides.bid, sides.ask), scale)
+
+
+def _stats_message(
+    exchange: Exchange, instrument: Instrument, sides: _Sides, *, socket: bool
 ) -> wire.MarketStats:
-    """Return the statistics of a market; a price that never existed is null."""
-    scale, qty_scale = instrument.price_scale, instrument.qty_scale
+    """The statistics of a market; what never existed is absent."""
+    stats, scale, qty_scale = sides.stats, instrument.price_scale, instrument.qty_scale
+    settlement_px, method = _settlement(exchange, instrument, stats)
+    notional = stats.notional_traded
+    undivided = exchange.ctx.assumptions.text(NOTIONAL_TRADED) == "undivided"
+    if undivided and not socket and scale == 100:
+        notional *= scale
     return wire.MarketStats(
         open_px=book_price(stats.open_px, scale),
         close_px=book_price(stats.close_px, scale),
@@ -108,23 +158,47 @@ def stats_message(
         high_px=book_price(stats.high_px, scale),
         last_trade_px=book_price(stats.last_trade_px, scale),
         indicative_open_px=book_price(stats.indicative_open_px, scale),
-        settlement_px=book_price(stats.settlement_px, scale),
-        current_px=book_price(current, scale),
-        notional_traded=notional_amount(stats.notional_traded, scale, qty_scale),
-        shares_traded=fixed(stats.shares_traded, qty_scale),
-        last_trade_qty=fixed(stats.last_trade_qty or 0, qty_scale),
-        open_interest=fixed(stats.open_interest, qty_scale),
-        settlement_preliminary_flag=bool(stats.settlement_preliminary),
-        settlement_price_calculation_method=_METHODS.get(stats.settlement_method or "", 0),
+        settlement_px=book_price(settlement_px, scale),
+        current_px=_current(sides, scale, exact=socket),
+        notional_traded=notional_amount(notional, scale, qty_scale) if notional else None,
+        shares_traded=_sum(stats.shares_traded, qty_scale),
+        last_trade_qty=_sum(stats.last_trade_qty or 0, qty_scale),
+        open_interest=_sum(stats.open_interest, qty_scale),
+        settlement_preliminary_flag=stats.settlement_preliminary,
+        settlement_price_calculation_method=_METHODS.get(method or ""),
         open_set_time=stats.open_at,
         close_set_time=stats.close_at,
         high_set_time=stats.high_at,
         low_set_time=stats.low_at,
         last_trade_set_time=stats.last_trade_at,
-        notional_traded_set_time=stats.last_trade_at if stats.notional_traded else None,
+        notional_set_time=stats.last_trade_at if notional else None,
         open_interest_set_time=stats.last_trade_at if stats.open_interest else None,
         settlement_set_time=stats.settlement_set_time,
     )
+
+
+def _settlement(
+    exchange: Exchange, instrument: Instrument, stats: SymbolStats
+) -> tuple[Price | None, str | None]:
+    """The settlement of a market with its method; of an open one the mark of the trade date.
+
+    The mark is the last trade before 17:00 Eastern. It settles nothing and has no instant (§2.5).
+    """
+    symbol = instrument.symbol
+    if stats.settlement_px is not None or exchange.trading.state(symbol) is not _OPEN:
+        return stats.settlement_px, stats.settlement_method
+    trades, roll = exchange.trading.trades, last_trade_day_roll(exchange.now)
+    places = trades.of_symbol(symbol)
+    for place in range(bisect_left(places, roll, key=lambda row: trades[row].at) - 1, -1, -1):
+        trade = trades[places[place]]
+        if trade.state is not TradeState.BUSTED:
+            return trade.price, _MARK_METHOD
+    return None, None
+
+
+def _sum(qty: Qty, qty_scale: int) -> str:
+    """Contracts with four decimals, empty when there are none."""
+    return fixed(qty, qty_scale) if qty else ""
 
 
 def _level(instrument: Instrument, price: Price, qty: Qty) -> wire.BookLevel:
@@ -133,10 +207,14 @@ def _level(instrument: Instrument, price: Price, qty: Qty) -> wire.BookLevel:
     )
 
 
-def _sample(instrument: Instrument, stats: SymbolStats) -> wire.PriceSample | None:
-    """Return both sides' prices at the last trade; the contract drops the field on 2026-07-03."""
+def _sample(
+    exchange: Exchange, instrument: Instrument, stats: SymbolStats
+) -> wire.PriceSample | None:
+    """Return both sides' prices at the last trade, until the market has expired; the contract drops
+    the field on 2026-07-03.
+    """
     price = stats.last_trade_px
-    if price is None:
+    if price is None or exchange.trading.state(instrument.symbol) in EXPIRED_STATES:
         return None
     scale = instrument.price_scale
     return wire.PriceSample(

@@ -13,7 +13,17 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from sim.api.rendering.amounts import cash_amount, fixed, nearest, notional_amount, price_amount
+from sim.api.gateway.live_views import market_view
+from sim.api.rendering.amounts import (
+    cash_amount,
+    fixed,
+    fixed_notional,
+    nearest,
+    notional_amount,
+    price_amount,
+)
+from sim.api.retail.legs import leg_details
+from sim.api.retail.messages import retail_execution, retail_order
 from sim.api.retail.positions import holdings_around, position_message
 from sim.core.exchange import Exchange
 from sim.core.incentives.incentives import LIQUIDITY_REFERENCE, REBATE_REFERENCE, REFERRAL_REFERENCE
@@ -21,8 +31,9 @@ from sim.core.market_data.execution_log import Record
 from sim.core.model.enums import LedgerEntryType
 from sim.core.model.events import CashMoved, PositionChanged
 from sim.core.model.orders import Trade
-from sim.kernel.instants import Instant
+from sim.kernel.instants import Instant, midnight_utc, trade_date
 from sim.messages import retail_v1 as wire
+from sim.messages.gateway_v1 import Market
 
 _Activity = wire.ActivityType
 _WITHDRAWAL = _Activity.ACTIVITY_TYPE_ACCOUNT_WITHDRAWAL
@@ -77,7 +88,7 @@ def activities(
     newest_first = request.sort_order == wire.SortOrder.SORT_ORDER_DESCENDING
     types = frozenset(request.types) or frozenset(_Activity)
     records = (
-        _cash_record(exchange, account, request.market_slug),
+        _cash_record(exchange, account),
         _trade_record(exchange, account, request.market_slug, types),
         _resolution_record(exchange, account, request.market_slug, types),
     )
@@ -110,11 +121,10 @@ def _walk(
             yield place_of(rows[index]), activity
 
 
-def _cash_record(exchange: Exchange, account: str, symbol: str) -> _Record:
+def _cash_record(exchange: Exchange, account: str) -> _Record:
+    """Changes of the balance, which belong to no market and so to every one that is asked for."""
     cash = exchange.trading.ledger.entries(account)
-    rows: Sequence[int] = ()
-    if not symbol:
-        rows = _rows(exchange, account, "cash", cash, lambda row: row.type in _BALANCE_CHANGES)
+    rows = _rows(exchange, account, "cash", cash, lambda row: row.type in _BALANCE_CHANGES)
     return _Record(rows, lambda row: cash[row].at, lambda row: _balance_change(cash[row]))
 
 
@@ -184,7 +194,7 @@ def _rows(
 def _trade(
     exchange: Exchange, account: str, trade: Trade, rows: Sequence[PositionChanged]
 ) -> wire.Activity:
-    """Return the account's side of a trade.
+    """Return a trade with both of its orders: the account's own one tells the side that it took.
 
     The cost basis is what the fill added to the cost of the position, or took from it.
     """
@@ -209,14 +219,28 @@ def _trade(
             is_aggressor=aggressor,
             cost_basis=notional_amount(cost, order.price_scale, order.qty_scale),
             realized_pnl=notional_amount(realized, order.price_scale, order.qty_scale),
+            aggressor_execution=retail_execution(exchange, trade.aggressor),
+            passive_execution=retail_execution(exchange, trade.passive),
+            aggressor=retail_order(exchange, trade.aggressor.order),
+            passive=retail_order(exchange, trade.passive.order),
+            cost=fixed_notional(trade.price * trade.qty, order.price_scale, order.qty_scale),
+            market=_market(exchange, trade.symbol),
+            create_trade_date=midnight_utc(trade_date(trade.at)),
+            update_trade_date=midnight_utc(trade_date(trade.state_at or trade.at)),
+            combo_leg_details=leg_details(exchange, trade.symbol),
         ),
     )
+
+
+def _market(exchange: Exchange, symbol: str) -> Market | None:
+    market = exchange.reference.market(symbol)
+    return None if market is None else market_view(exchange, market)
 
 
 def _resolution(exchange: Exchange, row: PositionChanged) -> wire.Activity:
     """Return a settled position with the side that was paid: NEUTRAL if both were."""
     instrument = exchange.instruments.require(row.symbol)
-    before, after = holdings_around(row)
+    before, after = holdings_around(exchange, row)
     held = None
     if before is not None:
         held = position_message(exchange, before, row.at, available=before.net)
@@ -235,6 +259,8 @@ def _resolution(exchange: Exchange, row: PositionChanged) -> wire.Activity:
             update_time=row.at,
             trade_id=row.trade_id,
             side=side,
+            market=_market(exchange, row.symbol),
+            combo_leg_details=leg_details(exchange, row.symbol),
         ),
     )
 
@@ -245,14 +271,24 @@ def _balance_change(row: CashMoved) -> wire.Activity | None:
     type, status = _BALANCE_CHANGES[row.type]
     if row.type is LedgerEntryType.MANUAL_ADJUSTMENT:
         type = _ADJUSTMENTS.get(row.reference.partition(":")[0], type)
-    return wire.Activity(
-        type=type,
-        account_balance_change=wire.AccountBalanceChange(
-            transaction_id=row.id,
-            status=status,
-            amount=cash_amount(row.after - row.before),
-            update_time=row.at,
-            create_time=row.at,
-            description=row.description,
-        ),
+    amount = cash_amount(row.after - row.before)
+    transaction = wire.BalanceTransaction(
+        transaction_id=row.id,
+        status=status,
+        amount=amount,
+        update_time=row.at,
+        create_time=row.at,
+        description=row.description,
+        metadata={},
     )
+    change = wire.AccountBalanceChange(
+        transaction_id=row.id,
+        status=status,
+        amount=amount,
+        update_time=row.at,
+        create_time=row.at,
+        description=row.description,
+        transactions=[transaction],
+        metadata={},
+    )
+    return wire.Activity(type=type, account_balance_change=change)

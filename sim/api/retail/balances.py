@@ -66,12 +66,18 @@ def _balance(cash: Cash, stands: Standing) -> wire.UserBalance:
     return wire.UserBalance(
         current_balance=dollars(cash),
         currency=CURRENCY,
-        last_updated=stands.at,
         buying_power=dollars(free),
         asset_notional=dollars(stands.assets),
         open_orders=dollars(stands.open_orders),
         margin_requirement=dollars(stands.margin),
         available_to_withdraw=dollars(max(free, 0)),
+        balance_reservation=dollars(stands.open_orders),
+        deposit_reservation=0.0,
+        bonus_reservation=0.0,
+        displayed_bonus=0.0,
+        displayed_available_soon=0.0,
+        displayed_cash=dollars(cash),
+        bonus_hold=0.0,
     )
 
 

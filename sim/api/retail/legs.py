@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sim.api.gateway.live_views import how_it_stands
 from sim.api.rendering.amounts import book_price, price_amount, price_or_none
-from sim.api.rendering.retail_books import current_price
+from sim.api.rendering.retail_books import worth
 from sim.api.retail.metadata import market_metadata
 from sim.core.catalogue.assumptions import COMBO_LEG_PRICES
 from sim.core.exchange import Exchange
@@ -104,4 +104,4 @@ def _worth(exchange: Exchange, leg: Leg) -> Price | None:
     bids = [] if book.hidden else book.levels(Side.BUY, 1)
     offers = [] if book.hidden else book.levels(Side.SELL, 1)
     bid, offer = bids[0][0] if bids else None, offers[0][0] if offers else None
-    return current_price(exchange.trading.stats(leg.symbol), bid, offer)
+    return worth(exchange.trading.stats(leg.symbol), bid, offer)

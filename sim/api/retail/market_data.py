@@ -11,8 +11,8 @@ from sim.api.retail.order_request import unknown_market
 from sim.core.catalogue.assumptions import DEAD_BOOK
 from sim.core.exchange import Exchange
 from sim.core.lifecycle.states import DATA_STATES
-from sim.core.model.enums import InstrumentState
 from sim.core.model.refusals import NotFound
+from sim.kernel.instants import last_trade_day_roll
 from sim.messages import retail_v1 as wire
 
 _books: AnswerCache[PreencodedResponse[wire.GetBookResponse]] = AnswerCache()
@@ -47,9 +47,14 @@ def get_bbo(
     return _bests.get(exchange, symbol, version(exchange, symbol), answer)
 
 
-def version(exchange: Exchange, symbol: str) -> tuple[int, InstrumentState]:
-    """Return the version of a market's book and its state: an answer stays true for both."""
-    return exchange.trading.book(symbol).version, exchange.trading.state(symbol)
+def version(exchange: Exchange, symbol: str) -> tuple[int, ...]:
+    """Return what an answer about a market depends on: its book and state, the trade date, and the
+    assumptions in force.
+    """
+    trading = exchange.trading
+    rolled = last_trade_day_roll(exchange.now)
+    changes = exchange.ctx.assumptions.changes
+    return trading.book(symbol).version, trading.state(symbol), rolled, changes
 
 
 def with_book(exchange: Exchange, slug: str) -> str:

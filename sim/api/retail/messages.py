@@ -6,14 +6,23 @@ price, as on the exchange, also that of an order on the NO side.
 
 from __future__ import annotations
 
-from sim.api.rendering.amounts import CURRENCY, notional_amount, number, price_amount, price_or_none
+from sim.api.rendering.amounts import (
+    CURRENCY,
+    book_price,
+    fixed,
+    fixed_amount,
+    fixed_notional,
+    number,
+    price_amount,
+    price_or_none,
+)
 from sim.api.retail.legs import leg_prices
 from sim.api.retail.metadata import market_metadata
 from sim.core.exchange import Exchange
 from sim.core.model import orders as core
 from sim.core.model.enums import ExecutionType, OrderType, Side, TimeInForce
 from sim.core.model.quantities import decimal_text
-from sim.kernel.instants import eastern, trade_date
+from sim.kernel.instants import midnight_utc, trade_date
 from sim.messages import retail_v1 as wire
 
 _SIDES = {Side.BUY: wire.OrderSide.ORDER_SIDE_BUY, Side.SELL: wire.OrderSide.ORDER_SIDE_SELL}
@@ -60,15 +69,15 @@ def retail_order(exchange: Exchange, order: core.Order) -> wire.Order:
     price_scale, qty_scale = order.price_scale, order.qty_scale
     intent = intent_of(order)
     outcome, action = OUTCOMES[intent]
-    instrument = exchange.instruments.require(order.symbol)
-    taker, maker = exchange.trading.fees.basis_points(instrument, order.created)
     price = order.price if order.type is OrderType.LIMIT else order.price or None
     return wire.Order(
         id=order.id,
         market_slug=order.symbol,
         side=_SIDES[order.side],
         type=_TYPES.get(order.type, wire.OrderType.ORDER_TYPE_LIMIT),
-        price=price_or_none(price, price_scale),
+        price=wire.Amount(value=order.price_text, currency=CURRENCY)
+        if order.price_text
+        else price_or_none(price, price_scale),
         quantity=number(order.qty, qty_scale),
         cum_quantity=number(order.cum_qty, qty_scale),
         leaves_quantity=number(order.leaves_qty, qty_scale),
@@ -77,16 +86,16 @@ def retail_order(exchange: Exchange, order: core.Order) -> wire.Order:
         outcome_side=outcome,
         action=action,
         state=order.state,
-        avg_px=price_or_none(order.avg_px if order.cum_qty else None, price_scale),
-        cash_order_qty=price_or_none(order.cash_qty or None, price_scale),
+        avg_px=fixed_amount(order.filled_notional, max(order.cum_qty, 1) * price_scale),
+        cash_order_qty=fixed_amount(order.cash_qty, price_scale),
         good_till_time=order.good_till,
         insert_time=order.inserted,
         create_time=order.created,
-        commission_notional_total_collected=notional_amount(
+        commission_notional_total_collected=fixed_notional(
             order.commission, price_scale, qty_scale
         ),
-        commissions_basis_points=taker,
-        maker_commissions_basis_points=maker,
+        commissions_basis_points="0",
+        maker_commissions_basis_points="0",
         market_metadata=market_metadata(exchange, order.symbol, long=outcome == _YES),
         last_transact_time=order.changed or None,
         manual_order_indicator=max(order.manual_indicator - 1, 0),
@@ -102,24 +111,30 @@ def retail_execution(exchange: Exchange, execution: core.Execution) -> wire.Exec
     price_scale, qty_scale = order.price_scale, order.qty_scale
     filled = execution.type in (ExecutionType.FILL, ExecutionType.PARTIAL_FILL)
     rejected = execution.type is ExecutionType.REJECTED
-    commission = notional_amount(execution.commission, price_scale, qty_scale) if filled else None
-    return wire.Execution(
+    message = wire.Execution(
         id=execution.id,
         order=retail_order(exchange, order),
-        last_shares=decimal_text(execution.last_qty, qty_scale),
+        last_shares=fixed(execution.last_qty, qty_scale) if filled else "0",
         last_px=price_amount(execution.last_px, price_scale) if filled else None,
         type=execution.type,
         text=execution.text,
         order_reject_reason=execution.reject_reason if rejected else 0,
         transact_time=execution.at,
-        transact_trade_date=eastern(trade_date(execution.at)),
+        transact_trade_date=midnight_utc(trade_date(execution.at)),
         leg_prices=leg_prices(exchange, execution) if filled else [],
         trade_id=execution.trade_id,
         aggressor=execution.aggressor,
-        commission_notional_collected=commission,
         unsolicited_cancel_reason=execution.unsolicited,
         trace_id=execution.trace_id,
     )
+    if filled:
+        on_no = message.order is not None and message.order.outcome_side == _NO
+        own = price_scale - execution.last_px if on_no else execution.last_px
+        message.commission_spread_px = book_price(own, price_scale)
+        message.commission_notional_collected = fixed_notional(
+            execution.commission, price_scale, qty_scale
+        )
+    return message
 
 
 def trade_frame(trade: core.Trade) -> wire.TradeTick:

@@ -9,26 +9,29 @@ from sim.messages import gateway_v1 as gateway
 from sim.messages import retail_v1 as wire
 
 
-def market_metadata(exchange: Exchange, symbol: str, *, long: bool) -> wire.MarketMetadata | None:
-    """Titles and pictures of a market, with the outcome of one of its sides; None for an instrument
-    without reference data.
+def market_metadata(
+    exchange: Exchange, symbol: str, *, long: bool, resolved: bool = False
+) -> wire.MarketMetadata | None:
+    """The question of the event of a market, with the answer that one of its sides gives; None for
+    an instrument without reference data. Who holds a resolved market holds no side of it.
     """
     market = exchange.reference.market(symbol)
     if market is None:
         return None
     side = side_of(market, long=long)
     event = exchange.reference.event_of(symbol)
-    return wire.MarketMetadata(
+    message = wire.MarketMetadata(
         slug=market.slug,
         icon=market.image,
-        title=market.title,
-        outcome=side.description if side is not None else "",
+        title=market.question if event is None else event.title,
+        outcome="None" if resolved else "Yes" if long else "No",
         event_slug=event.slug if event is not None else "",
         event_id=str(event.id) if event is not None else "",
-        team_id=side.team_id if side is not None else 0,
-        team=side.team if side is not None else None,
-        subject=market.subject,
+        subject=wire.MetadataSubject(name=market.title_short or market.title),
     )
+    if side is not None and side.team is not None:
+        message.team_id, message.team = side.team_id, side.team
+    return message
 
 
 def side_of(market: gateway.Market, *, long: bool) -> gateway.MarketSide | None:

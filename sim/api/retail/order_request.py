@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from sim.api.pipeline.authentication import Caller
-from sim.api.rendering.amounts import read_amount, read_price, read_quantity
+from sim.api.rendering.amounts import read_amount, read_price, read_quantity, sent_text
 from sim.api.retail.messages import OUTCOMES, TIMES_IN_FORCE, kept_intent
 from sim.core.catalogue.assumptions import RETAIL_REJECTS
 from sim.core.exchange import Exchange
@@ -88,6 +88,7 @@ def place_command(
         type=type,
         tif=tif,
         price=price,
+        price_text="" if market else sent_text(request.price, price, instrument.price_scale),
         qty=0 if quantity is None else read_quantity(quantity, instrument),
         cash_qty=0 if cash is None else read_amount(cash, instrument.price_scale, "cashOrderQty"),
         good_till=_good_till(exchange, request.good_till_time, tif),
@@ -139,6 +140,7 @@ def replace_command(
         order_id=request.order_id,
         symbol=instrument.symbol,
         price=price,
+        price_text=sent_text(request.price, price, instrument.price_scale),
         qty=quantity,
         tif=tif,
         good_till=_good_till(exchange, request.good_till_time, tif),

@@ -22,7 +22,7 @@ from sim.api.retail.order_request import (
     replace_command,
 )
 from sim.api.retail.read_lag import open_orders_read, order_read
-from sim.core.catalogue.assumptions import BATCH_SYNCHRONOUS
+from sim.core.catalogue.assumptions import BATCH_SYNCHRONOUS, PREVIEW_MARKET
 from sim.core.exchange import Exchange
 from sim.core.model.commands import CancelOrder
 from sim.core.model.orders import Order
@@ -70,7 +70,7 @@ def close_position(
 def preview_order(
     exchange: Exchange, caller: Caller, request: wire.PreviewOrderRequest
 ) -> wire.PreviewOrderResponse:
-    """Return the order as it would be after the same checks, possibly REJECTED.
+    """Return the order as it would be after the same checks: PENDING_NEW, or REJECTED.
 
     Nothing is placed, so the order has no id.
     """
@@ -78,7 +78,13 @@ def preview_order(
         raise InvalidRequest("request is required", remedy='wrap the order: {"request": {...}}')
     exchange.awaited.block_time(request.request.max_block_time)
     command = place_command(exchange, caller, request.request, defer=True)
+    if request.request.type == wire.OrderType.ORDER_TYPE_MARKET and not command.cash_qty:
+        if exchange.ctx.assumptions.text(PREVIEW_MARKET) == "cash":
+            remedy = "send cashOrderQty: a preview of a market order says what it would buy"
+            raise InvalidRequest("cash_order_qty is required for market order", remedy=remedy)
     message = retail_order(exchange, exchange.trading.order_service.preview(command))
+    if message.state != wire.OrderState.ORDER_STATE_REJECTED:
+        message.state, message.last_transact_time = wire.OrderState.ORDER_STATE_PENDING_NEW, None
     message.id = ""
     return wire.PreviewOrderResponse(order=message)
 

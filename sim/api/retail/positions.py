@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from sim.api.rendering.amounts import CURRENCY, fixed, nearest, notional_amount
+from sim.api.rendering.amounts import PLACES, fixed, fixed_amount, fixed_notional, nearest
+from sim.api.rendering.retail_books import market_price
 from sim.api.retail.legs import leg_details
 from sim.api.retail.metadata import market_metadata
+from sim.core.accounts.fees import exact_units
 from sim.core.accounts.positions import FILL, Position, position_after
 from sim.core.exchange import Exchange
 from sim.core.model.events import PositionChanged
 from sim.core.model.instrument import Instrument
-from sim.core.model.quantities import Qty, decimal_fixed
+from sim.core.model.quantities import Qty, divide_half_even
 from sim.kernel.instants import Instant
 from sim.messages import retail_v1 as wire
+
+_UNIT = 10**PLACES  # of money, in a dollar
 
 
 def expired(position: Position) -> bool:
@@ -21,10 +25,10 @@ def expired(position: Position) -> bool:
     return position.net == 0 and position.settled > 0
 
 
-def holdings_around(row: PositionChanged) -> tuple[Position | None, Position]:
+def holdings_around(exchange: Exchange, row: PositionChanged) -> tuple[Position | None, Position]:
     """Return the position before and after a row of its ledger; None before the first row.
 
-    The instant of the change before is not known, so both carry the row's instant.
+    The position before a resolution carries the instant of its last trade.
     """
     after = position_after(row)
     traded = row.qty_change if row.description == FILL else 0
@@ -36,62 +40,95 @@ def holdings_around(row: PositionChanged) -> tuple[Position | None, Position]:
         qty_bought=row.bought - max(traded, 0),
         qty_sold=row.sold + min(traded, 0),
         fees=row.fees - row.fee,
+        fees_exact=row.fees_exact - row.fee_exact,
         settled=0,
     )
+    if row.settlement is not None:
+        before.changed = _last_trade(exchange, row)
     return (before if before.qty_bought or before.qty_sold else None), after
+
+
+def _last_trade(exchange: Exchange, row: PositionChanged) -> Instant:
+    """The instant of the last fill before a row of a position ledger."""
+    rows = exchange.trading.positions.rows(row.account)
+    fills = (one for one in reversed(rows) if one.symbol == row.symbol and one.description == FILL)
+    return next((one.at for one in fills if one.at <= row.at), row.at)
 
 
 def position_message(
     exchange: Exchange, held: Position, at: Instant, *, available: Qty | None = None
 ) -> wire.UserPosition:
-    """Return a position at an instant. Without `available` it follows from the working orders."""
+    """Return a position at an instant. Without `available` it follows from the working orders.
+
+    Contracts that were settled count as sold by who was long and as bought by who was short.
+    """
     instrument = exchange.instruments.require(held.symbol)
     scale = instrument.qty_scale
     free = exchange.trading.risk.closable(held) if available is None else available
-    start = held.bod(at)
-    average = _per_contract(held, instrument)
+    start, resolved = held.bod(at), expired(held)
+    settled = _settled(exchange, held) if resolved else 0
+    bought, sold = held.qty_bought + max(-settled, 0), held.qty_sold + max(settled, 0)
     # what was settled stays on the side on which it was held
-    long = (held.net or held.qty_bought - held.qty_sold) >= 0
-    return wire.UserPosition(
+    long = (held.net or settled or held.qty_bought - held.qty_sold) >= 0
+    metadata = market_metadata(exchange, held.symbol, long=long, resolved=resolved)
+    message = wire.UserPosition(
         net_position=nearest(held.net, scale),
-        qty_bought=nearest(held.qty_bought, scale),
-        qty_sold=nearest(held.qty_sold, scale),
+        qty_bought=nearest(bought, scale),
+        qty_sold=nearest(sold, scale),
         bod_position=nearest(start, scale),
         qty_available=nearest(free, scale),
         net_position_decimal=fixed(held.net, scale),
-        qty_bought_decimal=fixed(held.qty_bought, scale),
-        qty_sold_decimal=fixed(held.qty_sold, scale),
+        qty_bought_decimal=fixed(bought, scale),
+        qty_sold_decimal=fixed(sold, scale),
         bod_position_decimal=fixed(start, scale),
         qty_available_decimal=fixed(free, scale),
-        cost=notional_amount(held.cost, instrument.price_scale, scale),
-        realized=notional_amount(held.realized, instrument.price_scale, scale),
-        cash_value=_unrealized(exchange, held, instrument),
-        avg_px=average,
-        fees=notional_amount(held.fees, instrument.price_scale, scale),
-        base_cost=notional_amount(held.cost, instrument.price_scale, scale),
-        cost_per_share=average,
-        expired=expired(held),
+        realized=fixed_notional(held.realized, instrument.price_scale, scale),
+        cash_value=_cash_value(exchange, held, instrument),
+        expired=resolved,
         update_time=held.changed,
-        market_metadata=market_metadata(exchange, held.symbol, long=long),
+        market_metadata=metadata,
         combo_leg_details=leg_details(exchange, held.symbol),
         position_id=f"{held.account}:{'LONG' if long else 'SHORT'}:{held.symbol}",
     )
+    _write_cost(message, held, instrument, resolved=resolved)
+    return message
 
 
-def _per_contract(held: Position, instrument: Instrument) -> wire.Amount | None:
-    if not held.net:
-        return None
-    average = decimal_fixed(abs(held.cost), abs(held.net) * instrument.price_scale, 4)
-    return wire.Amount(value=average, currency=CURRENCY)
+def _settled(exchange: Exchange, held: Position) -> Qty:
+    """How many contracts a settlement closed: above zero of a long position."""
+    settlement = exchange.trading.settlements.get(held.symbol)
+    return 0 if settlement is None else settlement.resolved.get(held.account, 0)
 
 
-def _unrealized(exchange: Exchange, held: Position, instrument: Instrument) -> wire.Amount | None:
-    """Return what closing at the last traded price would realize; None without a trade."""
-    mark = exchange.trading.stats(held.symbol).last_trade_px
-    if mark is None:
-        return None
-    profit = held.net * mark - held.cost
-    return notional_amount(profit, instrument.price_scale, instrument.qty_scale)
+def _write_cost(
+    message: wire.UserPosition, held: Position, instrument: Instrument, *, resolved: bool
+) -> None:
+    """Write what the holding cost: cost = base cost + fees, each with four decimals.
+
+    A contract of a short holding costs a dollar less the price at which it was sold. The fees are
+    those of all fills so far, before rounding to cents.
+    """
+    scale = instrument.price_scale
+    if resolved:
+        message.cost = fixed_amount(0, 1)
+        return
+    base = held.cost + (abs(held.net) * scale if held.net < 0 else 0)
+    base_units = divide_half_even(base * _UNIT, instrument.notional_scale)
+    fee_units = divide_half_even(held.fees_exact * _UNIT, exact_units(scale, instrument.qty_scale))
+    message.base_cost = fixed_amount(base_units, _UNIT)
+    message.fees = fixed_amount(fee_units, _UNIT)
+    message.cost = fixed_amount(base_units + fee_units, _UNIT)
+    if held.net:
+        message.avg_px = fixed_amount(abs(held.cost), abs(held.net) * scale)
+
+
+def _cash_value(exchange: Exchange, held: Position, instrument: Instrument) -> wire.Amount | None:
+    """Return what the holding is worth at the current price; None while nobody knows one."""
+    price = market_price(exchange, held.symbol)
+    if price is None:
+        return None if held.net else fixed_amount(0, 1)
+    value = held.net * price + (abs(held.net) * instrument.price_scale if held.net < 0 else 0)
+    return fixed_notional(value, instrument.price_scale, instrument.qty_scale)
 
 
 def position_entry_type(row: PositionChanged) -> wire.LedgerEntryType:

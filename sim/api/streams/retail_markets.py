@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from sim.api.codecs.codecs import Dialect, json_encoder
 from sim.api.rendering.retail_books import book_message, lite_message
+from sim.api.retail.market_data import version as data_version
 from sim.api.retail.messages import trade_frame
 from sim.api.streams.feed import EventReaders, FeedContext, SingleTimer
 from sim.api.streams.websocket_feed import Refused, Socket, SocketFeed, Subscription
@@ -37,7 +38,7 @@ class Topic(NamedTuple):
 
 
 class _Payload(NamedTuple):
-    version: int
+    version: tuple[int, ...]
     dialect: Dialect
     encoded: bytes
 
@@ -131,14 +132,18 @@ class MarketsSocketFeed(SocketFeed[Topic]):
         They are kept until the book or the dialect changes.
         """
         exchange = self.exchange
-        version = exchange.trading.book(slug).version
+        version = data_version(exchange, slug)
         dialect = self.dialect
         known = self._payloads.get((type, slug))
         if known is not None and known.version == version and known.dialect is dialect:
             return known.encoded
         if type == _BOOK:
-            encoded = json_encoder(wire.MarketBook, dialect)(book_message(exchange, slug))
+            encoded = json_encoder(wire.MarketBook, dialect)(
+                book_message(exchange, slug, socket=True)
+            )
         else:
-            encoded = json_encoder(wire.MarketLite, dialect)(lite_message(exchange, slug))
+            encoded = json_encoder(wire.MarketLite, dialect)(
+                lite_message(exchange, slug, socket=True)
+            )
         self._payloads[type, slug] = _Payload(version, dialect, encoded)
         return encoded

@@ -21,7 +21,7 @@ from sim.core.model.enums import CancelRejectReason, ExecutionType, RejectReason
 from sim.core.model.events import CancelRejected, CashMoved, Executed, PositionChanged, RfqChanged
 from sim.core.model.orders import Execution
 from sim.core.model.rfq_records import Quote
-from sim.kernel.instants import eastern, trade_date
+from sim.kernel.instants import midnight_utc, trade_date
 from sim.messages import Message
 from sim.messages import retail_v1 as wire
 
@@ -131,17 +131,19 @@ class PrivateSocketFeed(SocketFeed[Topic]):
     def _change_rejected(self, event: CancelRejected) -> None:
         """Report a failed change or cancel as an execution that rejects it.
 
-        It shows the order as it is: working, if it works.
+        It shows the order as it is. One that is done has said so, and is not shown as rejected.
         """
         exchange = self.exchange
         topics = self._followed(_ORDER, event.account, event.symbol)
-        if not topics or exchange.ctx.assumptions.text(RETAIL_CHANGE_REJECTS) == "silent":
+        order = exchange.trading.orders.require(event.order_id)
+        told = exchange.ctx.assumptions.text(RETAIL_CHANGE_REJECTS)
+        if not topics or told == "silent" or (told == "working" and not order.live):
             return
         execution = Execution(
             id=event.id,
             seq=0,
             type=ExecutionType.REJECTED,
-            order=exchange.trading.orders.require(event.order_id),
+            order=order,
             at=event.at,
             text=event.text,
             reject_reason=_REASONS.get(event.reason, RejectReason.EXCHANGE_OPTION),
@@ -157,7 +159,7 @@ class PrivateSocketFeed(SocketFeed[Topic]):
         if not topics:
             return
         exchange = self.exchange
-        before, after = holdings_around(event)
+        before, after = holdings_around(exchange, event)
         update = wire.PositionUpdate(
             after_position=position_message(exchange, after, event.at),
             update_time=event.at,
@@ -165,7 +167,7 @@ class PrivateSocketFeed(SocketFeed[Topic]):
             trade_id=event.trade_id,
             reference_id=event.id,
             description=event.description,
-            update_trade_date=eastern(trade_date(event.at)),
+            update_trade_date=midnight_utc(trade_date(event.at)),
         )
         if before is not None:
             update.before_position = position_message(exchange, before, event.at)

@@ -114,6 +114,16 @@ def exact(instrument: Instrument, theta: int, qty: Qty, price: Price) -> int:
     return theta * qty * price * (instrument.price_scale - price)
 
 
+def exact_units(price_scale: int, qty_scale: int) -> int:
+    """How many units of an exact fee are a dollar."""
+    return THETA_SCALE * qty_scale * price_scale * price_scale
+
+
+def in_exact_units(instrument: Instrument, fee: Cash) -> int:
+    """A fee in the units of exact fees."""
+    return fee * exact_units(instrument.price_scale, instrument.qty_scale) // DOLLAR
+
+
 def exact_taker_fee(instrument: Instrument, theta: Theta, qty: Qty, price: Price) -> int:
     """Unrounded taker fee in the same units.
 

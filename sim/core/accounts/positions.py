@@ -26,7 +26,8 @@ class Position(Struct, gc=False):
     """The position of one account in one instrument.
 
     `bod_net` is the net when the trade date before the last change began; read it through `bod`.
-    `fees` are commissions paid less rebates. `settled` is when a settlement closed it, or 0.
+    `fees` are commissions paid less rebates, `fees_exact` the same before rounding to cents, in the
+    units of `fees.py`. `settled` is when a settlement closed it, or 0.
     """
 
     account: str
@@ -40,6 +41,7 @@ class Position(Struct, gc=False):
     changed: Instant = 0
     fees: Notional = 0
     settled: Instant = 0
+    fees_exact: int = 0
 
     def bod(self, now: Instant) -> Qty:
         """Net when the present trade date began, at 17:00 Eastern."""
@@ -60,6 +62,7 @@ def position_after(row: PositionChanged) -> Position:
         changed=row.at,
         fees=row.fees,
         settled=row.at if row.settlement is not None and row.qty_change else 0,
+        fees_exact=row.fees_exact,
     )
 
 
@@ -106,7 +109,14 @@ class Positions:
         return self._rows_of.get(account, ())
 
     def fill(
-        self, account: str, symbol: str, qty: Qty, price: Price, trade_id: str, fee: Notional = 0
+        self,
+        account: str,
+        symbol: str,
+        qty: Qty,
+        price: Price,
+        trade_id: str,
+        fee: Notional = 0,
+        fee_exact: int = 0,
     ) -> tuple[Qty, Qty]:
         """Buy `qty` (sell when negative) at a price; return the net before and after."""
         position = self._touch(account, symbol)
@@ -114,25 +124,30 @@ class Positions:
             position.qty_bought += qty
         else:
             position.qty_sold -= qty
-        return self._move(position, qty, price, FILL, trade_id, fee)
+        position.fees_exact += fee_exact
+        return self._move(position, qty, price, FILL, trade_id, fee, fee_exact)
 
     def reverse(
         self, account: str, symbol: str, qty: Qty, price: Price, trade_id: str, fee: Notional = 0
     ) -> tuple[Qty, Qty]:
         """Undo a fill (rule M42). What was bought and sold only grows (P10), so it stays."""
-        return self._move(self._touch(account, symbol), -qty, price, "Correction", trade_id, -fee)
+        position = self._touch(account, symbol)
+        filled = (row for row in reversed(self.rows(account)) if row.trade_id == trade_id)
+        exact = next((row.fee_exact for row in filled if row.symbol == symbol), 0)
+        position.fees_exact -= exact
+        return self._move(position, -qty, price, "Correction", trade_id, -fee, -exact)
 
     def resolve(self, position: Position, price: Price) -> tuple[Qty, Qty]:
         """Close a position at its settlement price (rule P22)."""
         self._touch(position.account, position.symbol)
         position.settled = self._ctx.now
-        return self._move(position, -position.net, price, "Expiry", "", 0, price)
+        return self._move(position, -position.net, price, "Expiry", "", 0, 0, price)
 
     def correct(self, account: str, symbol: str, realized: Notional, price: Price) -> None:
         """Book the difference that a corrected settlement price makes (rule L27)."""
         position = self._touch(account, symbol)
         position.realized += realized
-        self._write(position, 0, 0, realized, "Correction", "", 0, price)
+        self._write(position, 0, 0, realized, "Correction", "", 0, 0, price)
 
     def all(self) -> Iterator[Position]:
         """Every position, in order of first touch."""
@@ -178,6 +193,7 @@ class Positions:
         description: str,
         trade_id: str,
         fee: Notional,
+        fee_exact: int,
         settlement: Price | None = None,
     ) -> tuple[Qty, Qty]:
         net = position.net
@@ -199,7 +215,15 @@ class Positions:
             self.open_interest[position.symbol] = self.open_interest.get(position.symbol, 0) + longs
         position.fees += fee
         self._write(
-            position, qty, cost_change, realized_change, description, trade_id, fee, settlement
+            position,
+            qty,
+            cost_change,
+            realized_change,
+            description,
+            trade_id,
+            fee,
+            fee_exact,
+            settlement,
         )
         return net, after
 
@@ -212,6 +236,7 @@ class Positions:
         description: str,
         trade_id: str,
         fee: Notional,
+        fee_exact: int,
         settlement: Price | None,
     ) -> None:
         ctx = self._ctx
@@ -235,6 +260,8 @@ class Positions:
             position.bod_net,
             fee,
             position.fees,
+            fee_exact,
+            position.fees_exact,
         )
         self._rows.append(row)
         try:

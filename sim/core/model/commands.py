@@ -12,7 +12,8 @@ from sim.kernel.instants import Instant
 class PlaceOrder(Struct, frozen=True, kw_only=True, gc=False):
     """Place a new order.
 
-    `account` trades, `participant` owns the client order id, `submitter` sent the request. With
+    `price_text` is the price as it was sent, where that is not the usual spelling; answers repeat
+    it. `account` trades, `participant` owns the client order id, `submitter` sent the request. With
     `deferred` a business reject is an order in state REJECTED, not an error (rule M7).
     """
 
@@ -22,6 +23,7 @@ class PlaceOrder(Struct, frozen=True, kw_only=True, gc=False):
     side: Side
     qty: Qty = 0
     price: Price = 0
+    price_text: str = ""
     type: OrderType = OrderType.LIMIT
     tif: TimeInForce = TimeInForce.UNDEFINED
     clord_id: str = ""
@@ -76,6 +78,7 @@ class ReplaceOrder(Struct, frozen=True, kw_only=True, gc=False):
     clord_id: str = ""
     symbol: str = ""
     price: Price = 0
+    price_text: str = ""
     qty: Qty = 0
     tif: TimeInForce = TimeInForce.UNDEFINED
     stop_price: Price = 0

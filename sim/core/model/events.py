@@ -91,7 +91,8 @@ class PositionChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False
     """One row of the position ledger: the changes, and the position right after (rule P23).
 
     `settlement` is the price of a resolution, else None. `bought`, `sold` and `fees` are totals of
-    the position, `fee` is what this row added to the fees, and `bod` is the net when the present
+    the position, `fee` is what this row added to the fees; `fee_exact` and `fees_exact` are the
+    same before rounding, in the units of `accounts/fees.py`. `bod` is the net when the present
     trade date began, at 17:00 Eastern.
     """
 
@@ -113,6 +114,8 @@ class PositionChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False
     bod: Qty = 0
     fee: Notional = 0
     fees: Notional = 0
+    fee_exact: int = 0
+    fees_exact: int = 0
 
 
 class CashMoved(Struct, frozen=True, tag=True, tag_field="event", gc=False):

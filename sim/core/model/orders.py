@@ -86,6 +86,7 @@ class Order(Struct, kw_only=True, omit_defaults=True, gc=False):
     host_cross_id: str = ""
     parent_id: str = ""
     session_id: str = ""
+    price_text: str = ""
     taker_fee_exact: int = 0
     taker_fee_charged: Cash = 0
     seq: int = 0

@@ -272,7 +272,7 @@ def _changed(command: ReplaceOrder, order: Order) -> Order:
         changed.qty = command.qty
         changed.leaves_qty = command.qty - order.cum_qty
     if command.price:
-        changed.price = command.price
+        changed.price, changed.price_text = command.price, command.price_text
         changed.best_limit = changed.immediately_executable_limit = False
     changed.stop_price = command.stop_price or order.stop_price
     changed.min_qty = command.min_qty or order.min_qty

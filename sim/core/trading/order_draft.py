@@ -26,6 +26,7 @@ _SELDOM = [
     "client_account_id",
     "client_participant_id",
     "parent_id",
+    "price_text",
 ]
 _seldom = attrgetter(*_SELDOM)
 

@@ -19,6 +19,24 @@ EVENTS_DEPRECATED = choice("events.deprecated_fields", "removed", "shown", sourc
 EVENTS_ID = choice("events.id", "number", "string", source="§2.11").because(
     "The id of an event is a number. `string` writes it in quotes."
 )
+NOTIONAL_TRADED = choice(
+    "statistics.notional_traded",
+    "dollars",
+    "undivided",
+    source="recordings; the specification does not say",
+).because(
+    "notionalTraded of a market's statistics is in dollars. `undivided` shows a hundred times as "
+    "much on REST in markets of price scale 100, as recordings do; the socket shows dollars."
+)
+HALTED_BOOK = choice(
+    "market_data.halted_book",
+    "shown",
+    "empty",
+    source="one incident; §3.1 does not say what a halted book shows",
+).because(
+    "A halted market shows the orders that rest in it. `empty` shows none, as during one halt of "
+    "the whole venue."
+)
 LAST_PRICE_SAMPLE = choice(
     "market_data.last_price_sample", "removed", "shown", source="§4.2"
 ).because(

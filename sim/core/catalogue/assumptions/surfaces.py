@@ -33,10 +33,17 @@ RETAIL_FUNDS = choice("retail.funds_refusal", "execution", "400", source="rule P
     "`400` refuses the call, as integrators report."
 )
 RETAIL_CHANGE_REJECTS = choice(
-    "retail.change_rejects", "told", "silent", source="§7.2, rules M33, M37"
+    "retail.change_rejects", "working", "told", "silent", source="§7.2, rules M33, M37"
 ).because(
     "A failed change or cancel has no frame of its own on the private socket: an execution of type "
-    "REJECTED carries its text and the unchanged order. `silent` sends nothing."
+    "REJECTED carries its text and the unchanged order, while that works. Of an order that is done "
+    "only the call's answer says so. `told` sends the execution then too, `silent` never."
+)
+PREVIEW_MARKET = choice(
+    "retail.preview_market", "cash", "any", source="a stand-in for the service that others wrote"
+).because(
+    "A preview of a market order needs cashOrderQty and refuses a quantity alone. `any` previews "
+    "what an order may be."
 )
 RETAIL_CLOSED_NAME = choice(
     "retail.closed_state_name",

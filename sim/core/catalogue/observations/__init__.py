@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sim.core.catalogue.assumption_values import Assumptions
 from sim.core.catalogue.observations import retail
-from sim.core.catalogue.observations.observation import Observation
+from sim.core.catalogue.observations.observation import Observation, written
 from sim.core.catalogue.quirks import Quirk, Quirks
 
 DOCUMENTED, OBSERVED = "documented", "observed"
@@ -31,7 +31,7 @@ def settings(reading: str) -> dict[str, str]:
     chosen: dict[str, str] = {}
     for one in catalogue().values():
         if one.switch is not None and one.in_observed:
-            chosen[one.switch.name] = one.value if reading == OBSERVED else _default(one)
+            chosen[one.switch.name] = one.value if reading == OBSERVED else one.default
     return chosen
 
 
@@ -49,7 +49,7 @@ def in_force(one: Observation, assumptions: Assumptions, quirks: Quirks) -> bool
     if one.switch is None:
         return True
     target = quirks if isinstance(one.switch, Quirk) else assumptions
-    return _text(target.shown(one.switch.name)) == one.value
+    return written(target.shown(one.switch.name)) == one.value
 
 
 def reading_in_force(assumptions: Assumptions, quirks: Quirks) -> str:
@@ -60,13 +60,3 @@ def reading_in_force(assumptions: Assumptions, quirks: Quirks) -> str:
         if one.switch is not None and one.in_observed
     }
     return "mixed" if len(states) > 1 else OBSERVED if True in states else DOCUMENTED
-
-
-def _default(one: Observation) -> str:
-    if isinstance(one.switch, Quirk):
-        return str(one.switch.default)
-    return "" if one.switch is None else _text(one.switch.show(one.switch.default))
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -27,6 +27,11 @@ EVIDENCE = {
 }
 
 
+def written(value: object) -> str:
+    """A value as a scenario writes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 class Observation(Struct, frozen=True):
     """One thing that was seen. `date` is the day of the newest evidence (YYYY-MM or YYYY-MM-DD)."""
 
@@ -66,8 +71,15 @@ class Observation(Struct, frozen=True):
         return f"{key}: {{{self.switch.name}: {self.value}}}"
 
     @property
+    def default(self) -> str:
+        """The value of the switch by default, as a scenario writes it."""
+        if isinstance(self.switch, Quirk):
+            return str(self.switch.default)
+        return "" if self.switch is None else written(self.switch.show(self.switch.default))
+
+    @property
     def holds(self) -> str:
         """In which reading the exchange does as observed."""
-        if self.switch is None:
+        if self.switch is None or self.default == self.value:
             return "both"
         return "observed" if self.in_observed else "neither"

@@ -1,15 +1,21 @@
-"""Observations of the retail API and the gateway."""
+"""Observations of what the retail API and the gateway show."""
 
 from sim.core.catalogue.assumptions import (
     EVENTS_DEPRECATED,
     EVENTS_ID,
+    HALTED_BOOK,
     LAST_PRICE_SAMPLE,
     MARKETS_DEPRECATED,
     MARKETS_QUOTES,
+    NOTIONAL_TRADED,
+    PREVIEW_MARKET,
 )
-from sim.core.catalogue.observations.observation import DOCS, LIVE, Observation
+from sim.core.catalogue.observations.observation import DOCS, DOUBLE, LIVE, Observation
 from sim.core.catalogue.quirks import CAMEL_CASE_QUERY_IGNORED
 
+_PORTFOLIO = "portfolio and activities of two accounts"
+_ORDERS = "orders of several accounts, 08-08 to 09-16"
+_BODIES = "eleven bodies of best prices, 08-25 to 09-14"
 _MARKET_BODIES = "bodies of markets that several people published"
 
 MARKETS_KEEP_FIELDS = (
@@ -63,4 +69,99 @@ PRICE_SAMPLES = (
     .against("4.2")
     .set_by(LAST_PRICE_SAMPLE, "shown")
     .shows("lastPriceSample is still there after its removal, and null on markets that expired.")
+)
+CASH_VALUE = Observation("positions.cash_value", "2026-08-09", (LIVE,), _PORTFOLIO).shows(
+    "cashValue of a position is the market value of the holding (19 contracts at 0.01 are 0.1900), "
+    "not its unrealised result."
+)
+COST = Observation("positions.cost", "2026-08-09", (LIVE,), _PORTFOLIO).shows(
+    "cost is baseCost plus fees, fees are summed before they are rounded to cents, the money of a "
+    "position has four decimals, and costPerShare is null before a resolution. One sample is off "
+    "by 0.0005."
+)
+RESOLVED_POSITION = Observation("positions.resolved", "2026-08-09", (LIVE,), _PORTFOLIO).shows(
+    "After a resolution qtySold counts the settled contracts, the outcome is None, and avgPx, "
+    "fees, baseCost and costPerShare are null; beforePosition carries the time of the last trade; "
+    "the activity carries market and comboLegDetails."
+)
+TRADES = Observation(
+    "activities.trades", "2026-08-09", (LIVE,), "two accounts, and an export of 6,747 trades"
+).shows(
+    "A trade carries aggressorExecution and passiveExecution with their orders, the "
+    "counterparty's too, and aggressor, passive, cost, market, reportingCounterparty, "
+    "createTradeDate, updateTradeDate, tradeLinkId and comboLegDetails. They tell its side."
+)
+BALANCE_CHANGES = Observation(
+    "activities.balance_changes", "2026-08-09", (LIVE,), _PORTFOLIO
+).shows(
+    "accountBalanceChange is flat and has transactions as well, with externalId, paymentMethod, "
+    "metadata, failureReason, failureCode and failureAction; amounts are not padded."
+)
+ACTIVITY_FILTER = Observation(
+    "activities.market_filter", "2026-09-27", (LIVE,), "activities read with marketSlug"
+).shows("A filter of activities by market keeps the changes of the balance.")
+ORDER_MONEY = Observation("orders.money", "2026-09-16", (LIVE,), _ORDERS).shows(
+    "avgPx has four decimals and is 0.0000, not null, while nothing is filled; cashOrderQty is "
+    "0.0000, not null; commissions and lastShares have four decimals; the price is repeated as it "
+    "was sent."
+)
+COMMISSIONS = Observation("orders.commissions", "2026-09-16", (LIVE,), _ORDERS).shows(
+    "commissionsBasisPoints and makerCommissionsBasisPoints are 0; commissionSpreadPx of a fill "
+    "is the price of the own side."
+)
+TRADE_DATES = Observation("orders.trade_date", "2026-08-09", (LIVE,), _ORDERS).shows(
+    "transactTradeDate is midnight UTC of a date. The UTC date and the one that rolls at 17:00 "
+    "Eastern both fit the samples; the exchange writes the latter."
+)
+METADATA = Observation("orders.market_metadata", "2026-09-16", (LIVE,), _ORDERS).shows(
+    "The title is the event's question, the outcome Yes or No, the subject an id of 0, a name and "
+    "an empty subjectType; team and teamId are absent where there is none."
+)
+PREVIEW = Observation("orders.preview", "2026-09-14", (LIVE,), "a published preview").shows(
+    "A preview is PENDING_NEW and has no lastTransactTime."
+)
+PREVIEW_NEEDS_CASH = (
+    Observation("orders.preview_market", "2026-09", (DOUBLE,), "one stand-in for the service")
+    .set_by(PREVIEW_MARKET, "cash", in_observed=False)
+    .shows("A preview of a market order without cashOrderQty is refused.")
+)
+CURRENT_PRICE = Observation(
+    "market_data.current_price", "2026-09-14", (LIVE,), "five bodies on REST, two frames of 08-30"
+).shows(
+    "currentPx is the middle of both sides, cut to a unit of 1/priceScale on REST and exact on the "
+    "socket, whatever the last trade was; else the last trade, also after the end; else the "
+    "settlement."
+)
+BEST_PRICES = Observation("market_data.best_prices", "2026-09-14", (LIVE,), _BODIES).shows(
+    "longQuote and shortQuote are absent unless both sides quote, shortQuote is not padded, "
+    "sharesTraded and openInterest are empty when there are none, and REST has no bidShares and "
+    "askShares."
+)
+STATISTICS = Observation("statistics.keys", "2026-09-14", (LIVE,), "published books").shows(
+    "Statistics without a value are absent, not null; the time of the notional is called "
+    "notionalSetTime; there is no method without a settlement."
+)
+UNDIVIDED = (
+    Observation("statistics.notional_traded", "2026-09", (LIVE,), "two sources")
+    .set_by(NOTIONAL_TRADED, "undivided")
+    .shows(
+        "notionalTraded is a hundred times the dollars in markets of price scale 100, on REST "
+        "only. It looks like a mistake of the service, so only the reading observed has it."
+    )
+)
+MARKS = Observation("statistics.daily_mark", "2026-09", (LIVE,), "published books").shows(
+    "Open markets get a settlement mark at 17:00 Eastern each day (settlementPx, method "
+    "EVENT_TIER_2 or 3) without a settlement set time. Here it is the last trade before, tier 3."
+)
+HALTED_BOOKS = (
+    Observation("market_data.halted_book", "2026-09-05", (LIVE,), "one halt of the whole venue")
+    .set_by(HALTED_BOOK, "empty", in_observed=False)
+    .shows("Books of halted markets were empty during one halt. One incident proves no rule.")
+)
+EXPIRED_BOOKS = Observation(
+    "market_data.expired", "2026-09-05", (LIVE,), "markets of ten months before"
+).shows("Markets that expired long ago still answer book and best prices, empty.")
+BALANCES = Observation("balances.keys", "2026-09-19", (LIVE,), "two published balances").shows(
+    "A balance also has balanceReservation, depositReservation, bonusReservation, displayedBonus, "
+    "displayedAvailableSoon, displayedCash and, from 2026-09-18, bonusHold; lastUpdated is null."
 )
