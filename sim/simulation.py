@@ -393,6 +393,7 @@ def _header(run: Run) -> Header:
         start=run.start,
         scenario=Raw(scenario.source()),
         scenario_digest=scenario.digest,
+        places=[step.where for step in scenario.steps],
         libraries=library_versions(),
         settings=run.settings.recorded(),
     )

@@ -177,7 +177,7 @@ def simulation_of(
     if header.check != check:
         raise Divergence(1, "header", header.check, check)
     try:
-        scenario = scenario_from_source(bytes(header.scenario))
+        scenario = scenario_from_source(bytes(header.scenario), header.places)
     except ScenarioError as error:
         raise NotAJournal(f"line 1 holds a scenario this version cannot read: {error}") from error
     if scenario.digest != header.scenario_digest:

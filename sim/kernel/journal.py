@@ -43,7 +43,8 @@ _ANY_FORMAT = re.compile(rb'\{"journal":\d+')
 class Header(Struct, kw_only=True):
     """First line of a journal.
 
-    `scenario` is fully resolved, so a replay needs no other file. `settings` are those settings of
+    `scenario` is fully resolved, so a replay needs no other file. `places` says where its steps
+    stand, such as "file.yaml:12". `settings` are those settings of
     the process that change what comes out. `check` is the CRC-32 of the line with an empty `check`.
     """
 
@@ -53,6 +54,7 @@ class Header(Struct, kw_only=True):
     start: int
     scenario: Raw
     scenario_digest: str
+    places: list[str] = []
     libraries: dict[str, str]
     settings: dict[str, Any] = {}
     check: str = ""

@@ -9,6 +9,7 @@ checked (`check_scenario.py`).
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Mapping as Values
 from functools import lru_cache
 from pathlib import Path
@@ -83,9 +84,13 @@ def scenario_variants(what: str) -> list[dict[str, str]]:
     return variants(_open(what)[0])
 
 
-def scenario_from_source(source: bytes) -> Scenario:
-    """A scenario from its canonical JSON, as journals hold it; order flow is checked again."""
+def scenario_from_source(source: bytes, places: Collection[str] = ()) -> Scenario:
+    """A scenario from its canonical JSON, and the places of its steps if they are known, as
+    journals hold them; order flow is checked again.
+    """
     scenario = _read(tree_of(json.decode(source), "journal"))
+    if len(places) == len(scenario.steps):
+        scenario = _placed(scenario, places)
     if scenario.participants.flows:
         problems = list(flow_problems(scenario, build_world(scenario), {}))
         if problems:
@@ -134,19 +139,26 @@ def _resolve(node: Node, params: Values[str, str], access: FileAccess) -> Scenar
     flow_files: dict[str, str] = {}
     values = {**known, **params}
     filled = [with_order_flow(expanded(each, values), flow_files, access) for each in chain]
-    for each in filled:  # each for itself, so that a problem is reported where it stands
-        scenario = _read(each)
-    own = filled[-1]
+    # Each for itself, so that a problem is reported where it stands.
+    parts = [_read(each) for each in filled]
+    scenario, own = parts[-1], filled[-1]
     if len(chain) > 1:
         merged: dict[str, Any] = {}
         for each in filled:
             merged = _merge(merged, value_of(each))
         merged.pop("extends", None)
         scenario = _read(tree_of(merged, own.at.file))
+        scenario = _placed(scenario, [step.where for part in parts for step in part.steps])
     if params:
         scenario = replace(scenario, params={**scenario.params, **params})
     check_scenario(scenario, own, flow_files)
     return scenario
+
+
+def _placed(scenario: Scenario, places: Collection[str]) -> Scenario:
+    """The scenario with the places of its steps, such as "file.yaml:12", which no value holds."""
+    steps = zip(scenario.steps, places, strict=True)
+    return replace(scenario, steps=tuple(replace(step, where=where) for step, where in steps))
 
 
 def _chain(node: Node, access: FileAccess, depth: int) -> list[Node]:

@@ -21,7 +21,7 @@ from sim.core.service.fault_spec import FaultSpec
 from sim.core.service.presets import PRESETS
 from sim.kernel.instants import DAY, Instant, Span
 from sim.scenario.expectations_format import ORDER_STATES, Expect
-from sim.scenario.struct_types import Alias, AnyJson, ListOf, MappingOf, ScalarOr, record
+from sim.scenario.struct_types import PLACE, Alias, AnyJson, ListOf, MappingOf, ScalarOr, record
 from sim.scenario.value_types import (
     BOOLEAN,
     CHANCE,
@@ -352,3 +352,4 @@ class Step(Struct, frozen=True, kw_only=True):
         " as ${order}",
     ] = {}
     expect: Expect | None = None
+    where: Annotated[str, PLACE] = ""

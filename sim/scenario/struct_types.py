@@ -7,6 +7,7 @@ Python type decides.
 from __future__ import annotations
 
 from functools import cache, cached_property
+from pathlib import PurePath
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
@@ -123,11 +124,16 @@ class ScalarOr(ValueType):
         return {"anyOf": [self._scalar.schema(), self._collection.schema()]}
 
 
+# Marks a field that says where its mapping stands.
+PLACE = object()
+
+
 class Record(ValueType):
     """A Struct as a mapping: its fields are the keys, without a trailing underscore.
 
     Unknown keys are problems, with the nearest known one. A field with an `Alias` is read under
-    either key; `write` knows only the present one, and the schema calls the other deprecated.
+    either key; `write` knows only the present one, and the schema calls the other deprecated. A
+    field marked `PLACE` is no key: it says where the mapping stands, as "file.yaml:12".
     """
 
     expected = "a mapping"
@@ -139,7 +145,16 @@ class Record(ValueType):
     @cached_property
     def _hints(self) -> dict[str, Any]:
         hints = get_type_hints(self.kind, include_extras=True)
-        return {key: hints[name] for key, name in self._attributes.items()}
+        return {
+            key: hints[name]
+            for key, name in self._attributes.items()
+            if PLACE not in getattr(hints[name], "__metadata__", ())
+        }
+
+    @cached_property
+    def _place(self) -> str:
+        """The field that says where a mapping stands, or ""."""
+        return next((key for key in self._attributes if key not in self._hints), "")
 
     @cached_property
     def _attributes(self) -> dict[str, str]:
@@ -192,6 +207,8 @@ class Record(ValueType):
                 values[key] = report(node, f"the key {key!r} is missing", problems)
         if any(value is INVALID for value in values.values()):
             return INVALID
+        if self._place and node.at.line:
+            values[self._place] = f"{PurePath(node.at.file).name}:{node.at.line}"
         return self.kind(**{self._attributes[key]: value for key, value in values.items()})
 
     def write(self, value: Any) -> Any:
@@ -214,7 +231,7 @@ class Record(ValueType):
         for alias, key in self.aliases.items():
             doc = f"the former name of `{key}`"
             properties[alias] = properties[key] | {"description": doc, "deprecated": True}
-        required = [key for key, default in self._defaults.items() if default is NODEFAULT]
+        required = [key for key in self.keys if self._defaults[key] is NODEFAULT]
         body: Schema = {
             "type": "object",
             "description": (self.kind.__doc__ or "").strip().split("\n")[0],

@@ -142,6 +142,11 @@ class Script(Extension):
         return self._steps[index].name or f"step {index + 1}"
 
     @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps that it runs, in the order of the file."""
+        return self._steps
+
+    @property
     def done(self) -> bool:
         """Whether every step has run, or failed to."""
         return len(self._state.results) == len(self._steps)

@@ -145,7 +145,7 @@ def _scenario_of_journal(request: ShrinkRequest, out: TextIO) -> Scenario | None
     path = Path(request.source)
     if not is_session(path):
         with journal_lines(path) as (header, _):
-            scenario = scenario_from_source(bytes(header.scenario))
+            scenario = scenario_from_source(bytes(header.scenario), header.places)
         clock = replace(scenario.clock, start=header.start)
         return replace(scenario, seed=header.seed, clock=clock)
     if not question(request.expect).ask(simulation_at(path)):

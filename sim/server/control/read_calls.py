@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sim.actors.operator import views
+from sim.actors.script.view import script_view
 from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.kernel.instants import format_instant
 from sim.server.control.call import Call, Lines
@@ -34,6 +35,10 @@ async def read_requests(host: Host, call: Call) -> object:
         since=call.number("since"),
     )
     return {"requests": requests}
+
+
+async def read_script(host: Host, call: Call) -> object:
+    return script_view(host.simulation.script)
 
 
 async def explain(host: Host, call: Call) -> object:

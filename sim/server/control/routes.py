@@ -36,6 +36,7 @@ _OWN = (
     Endpoint(
         "GET /requests", read_calls.read_requests, query=("operation", "status", "caller", "since")
     ),
+    Endpoint("GET /script", read_calls.read_script),
     Endpoint("GET /explain/{subject*}", read_calls.explain),
     Endpoint("GET /conformance", read_calls.conformance, query=_FILTERS),
     Endpoint("GET /judge", read_calls.conformance, query=_FILTERS),  # its former name

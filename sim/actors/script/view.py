@@ -1,0 +1,53 @@
+"""The script as people see it: every step with its place in the file, its state and its verdict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sim.actors.script.runner import CLIENT_KEYS, STEP_ACTIONS, Script
+from sim.actors.script.triggers import describe
+from sim.api.pipeline.inputs import StepResult
+from sim.kernel.instants import format_instant
+from sim.scenario.steps import Step
+
+
+def script_view(script: Script) -> dict[str, Any]:
+    """Answer GET /_sim/v1/script: steps in the order of the file, and how many of them failed or
+    were refused.
+    """
+    ended = {result.index: result for result in script.results}
+    rows = [step_row(index, step, ended.get(index)) for index, step in enumerate(script.steps)]
+    return {"steps": rows, "failed": sum(row["state"] in ("failed", "refused") for row in rows)}
+
+
+def step_row(index: int, step: Step, result: StepResult | None) -> dict[str, Any]:
+    """A step as a row. `at` is when it ran, or when it will, in the words of the scenario."""
+    says, state = "", "pending"
+    if result is not None:
+        says = "; ".join(result.failures)
+        state = "refused" if result.refused else "failed" if says else "passed"
+    kinds = (key for key in (*STEP_ACTIONS, *CLIENT_KEYS) if getattr(step, key))
+    return {
+        "n": index + 1,
+        "name": step.name,
+        "at": format_instant(result.at) if result is not None else _moment(step),
+        "where": step.where,
+        "kind": next(kinds, "expect"),
+        "state": state,
+        "says": says,
+    }
+
+
+def verdict(row: dict[str, Any]) -> str:
+    """A step that failed or was refused, in one line: its place, its name, and why."""
+    where = f"{row['where']}: " if row["where"] else ""
+    name = f" {row['name']!r}" if row["name"] else ""
+    return f"{where}step {row['n']}{name} {row['state']}: {row['says'].removeprefix('refused: ')}"
+
+
+def _moment(step: Step) -> str:
+    if step.when is not None:
+        return f"when {describe(step)}"
+    if isinstance(step.at, int):
+        return format_instant(step.at)
+    return step.at or "after the step before"
