@@ -57,7 +57,9 @@ def add_listening(parser: argparse.ArgumentParser, default_clock: str) -> None:
     folder = "folder of scenario files that the control plane may start instances from"
     add_path(parser, "--scenarios", "DIR", folder)
     add_text(parser, "--control-token", "TOKEN", "bearer token of the control plane")
-    parser.add_argument("--log-format", choices=("text", "json"), default="text")
+    add_flag(parser, "--quiet", "write no line for each request, step and webhook")
+    lines = "json: every line is an object with a `kind`"
+    add_option(parser, "--log-format", lines, choices=("text", "json"), default="text")
 
 
 def listen(

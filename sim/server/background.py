@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -81,7 +82,11 @@ class BackgroundService:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine in the service's loop and wait for its result."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(_STUCK_S)
+        return self.start(work).result(_STUCK_S)
+
+    def start(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Start a coroutine in the service's loop; its result is the future's."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def stop(self) -> None:
         """Stop listening and end the thread. May be called twice."""
@@ -120,7 +125,7 @@ class BackgroundInstance:
     def __init__(self, thread: BackgroundService, name: str) -> None:
         self._thread = thread
         self.instances = thread.instances
-        self.call, self.run = thread.call, thread.run
+        self.call, self.run, self.start = thread.call, thread.run, thread.start
         self.name = name
         self.service = self.instances.service(name)
         self.host = self.service.host

@@ -21,6 +21,7 @@ from sim.core.model.refusals import Code, InvalidRequest
 from sim.kernel.instants import OUT_OF_RANGE, Instant, is_supported_instant
 from sim.kernel.journal import RunEnded
 from sim.server.clock_driver import MANUAL, ClockDriver, ClockMode
+from sim.server.console import Observer
 from sim.server.held_replies import HeldReplies
 from sim.server.stream_buffer import StreamBuffer
 from sim.server.webhooks.sender import Answered, WebhookSender
@@ -54,6 +55,7 @@ class Host:
         self.simulation = simulation
         self.settings = simulation.settings
         self.on_end: Callable[[BaseException], None] | None = None
+        self.observer: Observer | None = None
         simulation.journal.on_end = self._run_ended
         self.replies = HeldReplies(self)
         self._streams: dict[int, StreamBuffer] = {}
@@ -175,6 +177,8 @@ class Host:
         outcome = self.simulation.answer(
             attempt.attempt, answer.status, answer.error, answer.retry_after
         )
+        if self.observer is not None:
+            self.observer.after_attempt(self.simulation, attempt, answer)
         self._finish(outcome)
 
     # ---- effects
@@ -185,6 +189,8 @@ class Host:
             log.warning("%s", outcome.warning)
         if outcome.effects:
             self.apply(outcome.effects)
+        if self.observer is not None:
+            self.observer.after_input(self.simulation, outcome)
         if self.driver.paced:
             self.driver.rearm()
 
@@ -274,12 +280,14 @@ class Host:
         if outcome.warning:
             log.warning("%s", outcome.warning)
         self.apply(outcome.effects)
+        if self.observer is not None:
+            self.observer.after_input(self.simulation, outcome)
         self.replies.release()
         return outcome
 
-    async def advance(self, to: Instant) -> list[Fired]:
-        """Move time to an instant, one due instant after the other, each settled before the next.
-        Returns everything that fired, in order.
+    async def advance(self, to: Instant, until: Callable[[], bool] = lambda: False) -> list[Fired]:
+        """Move time to an instant, one due instant after the other, each settled before the next,
+        or up to the first after which `until` holds. Returns everything that fired, in order.
         """
         if not is_supported_instant(to):
             raise InvalidRequest(OUT_OF_RANGE)
@@ -287,7 +295,7 @@ class Host:
             self.catch_up()
             fired: list[Fired] = []
             steps = 0
-            while (stop := self.next_stop()) is not None and stop <= to:
+            while not until() and (stop := self.next_stop()) is not None and stop <= to:
                 if self._behind:
                     await self._wait_for_readers()
                 outcome = self.step(max(stop, self.now))
@@ -297,7 +305,7 @@ class Host:
                 if outcome.effects or self.replies or steps % _STEPS_PER_TURN == 0:
                     # Frames and released replies leave before time moves on.
                     await asyncio.sleep(0)
-            if to != self.now or not steps:
+            if not until() and (to != self.now or not steps):
                 fired += self.step(to).fired
                 await self.settled()
             self.driver.rebase()

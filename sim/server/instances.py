@@ -20,6 +20,7 @@ from sim.core.model.refusals import AlreadyExists, Conflict, InvalidRequest, Not
 from sim.scenario.scenario import Scenario
 from sim.server.addresses import Addresses, addresses_of
 from sim.server.clock_driver import ClockMode
+from sim.server.console import Observer
 from sim.server.host import Host
 from sim.server.journal_file import open_journal, spooled_journal
 from sim.server.listeners import bind
@@ -47,7 +48,7 @@ def settings_at(settings: Settings, addresses: Addresses) -> Settings:
 class Instances:
     """The instances of a process by name, in order of creation. `journal` is the path of the first
     one's journal; those of the others stand beside it. `on_end` hears when the run of one of the
-    others ends early, with its journal and the cause.
+    others ends early, with its journal and the cause; `observer_of` makes the observer of each.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Instances:
         identity: Identity | None = None,
         control_token: str = "",
         on_end: Callable[[Path | None, BaseException], None] | None = None,
+        observer_of: Callable[[str], Observer] | None = None,
     ) -> None:
         self._services: dict[str, Service] = {}
         self._journals: dict[str, tuple[BinaryIO, Path | None]] = {}
@@ -63,6 +65,7 @@ class Instances:
         self._identity = identity
         self._control_token = control_token
         self._on_end = on_end
+        self._observer_of = observer_of
         self._numbered = 0
         self._starting: set[str] = set()
 
@@ -158,6 +161,8 @@ class Instances:
                 host = Host(build(settings_at(origin.settings, addresses), file), clock)
                 if self._on_end is not None:
                     host.on_end = partial(self._on_end, journal)
+                if self._observer_of is not None:
+                    host.observer = self._observer_of(name)
                 service = await Service.start(
                     host,
                     bound,

@@ -12,6 +12,7 @@ import sys
 class _Json(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         fields = {
+            "kind": "log",
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),

@@ -7,7 +7,6 @@ import os
 import secrets
 import shlex
 import signal
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from sim.api.pipeline.settings import Settings
 from sim.kernel.journal import JournalLost
 from sim.server.addresses import addresses_of
 from sim.server.clock_driver import ClockMode
+from sim.server.console import Console
 from sim.server.event_loop import new_event_loop
 from sim.server.host import Host
 from sim.server.http.fast_path import AVAILABLE as FAST_PATH_AVAILABLE
@@ -46,6 +46,8 @@ class ServeOptions(NamedTuple):
     ready_file: Path | None = None
     journal: Path | None = None
     control_token: str = ""
+    quiet: bool = False
+    log_format: str = "text"
     began: float = 0.0
 
 
@@ -75,30 +77,37 @@ async def _serve(
 ) -> int:
     token = options.control_token or ("" if is_loopback(bound.host) else secrets.token_urlsafe(24))
     ending = _Ending()
-    instances = Instances(options.journal, identity, token, ending.run_ended)
+    console = Console(options.log_format, quiet=options.quiet)
+    instances = Instances(options.journal, identity, token, ending.run_ended, console.called)
     host = Host(simulation, options.clock)
+    host.observer = console
     host.on_end = partial(ending.run_ended, options.journal)
     service = await Service.start(
         host, bound, identity=identity, control_token=token, instances=instances
     )
     instances.adopt(service)
-    _announce(options, simulation, service, token)
-    ending.on_signals()
+    _announce(options, console, simulation, service, token)
+    ending.on_signals(console)
     code = await ending.code
     await instances.end_all()
     await service.stop()
+    console.close()
     if ending.says:
-        print(f"sim: {ending.says}", file=sys.stderr, flush=True)
+        console.say(f"sim: {ending.says}", error=True)
     if not isinstance(simulation.ended, JournalLost):
         inputs, digest = simulation.seq, simulation.digest
-        print(f"seed {simulation.seed}, {inputs} inputs, digest {digest}", flush=True)
+        console.say(f"seed {simulation.seed}, {inputs} inputs, digest {digest}")
     if options.journal is not None:
-        print(f"replay: sim replay {shlex.quote(str(options.journal))}", flush=True)
+        console.say(f"replay: sim replay {shlex.quote(str(options.journal))}")
     return code
 
 
 def _announce(
-    options: ServeOptions, simulation: Simulation, service: Service, control_token: str
+    options: ServeOptions,
+    console: Console,
+    simulation: Simulation,
+    service: Service,
+    control_token: str,
 ) -> None:
     """Write the ready file; print the greeting and what else the user has to know."""
     journal = str(options.journal) if options.journal else None
@@ -106,15 +115,14 @@ def _announce(
     token = {"control_token": control_token} if control_token else {}
     if options.ready_file is not None:
         write_ready_file(options.ready_file, facts | token)
-    print(greeting(facts, (time.perf_counter() - options.began) * 1_000), flush=True)
-    if control_token:
+    console.ready(facts, greeting(facts, (time.perf_counter() - options.began) * 1_000))
+    if control_token and options.log_format == "text":
         print(f"control plane token: {control_token}", flush=True)
     if not FAST_PATH_AVAILABLE:
-        print(
+        console.say(
             f"warning: aiohttp {aiohttp.__version__} is not a tested release: answers are the same,"
             " but each HTTP request costs about twice as much",
-            file=sys.stderr,
-            flush=True,
+            error=True,
         )
 
 
@@ -126,9 +134,9 @@ class _Ending:
         self.code: asyncio.Future[int] = self._loop.create_future()
         self.says = ""
 
-    def on_signals(self) -> None:
+    def on_signals(self, console: Console) -> None:
         """End at SIGINT, SIGTERM and SIGHUP; a second SIGINT kills the process."""
-        self._loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        self._loop.add_signal_handler(signal.SIGINT, self._interrupt, console)
         self._loop.add_signal_handler(signal.SIGTERM, self._end, 0)
         # A terminal that closes; `nohup` has the signal ignored, and it stays ignored.
         if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
@@ -150,11 +158,11 @@ class _Ending:
             " sandbox: please report it with the journal",
         )
 
-    def _interrupt(self) -> None:
+    def _interrupt(self, console: Console) -> None:
         if self.code.done():
             os._exit(INTERRUPTED)
         self._end(INTERRUPTED)
-        print("stopping; once more to kill", file=sys.stderr, flush=True)
+        console.say("stopping; once more to kill", error=True)
 
     def _end(self, code: int, says: str = "") -> None:
         if not self.code.done():

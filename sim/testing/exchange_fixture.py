@@ -6,39 +6,32 @@ The exchange runs in a background thread; every access to its state goes through
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from http.client import HTTPConnection
-from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from urllib.parse import quote, urlsplit
 
 from msgspec import json
 
-from sim.kernel.instants import (
-    Instant,
-    format_instant,
-    from_datetime,
-    parse_instant,
-    parse_span,
-    to_datetime,
-)
-from sim.testing.wall_clock import open_grpc_channels, warn_of_patched_time
+from sim.kernel.instants import Instant, format_instant, parse_span
+from sim.testing.clock import Clock, Moment, instant_of
+from sim.testing.wall_clock import open_grpc_channels
 from sim.testing.webhook_receiver import Received, WebhookReceiver
 
 if TYPE_CHECKING:
     from sim.analysis.conformance import Report
+    from sim.api.pipeline.request_log import LoggedCall
     from sim.scenario.scenario import Scenario
     from sim.server.background import BackgroundInstance, BackgroundService
 
-Moment = str | datetime
-Length = str | timedelta
-
 _MATCH = ("plane", "operation", "caller", "symbol", "nth", "every", "probability", "from", "until")
 _WHOLE = ("times", "ttl")
+_CALLS_SHOWN = 12  # in the report of a failed test
 
 
 class ControlError(Exception):
@@ -73,60 +66,6 @@ class Control(str):
         if response.status != 200:
             raise ControlError(response.status, answer)
         return answer
-
-
-class Clock:
-    """Virtual time, which stands still until the test moves it.
-
-    A move returns when everything that was due has happened and webhooks were answered.
-    """
-
-    def __init__(self, exchange: ServedExchange) -> None:
-        self._exchange = exchange
-        self._planned: list[tuple[Instant, int, Callable[[], object]]] = []
-        self._number = count()
-        self._follow: list[Callable[[datetime], None]] = []
-
-    @property
-    def now(self) -> datetime:
-        """Virtual now as an aware datetime, to the microsecond."""
-        return to_datetime(self._exchange._instant())
-
-    def advance(self, by: Length) -> list[str]:
-        """Move forward by "5m", "PT5M" or a timedelta.
-
-        Returns the timers that fired, in order, each as "timer subject".
-        """
-        if isinstance(by, timedelta):
-            span = by // timedelta(microseconds=1) * 1_000
-        else:
-            span = parse_span(by)
-        return self._to(self._exchange._instant() + span)
-
-    def to(self, moment: Moment) -> list[str]:
-        """Move forward to an RFC 3339 instant or an aware datetime; returns what `advance` does."""
-        return self._to(_instant_of(moment))
-
-    def plan(self, at: Instant, do: Callable[[], object]) -> None:
-        """Call `do` when time gets to `at` (nanoseconds since 1970); see `ServedExchange.at`."""
-        self._planned.append((at, next(self._number), do))
-
-    def _to(self, target: Instant) -> list[str]:
-        warn_of_patched_time(ours=bool(self._follow))
-        fired: list[str] = []
-        while due := sorted(plan for plan in self._planned if plan[0] <= target):
-            at, _, do = due[0]
-            self._planned.remove(due[0])
-            fired += self._move(max(at, self._exchange._instant()))
-            do()
-        return fired + self._move(target)
-
-    def _move(self, to: Instant) -> list[str]:
-        running = self._exchange.running
-        fired = running.run(running.host.advance(to))
-        for follow in self._follow:
-            follow(self.now)
-        return [f"{one.timer} {one.subject}".rstrip() for one in fired]
 
 
 class Webhooks:
@@ -274,7 +213,7 @@ class ServedExchange:
         if isinstance(moment, str) and moment.startswith("+"):
             at = self._instant() + parse_span(moment)
         else:
-            at = _instant_of(moment)
+            at = instant_of(moment)
         self.clock.plan(at, do)
 
     def fault(self, operation: str = "", **rest: Any) -> Fault:
@@ -303,6 +242,18 @@ class ServedExchange:
         filters: dict[str, Any] = {"operation": operation, "status": status}
         filters |= {"caller": caller, "since": since}
         return self.running.call(lambda: self.running.simulation.requests(**filters))
+
+    def script(self) -> list[dict[str, Any]]:
+        """The steps of the scenario, as GET /_sim/v1/script shows them.
+
+        Keys: n, name, at, where, kind, says, and state: pending, passed, failed or refused. A test
+        in which a step failed or was refused fails, unless its marker says `steps="ignore"`.
+        """
+        from sim.actors.script.view import script_view
+
+        running = self.running
+        rows = running.call(lambda: script_view(running.simulation.script))["steps"]
+        return cast(list[dict[str, Any]], rows)
 
     def explain(self, subject: str) -> dict[str, Any] | None:
         """Why a call was refused (by its x-request-id), or why something is as it is.
@@ -348,7 +299,7 @@ class ServedExchange:
         Returns the name of the new branch that begins there.
         """
         running = self.running
-        return running.run(running.host.rewind(to=None if to is None else _instant_of(to), seq=seq))
+        return running.run(running.host.rewind(to=None if to is None else instant_of(to), seq=seq))
 
     def fork(self) -> ServedExchange:
         """Serve a copy of this exchange in its present state, on ports of its own.
@@ -407,14 +358,26 @@ class ServedExchange:
         return self.running.call(lambda: self.running.simulation.now)
 
     def report(self) -> str:
-        """Scenario, seed, instant and journal of the run, and the command that replays it."""
+        """The last calls that the exchange saw, scenario, seed, instant and journal of the run, and
+        the command that replays it.
+        """
         name, now = self.running.simulation.scenario.name, format_instant(self._instant())
         return (
+            f"{self._last_calls()}\n"
             f"scenario {name}, seed {self.seed}, now {now}\n"
             f"journal {self.journal}\n"
-            f"sim replay {self.journal}"
+            f"sim replay {shlex.quote(str(self.journal))}"
         )
 
-
-def _instant_of(moment: Moment) -> Instant:
-    return from_datetime(moment) if isinstance(moment, datetime) else parse_instant(moment)
+    def _last_calls(self) -> str:
+        simulation = self.running.simulation
+        seen: list[LoggedCall] = self.running.call(lambda: simulation.log.since(0))
+        lines = [f"calls that the exchange saw: {len(seen) or 'none'}"]
+        if len(seen) > _CALLS_SHOWN:
+            lines[0] += f", the last {_CALLS_SHOWN} of them"
+        for call in seen[-_CALLS_SHOWN:]:
+            status = call.code if call.plane == "grpc" else call.status
+            why = f"  {call.explanation['message']}" if call.explanation is not None else ""
+            at = format_instant(call.at)
+            lines.append(f"  {at}  {call.plane:<8}  {call.address}  {status}{why}")
+        return "\n".join(lines)

@@ -19,10 +19,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _FAULT = '{"match": {"operation": "CreateOrder"}, "act": {"status": 503}}'
 READINGS = ("documented", "observed")
+_OPTIONS = {"seed", "reading", "steps"}
 _SERVED: pytest.StashKey[ServedExchange] = pytest.StashKey()
 
 
@@ -72,6 +74,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--explore-json", default="", metavar="FILE", help="write every trial as JSON")
     group.addoption(
+        "--exchange-keep",
+        default="",
+        metavar="DIR",
+        help="keep the journal of every test in this folder",
+    )
+    group.addoption(
         "--exchange-fault",
         action="append",
         default=[],
@@ -84,8 +92,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker, check the options, and register the explorer for `--explore`."""
     config.addinivalue_line(
         "markers",
-        "scenario(path, seed=None, reading=None): what the `exchange` fixture serves: a file beside"
-        " the test or a bundled name; and in which reading of the service",
+        "scenario(path, seed=None, reading=None, steps='check'): what the `exchange` fixture"
+        " serves: a file beside the test or a bundled name; in which reading of the service; and,"
+        " with steps='ignore', that the test does not fail when a step of the scenario does",
     )
     for text in config.getoption("exchange_fault"):
         _fault_of(text)
@@ -126,15 +135,22 @@ def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedE
     from sim.testing.exchange_fixture import ServedExchange
     from sim.testing.wall_clock import warn_of_patched_time
 
-    name, seed, reading = _scenario_of(request.node)
+    marked = _scenario_of(request.node)
+    problem: ScenarioError | None = None
     try:
-        scenario = load_scenario(name)
+        scenario = load_scenario(marked.name)
     except ScenarioError as error:
-        pytest.fail(f"the scenario of this test cannot be used:\n{error}", pytrace=False)
-    if reading:
-        scenario = replace(scenario, reading=reading)
+        problem = error
+    if problem is not None:  # outside of the handler, so that the problem is told once
+        pytest.fail(f"the scenario of this test cannot be used:\n{problem}", pytrace=False)
+    if marked.reading:
+        scenario = replace(scenario, reading=marked.reading)
     warn_of_patched_time()
-    served = ServedExchange(scenario, seed=seed, journal=tmp_path / "journal.ndjson")
+    journal = tmp_path / "journal.ndjson"
+    if folder := request.config.getoption("exchange_keep"):
+        journal = Path(folder).absolute() / f"{_file_name(request.node.nodeid)}.ndjson"
+        journal.parent.mkdir(parents=True, exist_ok=True)
+    served = ServedExchange(scenario, seed=marked.seed, journal=journal)
     request.node.stash[_SERVED] = served
     try:
         with _explored(request, served):
@@ -172,24 +188,42 @@ def _explored(request: pytest.FixtureRequest, served: ServedExchange) -> Iterato
     stash[BROKEN] = [str(one) for one in served.running.call(lambda: broken(exchange.trading))]
 
 
-def _scenario_of(item: pytest.Item) -> tuple[str, int | None, str]:
-    """Scenario, seed and reading from the marker; the bundled quickstart without one.
+class _Marked(NamedTuple):
+    """What the marker of a test says; "" and None where it says nothing."""
+
+    name: str = "quickstart"
+    seed: int | None = None
+    reading: str = ""
+    steps: str = "check"
+
+
+def _scenario_of(item: pytest.Item) -> _Marked:
+    """What the marker says; the bundled quickstart without one.
 
     A marker without a reading leaves it to SIM_READING, and that to the scenario.
     """
     default = _reading_of(os.environ.get("SIM_READING", ""), "SIM_READING")
     marker = item.get_closest_marker("scenario")
     if marker is None:
-        return "quickstart", None, default
+        return _Marked(reading=default)
     match marker.args, marker.kwargs:
-        case ([str() | Path() as path], {**options}) if not options.keys() - {"seed", "reading"}:
-            seed = options.get("seed")
+        case ([str() | Path() as path], {**options}) if not options.keys() - _OPTIONS:
+            seed, steps = options.get("seed"), options.get("steps", "check")
             reading = _reading_of(options.get("reading") or default, "reading")
-            if seed is None or type(seed) is int:
+            if (seed is None or type(seed) is int) and steps in ("check", "ignore"):
                 beside = item.path.parent / path
-                return str(beside if beside.is_file() else path), seed, reading
-    usage = '@pytest.mark.scenario("path.yaml", seed=7, reading="observed"), the last two optional'
+                name = str(beside if beside.is_file() else path)
+                return _Marked(name, seed, reading, steps)
+    usage = (
+        '@pytest.mark.scenario("path.yaml", seed=7, reading="observed", steps="ignore"), the last'
+        " three optional"
+    )
     pytest.fail(f"write {usage}", pytrace=False)
+
+
+def _file_name(text: str) -> str:
+    """A test's id as a file name."""
+    return re.sub(r"[^\w.-]+", "-", text).strip("-")[:200]
 
 
 def _reading_of(text: object, what: str) -> str:
@@ -199,12 +233,31 @@ def _reading_of(text: object, what: str) -> str:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Fail a test that passed although a step of its scenario failed or was refused."""
+    result = yield
+    served = item.stash.get(_SERVED, None)
+    if served is not None and _scenario_of(item).steps == "check":
+        from sim.actors.script.view import verdict
+
+        wrong = [row for row in served.script() if row["state"] in ("failed", "refused")]
+        if wrong:
+            lines = "\n".join(verdict(row) for row in wrong)
+            pytest.fail(f"the scenario of this test does not hold:\n{lines}", pytrace=False)
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add to the report of a failed test how to replay its run."""
-    report = yield
+    """Add to a test what names its run, and to that of a failed one what the exchange saw."""
     served = item.stash.get(_SERVED, None)
+    if served is not None and call.when == "call":
+        item.user_properties.append(("exchange.seed", served.seed))
+        item.user_properties.append(("exchange.digest", served.digest))
+        item.user_properties.append(("exchange.journal", str(served.journal)))
+    report = yield
     if served is not None and report.failed and call.when == "call":
         report.sections.append(("sandbox exchange", served.report()))
     return report

@@ -58,6 +58,7 @@ def steps(exchange):
                 ("/clock/advance", {"by": "PT1S"}),
                 ("/clock/advance", {"to": "2026-09-08T18:00:05Z"}),
             ],
+            "GET /script": [("/script", None)],
             "POST /reset": [("/reset", {})],
             "POST /rewind": [("/rewind", {"seq": 1})],
             "POST /snapshots/{name}": [("/snapshots/here", {})],

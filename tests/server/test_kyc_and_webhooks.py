@@ -4,6 +4,7 @@ independent `standardwebhooks`.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import re
@@ -353,6 +354,37 @@ def test_a_secret_is_rotated_by_accepting_both_then_registering_the_new_one(
     partner.start(external_id="c-9", ssn="923456789")
     exchange.clock.advance("26m")
     assert [accepts(got) for got in receiver.received] == ["old", "old", "new", "new"]
+
+
+# ---- a receiver in the event loop of the test
+
+
+def test_time_moves_while_the_loop_of_a_receiver_goes_on(exchange, partner):
+    received = []
+
+    async def answer(reader, writer):
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = int(re.search(rb"(?i)content-length: (\d+)", head)[1])
+        received.append(json.loads(await reader.readexactly(length))["type"])
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        writer.close()
+
+    async def journey():
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/hook"
+        assert (await asyncio.to_thread(partner.register, url))[0] == 200
+        await asyncio.to_thread(partner.start)
+        with pytest.raises(RuntimeError, match=r"blocks the event loop .*advance_async"):
+            exchange.clock.advance("26m")
+        seen = []
+        exchange.at("+1m", lambda: seen.append(exchange.now.minute))
+        fired = await exchange.clock.advance_async("26m")
+        server.close()
+        return seen, fired
+
+    seen, fired = asyncio.run(journey())
+    assert received == ["webhook.test", "kyc.approved"]
+    assert seen == [1] and "kyc.provision firms/atlas|c-1" in fired
 
 
 # ---- the circuit breaker

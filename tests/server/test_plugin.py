@@ -177,26 +177,67 @@ def test_has_no_scenario(exchange):
 @pytest.mark.scenario(sed=3)
 def test_is_marked_wrongly(exchange):
     pass
+
+@pytest.mark.scenario("steps.yaml")
+def test_has_steps_that_do_not_hold(exchange):
+    exchange.clock.advance("2m")
+    assert [row["state"] for row in exchange.script()] == ["passed", "failed", "refused"]
+
+@pytest.mark.scenario("steps.yaml", steps="ignore")
+def test_does_not_mind(exchange):
+    exchange.clock.advance("2m")
+
+@pytest.mark.scenario("steps.yaml")
+def test_ends_before_the_steps(exchange):
+    assert {row["state"] for row in exchange.script()} == {"pending"}
+"""
+
+STEPS = """
+name: steps
+extends: quickstart
+world: {instruments: [{symbol: mine, tick_size: "0.01", state: OPEN}]}
+steps:
+  - {at: +1m, order: {as: maker, symbol: mine, side: buy, price: "0.40", qty: "5"}}
+  - {name: books, call: {plane: exchange, as: firms/atlas, get: /v1/orderbook/mine}, expect: {status: 503}}
+  - {name: fine, order: {as: maker, symbol: mine, side: buy, price: "0.405", qty: "5"}}
 """
 
 
 def test_a_failure_says_how_to_see_it_again_and_mistakes_are_plain(pytester):
     pytester.makepyfile(test_suite=SUITE)
-    pytester.makefile(".yaml", beside="name: beside\nextends: quickstart\n")
-    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
-    result.assert_outcomes(passed=1, failed=1, errors=2)
+    pytester.makefile(".yaml", beside="name: beside\nextends: quickstart\n", steps=STEPS)
+    result = pytester.runpytest_subprocess(
+        "-p", "no:cacheprovider", "--junitxml=junit.xml", "--exchange-keep=kept"
+    )
+    result.assert_outcomes(passed=3, failed=2, errors=2)
     result.stdout.fnmatch_lines(
         [
             "*sandbox exchange*",
+            "calls that the exchange saw: none",
             "scenario beside, seed 99, now *",
-            "journal *journal.ndjson",
-            "sim replay *journal.ndjson",
+            "journal *test_fails.ndjson",
+            "sim replay *test_fails.ndjson",
         ]
     )
+    result.stdout.fnmatch_lines(
+        [
+            "*the scenario of this test does not hold:",
+            "*steps.yaml:6: step 2 'books' failed: status is 200, not 503: *",
+            "*steps.yaml:7: step 3 'fine' refused: *",
+            "calls that the exchange saw: 1",
+            "  2026-*  exchange  GET /v1/orderbook/mine  200",
+        ]
+    )
+    kept = sorted(file.name for file in (pytester.path / "kept").iterdir())
+    assert "test_suite.py-test_passes.ndjson" in kept and len(kept) == 5
+    junit = (pytester.path / "junit.xml").read_text()
+    for name in ("seed", "digest", "journal"):
+        assert f'<property name="exchange.{name}"' in junit
     result.stdout.fnmatch_lines(
         ["*the scenario of this test cannot be used*", "*write @pytest.mark.scenario*"]
     )
     result.stdout.no_fnmatch_line("*INTERNALERROR*")
+    result.stdout.no_fnmatch_line("*During handling of the above exception*")
 
 
 def test_slips_in_options_and_markers_are_plain(pytester):
@@ -214,3 +255,24 @@ def test_slips_in_options_and_markers_are_plain(pytester):
     )
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: --exchange-fault is the JSON of a scenario's fault*"])
+
+
+def test_time_moves_to_the_next_due_instant_or_until_something_happens(exchange):
+    def advance(**how):
+        return exchange.control("POST", "/clock/advance", how)
+
+    due = exchange.control("GET", "/clock")["next_due"]
+    assert advance(next=1)["now"] == due
+    assert advance(next=2, fired="none").keys() == {"now"}
+    fired = advance(by="1h", fired="counts")["fired"]
+    assert fired["instruments.edge"] > 1 and list(fired) == sorted(fired)
+
+    missed = advance(until={"maintenance": True}, within="1h", fired="none")
+    assert missed == {"now": "2026-09-08T20:00:00Z", "happened": False} | {"now": missed["now"]}
+    found = advance(until={"maintenance": True}, within="7d", fired="none")
+    assert found == {"now": "2026-09-10T06:00:00Z", "happened": True}
+
+    for wrong in ({}, {"next": 0}, {"by": "1s", "next": 1}, {"until": {"weather": 1}}):
+        with pytest.raises(ControlError) as refused:
+            advance(**wrong)
+        assert refused.value.status == 400

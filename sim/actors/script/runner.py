@@ -59,7 +59,7 @@ from sim.engine.engine import Engine
 from sim.engine.extension import Extension
 from sim.kernel.instants import Instant, format_span, parse_span
 from sim.kernel.timers import Timer
-from sim.scenario.steps import Step
+from sim.scenario.steps import Step, When
 
 STEP_TIMER, LATE_TIMER = "script.step", "script.late"
 
@@ -108,6 +108,8 @@ class Script(Extension):
         self._clients = ClientCalls(engine)
         self._state = ScriptState()
         self._answered: list[tuple[int, Instant, Reply]] = []  # by the input under way
+        self._watched: When | None = None
+        self.seen = False
 
     def plan(self) -> None:
         """Set timers for the steps up to the first that waits, or arm the first step."""
@@ -136,6 +138,12 @@ class Script(Extension):
     def ran(self) -> Iterator[tuple[StepResult, Step]]:
         """Results with their steps, in the order of results; saved values are filled in."""
         return ((result, self._step(result.index)) for result in self._state.results)
+
+    def watch(self, when: When | None) -> None:
+        """Look out for something on behalf of whoever moves the clock: `seen` tells when it has
+        happened. It changes nothing, and is no part of the state.
+        """
+        self._watched, self.seen = when, False
 
     def name_of(self, index: int) -> str:
         """The name of a step: its own, or "step" and its number, from 1."""
@@ -174,9 +182,11 @@ class Script(Extension):
 
     def on_events(self, events: Sequence[Event], outcome: Outcome) -> None:
         """Wake the armed step if one of these events is what it waits for."""
-        waiting = self._state.waiting
-        if waiting >= 0 and any(matches_event(self._steps[waiting], event) for event in events):
-            self._wake(waiting)
+        if self._watched is not None and not self.seen:
+            self.seen = any(matches_event(self._watched, event) for event in events)
+        armed = self._armed()
+        if armed is not None and any(matches_event(armed, event) for event in events):
+            self._wake(self._state.waiting)
 
     def on_call(self, given: Input, outcome: Outcome) -> None:
         """Wake the armed step if this client's call is what it waits for.
@@ -189,9 +199,9 @@ class Script(Extension):
                 assert state.under_way is not None
                 state.pending[reply.pending_on] = (state.under_way.index, state.under_way.at)
                 state.under_way = None
-        elif state.waiting >= 0:
+        elif (armed := self._armed()) is not None:
             call = self._engine.log.last(outcome.seq)
-            if call is not None and matches_call(self._steps[state.waiting], call):
+            if call is not None and matches_call(armed, call):
                 self._wake(state.waiting)
 
     def on_answer(self, name: str, reply: Reply, outcome: Outcome) -> None:
@@ -251,6 +261,11 @@ class Script(Extension):
                 timers.schedule(max(moment, now), STEP_TIMER, str(number))
             moment += step.advance or 0
 
+    def _armed(self) -> When | None:
+        """What the armed step waits for."""
+        waiting = self._state.waiting
+        return self._steps[waiting].when if waiting >= 0 else None
+
     def _arm(self, index: int) -> None:
         ctx = self._engine.exchange.ctx
         due = ctx.now + self._steps[index].within
@@ -269,7 +284,9 @@ class Script(Extension):
         index = int(timer.subject)
         step, now = self._steps[index], self._engine.now
         self._disarm()
-        awaited = f"{format_span(step.within)} for {describe(step)}"
+        awaited = format_span(step.within)
+        if step.when is not None:
+            awaited += f" for {describe(step.when)}"
         self._end(index, now, [f"waited {awaited}, which did not happen"], outcome)
         self._continue(index + 1, now, running=True)
 

@@ -12,14 +12,11 @@ from sim.core.model.events import (
     StateChanged,
     Traded,
 )
-from sim.scenario.steps import Step
+from sim.scenario.steps import When
 
 
-def matches_event(step: Step, event: Event) -> bool:
-    """Whether an event is what a step waits for."""
-    when = step.when
-    if when is None:
-        return False
+def matches_event(when: When, event: Event) -> bool:
+    """Whether an event is what is waited for."""
     match event:
         case Executed(execution=execution) if when.order is not None:
             order = execution.order
@@ -36,19 +33,16 @@ def matches_event(step: Step, event: Event) -> bool:
     return False
 
 
-def matches_call(step: Step, entry: LoggedCall) -> bool:
-    """Whether a client's call is what a step waits for."""
-    call = step.when.call if step.when is not None else None
+def matches_call(when: When, entry: LoggedCall) -> bool:
+    """Whether a client's call is what is waited for."""
+    call = when.call
     if call is None or call.status not in (None, entry.status):
         return False
     return call.operation in (entry.operation, entry.operation.rpartition(".")[2])
 
 
-def describe(step: Step) -> str:
-    """What a step waits for, in words."""
-    when = step.when
-    if when is None:
-        return "nothing"
+def describe(when: When) -> str:
+    """What is waited for, in words."""
     if when.order is not None:
         return f"order {when.order.name} to be {OrderState(when.order.state).name}"
     if when.instrument is not None:

@@ -24,7 +24,7 @@ def step_row(index: int, step: Step, result: StepResult | None) -> dict[str, Any
     """A step as a row. `at` is when it ran, or when it will, in the words of the scenario."""
     says, state = "", "pending"
     if result is not None:
-        says = "; ".join(result.failures)
+        says = "; ".join(result.failures).removeprefix("refused: ")
         state = "refused" if result.refused else "failed" if says else "passed"
     kinds = (key for key in (*STEP_ACTIONS, *CLIENT_KEYS) if getattr(step, key))
     return {
@@ -42,12 +42,12 @@ def verdict(row: dict[str, Any]) -> str:
     """A step that failed or was refused, in one line: its place, its name, and why."""
     where = f"{row['where']}: " if row["where"] else ""
     name = f" {row['name']!r}" if row["name"] else ""
-    return f"{where}step {row['n']}{name} {row['state']}: {row['says'].removeprefix('refused: ')}"
+    return f"{where}step {row['n']}{name} {row['state']}: {row['says']}"
 
 
 def _moment(step: Step) -> str:
     if step.when is not None:
-        return f"when {describe(step)}"
+        return f"when {describe(step.when)}"
     if isinstance(step.at, int):
         return format_instant(step.at)
     return step.at or "after the step before"

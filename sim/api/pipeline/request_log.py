@@ -102,6 +102,15 @@ class RequestLog:
             and (not caller or entry.caller == caller)
         ]
 
+    def since(self, seq: int) -> list[LoggedCall]:
+        """Return the calls after an input, oldest first; costs as much as there are such calls."""
+        found = []
+        for entry in reversed(self._entries):
+            if entry.seq <= seq:
+                break
+            found.append(entry)
+        return found[::-1]
+
     def entries(self, first: int, last: int) -> list[LoggedCall]:
         """Return the calls among the inputs `first` to `last`, oldest first."""
         return [entry for entry in self._entries if first <= entry.seq <= last]

@@ -131,6 +131,10 @@ class Webhooks:
         """Where the firm's events go; not shown to the firm (§6.1: no read-back)."""
         return self._state.registrations.get(firm)
 
+    def urls(self) -> list[str]:
+        """Where events of any firm go."""
+        return sorted({one.url for one in self._state.registrations.values()})
+
     def _settle(self, pending: PendingRegistration, validated: bool, message: str) -> None:
         del self._state.pending[pending.id]
         pending.validated, pending.message = validated, message

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from sim.api.pipeline.inputs import Fired
 from sim.core.model.refusals import InvalidRequest
-from sim.kernel.instants import Instant, Span, format_instant, parse_span
-from sim.scenario.value_types import INSTANT, INTEGER, Text
+from sim.kernel.instants import DAY, Instant, Span, format_instant, parse_span
+from sim.scenario.steps import When
+from sim.scenario.value_types import INSTANT, INTEGER, ORDINAL, Choice, Text
 from sim.server.clock_driver import ClockMode, parse_clock_mode
 from sim.server.control.call import Call
 from sim.server.host import Host
@@ -18,10 +21,17 @@ _DISTANCE = Text('a duration such as "5m" or "PT5M"', parse_span)
 
 
 class AdvanceBody(Struct, frozen=True):
-    """How far time moves: by a duration, or to an instant."""
+    """How far time moves: by a duration, to an instant, over a number of due instants, or until
+    something happens (a step's `when`), at most `within` a duration. `fired` says how the answer
+    shows what fired.
+    """
 
     by: Annotated[Span | None, _DISTANCE] = None
     to: Annotated[Instant | None, INSTANT] = None
+    next: Annotated[int | None, ORDINAL, "number of due instants"] = None
+    until: When | None = None
+    within: Annotated[Span, _DISTANCE] = DAY
+    fired: Annotated[str, Choice(("list", "counts", "none"))] = "list"
 
 
 class ModeBody(Struct, frozen=True):
@@ -55,17 +65,50 @@ async def read_clock(host: Host, call: Call) -> object:
 
 async def advance_clock(host: Host, call: Call) -> object:
     body: AdvanceBody = call.body
-    if (body.by is None) == (body.to is None):
-        raise InvalidRequest('say how far: {"by": "5m"} or {"to": "2026-07-09T06:00:00Z"}')
-    target = body.to
-    if target is None:
-        assert body.by is not None
-        if body.by < 0:
-            raise InvalidRequest("time only moves forward", remedy="POST /_sim/v1/rewind goes back")
-        target = host.simulation.now + body.by
-    fired = await host.advance(target)
-    timers = [{**asdict(timer), "at": format_instant(timer.at)} for timer in fired]
-    return {"now": _now(host), "fired": timers}
+    if sum(part is not None for part in (body.by, body.to, body.next, body.until)) != 1:
+        raise InvalidRequest(
+            'say how far, in one way: {"by": "5m"}, {"to": "2026-07-09T06:00:00Z"}, {"next": 1} or'
+            ' {"until": {"maintenance": true}, "within": "1h"}'
+        )
+    answer: dict[str, object] = {}
+    if body.next is not None:
+        fired = await _advance_over(host, body.next)
+    elif body.until is not None:
+        script = host.simulation.script
+        script.watch(body.until)
+        fired = await host.advance(host.now + _forward(body.within), lambda: script.seen)
+        answer["happened"] = script.seen
+        script.watch(None)
+    else:
+        to = body.to if body.to is not None else host.now + _forward(body.by or 0)
+        fired = await host.advance(to)
+    return {"now": _now(host), **_fired(fired, body.fired), **answer}
+
+
+async def _advance_over(host: Host, count: int) -> list[Fired]:
+    """Move over so many due instants, or fewer when nothing is due any more."""
+    fired: list[Fired] = []
+    for _ in range(count):
+        stop = host.next_stop()
+        if stop is None:
+            break
+        fired += await host.advance(max(stop, host.now))
+    return fired
+
+
+def _forward(by: Span) -> Span:
+    if by < 0:
+        raise InvalidRequest("time only moves forward", remedy="POST /_sim/v1/rewind goes back")
+    return by
+
+
+def _fired(fired: list[Fired], form: str) -> dict[str, object]:
+    """What fired, as a list in order, or counted by kind; nothing for "none"."""
+    if form == "none":
+        return {}
+    if form == "counts":
+        return {"fired": dict(sorted(Counter(timer.timer for timer in fired).items()))}
+    return {"fired": [{**asdict(timer), "at": format_instant(timer.at)} for timer in fired]}
 
 
 async def set_clock(host: Host, call: Call) -> object:

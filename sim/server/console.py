@@ -1,0 +1,229 @@
+"""What `sim serve` writes while it runs: one line for each request, step and webhook attempt.
+
+A line has virtual time in Eastern, the plane, the call, its status, the operation and the caller; a
+refused call also its rule and sentence. As JSON every line is an object with a `kind`: `ready`,
+`request`, `step`, `webhook` or `log`. Nothing here is an input, and no line holds a secret.
+
+A pipe that nobody reads would stop the exchange when it is full, so a thread writes to it; lines
+that it cannot keep up with are counted and dropped.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import threading
+from collections import deque
+from typing import Any, Protocol, TextIO
+
+from msgspec import json
+
+from sim.actors.script.view import step_row, verdict
+from sim.api.pipeline.inputs import Outcome, Post, StepResult
+from sim.api.pipeline.request_log import LoggedCall
+from sim.kernel.instants import EASTERN, Instant, format_instant, to_datetime
+from sim.server.webhooks.sender import Answered
+from sim.simulation import Simulation
+
+_WAITING_MAX = 10_000  # lines for a pipe whose reader is slow
+_RED, _YELLOW, _GREEN, _PLAIN = "\033[31m", "\033[33m", "\033[32m", "\033[0m"
+
+
+class Observer(Protocol):
+    """Who hears what happens on a host, after it happened."""
+
+    def after_input(self, simulation: Simulation, outcome: Outcome) -> None:
+        """An input was handled, with everything that it caused."""
+
+    def after_attempt(self, simulation: Simulation, post: Post, answer: Answered) -> None:
+        """A webhook receiver answered, or did not."""
+
+
+class Console:
+    """Writes lines about requests, steps and webhooks to standard error, and all else as told.
+
+    `name` stands in front of the lines of an instance that is not the first one.
+    """
+
+    def __init__(self, form: str = "text", *, quiet: bool = False, name: str = "") -> None:
+        self._json = form == "json"
+        self._lines = _lines_to(sys.stderr)
+        self._silent = quiet or self._lines.goes_nowhere
+        self._colour = not self._json and sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+        self._name = name
+
+    def called(self, name: str) -> Console:
+        """The same console for another instance."""
+        other = object.__new__(Console)
+        other.__dict__.update(self.__dict__, _name=name)
+        return other
+
+    # ---- what is said once
+
+    def ready(self, facts: dict[str, Any], greeting: str) -> None:
+        """Say where everything is. As JSON without keys, secrets and tokens."""
+        if not self._json:
+            print(greeting, flush=True)
+            return
+        shown = {key: facts[key] for key in facts if key not in ("firms", "api_keys", "symbols")}
+        print(json.encode({"kind": "ready", **shown}).decode(), flush=True)
+
+    def say(self, message: str, *, error: bool = False) -> None:
+        """Say a sentence, on standard error or output."""
+        if self._json:
+            level = "error" if error else "info"
+            message = json.encode({"kind": "log", "level": level, "message": message}).decode()
+        print(message, file=sys.stderr if error else sys.stdout, flush=True)
+
+    def close(self) -> None:
+        """Write what is waiting, and how many lines were dropped."""
+        self._lines.close()
+
+    # ---- what happens
+
+    def after_input(self, simulation: Simulation, outcome: Outcome) -> None:
+        """Write the calls and the verdicts of an input and of what it caused."""
+        if self._silent:
+            return
+        for entry in simulation.log.since(outcome.seq - 1):
+            self._write(_request(entry) if self._json else self._request_line(entry))
+        for result in outcome.steps:
+            self._write(self._step(simulation, result))
+
+    def after_attempt(self, simulation: Simulation, post: Post, answer: Answered) -> None:
+        """Write one attempt to deliver a webhook."""
+        if self._silent:
+            return
+        result = answer.status or answer.error
+        if self._json:
+            at = format_instant(simulation.now)
+            row = {"kind": "webhook", "at": at, "url": post.url, "event_id": post.event_id}
+            self._write({**row, "attempt": post.attempt, "result": result})
+            return
+        good = 200 <= answer.status < 300
+        line = f"{_time(simulation.now)} webhook   {post.url}"
+        self._write(f"{line}  {self._painted(str(result), good)}  {post.event_id}")
+
+    def _write(self, line: str | dict[str, Any]) -> None:
+        if isinstance(line, dict):
+            line = json.encode(line | ({"exchange": self._name} if self._name else {})).decode()
+        elif self._name:
+            line = f"{self._name}  {line}"
+        self._lines.write(line + "\n")
+
+    def _request_line(self, entry: LoggedCall) -> str:
+        good = entry.status < 400 and not entry.code
+        shown = str(entry.code) if entry.plane == "grpc" else str(entry.status)
+        line = (
+            f"{_time(entry.at)} {entry.plane:<9} {entry.address}  {self._painted(shown, good)}"
+            f"  {entry.operation or 'unknown'}  {entry.caller or 'anyone'}"
+        )
+        why = entry.explanation
+        if why is not None:
+            rule = f"{why['rule']}: " if why["rule"] else ""
+            line += f"  {rule}{why['message']}"
+        return line + (f"  (fault {entry.fault})" if entry.fault else "")
+
+    def _step(self, simulation: Simulation, result: StepResult) -> str | dict[str, Any]:
+        row = step_row(result.index, simulation.script.steps[result.index], result)
+        if self._json:
+            return {"kind": "step", **{"step" if key == "kind" else key: row[key] for key in row}}
+        if result.failures:
+            says = self._painted(verdict(row), good=False)
+        else:
+            says = f"step {row['n']} {result.name!r} {self._painted('passed', good=True)}"
+        return f"{_time(result.at)} scenario  {says}"
+
+    def _painted(self, text: str, good: bool) -> str:
+        if not self._colour:
+            return text
+        return f"{_GREEN if good else _YELLOW if text.startswith('4') else _RED}{text}{_PLAIN}"
+
+
+def _request(entry: LoggedCall) -> dict[str, Any]:
+    row = {"kind": "request", **entry.row()}
+    why = entry.explanation
+    return row if why is None else row | {"rule": why["rule"], "says": why["message"]}
+
+
+def _time(at: Instant) -> str:
+    moment = to_datetime(at, EASTERN)
+    return f"{moment:%m-%d %H:%M:%S}.{moment.microsecond // 1000:03d}"
+
+
+# ---- where lines go
+
+
+class _Lines:
+    """Writes lines to a file or a terminal, as they come."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self.goes_nowhere = _is_null_device(out)
+
+    def write(self, line: str) -> None:
+        self._out.write(line)
+        self._out.flush()
+
+    def close(self) -> None:
+        """Nothing waits."""
+
+
+class _PipedLines(_Lines):
+    """Writes lines to a pipe from a thread, so that a reader who does not read stops nobody."""
+
+    def __init__(self, out: TextIO) -> None:
+        super().__init__(out)
+        self._waiting: deque[str] = deque()
+        self._dropped = 0
+        self._filled = threading.Event()
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="console", daemon=True)
+        self._thread.start()
+
+    def write(self, line: str) -> None:
+        if len(self._waiting) >= _WAITING_MAX:
+            self._dropped += 1
+            return
+        self._waiting.append(line)
+        self._filled.set()
+
+    def close(self) -> None:
+        self._closing = True
+        self._filled.set()
+        self._thread.join(timeout=1)
+
+    def _run(self) -> None:
+        while True:
+            self._filled.wait()
+            self._filled.clear()
+            closing, lines = self._closing, []
+            while self._waiting:
+                lines.append(self._waiting.popleft())
+            if self._dropped and not closing:
+                lines.append(f"sim: {self._dropped} lines were not written: nobody read them\n")
+                self._dropped = 0
+            try:
+                self._out.write("".join(lines))
+                self._out.flush()
+            except (OSError, ValueError):  # the reader is gone
+                return
+            if closing:
+                return
+
+
+def _lines_to(out: TextIO) -> _Lines:
+    try:
+        kind = os.fstat(out.fileno()).st_mode
+    except (OSError, ValueError):  # captured by a test
+        return _Lines(out)
+    return _PipedLines(out) if stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) else _Lines(out)
+
+
+def _is_null_device(out: TextIO) -> bool:
+    try:
+        opened = os.fstat(out.fileno())
+        return stat.S_ISCHR(opened.st_mode) and opened.st_rdev == os.stat(os.devnull).st_rdev
+    except (OSError, ValueError):
+        return False

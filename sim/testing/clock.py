@@ -1,0 +1,144 @@
+"""The clock of the pytest fixture: virtual time that the test moves."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import socket
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from itertools import count
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from sim.kernel.instants import Instant, from_datetime, parse_instant, parse_span, to_datetime
+from sim.testing.wall_clock import warn_of_patched_time
+
+if TYPE_CHECKING:
+    from sim.api.pipeline.inputs import Fired
+    from sim.testing.exchange_fixture import ServedExchange
+
+Moment = str | datetime
+Length = str | timedelta
+
+
+class Clock:
+    """Virtual time, which stands still until the test moves it.
+
+    A move returns when everything that was due has happened and webhooks were answered. In a
+    coroutine use `advance_async`: `advance` blocks the event loop, so a webhook receiver that runs
+    in it could never answer, and RuntimeError says so.
+    """
+
+    def __init__(self, exchange: ServedExchange) -> None:
+        self._exchange = exchange
+        self._planned: list[tuple[Instant, int, Callable[[], object]]] = []
+        self._number = count()
+        self._follow: list[Callable[[datetime], None]] = []
+
+    @property
+    def now(self) -> datetime:
+        """Virtual now as an aware datetime, to the microsecond."""
+        return to_datetime(self._exchange._instant())
+
+    def advance(self, by: Length) -> list[str]:
+        """Move forward by "5m", "PT5M" or a timedelta.
+
+        Returns the timers that fired, in order, each as "timer subject".
+        """
+        return self._to(self._exchange._instant() + _span_of(by))
+
+    def to(self, moment: Moment) -> list[str]:
+        """Move forward to an RFC 3339 instant or an aware datetime; returns what `advance` does."""
+        return self._to(instant_of(moment))
+
+    async def advance_async(self, by: Length) -> list[str]:
+        """Move forward as `advance` does, while the event loop of the caller goes on."""
+        warn_of_patched_time(ours=bool(self._follow))
+        target = self._exchange._instant() + _span_of(by)
+        fired: list[str] = []
+        running = self._exchange.running
+        for stop, do in self._stops(target):
+            moving = running.start(running.host.advance(stop))
+            fired += self._moved(await asyncio.wrap_future(moving))
+            if do is not None and inspect.isawaitable(done := do()):
+                await done
+        return fired
+
+    def plan(self, at: Instant, do: Callable[[], object]) -> None:
+        """Call `do` when time gets to `at` (nanoseconds since 1970); see `ServedExchange.at`."""
+        self._planned.append((at, next(self._number), do))
+
+    def _to(self, target: Instant) -> list[str]:
+        warn_of_patched_time(ours=bool(self._follow))
+        self._refuse_to_block()
+        fired: list[str] = []
+        running = self._exchange.running
+        for stop, do in self._stops(target):
+            fired += self._moved(running.run(running.host.advance(stop)))
+            if do is not None:
+                do()
+        return fired
+
+    def _stops(self, target: Instant) -> Iterator[tuple[Instant, Callable[[], object] | None]]:
+        """Where to stop on the way, with what to call there; the last stop is the target."""
+        while due := sorted(plan for plan in self._planned if plan[0] <= target):
+            at, _, do = due[0]
+            self._planned.remove(due[0])
+            yield max(at, self._exchange._instant()), do
+        yield target, None
+
+    def _moved(self, fired: list[Fired]) -> list[str]:
+        for follow in self._follow:
+            follow(self.now)
+        return [f"{one.timer} {one.subject}".rstrip() for one in fired]
+
+    def _refuse_to_block(self) -> None:
+        """RuntimeError in an event loop that a registered webhook receiver listens in."""
+        try:
+            loop: Any = asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        ports = _listening_ports(loop)
+        running = self._exchange.running
+        urls = running.call(lambda: running.simulation.exchange.webhooks.urls())
+        for url in urls:
+            if urlsplit(url).port in ports:
+                raise RuntimeError(
+                    f"advance() blocks the event loop in which the webhook receiver {url} runs, so"
+                    " it could never answer. Write `await exchange.clock.advance_async(...)`"
+                )
+
+
+def instant_of(moment: Moment) -> Instant:
+    """Nanoseconds since 1970 of RFC 3339 text or an aware datetime."""
+    return from_datetime(moment) if isinstance(moment, datetime) else parse_instant(moment)
+
+
+def _span_of(by: Length) -> int:
+    if isinstance(by, timedelta):
+        return by // timedelta(microseconds=1) * 1_000
+    return parse_span(by)
+
+
+def _listening_ports(loop: Any) -> set[int]:
+    """TCP ports that an event loop accepts connections on; none for a loop without a selector."""
+    selector = getattr(loop, "_selector", None)
+    files = list(selector.get_map()) if selector is not None else []
+    return {port for port in map(_listening_port, files) if port}
+
+
+def _listening_port(number: int) -> int:
+    """The port that a file descriptor accepts connections on; 0 for any other file."""
+    try:
+        opened = socket.socket(fileno=number)
+    except OSError:
+        return 0
+    try:
+        listens = opened.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+        name = opened.getsockname()
+        return int(name[1]) if listens and isinstance(name, tuple) else 0
+    except OSError:
+        return 0
+    finally:
+        opened.detach()  # the file is the loop's

@@ -1,0 +1,79 @@
+"""What `sim serve` writes while it runs: calls, steps and webhooks, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+import signal
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+from processes import Process
+
+SCENARIO = """
+name: told
+extends: quickstart
+world: {instruments: [{symbol: mine, tick_size: "0.01", state: OPEN}]}
+steps:
+  - {at: +1m, name: quotes, order: {as: maker, symbol: mine, side: buy, price: "0.40", qty: "5"}}
+  - {name: books, call: {plane: exchange, as: firms/atlas, get: /v1/orderbook/mine}, expect: {status: 503}}
+"""
+
+
+def _call(url: str, body: dict[str, Any] | None = None) -> Any:
+    content = None if body is None else json.dumps(body).encode()
+    try:
+        with urllib.request.urlopen(url, content) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as error:
+        return json.load(error)
+
+
+def _served(folder: Path, *options: str) -> tuple[Process, str, str]:
+    """A server that was called twice and whose clock moved, with what it wrote."""
+    scenario = folder / "told.yaml"
+    scenario.write_text(SCENARIO)
+    served = Process(folder, "serve", str(scenario), "--port-base=0", "--clock=manual", *options)
+    _call(f"{served.ready['gateway']}/v1/health")
+    _call(f"{served.ready['retail']}/v1/orders/open")
+    _call(f"{served.ready['control']}/_sim/v1/clock/advance", {"by": "5m"})
+    script = _call(f"{served.ready['control']}/_sim/v1/script")
+    assert (script["failed"], script["steps"][1]["where"]) == (1, "told.yaml:7")
+    code, out, errors = served.end(signal.SIGTERM)
+    assert code == 0
+    return served, out, errors
+
+
+def test_each_call_and_each_step_is_one_line(tmp_path: Path) -> None:
+    _, out, errors = _served(tmp_path)
+    assert "sandbox exchange: told, seed 7" in out
+    health, refused, book, passed, failed = errors.splitlines()
+    assert health == (
+        "09-08 14:00:00.000 gateway   GET /v1/health  200  GatewayHealthAPI.GetGatewayHealth  127.0.0.1"
+    )
+    assert "GET /v1/orders/open  401  RetailOrdersAPI.ListOpenOrders" in refused
+    assert refused.endswith("S5.2-1: Invalid API key signature")
+    assert book.endswith("200  OrderBookAPI.GetOrderBook  firms/atlas")
+    assert passed == "09-08 14:01:00.000 scenario  step 1 'quotes' passed"
+    assert "told.yaml:7: step 2 'books' failed: status is 200, not 503" in failed
+
+
+def test_as_json_every_line_of_both_streams_is_an_object_with_a_kind(tmp_path: Path) -> None:
+    served, out, errors = _served(tmp_path, "--log-format=json")
+    ready, *rest = [json.loads(line) for line in out.splitlines()]
+    lines = [json.loads(line) for line in errors.splitlines()]
+    assert ready["kind"] == "ready" and ready["exchange"] == served.ready["exchange"]
+    secrets = [key["secret_key"] for key in served.ready["api_keys"]]
+    secrets += [firm["private_key_path"] for firm in served.ready["firms"]]
+    assert not any(secret in out + errors for secret in secrets)
+    assert {line["kind"] for line in rest} == {"log"}
+    assert [line["kind"] for line in lines] == ["request"] * 3 + ["step"] * 2
+    assert (lines[1]["status"], lines[1]["rule"]) == (401, "S5.2-1")
+    assert (lines[4]["state"], lines[4]["where"]) == ("failed", "told.yaml:7")
+
+
+@pytest.mark.parametrize("option", ["--quiet", "--quiet --log-format=json"])
+def test_quiet_writes_none_of_them(tmp_path: Path, option: str) -> None:
+    assert _served(tmp_path, *option.split())[2] == ""
