@@ -16,7 +16,7 @@ from sim.testing.wall_clock import warn_of_patched_time
 
 if TYPE_CHECKING:
     from sim.api.pipeline.inputs import Fired
-    from sim.testing.exchange_fixture import ServedExchange
+    from sim.server.background import BackgroundInstance, BackgroundService
 
 Moment = str | datetime
 Length = str | timedelta
@@ -30,8 +30,8 @@ class Clock:
     in it could never answer, and RuntimeError says so.
     """
 
-    def __init__(self, exchange: ServedExchange) -> None:
-        self._exchange = exchange
+    def __init__(self, running: BackgroundService | BackgroundInstance) -> None:
+        self._running = running
         self._planned: list[tuple[Instant, int, Callable[[], object]]] = []
         self._number = count()
         self._follow: list[Callable[[datetime], None]] = []
@@ -39,14 +39,14 @@ class Clock:
     @property
     def now(self) -> datetime:
         """Virtual now as an aware datetime, to the microsecond."""
-        return to_datetime(self._exchange._instant())
+        return to_datetime(self._instant())
 
     def advance(self, by: Length) -> list[str]:
         """Move forward by "5m", "PT5M" or a timedelta.
 
         Returns the timers that fired, in order, each as "timer subject".
         """
-        return self._to(self._exchange._instant() + _span_of(by))
+        return self._to(self._instant() + _span_of(by))
 
     def to(self, moment: Moment) -> list[str]:
         """Move forward to an RFC 3339 instant or an aware datetime; returns what `advance` does."""
@@ -55,9 +55,9 @@ class Clock:
     async def advance_async(self, by: Length) -> list[str]:
         """Move forward as `advance` does, while the event loop of the caller goes on."""
         warn_of_patched_time(ours=bool(self._follow))
-        target = self._exchange._instant() + _span_of(by)
+        target = self._instant() + _span_of(by)
         fired: list[str] = []
-        running = self._exchange.running
+        running = self._running
         for stop, do in self._stops(target):
             moving = running.start(running.host.advance(stop))
             fired += self._moved(await asyncio.wrap_future(moving))
@@ -73,19 +73,22 @@ class Clock:
         warn_of_patched_time(ours=bool(self._follow))
         self._refuse_to_block()
         fired: list[str] = []
-        running = self._exchange.running
+        running = self._running
         for stop, do in self._stops(target):
             fired += self._moved(running.run(running.host.advance(stop)))
             if do is not None:
                 do()
         return fired
 
+    def _instant(self) -> Instant:
+        return self._running.call(lambda: self._running.simulation.now)
+
     def _stops(self, target: Instant) -> Iterator[tuple[Instant, Callable[[], object] | None]]:
         """Where to stop on the way, with what to call there; the last stop is the target."""
         while due := sorted(plan for plan in self._planned if plan[0] <= target):
             at, _, do = due[0]
             self._planned.remove(due[0])
-            yield max(at, self._exchange._instant()), do
+            yield max(at, self._instant()), do
         yield target, None
 
     def _moved(self, fired: list[Fired]) -> list[str]:
@@ -100,7 +103,7 @@ class Clock:
         except RuntimeError:
             return
         ports = _listening_ports(loop)
-        running = self._exchange.running
+        running = self._running
         urls = running.call(lambda: running.simulation.exchange.webhooks.urls())
         for url in urls:
             if urlsplit(url).port in ports:

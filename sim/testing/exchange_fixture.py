@@ -154,7 +154,7 @@ class ServedExchange:
         self.gateway, self.retail, self.exchange = at.gateway, at.retail, at.exchange
         self.auth, self.grpc, self.docs = at.auth, at.grpc, at.docs
         self.control = Control(at.control)
-        self.clock = Clock(self)
+        self.clock = Clock(running)
         self.webhooks = Webhooks(self.control)
 
     # ---- what a client needs
