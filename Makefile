@@ -3,14 +3,14 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test mutants serve bench profile lint types contract docs site lock npm clean
+.PHONY: help demo test mutants serve bench profile lint types contract docs site lock audit npm clean
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(VENV)/.ready: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
 demo: $(VENV)/.ready      ## a partner's whole journey over real sockets, under a minute
@@ -45,8 +45,11 @@ docs: $(VENV)/.ready      ## renew what README.md and docs/ take from the code
 site: $(VENV)/.ready      ## build the documentation into site/; a broken link fails
 	$(BIN)/zensical build --clean --strict
 
-lock: $(VENV)/.ready      ## pin what pyproject.toml asks for (needs uv)
-	uv pip compile --universal --python-version 3.11 --extra dev pyproject.toml -o requirements.lock
+lock: $(VENV)/.ready      ## pin what pyproject.toml asks for, with hashes (needs uv)
+	uv pip compile --universal --generate-hashes --python-version 3.11 --extra dev pyproject.toml -o requirements.lock
+
+audit: $(VENV)/.ready     ## renew .ci/advisories.json from osv.dev and compare (needs the network)
+	$(BIN)/python .ci/advisories.py renew
 
 npm: $(VENV)/.ready       ## the published npm client, for the tests that drive it (needs node)
 	npm install --silent --no-fund --no-audit --prefix $(VENV) polymarket-us@0.1.1

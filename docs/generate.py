@@ -40,6 +40,10 @@ BLOCKS: dict[str, tuple[str, Callable[[], str]]] = {
     "observations": ("docs/reference/observations.md", catalogues.observations),
     "dates-rules": ("docs/reference/dates.md", catalogues.rule_dates),
     "dates-interface": ("docs/reference/dates.md", catalogues.interface_dates),
+    "bounds": (
+        "docs/reference/bounds.md",
+        catalogues.catalogue("bounds", "bound", "from", "to", "unit", "applies to", "reason"),
+    ),
     "limits": ("docs/reference/limits.md", catalogues.limits),
     "kyc-triggers": ("docs/reference/kyc-triggers.md", catalogues.kyc_triggers),
     "scenario-keys": (

@@ -338,3 +338,17 @@ def agrees(sim: Simulation, path: Path) -> None:
             again = sim.fork()
             again.rewind(to=until)
             assert (found.digest, found.seq) == (again.digest, again.seq)
+
+
+def test_what_a_mapping_of_a_step_says_happens_in_one_order_in_a_replay_too(tmp_path) -> None:
+    scenario = load_scenario(
+        "name: order of keys\nextends: quickstart\nsteps:\n"
+        "  - {call: {plane: gateway, get: /v2/leagues}, save: {zulu: nothing, alpha: never}}\n"
+        "  - {call: {plane: gateway, get: /v2/leagues}, expect: {json: {zulu: 1, alpha: [{z: 1, a: 2}]}}}\n"
+        "  - {quirk: {webhook_duplicates: 1/2, session_revocation: 1/3}}\n"
+    )
+    path = tmp_path / "run.ndjson"
+    with path.open("w+b", buffering=0) as file:
+        sim = Simulation(scenario, journal=file)
+        sim.advance_to(sim.now)
+    assert simulation_at(path).digest == sim.digest

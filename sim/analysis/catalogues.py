@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sim.contract.contract import load_contract
 from sim.core.catalogue import assumptions, observations, quirks
+from sim.core.catalogue.bounds import BOUNDS
 from sim.core.model.refusals import NotFound
 from sim.core.service.fault_spec import KINDS
 from sim.core.service.presets import PRESETS
@@ -100,6 +101,20 @@ def _presets(sim: Simulation | None) -> Rows:
     ]
 
 
+def _bounds(sim: Simulation | None) -> Rows:
+    return [
+        {
+            "bound": one.name,
+            "from": one.low,
+            "to": one.high,
+            "unit": one.unit,
+            "applies to": one.where,
+            "reason": one.reason,
+        }
+        for one in BOUNDS
+    ]
+
+
 def _dates(sim: Simulation | None) -> Rows:
     from sim.analysis import dates
 
@@ -136,6 +151,7 @@ CATALOGUES: dict[str, Callable[[Any], Rows]] = {
     "presets": _presets,
     "assumptions": _assumptions,
     "observations": _observations,
+    "bounds": _bounds,
     "dates": _dates,
     "ledger": _ledger,
 }

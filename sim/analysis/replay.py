@@ -13,6 +13,7 @@ states. `Divergence.part` names what differs, and with it the likely cause:
 | header, scenario | somebody edited the file |
 | form, input, aside, seq | the line was damaged or edited; a line is missing |
 | at | an earlier move of the clock was edited |
+| mark | a rewind, reset or restore was edited, or what it goes back to |
 | out | the code or a library has changed; or code read a clock or drew outside the named streams |
 | digest | an earlier line was replaced by one of equal meaning |
 
@@ -36,10 +37,10 @@ from msgspec import DecodeError, Raw, ValidationError, convert, json, structs, t
 from sim.analysis.errors import UnreadableJournal, UsageError
 from sim.api.pipeline.inputs import Advanced, recorded_input
 from sim.api.pipeline.settings import Settings
-from sim.core.model.refusals import Conflict
+from sim.core.model.refusals import Conflict, Refusal
 from sim.engine.journal_record import library_versions
 from sim.engine.time_travel import close_streams
-from sim.kernel.instants import Instant, format_instant
+from sim.kernel.instants import OUT_OF_RANGE, Instant, format_instant, is_supported_instant
 from sim.kernel.journal import Header, Line, NotAJournal, read_journal, read_line, unreadable
 from sim.loader.load import scenario_from_source
 from sim.scenario.yaml_tree import ScenarioError
@@ -186,9 +187,15 @@ def simulation_of(
         settings = convert({**to_builtins(settings or Settings()), **header.settings}, Settings)
     except ValidationError as error:
         raise NotAJournal(f"line 1 holds settings this version cannot read: {error}") from error
-    return Simulation(
-        scenario, seed=header.seed, start=header.start, settings=settings, journal=journal
-    )
+    if not is_supported_instant(header.start):
+        raise NotAJournal(f"line 1 begins at no instant of this exchange: {OUT_OF_RANGE}")
+    try:
+        return Simulation(
+            scenario, seed=header.seed, start=header.start, settings=settings, journal=journal
+        )
+    except (ValueError, LookupError, Refusal) as error:
+        text = f"line 1 holds a scenario this version cannot run: {type(error).__name__}: {error}"
+        raise NotAJournal(text) from error
 
 
 def at_the_start(header: Header, seed: int, journal: BinaryIO | None = None) -> Simulation:
@@ -219,7 +226,7 @@ def replaying(
             recorded = raw[:200].decode(errors="replace")
             raise Divergence(number, "form", recorded, f"no journal record: {error}") from error
         if line.mark:
-            _repeat_mark(simulation, line)
+            _repeat_mark(simulation, number, line)
         elif until is not None and _stop_at(simulation, line, until):
             return
         else:
@@ -250,7 +257,13 @@ def _repeat_input(simulation: Simulation, number: int, raw: bytes, line: Line) -
         recorded = recorded_input(line)
     except DecodeError as error:
         raise Divergence(number, "input", line_text(line.input), f"no input: {error}") from error
-    simulation.handle(recorded)
+    if isinstance(recorded, Advanced) and not is_supported_instant(recorded.to):
+        raise Divergence(number, "input", line_text(line.input), OUT_OF_RANGE)
+    try:
+        simulation.handle(recorded)
+    except Exception as error:
+        failed = f"this version fails at it: {type(error).__name__}: {error}"
+        raise Divergence(number, "out", line_text(line.out), failed) from error
     replayed = next(simulation.journal.lines(simulation.seq - 1, simulation.seq))
     if replayed == raw:
         return
@@ -262,7 +275,15 @@ def _repeat_input(simulation: Simulation, number: int, raw: bytes, line: Line) -
     raise Divergence(number, "form", raw.decode(errors="replace"), replayed.decode())
 
 
-def _repeat_mark(simulation: Simulation, line: Line) -> None:
+def _repeat_mark(simulation: Simulation, number: int, line: Line) -> None:
+    try:
+        _travel(simulation, line)
+    except (ValueError, Refusal) as error:
+        recorded = f"{line.mark} {line.argument}"
+        raise Divergence(number, "mark", recorded, f"cannot be repeated: {error}") from error
+
+
+def _travel(simulation: Simulation, line: Line) -> None:
     match line.mark:
         case "rewind":
             simulation.rewind(seq=int(line.argument))
@@ -274,6 +295,8 @@ def _repeat_mark(simulation: Simulation, line: Line) -> None:
             simulation.restore(line.argument)
         case "fork":
             close_streams(simulation.engine, "the fork begins without them")
+        case _:
+            raise ValueError("no such mark")
 
 
 # ---- text

@@ -12,7 +12,7 @@ from sim.cli.arguments import add_flag, usage_error
 
 KINDS = (
     *("operations", "quirks", "faults", "presets", "assumptions", "observations"),
-    *("dates", "ledger"),
+    *("bounds", "dates", "ledger"),
 )
 
 

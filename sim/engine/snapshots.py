@@ -8,7 +8,8 @@ Theory.
   handle these inputs again, or load a snapshot of it. A rewind combines them: it loads the latest
   snapshot at or before the moment and handles the inputs in between, read from the journal.
 * A *snapshot* is a pair of state and checkpoint. The state comes in three parts, by how it changes:
-  what may still change is encoded to bytes, so nothing that happens later reaches it; rows that
+  what may still change is encoded to bytes, so nothing that happens later reaches it (as JSON,
+  whose integers have any size: an instant of the year 9999 has more than 64 bits); rows that
   never change again (executions, done orders, moved cash) are shared, in lists of the snapshot's
   own; reference data is replaced as a whole and never changed in place, so it is shared too.
   Streams are connections and no state. The request log is cut to length, or copied where another
@@ -35,7 +36,7 @@ from copy import copy
 from functools import cache
 from typing import NamedTuple
 
-from msgspec import Raw, msgpack
+from msgspec import Raw, json
 
 from sim.api.pipeline.request_log import RequestLog
 from sim.core.exchange import Exchange, State
@@ -72,7 +73,7 @@ def encode_state(exchange: Exchange, extensions: Mapping[str, Extension]) -> tup
     state = exchange.save()
     state.trading, history = split_history(state.trading)
     states = {name: extension.save() for name, extension in extensions.items()}
-    return msgpack.encode((state, states)), history
+    return json.encode((state, states)), history
 
 
 def load_state(exchange: Exchange, extensions: Mapping[str, Extension], snapshot: Snapshot) -> None:
@@ -82,15 +83,15 @@ def load_state(exchange: Exchange, extensions: Mapping[str, Extension], snapshot
     exchange.reference = snapshot.reference
     exchange.load(state)
     for name, extension in extensions.items():
-        extension.load(msgpack.decode(states[name], type=extension.state_type))
+        extension.load(json.decode(states[name], type=extension.state_type))
     for extension in extensions.values():
         extension.follow()
 
 
 @cache
-def _state_decoder() -> msgpack.Decoder[tuple[State, dict[str, Raw]]]:
+def _state_decoder() -> json.Decoder[tuple[State, dict[str, Raw]]]:
     # Made when it is first needed: it looks at every type of the state.
-    return msgpack.Decoder(tuple[State, dict[str, Raw]])
+    return json.Decoder(tuple[State, dict[str, Raw]])
 
 
 def unsavable(error: Exception) -> str:

@@ -11,6 +11,9 @@ from collections.abc import Mapping as Values
 
 from msgspec import json
 
+from sim.core.catalogue.assumption_values import unknown_name
+from sim.core.catalogue.bounds import LIMIT_CALLS, MONEY
+from sim.core.model.quantities import CASH_SCALE, cash_text
 from sim.core.service.fault_spec import FaultSpec
 from sim.core.service.fault_spec import check as check_fault
 from sim.core.service.rate_limits import LIMITS
@@ -30,7 +33,7 @@ from sim.scenario.scenario import Scenario
 from sim.scenario.struct_types import record
 from sim.scenario.value_types import INVALID, suggestion
 from sim.scenario.yaml_tree import Mapping, Node, Position, Problem, Scalar, ScenarioError, problem
-from sim.world.world import build_world, windows_of
+from sim.world.world import World, asset_of, build_world, windows_of
 
 # Lists of named things merge by name; other lists of a scenario are appended to what is extended.
 MERGE_KEYS = {
@@ -51,22 +54,28 @@ MERGE_KEYS = {
 }
 
 
+_WHO = ("firms", "accounts", "api_keys")
+
+
 def check_scenario(scenario: Scenario, node: Node, flow_files: Values[str, str]) -> None:
     """Check a scenario; ScenarioError lists the problems. `flow_files`: files by flow name."""
     problems = [
         *_names(scenario, node),
         *_terms(scenario, node),
+        *_assets(scenario, node),
         *_windows(scenario, node),
         *_leagues(node),
         *_firms(node),
+        *_raised_limits(node),
         *_twice(node),
         *fee_problems(node),
     ]
-    named = any(items_of(node, "world", section) for section in SECTIONS)
+    named = any(items_of(node, "world", section) for section in (*SECTIONS, *_WHO))
     if not problems and (scenario.steps or scenario.participants.anybody or named):
         world = build_world(scenario)
         problems = [
             *world_problems(node, world),
+            *_money(node, world),
             *participant_problems(scenario, node, world),
             *step_problems(scenario, node, world),
             *flow_problems(scenario, world, flow_files),
@@ -107,6 +116,32 @@ def _fault(node: Mapping) -> Iterator[Problem]:
         yield problem(operation.at if operation is not None else node.at, wrong)
 
 
+def _raised_limits(node: Node) -> Iterator[Problem]:
+    """Limits that are raised for a firm or a key, but do not exist or are none."""
+    for item in (*items_of(node, "world", "firms"), *items_of(node, "world", "api_keys")):
+        limits = node_at(item, "limits")
+        if not isinstance(limits, Mapping):
+            continue
+        for name, count in limits.items.items():
+            if name not in LIMITS:
+                yield problem(limits.keys[name], unknown_name("limit", name, LIMITS))
+            elif isinstance(count, Scalar):
+                try:
+                    LIMIT_CALLS.check(int(count.text))
+                except ValueError as error:
+                    yield problem(count.at, str(error))
+
+
+def _money(node: Node, world: World) -> Iterator[Problem]:
+    """Opening balances that are more than the exchange holds."""
+    accounts = world.parties.accounts
+    total = sum(account.opening_balance for account in accounts)
+    if total > MONEY.high * CASH_SCALE:
+        place = node_at(node, "world", "accounts") or node_at(node, "world") or node
+        text = f"{len(accounts)} accounts begin with {cash_text(total)} dollars together"
+        yield problem(place.at, f"{text}; {MONEY.text()}")
+
+
 def _terms(scenario: Scenario, node: Node) -> Iterator[Problem]:
     by_symbol = {entry.symbol: entry for entry in scenario.world.instruments}
     for item in mappings_of(node_at(node, "world", "instruments")):
@@ -119,6 +154,18 @@ def _terms(scenario: Scenario, node: Node) -> Iterator[Problem]:
         except ListingError as error:
             for key, message in error.faults:
                 yield problem(item.items[key].at if key in item.items else item.at, message)
+
+
+def _assets(scenario: Scenario, node: Node) -> Iterator[Problem]:
+    by_id = {entry.id: entry for entry in scenario.world.assets}
+    for item in items_of(node, "world", "assets"):
+        name = node_at(item, "id")
+        entry = by_id.get(name.text) if isinstance(name, Scalar) else None
+        if entry is not None:
+            try:
+                asset_of(entry)
+            except ValueError as error:
+                yield problem(item.at, str(error))
 
 
 def _windows(scenario: Scenario, node: Node) -> Iterator[Problem]:

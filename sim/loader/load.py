@@ -52,9 +52,9 @@ def load_scenario(what: str, params: Values[str, str] | None = None) -> Scenario
     ScenarioError lists everything that is wrong, with line and column.
     """
     if not params and "\n" not in what:
-        bundled = resources.path("scenarios", f"{what}.yaml")
-        if not Path(what).suffix and not Path(what).exists() and bundled.is_file():
-            return _bundled(str(bundled))
+        path = FileAccess().named(what)
+        if not path.suffix and not path.exists() and what in resources.bundled_scenarios():
+            return _bundled(str(resources.path("scenarios", f"{what}.yaml")))
     node, access = _open(what)
     return _resolve(node, params or {}, access)
 
@@ -108,7 +108,7 @@ def _open(what: str) -> tuple[Node, FileAccess]:
     access = FileAccess()
     if "\n" in what:
         return read_text(what, INLINE), access
-    path = Path(what)
+    path = access.named(what)
     if not path.suffix and not path.exists():
         names = resources.bundled_scenarios()
         if what not in names:

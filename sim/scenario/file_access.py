@@ -7,6 +7,8 @@ may always be read.
 
 from __future__ import annotations
 
+import os
+from errno import ELOOP, ENAMETOOLONG
 from pathlib import Path
 
 from sim.kernel import resources
@@ -31,6 +33,8 @@ class FileAccess:
 
         ScenarioError when it may not be read, whether it exists or not.
         """
+        if not _can_be_asked_for(f"{name}.yaml"):
+            raise error_at(at, f"no file has such a name: {name[:80]!r}")
         base = Path(at.file).parent if at.line and at.file != INLINE else self._folder or Path()
         path = base / name
         if self._roots and not any(path.resolve().is_relative_to(root) for root in self._roots):
@@ -39,6 +43,12 @@ class FileAccess:
                 where = f"only files below {self._folder} are within reach"
             raise error_at(at, f"{where}: {name!r} is not read")
         return path
+
+    def named(self, name: str) -> Path:
+        """The path that a command line names. ScenarioError when no file can have that name."""
+        if not _can_be_asked_for(f"{name}.yaml"):
+            raise error_at(Position(name[:80], 1, 1), "no file has such a name")
+        return Path(name)
 
     def scenario(self, at: Position, name: str) -> Path:
         """The file of a scenario: one beside the file that names it, else the bundled one.
@@ -59,3 +69,16 @@ class FileAccess:
             return resources.path("scenarios", f"{name}.yaml")
         where = f"neither bundled nor beside this file{suggestion(name, names)}"
         raise error_at(at, f"there is no scenario {name!r}, {where}")
+
+
+def _can_be_asked_for(name: str) -> bool:
+    """Whether the file system takes a name at all; NUL, lone surrogates and 5,000 letters it does
+    not.
+    """
+    try:
+        os.lstat(name)
+    except ValueError:  # UnicodeEncodeError is one
+        return False
+    except OSError as error:
+        return error.errno not in (ENAMETOOLONG, ELOOP)
+    return True

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from sim.core.identity.firms import SANDBOX
 from sim.core.model.funding_records import SourceType
-from sim.scenario.value_types import BOOLEAN, DECIMAL, POSITIVE, Choice, Text
+from sim.scenario.value_types import BOOLEAN, MONEY_TEXT, NAME, Choice, Text
 
 ENVIRONMENT = Choice((SANDBOX, "development", "pre-production", "production"))
 SOURCE_TYPES = Choice(
@@ -39,27 +39,27 @@ SEED = Text("base64 of 32 bytes", _thirty_two_bytes)
 class UserEntry(Struct, frozen=True, kw_only=True):
     """A participant of a firm."""
 
-    name: Annotated[str, "last part or whole of firms/<firm>/users/<user>"]
+    name: Annotated[str, NAME, "last part or whole of firms/<firm>/users/<user>"]
     display_name: str = ""
     account: Annotated[str, "account it trades on; one named after the user when left out"] = ""
-    balance: Annotated[str, DECIMAL, "opening dollars of that account, when it is new"] = "10000"
+    balance: Annotated[str, MONEY_TEXT, "opening dollars of that account, when it is new"] = "10000"
 
 
 class FundingSourceEntry(Struct, frozen=True, kw_only=True):
     """Where a firm's money comes from or goes to."""
 
-    id: str
+    id: Annotated[str, NAME]
     type: Annotated[SourceType, SOURCE_TYPES] = SourceType.BANK_ACCOUNT
     disabled: Annotated[bool, BOOLEAN] = False
     max_deposit: Annotated[
-        str | None, POSITIVE, "most dollars of one deposit; unbounded when left out"
+        str | None, MONEY_TEXT, "most dollars of one deposit; unbounded when left out"
     ] = None
 
 
 class FirmEntry(Struct, frozen=True, kw_only=True):
     """A partner firm with its credentials and participants."""
 
-    name: Annotated[str, "firms/<firm>"]
+    name: Annotated[str, NAME, "firms/<firm>"]
     display_name: str | None = None
     client_id: Annotated[str | None, "OAuth client id; derived from the name when left out"] = None
     key: Annotated[str | None, "key pair of fixtures/keys, by file name"] = None
@@ -81,11 +81,11 @@ class FirmEntry(Struct, frozen=True, kw_only=True):
 class AccountEntry(Struct, frozen=True, kw_only=True):
     """An account, new or with another opening balance."""
 
-    name: Annotated[str, "firms/<clearing firm>/accounts/<account>"]
-    balance: Annotated[str | None, DECIMAL, "opening dollars"] = None
+    name: Annotated[str, NAME, "firms/<clearing firm>/accounts/<account>"]
+    balance: Annotated[str | None, MONEY_TEXT, "opening dollars"] = None
     prior_volume: Annotated[
         str | None,
-        DECIMAL,
+        MONEY_TEXT,
         "dollars traded in the calendar month before the scenario begins; decides rebates of taker"
         " fees",
     ] = None
@@ -99,8 +99,8 @@ class AccountEntry(Struct, frozen=True, kw_only=True):
 class ApiKeyEntry(Struct, frozen=True, kw_only=True):
     """A retail API key. Without a secret it gets one that follows from its id."""
 
-    key_id: str
-    account: Annotated[str, "account it trades on"]
+    key_id: Annotated[str, NAME]
+    account: Annotated[str, NAME, "account it trades on"]
     participant: Annotated[
         str, "user that owns its client order ids; one named after the account when left out"
     ] = ""

@@ -15,23 +15,26 @@ from typing import Annotated, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sim.core.catalogue.bounds import GAMES
 from sim.core.identity.firms import SANDBOX
+from sim.core.service.rate_limits import parse_limit
 from sim.kernel.instants import Instant, parse_instant
 from sim.scenario.fees_entries import FeesSection
 from sim.scenario.participant_entries import ParticipantsSection
 from sim.scenario.party_entries import ENVIRONMENT, AccountEntry, ApiKeyEntry, FirmEntry
 from sim.scenario.recurring_entries import WindowsEntry
 from sim.scenario.steps import PRESET, READING, FaultEntry, Step
-from sim.scenario.struct_types import OneOrMore, record
+from sim.scenario.struct_types import ListOf, MappingOf, OneOrMore, record
 from sim.scenario.value_types import (
     BOOLEAN,
     CHANCE,
-    COUNT,
     INSTANT,
     INTEGER,
+    NAME,
     STRING,
     Choice,
     Text,
+    bounded_count,
     form,
 )
 from sim.scenario.world_entries import (
@@ -48,12 +51,25 @@ DEFAULT_START: Instant = parse_instant("2026-09-08T14:00:00-04:00")  # the bundl
 DEFAULT_SEED = 7
 
 _MODE = re.compile(r"manual|autojump|paced(:[0-9]+(\.[0-9]+)?)?", re.ASCII)
-_LIMIT = re.compile(r"off|[0-9]+/([0-9]*(s|m|h))", re.ASCII)
+
+
+def _limit(text: str) -> str:
+    parse_limit(text)
+    return text
 
 
 _MODES = ("manual", "autojump", "paced", "paced:60")
 MODE = form("a clock mode", _MODE, "write manual, autojump, paced or paced:60", *_MODES)
-LIMIT = form("a rate limit", _LIMIT, 'write "20/s", "12/m" or "off"', "20/s", "12/m", "off")
+LIMIT = Text(
+    "a rate limit",
+    _limit,
+    schema={
+        "type": "string",
+        "pattern": r"^(off|[0-9]+/[0-9]*(ms|s|m|h))$",
+        "examples": ["20/s", "12/m", "off"],
+    },
+)
+GAME_COUNT = bounded_count("a number of games", GAMES)
 SETTING = Text("a value", schema={"type": ["string", "boolean", "integer"]})
 
 
@@ -81,7 +97,7 @@ class WorldSection(Struct, frozen=True, kw_only=True):
     ] = "default"
     games: Annotated[
         int,
-        COUNT,
+        GAME_COUNT,
         "number of generated games besides the hand-picked ones of the default world; they are"
         " created lazily, and 2410 make the world as large as the real one",
     ] = 240
@@ -108,7 +124,7 @@ class WorldSection(Struct, frozen=True, kw_only=True):
 class Scenario(Struct, frozen=True, kw_only=True):
     """A whole scenario, with what it extends already in it."""
 
-    name: Annotated[str, "name in reports"]
+    name: Annotated[str, NAME, "name in reports"]
     description: Annotated[str, "what it demonstrates"] = ""
     seed: Annotated[int, INTEGER, "seed of all randomness"] = DEFAULT_SEED
     extends: Annotated[
@@ -120,7 +136,9 @@ class Scenario(Struct, frozen=True, kw_only=True):
         dict[str, str], "values for ${name}; `sim run --param name=value` overrides them"
     ] = {}
     matrix: Annotated[
-        dict[str, tuple[str, ...]], "values by name; `sim run` runs every combination"
+        dict[str, tuple[str, ...]],
+        MappingOf(ListOf(STRING), as_written=True),
+        "values by name; `sim run` runs every combination",
     ] = {}
     clock: Annotated[Clock, "virtual time"] = Clock()
     world: Annotated[WorldSection, "what exists at the start"] = WorldSection()

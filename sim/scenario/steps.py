@@ -27,6 +27,7 @@ from sim.scenario.value_types import (
     CHANCE,
     COUNT,
     DECIMAL,
+    INDEX_PRICE_TEXT,
     INSTANT,
     INVALID,
     MOMENT,
@@ -85,7 +86,7 @@ class PriceStep(Struct, frozen=True, kw_only=True):
     """Publish an index tick of an asset; an unknown asset is created."""
 
     asset: Annotated[str, "crypto:<symbol>"]
-    price: Annotated[str, POSITIVE, "dollars"]
+    price: Annotated[str, INDEX_PRICE_TEXT, "dollars"]
     at: Annotated[Instant | None, INSTANT, "instant of the tick: only now, as when left out"] = None
 
 

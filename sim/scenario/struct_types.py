@@ -38,15 +38,25 @@ class Alias(NamedTuple):
 
 
 class AnyJson(ValueType):
-    """Any JSON value; scalars follow the YAML 1.2 core rules."""
+    """Any JSON value; scalars follow the YAML 1.2 core rules. Keys are read in their order."""
 
     expected = "any value"
 
     def read(self, node: Node, problems: list[Problem]) -> Any:
-        return value_of(node)
+        return _in_order(value_of(node))
 
     def schema(self) -> Schema:
         return {}
+
+
+def _in_order(value: Any) -> Any:
+    """A JSON value whose keys are sorted, on every level.
+
+    A journal keeps the scenario with sorted keys, and its replay does things in that order.
+    """
+    if isinstance(value, dict):
+        return {key: _in_order(value[key]) for key in sorted(value)}
+    return [_in_order(item) for item in value] if isinstance(value, list) else value
 
 
 class ListOf(ValueType):
@@ -85,18 +95,24 @@ class OneOrMore(ListOf):
 
 
 class MappingOf(ValueType):
-    """A mapping from any names to values of one type."""
+    """A mapping from any names to values of one type, in the order of the names.
+
+    `as_written` keeps the order of the file, where only people see it.
+    """
 
     expected = "a mapping"
 
-    def __init__(self, item: ValueType) -> None:
+    def __init__(self, item: ValueType, *, as_written: bool = False) -> None:
         self._item = item
+        self._as_written = as_written
 
     def read(self, node: Node, problems: list[Problem]) -> Any:
         if not isinstance(node, Mapping):
             return report(node, f"expected a mapping, not {quoted(node)}", problems)
         values = {key: self._item.read(item, problems) for key, item in node.items.items()}
-        return INVALID if any(value is INVALID for value in values.values()) else values
+        if any(value is INVALID for value in values.values()):
+            return INVALID
+        return values if self._as_written else dict(sorted(values.items()))  # see `_in_order`
 
     def write(self, value: Any) -> Any:
         return {key: self._item.write(item) for key, item in value.items()}

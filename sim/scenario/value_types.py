@@ -17,8 +17,11 @@ from collections.abc import Mapping as Values
 from enum import IntEnum
 from typing import Any, TypeAlias
 
+from sim.core.catalogue.bounds import COUNT as COUNTS
+from sim.core.catalogue.bounds import INDEX_PRICE, MONEY, Bound, OutOfBounds
+from sim.core.catalogue.bounds import NAME as NAME_LENGTH
 from sim.core.catalogue.quirks import parse_chance
-from sim.core.model.quantities import NotADecimal, scaled
+from sim.core.model.quantities import CASH_SCALE, NotADecimal, scaled
 from sim.kernel.instants import (
     Instant,
     Span,
@@ -135,9 +138,29 @@ def _integer_from(least: int, in_words: str) -> Callable[[str], int]:
         number = _integer(text)
         if number < least:
             raise ValueError(f"{number} is below {in_words}")
-        return number
+        return COUNTS.check(number)
 
     return parse
+
+
+def _name(text: str) -> str:
+    if not NAME_LENGTH.low <= len(text) <= NAME_LENGTH.high:
+        raise OutOfBounds(f"{NAME_LENGTH.text()}, not {len(text)}")
+    if not all(letter.isprintable() for letter in text):
+        raise ValueError(f"a name is one line of printable characters, not {text[:40]!r}")
+    return text
+
+
+def _dollars(bound: Bound) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        bound.check(scaled(text, CASH_SCALE), CASH_SCALE)
+        return text
+
+    return parse
+
+
+def _index_price(text: str) -> str:
+    return _positive_decimal(_dollars(INDEX_PRICE)(text))
 
 
 def _boolean(text: str) -> bool:
@@ -172,6 +195,9 @@ _INSTANT_SCHEMA: Schema = {
 }
 
 STRING = Text()
+NAME = Text("a name", _name, schema={"type": "string", "minLength": 1, "maxLength": 200})
+MONEY_TEXT = Text("dollars from zero", _dollars(MONEY), schema=_DECIMAL_SCHEMA)
+INDEX_PRICE_TEXT = Text("a price above zero", _index_price, schema=_DECIMAL_SCHEMA)
 DECIMAL = Text("decimal text", _decimal, schema=_DECIMAL_SCHEMA)
 POSITIVE = Text("a decimal above zero", _positive_decimal, schema=_DECIMAL_SCHEMA)
 AMOUNT = Text("a decimal from zero", _amount, schema=_DECIMAL_SCHEMA)
@@ -210,6 +236,12 @@ def form(expected: str, regex: re.Pattern[str], hint: str, *examples: str) -> Te
 
     schema: Schema = {"type": "string", "pattern": f"^({regex.pattern})$"}
     return Text(expected, parse, schema=schema | ({"examples": [*examples]} if examples else {}))
+
+
+def bounded_count(expected: str, bound: Bound) -> Text:
+    """An integer between the edges of a bound."""
+    edges = {"minimum": bound.low, "maximum": bound.high}
+    return Text(expected, lambda text: bound.check(_integer(text)), schema=_INTEGER_SCHEMA | edges)
 
 
 def span_within(expected: str, low: Span, high: Span, bounds: str, *examples: str) -> Text:

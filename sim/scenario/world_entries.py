@@ -25,8 +25,10 @@ from sim.scenario.value_types import (
     BOOLEAN,
     COUNT,
     DECIMAL,
+    INDEX_PRICE_TEXT,
     INSTANT,
     MOMENT,
+    MONEY_TEXT,
     ORDINAL,
     POSITIVE,
     SPAN,
@@ -177,7 +179,7 @@ class AssetEntry(Struct, frozen=True, kw_only=True):
     """A priced asset and the seeded process of its index ticks."""
 
     id: Annotated[str, "crypto:<symbol>"]
-    price: Annotated[str | None, POSITIVE, "dollars at `price_at`"] = None
+    price: Annotated[str | None, INDEX_PRICE_TEXT, "dollars at `price_at`"] = None
     price_at: Annotated[
         Instant | None,
         INSTANT,
@@ -228,7 +230,7 @@ class PeriodEntry(Struct, frozen=True, kw_only=True):
     program_type: Annotated[str, Choice(("liquidityProgram", "volumeProgram"))] = "liquidityProgram"
     start: Annotated[Instant, INSTANT]
     end: Annotated[Instant | None, INSTANT, "left out: ongoing"] = None
-    reward_pool: Annotated[str, DECIMAL, "dollars"]
+    reward_pool: Annotated[str, MONEY_TEXT, "dollars"]
     discount_factor: Annotated[
         str | None,
         SHARE,
@@ -249,7 +251,7 @@ class RewardEntry(Struct, frozen=True, kw_only=True):
     account: str
     program_type: str = "liquidityProgram"
     date: Annotated[str, "Eastern date, YYYY-MM-DD"]
-    reward: Annotated[str, DECIMAL, "dollars"]
+    reward: Annotated[str, MONEY_TEXT, "dollars"]
     status: Annotated[str, Choice(("PAID", "PENDING", "SKIPPED"))] = "PAID"
 
 

@@ -204,7 +204,7 @@ def _assets(default: DefaultWorld | None, section: WorldSection) -> tuple[Asset,
         for entry in section.assets
     )
     entries = _changed_by(lambda entry: entry.id, default.assets if default else [], changes)
-    return tuple(map(_asset, entries))
+    return tuple(map(asset_of, entries))
 
 
 def windows_of(section: WorldSection) -> list[WindowsEntry]:
@@ -233,7 +233,8 @@ def _changed_by(name: Any, base: list[Any], changes: tuple[Any, ...]) -> list[An
     return list(entries.values())
 
 
-def _asset(entry: AssetEntry) -> Asset:
+def asset_of(entry: AssetEntry) -> Asset:
+    """The asset that an entry means. ValueError when its terms are unsound."""
     asset = Asset(
         id=entry.id,
         price=scaled(entry.price, 100_000_000) if entry.price is not None else None,

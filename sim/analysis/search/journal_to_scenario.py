@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from msgspec import DecodeError, json
 
 from sim.actors.operator.actions import ACTIONS
-from sim.analysis.replay import at_the_start, replaying, simulation_of
+from sim.analysis.replay import at_the_start, journal_lines, replaying, simulation_of
 from sim.api.pipeline.inputs import (
     Advanced,
     Controlled,
@@ -32,7 +32,7 @@ from sim.api.pipeline.inputs import (
 )
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import format_instant, format_span
-from sim.kernel.journal import Line, read_journal, read_line
+from sim.kernel.journal import Line, read_line
 from sim.simulation import Simulation
 
 Step = dict[str, Any]
@@ -49,20 +49,19 @@ class WrittenScenario(NamedTuple):
 
 def is_session(path: Path) -> bool:
     """Whether a journal has inputs of clients or testers, and not only of the clock."""
-    with path.open("rb") as file:
+    with journal_lines(path) as (_, lines):
         return any(
             line.mark or not _by_itself(recorded_input(line))
-            for line in (read_line(raw) for _, raw in read_journal(file)[1])
+            for line in (read_line(raw) for _, raw in lines)
         )
 
 
 def scenario_document(path: Path, until: int | None = None) -> WrittenScenario:
     """The present branch of a journal as a scenario, up to an input.
 
-    Raises Divergence and NotAJournal as a replay does.
+    Raises Divergence and UnreadableJournal as a replay does.
     """
-    with path.open("rb") as file:
-        header, lines = read_journal(file)
+    with journal_lines(path) as (header, lines):
         sim = simulation_of(header)
         for _ in replaying(sim, lines):
             pass

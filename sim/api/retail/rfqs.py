@@ -9,6 +9,7 @@ from sim.api.retail.cursor import bad_cursor, page_size, read_cursor, write_curs
 from sim.api.retail.order_request import account_of
 from sim.api.retail.rfq_messages import quote_message, rfq_message, rfq_trade_message
 from sim.core.catalogue.assumptions import RFQ_ACCEPTED_SIDE
+from sim.core.catalogue.bounds import MONEY, ORDER_QUANTITY
 from sim.core.exchange import Exchange
 from sim.core.model.enums import BUY, SELL, TradeType
 from sim.core.model.quantities import CASH_SCALE, NotADecimal, scaled
@@ -35,7 +36,9 @@ def create_rfq(
         caller.participant or "",
         instrument,
         qty=_above_zero("qtyDecimal", request.qty_decimal, instrument.qty_scale),
-        cash=_above_zero("cashOrderQty", request.cash_order_qty, CASH_SCALE),
+        cash=_above_zero(
+            "cashOrderQty", request.cash_order_qty, CASH_SCALE, MONEY.high * CASH_SCALE
+        ),
         rest_remainder=request.rest_remainder,
     )
     return wire.CreateRfqResponse(rfq_id=rfq.id)
@@ -165,7 +168,7 @@ def _seq(cursor: str) -> int:
     return int(text)
 
 
-def _above_zero(name: str, text: str | None, scale: int) -> int:
+def _above_zero(name: str, text: str | None, scale: int, most: int = ORDER_QUANTITY.high) -> int:
     """Return decimal text as a scaled integer above zero; 0 if the client left it out."""
     if not text:
         return 0
@@ -173,6 +176,6 @@ def _above_zero(name: str, text: str | None, scale: int) -> int:
         value = scaled(text, scale)
     except NotADecimal as error:
         raise InvalidRequest(f"{name}: {error}", rule="rfq") from error
-    if not 0 < value < 10**15:
+    if not 0 < value <= most:
         raise InvalidRequest(f"{name} must be above zero, and not so large", rule="rfq")
     return value

@@ -14,18 +14,21 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from sim.core.catalogue.assumptions import LEDGER_COMMISSION
+from sim.core.catalogue.bounds import MONEY, REBATES
 from sim.core.model.context import Context
 from sim.core.model.enums import LedgerEntryType
 from sim.core.model.events import CashMoved
-from sim.core.model.quantities import Cash
-from sim.core.model.refusals import AlreadyExists, NotFound
+from sim.core.model.quantities import CASH_SCALE, Cash, cash_text
+from sim.core.model.refusals import AlreadyExists, Conflict, NotFound
 from sim.indexes.restore_rows import restore
 from sim.kernel.instants import Instant
 
 HOUSE_FUNDING = "house/funding"
 HOUSE_CLEARING = "house/clearing"
 HOUSE_FEES = "house/fees"
+HOUSES = (HOUSE_FUNDING, HOUSE_CLEARING, HOUSE_FEES)
 _EXECUTION = LedgerEntryType.ORDER_EXECUTION
+_MONEY_MAX, _REBATES_MAX = MONEY.high * CASH_SCALE, REBATES.high * CASH_SCALE
 TRADING, CLEARING, HOUSE = "trading", "clearing", "house"
 
 
@@ -59,7 +62,7 @@ class Ledger:
         self._rows: list[CashMoved] = []
         self._rows_of: dict[str, list[CashMoved]] = {}
         self._accounts: dict[str, Account] = {}
-        for house in (HOUSE_FUNDING, HOUSE_CLEARING, HOUSE_FEES):
+        for house in HOUSES:
             self.open(house, HOUSE)
         self._clearing = self._accounts[HOUSE_CLEARING]
         self._fees = self._accounts[HOUSE_FEES]
@@ -100,6 +103,32 @@ class Ledger:
     def total(self) -> Cash:
         """Sum over all accounts: zero, always."""
         return sum(account.balance for account in self._accounts.values())
+
+    def check_room(self, amount: Cash, pending: Cash = 0) -> None:
+        """Conflict if an amount from outside (to it when negative) would cross the edge of money.
+
+        `pending` is money under way, which may still come. Debts do not make room.
+        """
+        held = sum(max(0, account.balance) for account in self if account.kind != HOUSE)
+        paid_in = pending - self.balance(HOUSE_FUNDING) + amount
+        if not -_MONEY_MAX <= paid_in <= _MONEY_MAX or held + pending + max(amount, 0) > _MONEY_MAX:
+            raise Conflict(
+                f"more money than the exchange holds; {MONEY.text()}",
+                rule="bounds",
+                remedy=f"it has {cash_text(held)} now; pay some out, or reset the exchange",
+            )
+
+    def check_debts(self, amount: Cash) -> None:
+        """Conflict if a correction of an amount could leave more debts than money fits."""
+        debts = -sum(min(0, account.balance) for account in self if account.kind != HOUSE)
+        if debts + amount > _MONEY_MAX:
+            remedy = f"accounts owe {cash_text(debts)} already; reset the exchange"
+            raise Conflict(f"corrections beyond {MONEY.text()}", rule="bounds", remedy=remedy)
+
+    @property
+    def rebates_spent(self) -> bool:
+        """Whether the exchange has paid more in rebates than it took in fees, up to the edge."""
+        return self._fees.balance <= -_REBATES_MAX
 
     def move(
         self,

@@ -12,6 +12,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sim.core.catalogue.bounds import COUNT
 from sim.kernel.instants import format_span, parse_span, seconds
 
 Value: TypeAlias = bool | int | str
@@ -49,8 +50,9 @@ class Assumption(Struct, frozen=True, kw_only=True):
         elif isinstance(self.default, int):
             if isinstance(value, str) and _is_integer(value):
                 value = int(value)
-            if isinstance(value, int) and not isinstance(value, bool) and value >= self.least:
-                return value
+            if isinstance(value, int) and not isinstance(value, bool):
+                if self.least <= value <= COUNT.high:
+                    return value
         elif isinstance(value, str) and (not self.options or value in self.options):
             return value
         raise ValueError(f"{self.name} takes {self.accepts()}, not {value!r}")
@@ -63,7 +65,7 @@ class Assumption(Struct, frozen=True, kw_only=True):
         if isinstance(self.default, bool):
             return "true or false"
         if isinstance(self.default, int):
-            return f"an integer from {self.least}"
+            return f"an integer from {self.least} to {COUNT.high}"
         return "one of " + ", ".join(self.options) if self.options else "text"
 
     def alternatives(self) -> list[str]:

@@ -105,10 +105,18 @@ class Funding:
         transaction = replace(transaction, reference=reference, parent=parent)
         return self._enter(_with_row(transaction, row))
 
+    def check_room(self, amount: Cash) -> None:
+        """Conflict if an amount from outside, or to it, would cross the edge of money.
+
+        Money under way counts: a deposit that is to come, a withdrawal that may come back.
+        """
+        self._trading.ledger.check_room(amount, self._under_way)
+
     def pay_incentive(
         self, account: str, amount: Cash, description: str, symbol: str, reference: str
     ) -> FundingTransaction:
-        """Pay what a program owes to an account (rule P16)."""
+        """Pay what a program owes to an account (rule P16). Conflict at the edge of money."""
+        self.check_room(amount)
         return self.move(
             account,
             amount,
@@ -137,6 +145,7 @@ class Funding:
             raise Conflict(f"at most {limit} at a time from {source.id}", rule="control")
         if amount < 0:
             self._check_withdrawable(account, -amount)
+        self.check_room(amount)
         type = _direction(amount)
         transaction = replace(
             self._new(account, amount, type, FundingState.PENDING, type.name.capitalize()),
@@ -180,6 +189,7 @@ class Funding:
             raise InvalidRequest(text, rule="control")
         account, id = original.account, original.id
         signed, entry = amount, LedgerEntryType.DEPOSIT
+        self.check_room(-amount if original.credit else amount)
         if original.credit:
             self._check_withdrawable(account, amount)
             signed, entry = -amount, LedgerEntryType.WITHDRAWAL
@@ -254,6 +264,7 @@ class Funding:
 
     def _enter(self, transaction: FundingTransaction) -> FundingTransaction:
         transaction = replace(transaction, seq=len(self._state.changes))
+        self._count_under_way(transaction, 1)
         self._state.changes.append(FundingChange(transaction, FundingState.PENDING, self._ctx.now))
         self._add_to_indexes(transaction)
         return transaction
@@ -263,6 +274,8 @@ class Funding:
     ) -> FundingTransaction:
         now, seq = self._ctx.now, len(self._state.changes)
         changed = replace(transaction, state=state, changed=now, seq=seq, **changes)
+        self._count_under_way(transaction, -1)
+        self._count_under_way(changed, 1)
         self._state.changes.append(FundingChange(changed, transaction.state, now))
         self._by_id[changed.id] = changed
         return changed
@@ -271,6 +284,10 @@ class Funding:
         if transaction.id not in self._by_id:
             self._ids_of.setdefault(transaction.account, []).append(transaction.id)
         self._by_id[transaction.id] = transaction
+
+    def _count_under_way(self, transaction: FundingTransaction, sign: int) -> None:
+        if transaction.state in _UNDER_WAY:
+            self._under_way += sign * transaction.amount
 
     def _require(self, transaction_id: str) -> FundingTransaction:
         transaction = self._by_id.get(transaction_id)
@@ -290,8 +307,11 @@ class Funding:
         self._state = state
         self._by_id: dict[str, FundingTransaction] = {}
         self._ids_of: dict[str, list[str]] = {}
+        self._under_way: Cash = 0
         for change in state.changes:
             self._add_to_indexes(change.transaction)
+        for transaction in self._by_id.values():
+            self._count_under_way(transaction, 1)
 
 
 def sources_of(firm: Firm) -> tuple[FundingSource, ...]:

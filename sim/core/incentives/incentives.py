@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from sim.core.model.context import Context
 from sim.core.model.quantities import Cash
+from sim.core.model.refusals import Conflict
 from sim.kernel.instants import Instant, eastern
 from sim.kernel.timers import Timer, TimerHandlers
 
@@ -138,10 +139,14 @@ class Incentives:
         reward = self._rewards[int(timer.subject)]
         if reward.status == SKIPPED:
             return
-        reward.status = PAID
         kind = REBATE_REFERENCE if reward.program_type == REBATE else LIQUIDITY_REFERENCE
         text = f"{reward.program_type} {reward.date}"
-        self._pay(reward.account, reward.amount, text, reward.symbol, f"{kind}:{reward.date}")
+        try:
+            self._pay(reward.account, reward.amount, text, reward.symbol, f"{kind}:{reward.date}")
+        except Conflict:  # more money than the exchange can hold is paid to nobody
+            reward.status = SKIPPED
+        else:
+            reward.status = PAID
 
     def save(self) -> IncentivesState:
         """Return periods and rewards."""

@@ -14,6 +14,7 @@ from functools import reduce
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from sim.core.catalogue.bounds import INDEX_PRICE
 from sim.core.market_data.index_process import DAY, MINUTE, PART, IndexProcess, Ohlc
 from sim.core.model.context import Context
 from sim.core.model.index_conditions import IndexCondition, IndexObservation, Price
@@ -230,6 +231,8 @@ class Assets:
         except NotADecimal as wrong:
             remedy = 'send decimal text such as "63000.5"'
             raise InvalidRequest(f"price: {wrong}", remedy=remedy) from None
+        if units > INDEX_PRICE.high * PRICE_SCALE:
+            raise InvalidRequest(INDEX_PRICE.text(), rule="bounds")
         when = self._ctx.now if at is None else at
         if units <= 0 or when > self._ctx.now:
             text = "a tick has a price above zero and lies not in the future"

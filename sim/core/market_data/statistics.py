@@ -21,7 +21,8 @@ from sim.kernel.instants import Instant
 class SymbolStats(Struct):
     """All InstrumentStats fields, scaled; None is "no value" (0 is a settlement price, rule L26).
 
-    `..._at` is the instant of a price; `busts` counts the trades that were undone.
+    `..._at` is the instant of a price; `busts` counts the trades that were undone; `traded_ever` is
+    what traded in all sessions, undone trades too.
     """
 
     open_px: Price | None = None
@@ -45,6 +46,7 @@ class SymbolStats(Struct):
     low_at: Instant | None = None
     high_at: Instant | None = None
     busts: int = 0
+    traded_ever: Qty = 0
 
 
 _NO_STATS = SymbolStats()
@@ -96,6 +98,10 @@ class Statistics:
         """Return the price of the latest trade."""
         return self._by_symbol.get(symbol, _NO_STATS).last_trade_px
 
+    def traded_ever(self, symbol: str) -> Qty:
+        """Return how much has traded in all sessions."""
+        return self._by_symbol.get(symbol, _NO_STATS).traded_ever
+
     def last_trade_at(self, symbol: str) -> Instant | None:
         """Return the instant of the latest trade."""
         return self._by_symbol.get(symbol, _NO_STATS).last_trade_at
@@ -116,6 +122,7 @@ class Statistics:
         stats.last_trade_qty = qty
         stats.last_trade_at = at
         stats.shares_traded += qty
+        stats.traded_ever += qty
         stats.notional_traded += price * qty
 
     def opened(self, symbol: str) -> None:
@@ -137,6 +144,7 @@ class Statistics:
                 self.opened(symbol)
             if trade.state is not TradeState.BUSTED:
                 self.traded(symbol, trade.price, trade.qty, trade.at)
+        stats.traded_ever = before.traded_ever
         if not begun:
             self.opened(symbol)
         if before.close_at is not None and stats.last_trade_px is not None:

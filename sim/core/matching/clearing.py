@@ -66,8 +66,9 @@ class Clearing:
             raise Conflict(f"trade {trade_id} is busted already", rule="M42")
         instrument, symbol = self._instruments.require(trade.symbol), trade.symbol
         accounts, price = self._accounts, trade.price
-        trade = self._execution_log.advance(trade, TradeState.BUSTED)
         value = price * trade.qty * instrument.cash_per_notional
+        accounts.ledger.check_debts(value)
+        trade = self._execution_log.advance(trade, TradeState.BUSTED)
         for execution in (trade.aggressor, trade.passive):
             account, buying = execution.order.account, execution.order.side is BUY
             signed = trade.qty if buying else -trade.qty

@@ -8,6 +8,7 @@ key, else the address of the caller.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
@@ -15,6 +16,7 @@ from msgspec import Struct, field, structs
 
 from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.catalogue.assumptions import ENDPOINT_TEXT, EXTRA_LIMITS, MINUTE_LIMITS
+from sim.core.catalogue.bounds import LIMIT_CALLS, LIMIT_PERIOD
 from sim.core.model.context import Context
 from sim.core.model.refusals import RateLimited
 from sim.core.model.stateful import Stateful
@@ -69,6 +71,23 @@ LIMITS: dict[str, Limit] = {limit.name: limit for limit in _TABLE}
 # The limit of a plane, which every call on it counts against. A call on the retail API without a
 # key counts against the public limit.
 PLANE_LIMITS = {"exchange": "exchange_rest", "retail": "retail", "gateway": "public"}
+
+
+_LIMIT = re.compile(r"([0-9]{1,20})/((?:[0-9]{1,20})?(?:ms|s|m|h))", re.ASCII)
+
+
+def parse_limit(text: str) -> tuple[int, Span]:
+    """Calls and period of "20/s" or "5/10s"; (0, 0) for "off". ValueError says what is wrong."""
+    if text == "off":
+        return 0, 0
+    found = _LIMIT.fullmatch(text)
+    if found is None:
+        raise ValueError(f'write "20/s", "12/m" or "off", not {text[:70]!r}')
+    calls, period = int(found[1]), found[2]
+    length = parse_span(period if period[0].isdigit() else f"1{period}")
+    LIMIT_CALLS.check(calls)
+    LIMIT_PERIOD.check(length, NS_PER_MS)
+    return calls, length
 
 
 class Limited(Protocol):
@@ -148,6 +167,7 @@ class RateLimits(Stateful[RateLimitsState]):
             raise ValueError(unknown_name("limit", name, LIMITS))
         if count <= 0:
             raise ValueError(f"{name} must allow at least one call")
+        LIMIT_CALLS.check(count)
         self._state.raised.setdefault(subject, {})[name] = count
         for counter in self._counters.values():
             if counter.limit.name == name:
@@ -159,14 +179,7 @@ class RateLimits(Stateful[RateLimitsState]):
         """
         if name not in LIMITS:
             raise ValueError(unknown_name("limit", name, LIMITS))
-        calls, slash, period = text.partition("/")
-        if text == "off":
-            self._state.replaced[name] = (0, 0)
-        elif slash and calls.isascii() and calls.isdigit() and int(calls) and period:
-            length = parse_span(period if period[0].isdigit() else f"1{period}")
-            self._state.replaced[name] = (int(calls), length)
-        else:
-            raise ValueError(f'a limit is "20/s", "12/m" or "off", not {text!r}')
+        self._state.replaced[name] = parse_limit(text)
         self.reread()
 
     def _limit(self, name: str) -> Limit | None:

@@ -21,6 +21,7 @@ needs the book: state, identity, shape, price, quantity, money, and what rests i
 | minimum quantity | M19 | OrderRefused | it insists on more than its quantity |
 | size | M5 | OrderRefused | the quantity or notional is outside the limits |
 | funds | P3, P4, P8 | InsufficientFunds | the account cannot pay for it |
+| sums | bounds | OrderRefused | as much has traded as is ever counted (`bounds.py`) |
 | self-match | M27 | OrderRefused | it would meet an own order and its mode refuses that |
 | post-only | M20 | OrderRefused | it is post-only and would trade |
 
@@ -38,6 +39,7 @@ from typing import NamedTuple
 from sim.core.accounts.account_state import AccountState
 from sim.core.accounts.ledger import TRADING
 from sim.core.catalogue.assumptions import REQUIRE_REFERENCE_PRICE
+from sim.core.catalogue.bounds import REBATES
 from sim.core.lifecycle.lifecycle import Lifecycle
 from sim.core.lifecycle.states import ENTRY_STATES, check_entry
 from sim.core.matching.book import Book
@@ -73,6 +75,7 @@ from sim.core.model.refusals import (
 )
 from sim.core.trading.order_checks import (
     check_auction_entry,
+    check_cash,
     check_combination,
     check_lot,
     check_precision,
@@ -80,6 +83,7 @@ from sim.core.trading.order_checks import (
     check_shape,
     check_size,
     check_stop,
+    check_volume,
 )
 from sim.core.trading.order_draft import draft_order
 
@@ -133,6 +137,8 @@ class OrderAdmission:
         """The order that a command describes, without an id; checks its shape and symbol only."""
         check_shape(command)
         instrument = self._instruments.require(command.symbol)
+        if command.cash_qty:
+            check_cash(command, instrument)
         return draft_order(command, instrument, self._ctx.now)
 
     def validate(self, command: PlaceOrder, order: Order) -> None:
@@ -259,6 +265,15 @@ class OrderAdmission:
     def _funds(self, candidate: Candidate) -> None:
         self._risk.check(candidate.order, candidate.instrument, self._fee)
 
+    def _sums(self, candidate: Candidate) -> None:
+        """What trades and what is paid in rebates must still fit in its number (`bounds.py`)."""
+        order = candidate.order
+        traded = self._statistics.traded_ever(order.symbol)
+        check_volume(candidate.instrument, traded, order.qty)
+        if self._ledger.rebates_spent:
+            text = f"No more rebates are paid; {REBATES.text()}"
+            raise OrderRefused(text, rule="bounds", remedy="reset the exchange")
+
     def _self_match(self, candidate: Candidate) -> None:
         order = candidate.order
         if order.smp is REJECT_AGGRESSOR and candidate.state is OPEN:
@@ -307,6 +322,7 @@ CHECKS = (
     Check("minimum quantity", "M19", OrderRefused, _Admission._minimum_quantity),
     Check("size", "M5", OrderRefused, _Admission._size),
     Check("funds", "P3, P4, P8", InsufficientFunds, _Admission._funds),
+    Check("sums", "bounds", OrderRefused, _Admission._sums),
     Check("self-match", "M27", OrderRefused, _Admission._self_match),
     Check("post-only", "M20", OrderRefused, _Admission._post_only),
 )

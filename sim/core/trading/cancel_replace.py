@@ -11,6 +11,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from sim.core.accounts.risk import Risk
+from sim.core.catalogue.bounds import ORDER_QUANTITY
 from sim.core.lifecycle.lifecycle import Lifecycle
 from sim.core.lifecycle.states import AUCTION_STATES, check_cancel, check_entry
 from sim.core.matching.book import Book
@@ -41,11 +42,13 @@ from sim.core.model.refusals import (
 from sim.core.trading.admission import OrderAdmission, derived_price
 from sim.core.trading.order_checks import (
     DERIVED_NAMES,
+    beyond_quantity,
     check_continuous,
     check_lot,
     check_price,
     check_size,
     check_stop,
+    check_volume,
 )
 
 _CANCEL_REASONS = {
@@ -85,6 +88,7 @@ class CancelReplace:
         self._orders = market.orders
         self._books = market.books
         self._execution_log = market.execution_log
+        self._statistics = market.statistics
         self._risk = risk
         self._admission = admission
         self._matching = matching
@@ -197,6 +201,8 @@ class CancelReplace:
             raise InvalidRequest(f"{DERIVED_NAMES} need a limit order", rule="M21")
         if min(command.qty, command.price, command.stop_price, command.min_qty) < 0:
             raise InvalidRequest("quantities and prices must not be negative", rule="M31")
+        if max(command.qty, command.min_qty) > ORDER_QUANTITY.high:
+            raise beyond_quantity("order_qty")
 
     def _check_terms(self, book: Book, order: Order, changed: Order) -> None:
         """Check quantity, prices and size. What stays is not checked again."""
@@ -213,6 +219,8 @@ class CancelReplace:
             check_price(instrument, changed.stop_price, order.channel, assumptions)
         check_stop(changed)
         check_size(instrument, changed.qty, changed.price or changed.stop_price)
+        traded = self._statistics.traded_ever(changed.symbol)
+        check_volume(instrument, traded, changed.leaves_qty)
 
     def _check_funds(self, book: Book, order: Order, changed: Order) -> None:
         """Check the changed order against buying power as if the present one were gone."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from sim.core.catalogue.assumption_values import Assumptions
 from sim.core.catalogue.assumptions import BAND_REASON, CASH_QTY_LIMIT, LOT_STEP_IS_MIN_QTY
+from sim.core.catalogue.bounds import CONTRACTS, MONEY, ORDER_QUANTITY
 from sim.core.model.commands import PlaceOrder
 from sim.core.model.enums import (
     AT_ONCE,
@@ -50,9 +51,33 @@ def check_shape(command: PlaceOrder) -> None:
         fields = "order_qty", "price", "stop_price", "min_qty", "cash_order_qty"
         name = next(name for name, value in zip(fields, amounts, strict=True) if value < 0)
         raise InvalidRequest(f"{name} must not be negative", rule="M2")
+    if command.qty > ORDER_QUANTITY.high or command.min_qty > ORDER_QUANTITY.high:
+        raise beyond_quantity("order_qty" if command.qty > ORDER_QUANTITY.high else "min_qty")
     if not command.qty and not command.cash_qty and command.channel is not RETAIL:
         # a retail quantity below one unit is a reject, not an error (rule M4)
         raise InvalidRequest("order_qty is required", rule="M2")
+
+
+def beyond_quantity(name: str) -> InvalidRequest:
+    """The refusal of a quantity that no order may have."""
+    remedy = f"send a quantity up to {ORDER_QUANTITY.high}, or several orders"
+    return InvalidRequest(f"{name} is out of range", rule="bounds", remedy=remedy)
+
+
+def check_cash(command: PlaceOrder, instrument: Instrument) -> None:
+    """Refuse a cash quantity that nobody can have."""
+    if command.cash_qty > MONEY.high * instrument.price_scale:
+        remedy = f"send at most {MONEY.high} dollars"
+        raise InvalidRequest("cash_order_qty is out of range", rule="bounds", remedy=remedy)
+
+
+def check_volume(instrument: Instrument, traded: Qty, qty: Qty) -> None:
+    """Refuse an order with which more could trade than is counted, ever (`bounds.py`)."""
+    limit = CONTRACTS.high * instrument.qty_scale
+    if traded + qty > limit:
+        text = _beyond_text("High traded volume", limit, traded + qty, instrument.qty_scale)
+        remedy = "use another instrument: this one has traded as much as is counted"
+        raise OrderRefused(text, rule="bounds", remedy=remedy)
 
 
 def check_combination(command: PlaceOrder, now: Instant, assumptions: Assumptions) -> None:

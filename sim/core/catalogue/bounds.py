@@ -1,0 +1,144 @@
+"""The edges of the state: what a quantity, a sum, a count or a name may be at most, in one table.
+
+A state beyond an edge could be computed, for integers have no size here, but not told: the contract
+has 64 bits for a number. So an edge is checked where something enters (a scenario, a call, a
+control call), and what would cross it is refused there. What follows by itself then fits: sums have
+edges of their own, below what the encoding holds by more than one input can add.
+
+The sums, in units of which an int64 holds 9.22 x 10^18:
+
+* Accounts together hold at most `MONEY`, 4 x 10^18 units of cash. Checked when money comes in.
+  Without money from outside only rebates of maker fees add to it, and those have an edge too
+  (`REBATES`). A correction may leave one account in debt and another with the money, so what all
+  debts together come to is part of the sum.
+* What came in less what went out, which house accounts keep, lies between -`MONEY` and `MONEY`.
+* `CONTRACTS` of one instrument have traded at most. A contract costs at most a dollar, so volume,
+  notional, profit and fees of an instrument fit at every scale (price_scale x qty_scale divides
+  10^8). Orders that rest when the edge is reached can add what their money buys: `MONEY` again.
+
+Limits that the specification states (§8) are not here: they are rules of the service.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class OutOfBounds(ValueError):
+    """A value beyond its edge; the message says which edge, and what is accepted."""
+
+
+class Bound(NamedTuple):
+    """An edge: values from `low` to `high` of a unit are accepted, for a reason."""
+
+    name: str
+    low: int
+    high: int
+    unit: str
+    where: str
+    reason: str
+
+    def check(self, value: int, scale: int = 1) -> int:
+        """The value, in units of 1/scale. OutOfBounds when it lies outside."""
+        if self.low * scale <= value <= self.high * scale:
+            return value
+        raise OutOfBounds(self.text())
+
+    def text(self) -> str:
+        """What is accepted, in words."""
+        return f"{self.name}: from {self.low} to {self.high} {self.unit}"
+
+
+MONEY = Bound(
+    "money",
+    0,
+    40_000_000_000,
+    "dollars",
+    "what all accounts hold together; what came in less what went out",
+    "a 64-bit number of 10^-8 dollars holds 92 billion",
+)
+REBATES = Bound(
+    "rebates",
+    0,
+    10_000_000_000,
+    "dollars",
+    "maker rebates and rewards paid, less fees taken",
+    "with all money they still fit in 64 bits",
+)
+ORDER_QUANTITY = Bound(
+    "order quantity",
+    0,
+    1_000_000_000_000,
+    "units",
+    "quantity and minimum quantity of an order; quantity of a request for quotes",
+    "with every price and scale the notional fits in 64 bits",
+)
+CONTRACTS = Bound(
+    "contracts traded",
+    0,
+    40_000_000_000,
+    "contracts",
+    "traded in one instrument since it was listed",
+    "volume, notional and profit fit in 64 bits at every scale",
+)
+INDEX_PRICE = Bound(
+    "index price", 0, 1_000_000_000, "dollars", "a tick of an asset", "a price has 64 bits"
+)
+GAMES = Bound(
+    "games",
+    0,
+    20_000,
+    "games",
+    "`world.games`",
+    "eight times the real season; each has rows in the indexes of the lists",
+)
+LIMIT_CALLS = Bound(
+    "calls of a limit", 1, 1_000_000, "calls", "`limits`, raised limits", "`off` is without limit"
+)
+LIMIT_PERIOD = Bound(
+    "period of a limit",
+    1,
+    86_400_000,
+    "milliseconds",
+    "`limits`",
+    "Retry-After counts seconds, and clients wait for it",
+)
+COUNT = Bound(
+    "count",
+    0,
+    1_000_000_000,
+    "",
+    "numbers of faults, scores, minutes, sizes, statuses; assumptions that are integers",
+    "the contract has 32 bits for them",
+)
+SPAN_DAYS = Bound(
+    "duration",
+    0,
+    76_701,
+    "days",
+    "every duration",
+    "from the first to the last day of the calendar, 1990 to 2199",
+)
+ODDS = Bound("odds", 0, 999_999_999, "", "either number of a chance", "nine digits are read")
+NAME = Bound(
+    "name",
+    1,
+    200,
+    "characters",
+    "names of scenarios, firms, users, accounts, API keys and funding sources",
+    "they stand in headers, paths, file names and reports",
+)
+BOUNDS = (
+    MONEY,
+    REBATES,
+    ORDER_QUANTITY,
+    CONTRACTS,
+    INDEX_PRICE,
+    GAMES,
+    LIMIT_CALLS,
+    LIMIT_PERIOD,
+    COUNT,
+    SPAN_DAYS,
+    ODDS,
+    NAME,
+)
