@@ -313,7 +313,6 @@ AUDIENCES: list[object] = [
     TOKEN_URL + "/",
     AUDIENCE,
     AUDIENCE + "/",
-    "http://127.0.0.1:5/oauth/token",
     ["https://x.test", AUDIENCE],
 ]
 
@@ -373,6 +372,7 @@ BAD_ASSERTIONS: list[tuple[Callable[[], str], str]] = [
     (lambda: assertion(rsa_key(1)), "signature"),
     (lambda: assertion(sub="client-other"), "subject"),
     (lambda: assertion(aud="https://elsewhere.test"), "audience"),
+    (lambda: assertion(aud="http://127.0.0.1:5/oauth/token"), "audience"),  # its Host header
     (lambda: assertion(aud=None), "audience"),
     (lambda: assertion(jti=None), "claims"),
     (lambda: assertion(jti=""), "claims"),

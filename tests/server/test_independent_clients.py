@@ -73,7 +73,7 @@ def test_a_client_may_call_its_own_machine_by_any_of_its_names(
         plane: exchange.ready[plane].replace("127.0.0.1", name) for plane in ("auth", "exchange")
     }
     for audience in (named["exchange"], f"{named['exchange']}/"):
-        for aud in (named["exchange"], f"{exchange.auth}/oauth/token"):
+        for aud in (named["exchange"], f"{named['auth']}/oauth/token"):
             session = OAuth2Session(
                 firm["client_id"],
                 Path(firm["private_key_path"]).read_text(),

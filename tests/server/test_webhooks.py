@@ -44,6 +44,21 @@ async def test_an_attempt_is_signed_and_its_answer_is_an_input_at_the_same_insta
     assert delivery.body == b'{"event_id":"1"}'
 
 
+@pytest.mark.parametrize("name", ["localhost", "hooks.localhost", "a.b.localhost"])
+async def test_a_loopback_name_is_not_looked_up(serve, receiver, monkeypatch, name):
+    from aiohttp.resolver import ThreadedResolver
+
+    async def lookup(*asked):
+        raise OSError("a name server was asked")
+
+    monkeypatch.setattr(ThreadedResolver, "resolve", lookup)
+    served = await serve()
+    served.sim.after(10, f"post a1 {receiver.url.replace('127.0.0.1', name)}")
+    await served.host.advance(START + seconds(60))
+    assert answers(served) == [("a1", 200, "", None, seconds(10))]
+    assert len(receiver.received) == 1
+
+
 async def test_each_due_instant_is_settled_before_the_next(serve, receiver):
     served = await serve()
     for number in (1, 2, 3):

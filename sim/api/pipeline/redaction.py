@@ -102,7 +102,7 @@ def redact_rest(
     if plane == "auth":
         media_type = given.get("content-type").partition(";")[0].strip().lower()
         form = media_type == "application/x-www-form-urlencoded"
-        credential, body = _token_call(context, given.get("host"), path, body, form, wall)
+        credential, body = _token_call(context, body, form, wall)
     else:
         if plane == "exchange":
             credential = bearer(given.optional("authorization"))
@@ -158,7 +158,7 @@ def redact_open(
 
 
 def _token_call(
-    context: RedactionContext, host: str, path: str, body: bytes, form: bool, wall: Instant | None
+    context: RedactionContext, body: bytes, form: bool, wall: Instant | None
 ) -> tuple[VerifiedCredential, bytes]:
     """Verify a token request; return the result, and the body without assertion and secret.
 
@@ -169,7 +169,7 @@ def _token_call(
     if fields is None:
         key = _redaction_key(context)
         return NOBODY, redact_text(body, key, context.signing_secrets).encode()
-    request = token_request(context, host, path, fields, wall)
+    request = token_request(context, fields, wall)
     if "client_secret" in fields:  # no field of this call, but stock clients may send one
         fields["client_secret"] = _PLACEHOLDER
     if assertion := fields.get("client_assertion"):

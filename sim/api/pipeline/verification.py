@@ -19,6 +19,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
+from urllib.parse import urlsplit
 
 from sim.api.pipeline.authentication import Parties
 from sim.api.pipeline.inputs import NOBODY, VerifiedCredential
@@ -95,25 +96,19 @@ def api_key(
 
 
 def token_request(
-    context: VerificationContext,
-    host: str,
-    path: str,
-    fields: Mapping[str, Any],
-    wall: Instant | None,
+    context: VerificationContext, fields: Mapping[str, Any], wall: Instant | None
 ) -> TokenRequest:
-    """Verify the client assertion in the fields of a token request."""
+    """Verify the client assertion in the fields of a token request. Its audience is one of the
+    names that this environment has; what the caller's Host header says is none of them.
+    """
     credentials = context.exchange.credentials
     environment = credentials.environment
     audiences = {
         name.rstrip("/") for name in (environment.audience, *_spellings(credentials.addresses))
     }
     official = f"{environment.issuer}/oauth/token"
-    endpoints = {
-        official,
-        context.settings.token_url.rstrip("/") or official,
-        f"http://{host}{path}",
-        f"https://{host}{path}",
-    }
+    served = (context.settings.token_url,) if context.settings.token_url else ()
+    endpoints = {official, *(name.rstrip("/") for name in _spellings(served))}
     assertion = fields.get("client_assertion", "")
     verified = verify_assertion(
         assertion if isinstance(assertion, str) else "",
@@ -134,12 +129,17 @@ def token_request(
 
 @lru_cache(maxsize=64)
 def _spellings(addresses: tuple[str, ...]) -> tuple[str, ...]:
-    """Addresses in each spelling that a client may use: a machine has three names for itself."""
+    """Addresses in each spelling that a client may use: besides the name that they have, a machine
+    has three for itself, and something in between may end TLS.
+    """
     spellings = []
     for address in addresses:
-        own = next((name for name in _LOOPBACK if f"//{name}:" in address), "")
-        spellings += [address.replace(own, name) for name in _LOOPBACK] if own else [address]
-    return tuple(spellings)
+        parts = urlsplit(address)
+        own = parts.netloc.rpartition(":")[0]
+        for name in dict.fromkeys((own, *_LOOPBACK)):
+            place = f"{name}:{parts.port}{parts.path}"
+            spellings += [f"{parts.scheme}://{place}", f"http://{place}", f"https://{place}"]
+    return tuple(dict.fromkeys(spellings))
 
 
 def _accepted_clocks(context: VerificationContext, wall: Instant | None) -> tuple[Instant, ...]:

@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable
 
 from aiohttp import HttpVersion10, web
 
@@ -41,7 +40,9 @@ class BodyUnreadable(Exception):
 
 
 class Uploads:
-    """The bodies that a listener is reading, and how many bytes of them it holds."""
+    """What a listener is receiving in parts, bodies or messages of sockets, and how many bytes of
+    it wait for the rest.
+    """
 
     def __init__(self, held_max: int = HELD_MAX) -> None:
         self._held_max = held_max
@@ -49,23 +50,17 @@ class Uploads:
         self._uploads: dict[Upload, None] = {}
         self.held = 0
 
-    @contextmanager
-    def one_more(self, deadline: asyncio.Timeout) -> Iterator[Upload]:
-        """Begin to read a body; `deadline` is what ends it early."""
-        upload = Upload(self, deadline)
-        self._uploads[upload] = None
-        try:
-            yield upload
-        finally:
-            self._uploads.pop(upload, None)
-            self.held -= upload.size
+    def begin(self, give_up: Callable[[], None]) -> Upload:
+        """Note that something begins to arrive; `give_up` is called when its place is needed."""
+        return Upload(self, give_up)
 
     def grew(self, upload: Upload, size: int) -> None:
-        """Note that bytes of a body arrived, and make room for them."""
+        """Note that bytes arrived, and make room for them."""
         upload.size += size
         self.held += size
-        if self._uploads.pop(upload, self) is self:
-            return  # given up already
+        if upload.given_up:
+            return
+        self._uploads.pop(upload, None)
         self._uploads[upload] = None
         room = self.held
         for other in list(self._uploads):
@@ -73,31 +68,34 @@ class Uploads:
                 break
             room -= other.size
             del self._uploads[other]
+            other.given_up = True
             other.give_up()
+
+    def ended(self, upload: Upload) -> None:
+        """Forget what has arrived, or will not. More may begin to arrive in its place."""
+        self._uploads.pop(upload, None)
+        self.held -= upload.size
+        upload.size = 0
 
 
 class Upload:
-    """One body on its way."""
+    """One body or message on its way."""
 
-    __slots__ = ("_deadline", "_ends", "_loop", "_uploads", "size")
+    __slots__ = ("_uploads", "give_up", "given_up", "size")
 
-    def __init__(self, uploads: Uploads, deadline: asyncio.Timeout) -> None:
+    def __init__(self, uploads: Uploads, give_up: Callable[[], None]) -> None:
         self._uploads = uploads
-        self._deadline = deadline
-        self._loop = asyncio.get_running_loop()
-        self._ends = self._loop.time() + WHOLE_S
+        self.give_up = give_up
+        self.given_up = False
         self.size = 0
 
     def grew(self, size: int) -> None:
-        """Bytes arrived: wait for the next ones as long again."""
+        """Bytes arrived."""
         self._uploads.grew(self, size)
-        if self._deadline.when() != _AT_ONCE:
-            self._deadline.reschedule(min(self._loop.time() + STALL_S, self._ends))
 
-    def give_up(self) -> None:
-        """End reading now."""
-        if not self._deadline.expired():
-            self._deadline.reschedule(_AT_ONCE)
+    def end(self) -> None:
+        """It has arrived whole, or will not."""
+        self._uploads.ended(self)
 
 
 async def read_body(request: web.BaseRequest, limit: int, uploads: Uploads) -> tuple[bytes, int]:
@@ -118,9 +116,12 @@ async def read_body(request: web.BaseRequest, limit: int, uploads: Uploads) -> t
         request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     coding = request.headers.get("Content-Encoding", "").lower()
     body = bytearray()
+    loop = asyncio.get_running_loop()
+    ends = loop.time() + WHOLE_S
     try:
         async with asyncio.timeout(STALL_S) as deadline:
-            with uploads.one_more(deadline) as upload:
+            upload = uploads.begin(lambda: _end(deadline))
+            try:
                 pieces = _raw(request)
                 if coding in _CODINGS:
                     pieces = _inflated(pieces, coding, limit)
@@ -129,11 +130,20 @@ async def read_body(request: web.BaseRequest, limit: int, uploads: Uploads) -> t
                     upload.grew(len(piece))
                     if len(body) > limit:
                         return b"", limit + 1
+                    if deadline.when() != _AT_ONCE:
+                        deadline.reschedule(min(loop.time() + STALL_S, ends))
+            finally:
+                upload.end()
     except TimeoutError:
         raise BodyTooSlow from None
     except (web.RequestPayloadError, ValueError, zlib.error) as problem:
         raise BodyUnreadable from problem
     return bytes(body), 0
+
+
+def _end(deadline: asyncio.Timeout) -> None:
+    if not deadline.expired():
+        deadline.reschedule(_AT_ONCE)
 
 
 async def _raw(request: web.BaseRequest) -> AsyncIterator[bytes]:

@@ -20,9 +20,11 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeAlias
 
 from aiohttp import HttpVersion10, web
-from aiohttp.http import HttpRequestParser, RawRequestMessage
+from aiohttp.http import HttpRequestParser, RawRequestMessage, WebSocketReader
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 
+from sim.server.http.body import Uploads
+from sim.server.http.frames import StrictFrames
 from sim.server.http.response import Response
 
 Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
@@ -55,12 +57,12 @@ class ImmediateHandler(Protocol):
 
 class Connection(web.RequestHandler):
     """A server connection. `immediate`, if given, sees each complete request first; bodies over
-    `max_body` bytes go to aiohttp's path.
+    `max_body` bytes go to aiohttp's path. `partial_messages` counts what sockets hold.
     """
 
     __slots__ = (
         *("_continuation", "_immediate", "_max_body", "_server"),
-        *("_head_size", "_head_timer"),
+        *("_head_size", "_head_timer", "_partial_messages"),
     )
 
     def __init__(
@@ -69,6 +71,7 @@ class Connection(web.RequestHandler):
         loop: asyncio.AbstractEventLoop,
         immediate: ImmediateHandler | None,
         max_body: int,
+        partial_messages: Uploads,
     ) -> None:
         super().__init__(
             server,
@@ -80,6 +83,7 @@ class Connection(web.RequestHandler):
         self._server = server
         self._immediate = immediate if AVAILABLE else None
         self._max_body = max_body
+        self._partial_messages = partial_messages
         self._continuation: Handler | None = None
         self._head_size = 0
         self._head_timer: asyncio.TimerHandle | None = None
@@ -105,6 +109,14 @@ class Connection(web.RequestHandler):
         if self._head_timer is not None:
             self._head_timer.cancel()
         super().connection_lost(exc)
+
+    def set_parser(
+        self, parser: WebSocketReader, data_received_cb: Callable[[], None] | None = None
+    ) -> None:
+        """From here on the connection is a WebSocket."""
+        upload = self._partial_messages.begin(self.force_close)
+        strict = StrictFrames(parser, upload)
+        super().set_parser(strict, data_received_cb)  # type: ignore[arg-type]  # same methods
 
     def _is_between_requests(self) -> bool:
         if self._messages or self._upgraded or self._close:

@@ -83,10 +83,13 @@ class HttpServer(web.Server):
         self.retail = retail
         self._immediate = immediate
         self._max_body = max_body
+        self._partial_messages = Uploads()
 
     def __call__(self) -> web.RequestHandler:
         """A protocol for a new connection."""
-        return _Connection(self, self._loop, self._immediate, self._max_body)
+        return _Connection(
+            self, self._loop, self._immediate, self._max_body, self._partial_messages
+        )
 
 
 def error_response(

@@ -35,8 +35,9 @@ async def serve_web_socket(
 ) -> web.StreamResponse:
     """Serve one socket from handshake to close. `render` answers a refused handshake as HTTP."""
     # Compression would make the size of frames depend on zlib's version.
+    # aiohttp refuses a message of the maximum itself.
     socket = web.WebSocketResponse(
-        autoping=True, heartbeat=None, compress=False, max_msg_size=host.settings.max_body
+        autoping=True, heartbeat=None, compress=False, max_msg_size=host.settings.max_body + 1
     )
     if not socket.can_prepare(request):
         text = "no valid WebSocket handshake"

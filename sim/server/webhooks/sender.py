@@ -147,10 +147,12 @@ class WebhookSender:
         if self._session is None:
             from aiohttp import ClientSession, DummyCookieJar, TCPConnector
 
+            from sim.server.webhooks.resolver import LoopbackByName
+
             # A new connection per attempt: otherwise a receiver that drops idle connections would
             # look like a failed delivery.
             self._session = ClientSession(
-                connector=TCPConnector(limit=0, force_close=True),
+                connector=TCPConnector(limit=0, force_close=True, resolver=LoopbackByName()),
                 cookie_jar=DummyCookieJar(),
                 trust_env=False,
             )
