@@ -8,7 +8,6 @@ from typing import Any
 
 import aiohttp
 import pytest
-from conftest import Served
 
 from sim.cli.main import main
 
@@ -32,7 +31,7 @@ def port_of(address: str) -> str:
     return address.rpartition(":")[2]
 
 
-def acted(served: Served) -> list[Any]:
+def acted(served: Any) -> list[Any]:
     return [given for given in served.sim.inputs if given[0] != "advance"]
 
 

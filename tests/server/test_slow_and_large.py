@@ -11,7 +11,6 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from conftest import Served
 
 from sim.server.http import body, fast_path
 
@@ -268,7 +267,7 @@ async def test_a_head_of_many_fields_is_too_large(serve):
 
 
 async def test_100_continue_is_said_where_a_body_is_wanted(serve):
-    served: Served = await serve()
+    served = await serve()
     reader, writer = await connect(served.at.exchange)
     writer.write(head_of(4, "Expect: 100-continue"))
     assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"

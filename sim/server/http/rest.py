@@ -17,6 +17,7 @@ from sim.core.model.refusals import Refusal
 from sim.kernel.instants import Instant
 from sim.server.host import Host
 from sim.server.http.body import Uploads
+from sim.server.http.cors import PLANES, CrossOrigin
 from sim.server.http.fast_path import Handler
 from sim.server.http.response import SERVER, AlreadySent, Response, header_text, http_date
 from sim.server.http.server import HttpServer, body_or_refusal, reset_connection
@@ -57,9 +58,14 @@ class RestListener:
         self._max_body = host.settings.max_body
         self._debug_headers = not host.settings.opaque
         self._uploads = Uploads()
+        self._cross_origin = CrossOrigin(host) if plane in PLANES else None
 
     def immediate(self, message: RawRequestMessage, body: bytes, peer: str) -> Response | Handler:
         """The response to a complete request, or a handler that waits for what takes time."""
+        if self._cross_origin is not None and message.method == "OPTIONS":
+            preflight = self._cross_origin.preflight(message.method, message.headers)
+            if preflight is not None:
+                return preflight
         reply = self._reply(message.method, message.path, message.headers, body, peer)
         host = self._host
         now = host.now
@@ -88,6 +94,10 @@ class RestListener:
         )
         if isinstance(read, Response):
             return read
+        if self._cross_origin is not None:
+            preflight = self._cross_origin.preflight(request.method, request.headers)
+            if preflight is not None:
+                return preflight
         body, oversize = read
         reply = self._reply(
             request.method, request.raw_path, request.headers, body, request.remote or "", oversize
@@ -147,6 +157,8 @@ class RestListener:
         self, request: Mapping[str, str], reply: Reply, elided: str
     ) -> list[tuple[str, str]]:
         headers: list[tuple[str, str]] = []
+        if self._cross_origin is not None:
+            headers += self._cross_origin.headers(request)
         if reply.headers:
             headers += (
                 (name, value)

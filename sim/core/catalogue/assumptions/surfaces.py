@@ -15,6 +15,13 @@ DEAD_BOOK = choice("book.pending_and_terminated", "not_found", "empty").because(
     "PENDING never appears in the book and TERMINATED is removed from it: the book of both answers "
     "404."
 )
+BROWSER_ORIGINS = choice(
+    "surfaces.browser_origins", "any", "loopback", "none", source="answers vary by Origin"
+).because(
+    "Pages of every origin may read answers of the gateway and the retail API: they hold nothing "
+    "that a page has not signed for. `loopback` accepts pages of this machine only; `none` sends "
+    "no CORS headers and treats a preflight as any other OPTIONS."
+)
 GATEWAY_ORDER_BY = choice(
     "gateway.order_by", "refuse", "ignore", source="our choice: §4.1 names no orderBy"
 ).because(

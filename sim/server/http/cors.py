@@ -1,0 +1,85 @@
+"""Browser front ends of the public planes: which pages may read the answers of gateway and retail
+(CORS, the Fetch standard).
+
+The service varies these answers by Origin and documents nothing else; the rest is the assumption
+`surfaces.browser_origins`. A preflight is answered here: it is no call of the service, so it is
+neither limited, faulted nor journalled. No cookie is ever accepted, so none is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+from sim.contract.contract import Plane
+from sim.core.catalogue.assumptions import BROWSER_ORIGINS
+from sim.server.host import Host
+from sim.server.http.response import Response
+from sim.server.listeners import is_loopback
+
+Headers: TypeAlias = tuple[tuple[str, str], ...]
+
+PLANES: frozenset[Plane] = frozenset({"gateway", "retail"})
+
+_VARY: Headers = (("vary", "Origin"),)
+_VARY_PREFLIGHT: Headers = (
+    ("vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers"),
+)
+# What a page may read besides the body; a browser shows it no other header.
+_EXPOSED = "x-request-id, retry-after, poly-correlation-id, x-sim-elapsed, x-sim-fault"
+_PREFLIGHT_AGE_S = 600
+
+
+class CrossOrigin:
+    """The rules of one plane."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    def headers(self, request: Mapping[str, str]) -> Headers:
+        """What an answer says about the page that asked."""
+        accepted = self._accepted()
+        if accepted == "none":
+            return ()
+        origin = request.get("Origin")
+        if origin is None or not _is_accepted(origin, accepted):
+            return _VARY
+        return (
+            *_VARY,
+            ("access-control-allow-origin", origin),
+            ("access-control-expose-headers", _EXPOSED),
+        )
+
+    def preflight(self, verb: str, request: Mapping[str, str]) -> Response | None:
+        """The answer to a preflight; None for any other request, and where pages have no part."""
+        if verb != "OPTIONS":
+            return None
+        method, origin = request.get("Access-Control-Request-Method"), request.get("Origin")
+        accepted = self._accepted()
+        if method is None or origin is None or accepted == "none":
+            return None
+        headers = _VARY_PREFLIGHT
+        if _is_accepted(origin, accepted):
+            names = request.get("Access-Control-Request-Headers")
+            headers += (
+                ("access-control-allow-origin", origin),
+                ("access-control-allow-methods", method),
+                *((("access-control-allow-headers", names),) if names else ()),
+                ("access-control-max-age", str(_PREFLIGHT_AGE_S)),
+            )
+        now = self._host.now
+        return Response(204, b"", content_type="text/plain", now=now, headers=headers)
+
+    def _accepted(self) -> str:
+        return self._host.simulation.exchange.ctx.assumptions.text(BROWSER_ORIGINS)
+
+
+def _is_accepted(origin: str, accepted: str) -> bool:
+    if accepted == "any":
+        return True
+    try:
+        name = urlsplit(origin).hostname or ""
+    except ValueError:
+        return False
+    return is_loopback(name) or name.endswith(".localhost")
