@@ -141,6 +141,7 @@ class Engine:
         self._inputs = merge_owners(extension.inputs for extension in extensions)
         self._timers = self._timer_handlers()
         self.branch, self.branches = "main", 0
+        self.travelled = True  # something may be asked for before the next input enters
         self.snapshots: Snapshots
 
     def _timer_handlers(self) -> OutcomeHandlers:
@@ -229,20 +230,21 @@ class Engine:
 
         The outcome is that of the input, with the effects and timers of all of them in order.
         """
-        early = self.handle_asked()
+        early = self.handle_asked() if self.travelled else []
+        self.travelled = False
         try:
             outcome = self.handle(given)
         except BaseException as error:
             if early:
                 self.journal.end(error)  # nobody will hear of what came of them
             raise
-        late = self.handle_asked()
+        late = self.handle_asked() if self.next_input() is not None else []
         if early or late:
             outcome.take((*early, outcome, *late))
         return outcome
 
     def handle_asked(self) -> list[Outcome]:
-        """Handle everything that extensions ask for; nothing is left but right after a rewind."""
+        """Handle everything that extensions ask for."""
         self.journal.check_open()
         outcomes = []
         while (given := self.next_input()) is not None:

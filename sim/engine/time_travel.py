@@ -60,6 +60,7 @@ def load(engine: Engine, snapshot: Snapshot) -> None:
         engine.log.truncate(snapshot.checkpoint.seq)
     else:
         engine.log.become(snapshot.log)
+    engine.travelled = True
     engine.hub.cancel_timers()
 
 

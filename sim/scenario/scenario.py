@@ -50,7 +50,7 @@ from sim.scenario.world_entries import (
 DEFAULT_START: Instant = parse_instant("2026-09-08T14:00:00-04:00")  # the bundled quickstart's
 DEFAULT_SEED = 7
 
-_MODE = re.compile(r"manual|autojump|paced(:[0-9]+(\.[0-9]+)?)?", re.ASCII)
+_MODE = re.compile(r"manual|autojump|fast|paced(:[0-9]+(\.[0-9]+)?)?", re.ASCII)
 
 
 def _limit(text: str) -> str:
@@ -58,8 +58,8 @@ def _limit(text: str) -> str:
     return text
 
 
-_MODES = ("manual", "autojump", "paced", "paced:60")
-MODE = form("a clock mode", _MODE, "write manual, autojump, paced or paced:60", *_MODES)
+_MODES = ("manual", "autojump", "fast", "paced", "paced:60")
+MODE = form("a clock mode", _MODE, "write manual, autojump, fast, paced or paced:60", *_MODES)
 LIMIT = Text(
     "a rate limit",
     _limit,
@@ -82,8 +82,8 @@ class Clock(Struct, frozen=True, kw_only=True):
     mode: Annotated[
         str | None,
         MODE,
-        "manual: moves by command; autojump: jumps while a reply is held; paced:N virtual seconds"
-        " per second; `sim serve` paces a scenario without a mode",
+        "manual: moves by command; autojump: jumps while a reply is held; fast: jumps while"
+        " anything is due; paced:N virtual seconds per second; `sim serve` paces a scenario without a mode",
     ] = None
 
 

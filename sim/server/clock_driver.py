@@ -4,9 +4,11 @@
 |---|---|
 | manual | told to, by the control plane or the test |
 | autojump | a reply is held: from due instant to due instant until none is held |
+| fast | anything is due: from due instant to due instant, from the first call of a client on |
 | paced:n | real time passes: n virtual seconds per real second |
 
-A paced clock sleeps until something is due, and catches up when a call arrives.
+A paced clock sleeps until something is due, and catches up when a call arrives. A fast one gives
+the sockets a turn between two jumps and waits for readers that are behind.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant
 
-Mode: TypeAlias = Literal["manual", "autojump", "paced"]
+Mode: TypeAlias = Literal["manual", "autojump", "fast", "paced"]
 
 _PACED = re.compile(r"paced(?::(\d{1,7}(?:\.\d{1,6})?))?", re.ASCII)
 
@@ -46,21 +48,21 @@ class ClockMode(NamedTuple):
 
 MANUAL = ClockMode("manual")
 AUTOJUMP = ClockMode("autojump")
+FAST = ClockMode("fast")
 PACED = ClockMode("paced")
 
 
 def parse_clock_mode(text: str) -> ClockMode:
-    """Mode from "manual", "autojump", "paced" or "paced:60"; ValueError says what is accepted."""
-    if text == "manual":
-        return MANUAL
-    if text == "autojump":
-        return AUTOJUMP
+    """Mode from its text, such as "manual" or "paced:60"; ValueError says what is accepted."""
+    for mode in (MANUAL, AUTOJUMP, FAST):
+        if text == mode.mode:
+            return mode
     match = _PACED.fullmatch(text)
     if match and (rate := Fraction(match[1] or 1)):
         return ClockMode("paced", rate)
     raise ValueError(
-        "the clock is manual, autojump, paced or paced:N with N virtual seconds per real second,"
-        f" not {text!r}"
+        "the clock is manual, autojump, fast, paced or paced:N with N virtual seconds per real"
+        f" second, not {text!r}"
     )
 
 
@@ -79,6 +81,8 @@ class Clocked(Protocol):
 
     async def settled(self) -> None: ...
 
+    async def readers(self) -> None: ...
+
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]: ...
 
 
@@ -93,7 +97,7 @@ class ClockDriver:
         self._jump: asyncio.Task[None] | None = None
         self._real_origin = self._real_last = time.monotonic_ns()
         self._virtual_origin: Instant = host.now
-        self.paced = mode.mode == "paced"
+        self.paced, self.fast = mode.mode == "paced", mode.mode == "fast"
 
     @property
     def mode(self) -> ClockMode:
@@ -106,10 +110,17 @@ class ClockDriver:
             self.catch_up()
         self.stop()
         self._mode = mode
-        self.paced = mode.mode == "paced"
+        self.paced, self.fast = mode.mode == "paced", mode.mode == "fast"
         self.rebase()
+        if mode.mode == "fast":
+            self.called()
         if self._host.has_held_replies:
             self.reply_held()
+
+    def called(self) -> None:
+        """A client called, or the mode was chosen in a running exchange: a fast clock starts."""
+        if self._mode.mode == "fast" and (self._jump is None or self._jump.done()):
+            self._jump = self._host.spawn(self._jump_on())
 
     def rebase(self) -> None:
         """Somebody else has moved virtual now: continue from there."""
@@ -181,6 +192,14 @@ class ClockDriver:
         if due is not None and self._real_wait(due) < _GRAIN_NS:
             self._step(time.monotonic_ns(), at_least=due)
         self.rearm()
+
+    async def _jump_on(self) -> None:
+        await asyncio.sleep(0)
+        while (target := self._host.next_stop()) is not None:
+            self._host.step(target)
+            await self._host.settled()
+            await self._host.readers()
+            await asyncio.sleep(0)
 
     async def _jump_while_held(self) -> None:
         # One turn of the loop per jump: calls that have arrived are handled before the next jump.

@@ -158,9 +158,11 @@ class Host:
         self._finish(self.simulation.answer_due(pending))
 
     def catch_up(self) -> None:
-        """Bring a paced clock up to date before an input is handled."""
+        """Bring a paced clock up to date before an input is handled; start a fast one."""
         if self.driver.paced:
             self.driver.catch_up()
+        elif self.driver.fast:
+            self.driver.called()
 
     def _reply_of(self, outcome: Outcome) -> Reply:
         reply = outcome.reply
@@ -242,7 +244,7 @@ class Host:
         # As an input of its own, after the present one has been applied.
         asyncio.get_running_loop().call_soon(self.hangup, stream)
 
-    async def _wait_for_readers(self) -> None:
+    async def readers(self) -> None:
         """Let slow readers catch up: time moved by command runs faster than anybody can read."""
         behind, self._behind = self._behind, {}
         for stream in behind.values():
@@ -297,7 +299,7 @@ class Host:
             steps = 0
             while not until() and (stop := self.next_stop()) is not None and stop <= to:
                 if self._behind:
-                    await self._wait_for_readers()
+                    await self.readers()
                 outcome = self.step(max(stop, self.now))
                 fired += outcome.fired
                 steps += 1

@@ -16,7 +16,7 @@ from patience import until
 from sim.api.pipeline.inputs import Outcome, Reply
 from sim.core.model.refusals import Conflict
 from sim.kernel.instants import HOUR, seconds
-from sim.server.clock_driver import AUTOJUMP, MANUAL, PACED, ClockMode, parse_clock_mode
+from sim.server.clock_driver import AUTOJUMP, FAST, MANUAL, PACED, ClockMode, parse_clock_mode
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,7 @@ from sim.server.clock_driver import AUTOJUMP, MANUAL, PACED, ClockMode, parse_cl
     [
         ("manual", MANUAL),
         ("autojump", AUTOJUMP),
+        ("fast", FAST),
         ("paced", PACED),
         ("paced:1", PACED),
         ("paced:60", ClockMode("paced", Fraction(60))),
@@ -35,10 +36,10 @@ def test_modes_are_read(text, mode):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "Manual", "paced:", "paced:0", "paced:-1", "paced:1e3", "paced:x", "fast"]
+    "text", ["", "Manual", "paced:", "paced:0", "paced:-1", "paced:1e3", "paced:x", "faster"]
 )
 def test_anything_else_is_no_mode(text):
-    with pytest.raises(ValueError, match="the clock is manual, autojump, paced"):
+    with pytest.raises(ValueError, match="the clock is manual, autojump, fast, paced"):
         parse_clock_mode(text)
 
 
@@ -50,6 +51,18 @@ def test_anything_else_is_no_mode(text):
 def test_a_mode_is_shown_as_it_is_read(rate):
     mode = ClockMode("paced", rate)
     assert parse_clock_mode(str(mode)) == mode
+
+
+async def test_a_fast_clock_jumps_from_due_to_due_from_the_first_call_on(serve):
+    served = await serve(clock=FAST)
+    for number in range(3):
+        served.sim.after(3600 * (number + 1), f"timer {number}")
+    await asyncio.sleep(0)
+    assert served.sim.now == START
+    async with aiohttp.ClientSession() as http, http.get(f"{served.at.gateway}/x") as answer:
+        await answer.read()
+    await until(lambda: not served.sim.timers)
+    assert served.sim.now == START + 3 * HOUR
 
 
 async def test_a_manual_clock_stands_still(serve):
