@@ -83,7 +83,8 @@ class Clock(Struct, frozen=True, kw_only=True):
         str | None,
         MODE,
         "manual: moves by command; autojump: jumps while a reply is held; fast: jumps while"
-        " anything is due; paced:N virtual seconds per second; `sim serve` paces a scenario without a mode",
+        " anything is due; paced:N virtual seconds per second; `sim serve` paces a scenario"
+        " without a mode",
     ] = None
 
 
