@@ -204,3 +204,43 @@ async def test_what_is_no_http_after_good_requests_is_answered_after_them(serve)
     head, _ = await line.answer()
     assert head.startswith(b"HTTP/1.1 400 ")
     assert await line.reader.read() == b""
+
+
+async def test_a_client_that_closes_its_side_after_its_requests_is_answered(serve):
+    served = await serve()
+    for count in (1, 2, 40):
+        for kept in (False, True):
+            reader, writer = await asyncio.open_connection(
+                *served.at.exchange.removeprefix("http://").split(":")
+            )
+            if kept:  # the connection's task has begun
+                writer.write(GET % 0)
+                await reader.readuntil(b"}")
+            writer.write(b"".join(GET % number for number in range(count)))
+            writer.write_eof()
+            said = await asyncio.wait_for(reader.read(), 5)
+            assert said.count(b"HTTP/1.1 200 OK") == count
+
+
+async def test_half_a_request_is_not_answered(serve):
+    served = await serve()
+    for half in (b"GET / HTTP/1.1\r\nHost: h\r\n", POST + b"bo"):
+        reader, writer = await asyncio.open_connection(
+            *served.at.exchange.removeprefix("http://").split(":")
+        )
+        writer.write(half)
+        writer.write_eof()
+        assert await asyncio.wait_for(reader.read(), 5) == b""
+    assert served.sim.inputs == []
+
+
+async def test_a_client_that_is_gone_does_not_wait_for_a_held_answer(serve, monkeypatch):
+    monkeypatch.setattr(fast_path, "_HALF_CLOSED_S", 0.05)
+    served = await serve(latency="hold")
+    served.sim.replies["/1"] = lambda: Reply(body=b"slow", ready_at=served.sim.now + seconds(31))
+    line = await Line.open(served.at.exchange)
+    line.writer.write(GET % 1)
+    await until(lambda: bool(served.host.replies))
+    line.writer.write_eof()
+    assert await asyncio.wait_for(line.reader.read(), 5) == b""
+    await until(lambda: not served.host.replies)

@@ -31,6 +31,8 @@ Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 # A head that is larger, or takes longer from its first byte to its last, is refused.
 _HEAD_MAX, _HEAD_S = 64 * 1024, 10.0
+# How long a client that has closed its side waits for its answers at most.
+_HALF_CLOSED_S = 1.0
 # How much of a body that nobody reads is discarded before its connection is closed.
 _DISCARD_MAX, _DISCARD_S = 1 << 20, 1.0
 
@@ -62,7 +64,7 @@ class Connection(web.RequestHandler):
 
     __slots__ = (
         *("_continuation", "_immediate", "_max_body", "_server"),
-        *("_head_size", "_head_timer", "_partial_messages"),
+        *("_head_size", "_head_timer", "_half_closed", "_partial_messages"),
     )
 
     def __init__(
@@ -85,6 +87,7 @@ class Connection(web.RequestHandler):
         self._max_body = max_body
         self._partial_messages = partial_messages
         self._continuation: Handler | None = None
+        self._half_closed = False
         self._head_size = 0
         self._head_timer: asyncio.TimerHandle | None = None
         if self._immediate is not None:
@@ -104,6 +107,18 @@ class Connection(web.RequestHandler):
             self._head_timer.cancel()
             self._head_timer, self._head_size = None, 0
 
+    def eof_received(self) -> bool:  # type: ignore[override]  # the base class says nothing
+        """The client has sent all that it will. Answer what it asked for, if that is there whole
+        and does not take long; a client that is gone looks the same.
+        """
+        request = self._current_request
+        whole = request is None or request.content.is_eof()
+        if self._upgraded or self._is_idle() or not whole or self.ssl_context is not None:
+            return False
+        self._half_closed = True
+        self._loop.call_later(_HALF_CLOSED_S, self.force_close)
+        return True
+
     def connection_lost(self, exc: BaseException | None) -> None:
         """Forget the connection."""
         if self._head_timer is not None:
@@ -119,7 +134,11 @@ class Connection(web.RequestHandler):
         super().set_parser(strict, data_received_cb)  # type: ignore[arg-type]  # same methods
 
     def _is_between_requests(self) -> bool:
-        if self._messages or self._upgraded or self._close:
+        return not self._upgraded and not self._close and self._is_idle()
+
+    def _is_idle(self) -> bool:
+        """Whether there is no request to answer."""
+        if self._messages:
             return False
         waiter = self._waiter
         return self._request_count == 0 or (waiter is not None and not waiter.done())
@@ -209,6 +228,8 @@ class Connection(web.RequestHandler):
         sent, reset = await super().finish_response(request, resp, start_time)
         if not reset and resp.status != 408 and not request.content.is_eof():
             await _discard(request.content)
+        if self._half_closed and not self._messages:
+            self.close()
         return sent, reset
 
     async def _continue(self, request: web.BaseRequest) -> web.StreamResponse:
