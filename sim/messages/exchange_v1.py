@@ -573,7 +573,8 @@ class Execution(Message, kw_only=True):
     commission_notional_collected: int = 0
     unsolicited_cancel_reason: int = 0
     trace_id: str = ""
-    commission_spread_px: int = 0  # scaled by price_scale
+    # price of this fill with a commission taken as a spread: last_px, as none is
+    commission_spread_px: int = 0
     transact_trade_date: Date | None = None  # the trade day rolls at 17:00 Eastern
     block_trade_indicator: bool = False  # the fill came from a block trade
 

@@ -356,6 +356,27 @@ def test_a_secret_is_rotated_by_accepting_both_then_registering_the_new_one(
     assert [accepts(got) for got in receiver.received] == ["old", "old", "new", "new"]
 
 
+@pytest.mark.spec("S6.1-3", "S6.1-6", "S6.1-7")
+def test_an_event_that_failed_before_a_rotation_is_retried_under_the_new_secret(
+    exchange, partner, receiver
+):
+    partner.register(receiver.url, secret("o"))
+    partner.start()
+    receiver.answer_always(500)
+    exchange.control("PUT", "/assumptions/webhook.retry_first", {"value": "1h"})
+    exchange.control("PUT", "/assumptions/webhook.retry_longest", {"value": "1h"})
+    exchange.clock.advance("26m")
+    receiver.answer_always(200)
+    partner.register(receiver.url, secret("n"))
+    exchange.clock.advance("2h")
+    failed, again = (got for got in receiver.received if got.payload["type"] == "kyc.approved")
+    assert failed.payload == again.payload
+    Webhook(secret("o")).verify(failed.body, failed.headers)
+    Webhook(secret("n")).verify(again.body, again.headers)
+    with pytest.raises(WebhookVerificationError):
+        Webhook(secret("o")).verify(again.body, again.headers)
+
+
 # ---- a receiver in the event loop of the test
 
 

@@ -21,7 +21,7 @@ from sim.core.market_data.statistics import SymbolStats, TradeStats
 from sim.core.matching.book import Book
 from sim.core.model import orders as core
 from sim.core.model.collateral import EventOutcome
-from sim.core.model.enums import InstrumentState, Side, TradeState
+from sim.core.model.enums import ExecutionType, InstrumentState, Side, TradeState
 from sim.core.model.events import CancelRejected, CashMoved, PositionChanged
 from sim.core.model.instrument import Instrument, Segment
 from sim.core.model.quantities import Price, Qty, cash_text
@@ -111,7 +111,12 @@ def order_message(exchange: Exchange, order: core.Order) -> wire.Order:
 
 
 def execution_message(exchange: Exchange, execution: core.Execution) -> wire.Execution:
-    """An execution with the order as it was right after it (rule M41)."""
+    """An execution with the order as it was right after it (rule M41).
+
+    Commissions are collected in notional, never as a spread, so a fill's price that includes its
+    spread commission (§2.7) is its price.
+    """
+    filled = execution.type in (ExecutionType.FILL, ExecutionType.PARTIAL_FILL)
     return wire.Execution(
         id=execution.id,
         order=order_message(exchange, execution.order),
@@ -126,6 +131,7 @@ def execution_message(exchange: Exchange, execution: core.Execution) -> wire.Exe
         commission_notional_collected=execution.commission,
         unsolicited_cancel_reason=execution.unsolicited,
         trace_id=execution.trace_id,
+        commission_spread_px=execution.last_px if filled else 0,
         transact_trade_date=trade_date_message(execution.at),
     )
 
