@@ -101,7 +101,12 @@ def test_every_body_of_gateway_and_retail_is_lower_camel_case(world: Connection)
     [
         ("/v1/incentives", "programs", {"page_size": 1}, {"pageSize": 1}),
         ("/v1/incentives", "programs", {"program_type": "none"}, {"programType": "none"}),
-        ("/v1/portfolio/activities", "activities", {"market_slug": "x"}, {"marketSlug": "x"}),
+        (
+            "/v1/incentives",
+            "programs",
+            {"instrument_states": "INSTRUMENT_STATE_TERMINATED"},
+            {"instrumentStates": "INSTRUMENT_STATE_TERMINATED"},
+        ),
     ],
 )
 def test_a_camel_case_parameter_of_the_retail_api_leaves_the_default(
