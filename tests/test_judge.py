@@ -83,6 +83,17 @@ def too_often(*waits: str) -> Client:
     return act
 
 
+def books(times: int) -> Client:
+    """A client that reads an order book so many times within a minute."""
+
+    def act(world: Connection) -> None:
+        for _ in range(times):
+            trader(world).get(f"/v1/orderbook/{quiet(world.simulation).symbol}")
+            world.advance("1s")
+
+    return act
+
+
 def bodies(*sent: bytes) -> Client:
     def act(world: Connection) -> None:
         for body in sent:
@@ -292,6 +303,7 @@ CLIENTS: dict[str, tuple[Client, Client]] = {
     "backoff": (repeat("1s", "2s", "4s", "8s"), repeat("1s", "1s")),
     "at-most-five-attempts": (repeat("1s", "2s", "4s", "8s"), repeat("1s", "2s", "4s", "8s", "8s")),
     "no-hopeless-retry": (bodies(b"{no", b"{}"), bodies(b"{no", b"{no")),
+    "published-limits": (books(12), books(16)),
     "narrow-reports": (search(False, True), search(False, False)),
     "idempotent-retry": (orders("a", "a"), orders("", "")),
     "token-refreshed-in-time": (ages("10s", "130s"), ages("160s")),

@@ -190,7 +190,6 @@ def merged_frames(world: Connection) -> object:
 
 
 def second_socket(world: Connection) -> object:
-    switch(world, limits__extra="true")
     streams.socket(world, streams.MARKETS)
     sim = world.simulation
     reply = sim.open(

@@ -1420,6 +1420,19 @@ class GetSeriesResponse(Message, kw_only=True):
     )
 
 
+class ListSeriesEventsRequest(Message, kw_only=True):
+    series_id: int = 0
+    limit: int = 0  # 0 = 100
+    offset: int = 0
+
+    __full_name__ = "gateway.v1.ListSeriesEventsRequest"
+    __wire__ = (
+        (1, "series_id", "seriesId", "int64", "", "", ()),
+        (2, "limit", "limit", "int32", "", "", ()),
+        (3, "offset", "offset", "int32", "", "", ()),
+    )
+
+
 class ListSportsRequest(Message, kw_only=True):
     __full_name__ = "gateway.v1.ListSportsRequest"
 

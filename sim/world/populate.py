@@ -53,7 +53,8 @@ def _set_switches(exchange: Exchange, scenario: Scenario) -> None:
     """Set assumptions, fees, quirks and limits: what is more specific comes later."""
     ctx = exchange.ctx
     if scenario.preset:
-        presets.apply(presets.PRESETS[scenario.preset], ctx.quirks, exchange.faults)
+        preset = presets.PRESETS[scenario.preset]
+        presets.apply(preset, ctx.assumptions, ctx.quirks, exchange.faults)
     if scenario.reading != observations.DOCUMENTED:
         observations.apply(scenario.reading, ctx.assumptions, ctx.quirks)
     for assumption, value in scenario.assumptions.items():

@@ -17,7 +17,6 @@ import grpc
 import pytest
 import requests
 from authlib.integrations.requests_client import OAuth2Session
-from authlib.oauth2.rfc7523 import PrivateKeyJWT
 from polymarket_us import PolymarketUS
 from polymarket_us.auth import create_auth_headers
 from polymarket_us.errors import APIConnectionError, APIStatusError, APITimeoutError
@@ -34,6 +33,7 @@ from sim.messages.exchange_v1 import (
     GetOrderBookRequest,
 )
 from sim.testing.exchange_fixture import ServedExchange
+from tests.server.stock_oauth import FiveMinutes
 from tests.server.test_chaos import APPLICATION
 
 VALUES: dict[str, Any] = {"status": 503, "code": "UNAVAILABLE", "delay": "2s"}
@@ -81,7 +81,7 @@ def authlib_session(at: ServedExchange) -> tuple[OAuth2Session, Callable[[], obj
     firm, endpoint = at.firms[0], f"{at.auth}/oauth/token"
     key = Path(firm["private_key_path"]).read_text()
     session = OAuth2Session(
-        firm["client_id"], key, token_endpoint_auth_method=PrivateKeyJWT(endpoint, alg="RS256")
+        firm["client_id"], key, token_endpoint_auth_method=FiveMinutes(endpoint, alg="RS256")
     )
     session.trust_env = False
     return session, lambda: session.fetch_token(

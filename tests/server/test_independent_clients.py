@@ -16,11 +16,11 @@ import grpc
 import pytest
 import requests
 from authlib.integrations.requests_client import OAuth2Session
-from authlib.oauth2.rfc7523 import PrivateKeyJWT
 
 from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
 from sim.messages import exchange_v1 as wire
 from sim.testing.exchange_fixture import ServedExchange
+from tests.server.stock_oauth import FiveMinutes
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -32,7 +32,7 @@ def authlib_token(ready: dict[str, Any], **options: Any) -> dict[str, Any]:
     session = OAuth2Session(
         firm["client_id"],
         Path(firm["private_key_path"]).read_text(),
-        token_endpoint_auth_method=PrivateKeyJWT(endpoint, alg="RS256"),
+        token_endpoint_auth_method=FiveMinutes(endpoint, alg="RS256"),
         **options,
     )
     found: dict[str, Any] = session.fetch_token(
@@ -77,7 +77,7 @@ def test_a_client_may_call_its_own_machine_by_any_of_its_names(
             session = OAuth2Session(
                 firm["client_id"],
                 Path(firm["private_key_path"]).read_text(),
-                token_endpoint_auth_method=PrivateKeyJWT(aud, alg="RS256"),
+                token_endpoint_auth_method=FiveMinutes(aud, alg="RS256"),
             )
             assert session.fetch_token(
                 f"{exchange.auth}/oauth/token",

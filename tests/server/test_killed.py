@@ -20,12 +20,12 @@ import grpc
 import pytest
 import requests
 from authlib.integrations.requests_client import OAuth2Session
-from authlib.oauth2.rfc7523 import PrivateKeyJWT
 from polymarket_us import PolymarketUS
 
 from sim.analysis.replay import replay, simulation_at
 from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
 from sim.messages.exchange_v1 import InsertOrderRequest, InsertOrderResponse
+from tests.server.stock_oauth import FiveMinutes
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def token_of(ready: dict[str, Any]) -> tuple[str, str]:
     firm, endpoint = ready["firms"][0], f"{ready['auth']}/oauth/token"
     key = Path(firm["private_key_path"]).read_text()
     session = OAuth2Session(
-        firm["client_id"], key, token_endpoint_auth_method=PrivateKeyJWT(endpoint, alg="RS256")
+        firm["client_id"], key, token_endpoint_auth_method=FiveMinutes(endpoint, alg="RS256")
     )
     return (
         session.fetch_token(

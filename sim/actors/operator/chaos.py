@@ -72,7 +72,7 @@ def set_preset(engine: Engine, entry: PresetEntry) -> Answer:
         raise NotFound(f"there is no preset {entry.name!r}", rule="control", remedy=remedy)
     ctx = engine.exchange.ctx
     reading = observations.reading_in_force(ctx.assumptions, ctx.quirks)
-    apply_preset(preset, ctx.quirks, engine.exchange.faults)
+    apply_preset(preset, ctx.assumptions, ctx.quirks, engine.exchange.faults)
     if reading == observations.OBSERVED:  # what it says of a quirk holds in every preset
         observations.apply(reading, ctx.assumptions, ctx.quirks)
     return {"name": preset.name, "summary": preset.summary, "faults": len(preset.faults)}

@@ -106,7 +106,10 @@ def _sessions(engine: Engine) -> Rows:
 
 
 def _limits(engine: Engine) -> Rows:
-    return [usage._asdict() for usage in engine.exchange.rate_limits.usage()]
+    """Usage of each limit, with the calls that a limit that is off would have refused."""
+    limits = engine.exchange.rate_limits
+    over = {row[:3]: row.used for row in limits.unenforced()}
+    return [{**row._asdict(), "would_refuse": over.get(row[:3], 0)} for row in limits.usage()]
 
 
 def _breakers(engine: Engine) -> Rows:

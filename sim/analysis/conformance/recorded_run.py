@@ -60,7 +60,8 @@ class Call:
 
     `status` is the HTTP status, or the nearest one of a gRPC code. `caller` is a participant, firm
     or address. Two calls with one `fingerprint` ask for the same: operation or address, query, body
-    or message, participant. `read` decodes the message.
+    or message, participant. `over` names the published limits that it was over. `read` decodes the
+    message.
     """
 
     seq: int
@@ -74,6 +75,7 @@ class Call:
     events: list[dict[str, Any]]
     retry_after: Span | None
     ignored: tuple[str, ...]
+    over: tuple[str, ...]
     read: Callable[[], Any]
     fingerprint: str
 
@@ -234,6 +236,7 @@ class _Reader:
             events=out.get("events", []),
             retry_after=-(-parse_span(f"{wait}s") // NS_PER_S) * NS_PER_S if wait else None,
             ignored=entry.ignored if entry is not None else (),
+            over=entry.over if entry is not None else (),
             read=partial(self._request, recorded, operation),
             fingerprint=_fingerprint(recorded),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from urllib.parse import parse_qsl
 
 from sim.analysis.conformance.finding import Finding
@@ -10,6 +11,8 @@ from sim.analysis.conformance.recorded_run import Call, Run
 from sim.analysis.conformance.retries import REPORTS, is_narrowed
 from sim.analysis.conformance.rules import rule
 from sim.api.pipeline.inputs import RestCall
+from sim.contract.contract import UnknownOperation, load_contract
+from sim.core.service.rate_limits import LIMITS
 from sim.kernel.instants import minutes
 
 _REFUSALS_MAX, _PERIOD = 3, minutes(1)
@@ -57,3 +60,27 @@ def filtered_reports(run: Run) -> Iterator[Finding]:
     for call in run.calls:
         if call.rpc in REPORTS and call.request is not None:
             yield call.finding(broken="" if is_narrowed(call) else unfiltered)
+
+
+@rule(
+    "published-limits",
+    "8",
+    "Stay within the published limits that are counted here and enforced elsewhere.",
+    advice=True,
+)
+def published_limits(run: Run) -> Iterator[Finding]:
+    for call in run.calls:
+        limits = ", ".join(call.over)
+        over = f"over the published limit {limits}: `limits.extra` would refuse it with 429"
+        if call.over or (call.operation and _published(call.operation)):
+            yield call.finding(broken=over if call.over else "")
+
+
+@cache
+def _published(operation: str) -> bool:
+    """Whether an operation has a published limit that the specification does not list."""
+    try:
+        names = load_contract().by_name(operation).limits
+    except UnknownOperation:
+        return False
+    return any(LIMITS[name].extra for name in names)

@@ -64,6 +64,17 @@ def list_events(
     return wire.ListEventsResponse(events=events)
 
 
+@handles("GatewaySportsAPI.ListSeriesEvents")
+def list_series_events(
+    exchange: Exchange, caller: Caller, request: wire.ListSeriesEventsRequest
+) -> wire.ListEventsResponse:
+    """Events of a series, in order of listing; none for a series that does not exist."""
+    events = wire.ListEventsRequest(
+        series_id=[request.series_id], limit=request.limit, offset=request.offset
+    )
+    return list_events(exchange, caller, events)
+
+
 @handles("GatewayEventsAPI.GetEvent")
 def get_event(
     exchange: Exchange, caller: Caller, request: wire.GetEventRequest

@@ -77,7 +77,10 @@ _SIGNATURE_REMEDIES = {
     "missing_timestamp": "send X-PM-Timestamp too",
     "missing_signature": "send X-PM-Signature too",
     "timestamp": "X-PM-Timestamp is unix time in milliseconds, in digits",
-    "stale": "X-PM-Timestamp is more than 30 s from the server's clock",
+    "stale": (
+        "X-PM-Timestamp is too far from the server's clock: more than 30 s, unless the assumption"
+        " auth.timestamp_tolerance says otherwise"
+    ),
     "unknown_key": "no such API key in this environment",
     "encoding": "X-PM-Signature is padded standard base64 of the 64 byte Ed25519 signature",
     "signature": (
@@ -104,7 +107,7 @@ def authenticate_caller(
     if policy == "bearer":
         return _firm_caller(parties, operation, surface, credential, participant, peer)
     if policy == "api_key":
-        return _key_caller(parties, surface, credential, peer)
+        return key_caller(parties, surface, credential, peer)
     return Caller(plane=surface, peer=peer, credential=credential)
 
 
@@ -194,7 +197,10 @@ def _check_bound(participant: str, operation: Operation, header: str | None) -> 
         raise refusals.PermissionDenied(rule="participant-token", remedy=remedy)
 
 
-def _key_caller(parties: Parties, plane: str, credential: VerifiedCredential, peer: str) -> Caller:
+def key_caller(parties: Parties, plane: str, credential: VerifiedCredential, peer: str) -> Caller:
+    """Return the caller of a retail key. InvalidSignature when the call is not signed rightly."""
+    if credential.kind == "none":
+        raise refusals.MissingKeyHeaders(rule="S5.2-1", remedy=_SIGNATURE_REMEDIES[""])
     if credential.kind not in ("api_key", "script") or credential.problem:
         problem = credential.problem if credential.kind == "api_key" else ""
         raise refusals.InvalidSignature(rule="S5.2-1", remedy=_SIGNATURE_REMEDIES[problem])

@@ -3,7 +3,7 @@
 | Surface | Body |
 |---|---|
 | exchange, gateway | `{"code", "message", "details": []}` |
-| retail | `{"status", "message"}`; so is 429 of the gateway |
+| retail | `{"status", "message"}`; so is 429 of the gateway; plain text without a key |
 | token issuer | an OAuth error object |
 
 Clients branch on status and code, never on the text (§7.2).
@@ -49,8 +49,10 @@ def http_status(refusal: Refusal) -> int:
 
 
 def http_body(refusal: Refusal, plane: str) -> bytes:
-    """Return the JSON body of a refusal in the shape of its plane."""
+    """Return the body of a refusal in the shape of its plane."""
     status = http_status(refusal)
+    if http_content_type(refusal) == "text/plain":
+        return refusal.message.encode()
     if plane == "auth":
         error = getattr(refusal, "error", "invalid_request" if status < 500 else "server_error")
         return json.encode({"error": error, "error_description": refusal.message})
@@ -62,6 +64,13 @@ def http_body(refusal: Refusal, plane: str) -> bytes:
     if isinstance(refusal, refusals.RateLimited) and refusal.rung == "global":
         message = "rate limit exceeded"
     return json.encode({"code": grpc_code(refusal), "message": message, "details": []})
+
+
+def http_content_type(refusal: Refusal) -> str:
+    """Return what kind of body a refusal has: JSON, but for a missing API key."""
+    if isinstance(refusal, refusals.MissingKeyHeaders):
+        return "text/plain"
+    return "application/json"
 
 
 def http_headers(refusal: Refusal) -> tuple[tuple[str, str], ...]:

@@ -107,7 +107,7 @@ def redact_rest(
         if plane == "exchange":
             credential = bearer(given.optional("authorization"))
         elif plane == "retail":
-            credential = api_key(context, verb, path, query, given, wall)
+            credential = api_key(context, verb, path, given, wall)
         if body and (secrets := _secrets_of(plane, path) or _misplaced_secrets(plane, body)):
             body = redact_body(body, secrets, _redaction_key(context), context.signing_secrets)
     text, binary = _text(body)
@@ -149,8 +149,8 @@ def redact_open(
     """
     given, method = Headers(metadata), valid_text(method)
     if web_socket:
-        path, _, query = method.partition("?")
-        credential = api_key(context, "GET", path, query, given, wall)
+        path = method.partition("?")[0]
+        credential = api_key(context, "GET", path, given, wall)
     else:
         credential = bearer(given.optional("authorization"))
     participant = given.optional("x-participant-id")

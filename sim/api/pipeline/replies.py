@@ -10,7 +10,13 @@ from typing import Any
 
 from sim.api.codecs.codecs import Dialect, dialect_at, epoch_at, json_encoder, protobuf_encoder
 from sim.api.pipeline.deferred import DeferredResponse
-from sim.api.pipeline.error_mapping import grpc_code, http_body, http_headers, http_status
+from sim.api.pipeline.error_mapping import (
+    grpc_code,
+    http_body,
+    http_content_type,
+    http_headers,
+    http_status,
+)
 from sim.api.pipeline.inputs import Reply
 from sim.api.pipeline.preencoded import PreencodedResponse
 from sim.api.pipeline.secret_fields import masked, secret_fields
@@ -73,7 +79,7 @@ class Replies:
         """Answer an HTTP request."""
         ctx, dialect = self._ctx, self.dialect(plane)
         reply = Reply(ready_at=ctx.now + ctx.service_time, request_id=ctx.trace_id)
-        if operation.cache:
+        if operation.cache and (plane == "gateway" or "gateway" not in operation.planes):
             reply.headers = (("Cache-Control", operation.cache),)
         if isinstance(answer, DeferredResponse):
             reply.pending_on, reply.deadline = answer.pending_on, answer.deadline
@@ -164,6 +170,7 @@ class Replies:
         reply.connection_fault = getattr(refusal, "connection_fault", "")
         if plane != "grpc":
             reply.status = http_status(refusal)
+            reply.content_type = http_content_type(refusal)
             reply.body = http_body(refusal, plane)
             reply.headers = http_headers(refusal)
         return reply

@@ -17,7 +17,8 @@ class LoggedCall(Struct, frozen=True, gc=False):
     """One call and its answer.
 
     `caller` is a firm, participant or API key id; `fault` is the id of the injected fault that
-    struck, or "". A refused call has an explanation.
+    struck, or ""; `over` names limits that would have refused it, were they on. A refused call
+    has an explanation.
     """
 
     seq: int
@@ -31,6 +32,7 @@ class LoggedCall(Struct, frozen=True, gc=False):
     ignored: tuple[str, ...]
     explanation: dict[str, Any] | None
     fault: str = ""
+    over: tuple[str, ...] = ()
 
     def row(self) -> dict[str, Any]:
         """Return the row of GET /_sim/v1/requests."""
@@ -46,6 +48,7 @@ class LoggedCall(Struct, frozen=True, gc=False):
             "ignored": list(self.ignored),
             "explain": self.explanation["request_id"] if self.explanation else "",
             "fault": self.fault,
+            "over_limit": list(self.over),
         }
 
 

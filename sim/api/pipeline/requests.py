@@ -58,7 +58,7 @@ class Requests:
         return request
 
     def _from_url(self, call: RestCall, match: Match, ignored: list[str]) -> Any:
-        casing = self._casing(call.plane)
+        casing = self._casing(call.plane, match.operation)
         key = (match.operation.name, call.path, call.query, casing is Casing.SNAKE)
         cached = self._cached.get(key)
         if cached is not None:
@@ -78,8 +78,10 @@ class Requests:
         self._cached[key] = (request, tuple(ignored))
         return request
 
-    def _casing(self, plane: str) -> Casing:
-        if plane == "retail" and self._quirks.strikes(CAMEL_CASE_QUERY_IGNORED):
+    def _casing(self, plane: str, operation: Operation) -> Casing:
+        # The catalogue is the gateway's, whose parameters are camelCase on its own host too.
+        own = plane == "retail" and not operation.service.startswith("Gateway")
+        if own and self._quirks.strikes(CAMEL_CASE_QUERY_IGNORED):
             return Casing.SNAKE
         return Casing.CAMEL_OR_SNAKE
 

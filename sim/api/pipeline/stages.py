@@ -13,11 +13,11 @@ change or record the reply and never raise.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from sim.api.pipeline.authentication import Caller, authenticate_caller, names_of
+from sim.api.pipeline.authentication import Caller, authenticate_caller, key_caller, names_of
 from sim.api.pipeline.error_mapping import explanation
 from sim.api.pipeline.handler import AnyHandler
 from sim.api.pipeline.inputs import Reply, RestCall, RpcCall, StreamOpened
@@ -56,7 +56,8 @@ class CallState(Struct):
 
     `plane` is None for gRPC; `surface` is the plane's name or "grpc". `found` is what the router
     found for a path. `fault` is the injected fault that struck, `ignored` the names of parameters
-    and keys that no message field takes. `refused_in` names the stage that refused.
+    and keys that no message field takes. `refused_in` names the stage that refused. `over` names
+    the published limits that the call is over, and that are not enforced.
 
     Fields whose type admits Any are None until their stage has run. The stages behind it rely on
     the order of the tuples instead of asking again.
@@ -75,6 +76,7 @@ class CallState(Struct):
     refusal: Refusal | None = None
     refused_in: str = ""
     ignored: list[str] = []
+    over: tuple[str, ...] = ()
 
     def refuse(self, refusal: Refusal, stage: str) -> None:
         """Make a refusal the reply, in the name of a stage."""
@@ -100,8 +102,13 @@ def maintenance(call: Call, state: CallState) -> None:
 
 
 def route(call: Call, state: CallState) -> None:
-    """Refuse an address that has no operation, or none on this date."""
+    """Refuse an address that has no operation, or none on this date.
+
+    The retail API asks for credentials first: without them every address but health is 401.
+    """
     operation = state.operation
+    if state.plane == "retail" and _needs_key(operation):
+        _check_key(call, state)
     if operation is None or (
         operation.dated and not operation.exists_at(state.services.exchange.ctx.now)
     ):
@@ -129,7 +136,8 @@ def authenticate(call: Call, state: CallState) -> None:
 
 def rate_limit(call: Call, state: CallState) -> None:
     """Count the call against the limits of its plane and operation."""
-    state.services.exchange.rate_limits.admit(state.plane, state.operation, state.caller)
+    limits = state.services.exchange.rate_limits
+    state.over = limits.admit(state.plane, state.operation, state.caller)
 
 
 def parse(call: Call, state: CallState) -> None:
@@ -207,6 +215,8 @@ def log(call: Call, state: CallState) -> None:
         why["stage"] = state.refused_in.replace("_", " ")
     if fault_id:
         reply.headers = (*reply.headers, ("x-sim-fault", fault_id))
+    if state.over:
+        reply.headers = (*reply.headers, ("x-sim-over-limit", ", ".join(state.over)))
     services.log.add(
         LoggedCall(
             seq=int(ctx.trace_id, 16),
@@ -220,11 +230,32 @@ def log(call: Call, state: CallState) -> None:
             ignored=tuple(state.ignored),
             explanation=why,
             fault=fault_id,
+            over=state.over,
         )
     )
 
 
 # ---- helpers
+
+
+class _Unrouted(NamedTuple):
+    """Stands for an operation in a count of calls that name none."""
+
+    rpc: str = ""
+    limits: tuple[str, ...] = ()
+
+
+def _needs_key(operation: Operation | None) -> bool:
+    return operation is None or operation.credential_on("retail") == "api_key"
+
+
+def _check_key(call: Call, state: CallState) -> None:
+    """Refuse a retail call that is not signed, or not rightly; unsigned ones count by address."""
+    exchange = state.services.exchange
+    if call.credential.kind == "none":
+        nobody = Caller(plane="retail", peer=call.peer)
+        exchange.rate_limits.admit("retail", _Unrouted(), nobody)
+    key_caller(exchange, "retail", call.credential, call.peer)
 
 
 def _strike(call: Call, state: CallState, symbols: tuple[str, ...] | None) -> None:

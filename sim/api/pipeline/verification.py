@@ -26,7 +26,7 @@ from sim.api.pipeline.inputs import NOBODY, VerifiedCredential
 from sim.api.pipeline.settings import Settings
 from sim.api.pipeline.signatures import verify_assertion, verify_request
 from sim.api.pipeline.valid_text import Headers
-from sim.core.catalogue.assumptions import ASSERTION_LIFE_MAX, CLIENT_CLOCK
+from sim.core.catalogue.assumptions import ASSERTION_LIFE_MAX, CLIENT_CLOCK, TIMESTAMP_TOLERANCE
 from sim.core.identity.credentials import fingerprint
 from sim.kernel.instants import Instant
 
@@ -68,29 +68,28 @@ def bearer(header: str | None) -> VerifiedCredential:
 
 
 def api_key(
-    context: VerificationContext,
-    verb: str,
-    path: str,
-    query: str,
-    headers: Headers,
-    wall: Instant | None,
+    context: VerificationContext, verb: str, path: str, headers: Headers, wall: Instant | None
 ) -> VerifiedCredential:
     """Verify the three retail headers. Kind "none" when none of them was sent.
 
-    A client may sign the path with or without its query (gap G-3).
+    What is signed is the path alone: the service refuses a signature that covers the query too.
     """
     key_id = headers.get("x-pm-access-key")
     timestamp = headers.get("x-pm-timestamp")
     signature = headers.get("x-pm-signature")
     if not (key_id or timestamp or signature):
         return NOBODY
-    target = verb.upper() + path
-    signed_texts = (target, f"{target}?{query}") if query else (target,)
     key = context.exchange.firms.api_key(key_id)
     if key is not None and key.environment != context.exchange.credentials.environment.name:
         key = None
     problem = verify_request(
-        key_id, timestamp, signature, signed_texts, key, _accepted_clocks(context, wall)
+        key_id,
+        timestamp,
+        signature,
+        verb.upper() + path,
+        key,
+        _accepted_clocks(context, wall),
+        context.exchange.ctx.assumptions.number(TIMESTAMP_TOLERANCE),
     )
     return VerifiedCredential("api_key", key_id[:64], problem)
 

@@ -68,7 +68,6 @@ from sim.api.streams.retail_private import PrivateSocketFeed
 from sim.api.streams.stream_faults import LATE_TIMER, REVOKED, StreamFaults
 from sim.contract.contract import Contract
 from sim.core.catalogue.assumptions import (
-    EXTRA_LIMITS,
     MAINTENANCE_STREAM_END,
     RETAIL_SOCKETS,
     REVOCATION_SCOPE,
@@ -281,8 +280,8 @@ class Hub:
                 remedy = "end a stream first: the pool is shared by all subscription types"
                 raise StreamLimit(f"rate limit exceeded: {limit}", rule="S7", remedy=remedy)
             return
-        assumptions = self._exchange.ctx.assumptions
-        if assumptions.flag(EXTRA_LIMITS) and open_streams >= assumptions.number(RETAIL_SOCKETS):
+        most = self._exchange.ctx.assumptions.number(RETAIL_SOCKETS)
+        if 0 < most <= open_streams:
             remedy = f"close a socket of this key first, or raise {RETAIL_SOCKETS.name}"
             raise StreamLimit("too many WebSockets", rule="R1", retry_after=NS_PER_S, remedy=remedy)
 

@@ -13,7 +13,7 @@ from sim.api.rendering.retail_books import book_message, lite_message
 from sim.api.retail.market_data import version as data_version
 from sim.api.retail.messages import trade_frame
 from sim.api.streams.feed import EventReaders, FeedContext, SingleTimer
-from sim.api.streams.websocket_feed import Refused, Socket, SocketFeed, Subscription
+from sim.api.streams.websocket_feed import Socket, SocketFeed, Subscription
 from sim.core.catalogue.assumptions import RETAIL_DEBOUNCE
 from sim.core.lifecycle.states import DATA_STATES
 from sim.core.model.enums import InstrumentState, TradeState
@@ -23,6 +23,8 @@ from sim.messages import retail_v1 as wire
 
 DEBOUNCE_TIMER = "stream.debounce"
 
+ALL_MARKETS = ""  # in place of a slug
+
 _Type = wire.MarketsSubscribe_SubscriptionType
 _BOOK = int(_Type.SUBSCRIPTION_TYPE_MARKET_DATA)
 _LITE = int(_Type.SUBSCRIPTION_TYPE_MARKET_DATA_LITE)
@@ -30,7 +32,10 @@ _TRADE = int(_Type.SUBSCRIPTION_TYPE_TRADE)
 
 
 class Topic(NamedTuple):
-    """A type of data of a market. `merged`: changes are sent once per debounce period."""
+    """A type of data of a market, or of all of them.
+
+    `merged`: changes are sent once per debounce period.
+    """
 
     type: int
     slug: str
@@ -54,7 +59,7 @@ class MarketsSocketFeed(SocketFeed[Topic]):
         super().__init__(context)
         self._payloads: dict[tuple[int, str], _Payload] = {}
         self._terminated: set[str] = set()  # in this input: their books are sent once more
-        self._debounced: dict[Topic, None] = {}
+        self._debounced: dict[tuple[Topic, str], None] = {}
         self._timer = SingleTimer(context, DEBOUNCE_TIMER)
 
     def reads(self) -> EventReaders:
@@ -67,18 +72,21 @@ class MarketsSocketFeed(SocketFeed[Topic]):
     def subscribe(
         self, socket: Socket, subscription: Subscription, request: wire.MarketsSubscribe
     ) -> None:
-        if not request.market_slugs:
-            raise Refused("marketSlugs is required")
-        slugs = self.known_slugs(request.market_slugs)
+        slugs = self.known_slugs(request.market_slugs) or [ALL_MARKETS]
         type = request.subscription_type
         self.claim(socket, subscription, type, slugs)
         # Every trade gets its own frame, so trades are never merged.
         merged = request.responses_debounced and type != _TRADE
         self.follow(socket, subscription, [Topic(type, slug, merged) for slug in slugs])
         if type != _TRADE:
-            for slug in slugs:
+            named = slugs if slugs != [ALL_MARKETS] else self._with_book()
+            for slug in named:
                 if self.exchange.trading.state(slug) in DATA_STATES:
                     self.send(socket, subscription.head, self._payload(type, slug))
+
+    def _with_book(self) -> list[str]:
+        """Markets that have a book: all that a subscription to every market begins with."""
+        return sorted(self.exchange.trading.books.symbols_with_book())
 
     def unfollow(self, socket: Socket, subscription: Subscription) -> None:
         super().unfollow(socket, subscription)
@@ -98,19 +106,22 @@ class MarketsSocketFeed(SocketFeed[Topic]):
         if self.exchange.trading.state(slug) not in DATA_STATES and slug not in self._terminated:
             return
         for type in (_BOOK, _LITE):
-            topic = Topic(type, slug)
-            if topic in self._followers:
-                self.publish(topic, self._payload(type, slug))
-            merged = Topic(type, slug, merged=True)
-            if merged in self._followers:
-                self._debounced[merged] = None
-                self._timer.start(self.context.period(RETAIL_DEBOUNCE))
+            for topic in (Topic(type, slug), Topic(type, ALL_MARKETS)):
+                if topic in self._followers:
+                    self.publish(topic, self._payload(type, slug))
+            for merged in (Topic(type, slug, merged=True), Topic(type, ALL_MARKETS, merged=True)):
+                if merged in self._followers:
+                    self._debounced[merged, slug] = None
+                    self._timer.start(self.context.period(RETAIL_DEBOUNCE))
 
     def _traded(self, event: Traded) -> None:
-        topic = Topic(_TRADE, event.trade.symbol)
-        if event.state is TradeState.NEW and topic in self._followers:
-            encode = json_encoder(wire.TradeTick, self.dialect)
-            self.publish(topic, encode(trade_frame(event.trade)))
+        if event.state is not TradeState.NEW:
+            return
+        topics = Topic(_TRADE, event.trade.symbol), Topic(_TRADE, ALL_MARKETS)
+        if followed := [topic for topic in topics if topic in self._followers]:
+            encoded = json_encoder(wire.TradeTick, self.dialect)(trade_frame(event.trade))
+            for topic in followed:
+                self.publish(topic, encoded)
 
     def flush(self) -> None:
         self._terminated.clear()
@@ -122,9 +133,9 @@ class MarketsSocketFeed(SocketFeed[Topic]):
     def _publish_debounced(self, timer: Timer) -> None:
         if self._timer.fired(timer):
             debounced, self._debounced = self._debounced, {}
-            for topic in debounced:
+            for topic, slug in debounced:
                 if topic in self._followers:
-                    self.publish(topic, self._payload(topic.type, topic.slug))
+                    self.publish(topic, self._payload(topic.type, slug))
 
     def _payload(self, type: int, slug: str) -> bytes:
         """Return the encoded data of a market as it is now.

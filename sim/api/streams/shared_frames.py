@@ -59,6 +59,11 @@ FRAME_TAIL = b"}"
 HEARTBEAT_FRAME = b'{"heartbeat":{}}'
 
 
+def unsubscribed_frame(request_id: str) -> bytes:
+    """Return the acknowledgement of the end of a subscription."""
+    return f'{{"requestId":{encode_basestring(request_id)},"unsubscribed":true}}'.encode()
+
+
 def error_frame(request_id: str, text: str) -> bytes:
     """Return the frame of a refusal on a WebSocket, which stays open."""
     quoted, error = encode_basestring(request_id), encode_basestring(text)

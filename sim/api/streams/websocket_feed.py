@@ -17,7 +17,13 @@ from sim.api.codecs.codecs import BadInput, Dialect, dialect_at, json_decoder, p
 from sim.api.pipeline.replies import wire_switches
 from sim.api.streams import limits
 from sim.api.streams.feed import Feed, FeedContext, FollowersByKey, Stream
-from sim.api.streams.shared_frames import FRAME_TAIL, HEARTBEAT_FRAME, error_frame, frame_head
+from sim.api.streams.shared_frames import (
+    FRAME_TAIL,
+    HEARTBEAT_FRAME,
+    error_frame,
+    frame_head,
+    unsubscribed_frame,
+)
 from sim.messages import Message
 
 if TYPE_CHECKING:
@@ -168,6 +174,7 @@ class SocketFeed(Feed[Socket], Generic[T]):
                 raise Refused("no subscription has this requestId")
             socket.claims.difference_update(subscription.claims)
             self.unfollow(socket, subscription)
+            self.outbox.send(socket, unsubscribed_frame(subscription.request_id))
             return
         request = frame.subscribe
         self._check(socket, request)

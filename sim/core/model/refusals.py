@@ -113,6 +113,12 @@ class InvalidSignature(Unauthenticated):
     default = "Invalid API key signature"
 
 
+class MissingKeyHeaders(InvalidSignature):
+    """A retail request carries no credentials at all; it is answered as plain text."""
+
+    default = "Missing required API key headers"
+
+
 class PermissionDenied(Refusal):
     """The caller is known but may not do this."""
 

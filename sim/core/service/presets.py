@@ -10,6 +10,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
+from sim.core.catalogue.assumption_values import Assumptions
+from sim.core.catalogue.assumptions import EXTRA_LIMITS
 from sim.core.catalogue.quirks import (
     SESSION_REVOCATION,
     STREAM_DUPLICATES,
@@ -25,13 +27,16 @@ Named = tuple[str, FaultSpec]
 
 
 class Preset(Struct, frozen=True, kw_only=True):
-    """Odds by quirk (`quirks_else` for the others; "" is the documented odds), and faults by id."""
+    """Odds by quirk (`quirks_else` for the others; "" is the documented odds), faults by id, and
+    whether the published limits are enforced that the specification does not list.
+    """
 
     name: str
     summary: str
     quirks: dict[str, str] = field(default_factory=dict)
     quirks_else: str = ""
     faults: tuple[Named, ...] = ()
+    extra_limits: bool = False
 
 
 def _fault(name: str, plane: str, odds: str, **act: object) -> Named:
@@ -95,6 +100,7 @@ PRESETS = {
             ),
             quirks={STREAM_DUPLICATES.name: "1/1000", WEBHOOK_DUPLICATES.name: "1/50"},
             faults=tuple(_realistic()),
+            extra_limits=True,
         ),
         Preset(
             name="hostile",
@@ -110,13 +116,17 @@ PRESETS = {
             },
             quirks_else="always",
             faults=tuple(_hostile()),
+            extra_limits=True,
         ),
     )
 }
 
 
-def apply(preset: Preset, quirks: Quirks, faults: Faults) -> None:
-    """Set every quirk, and replace the faults of another preset by this one's."""
+def apply(preset: Preset, assumptions: Assumptions, quirks: Quirks, faults: Faults) -> None:
+    """Set every quirk and whether published limits are enforced, and replace the faults of another
+    preset by this one's.
+    """
+    assumptions.change(EXTRA_LIMITS.name, preset.extra_limits)
     for quirk in catalogue().values():
         odds = preset.quirks.get(quirk.name) or preset.quirks_else or str(quirk.default)
         quirks.change(quirk.name, odds)

@@ -115,12 +115,14 @@ class Subject(Protocol):
 class RateLimitsState(Struct):
     """Counters by "limit" or "limit method", then by subject. `raised`: by subject, then by limit.
     `replaced`: limits that a scenario set for everybody, as (calls, period); 0 calls for off.
+    `unenforced`: calls that extra limits would have refused, by "limit method", then by subject.
     """
 
     buckets: dict[str, dict[str, Instant]] = field(default_factory=dict)
     windows: dict[str, dict[str, Window]] = field(default_factory=dict)
     raised: dict[str, dict[str, int]] = field(default_factory=dict)
     replaced: dict[str, tuple[int, Span]] = field(default_factory=dict)
+    unenforced: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 class Usage(NamedTuple):
@@ -201,26 +203,33 @@ class RateLimits(Stateful[RateLimitsState]):
         self._counters.clear()
         self._checks.clear()
 
-    def admit(self, plane: str | None, operation: Limited, caller: Subject) -> None:
+    def admit(self, plane: str | None, operation: Limited, caller: Subject) -> tuple[str, ...]:
         """Count a call on a plane; None is gRPC, which has only endpoint limits. RateLimited when
-        the call is over a limit.
+        the call is over a limit. Returns the published limits that it is over, and that are not
+        enforced.
         """
         subject = caller.firm or caller.api_key
         own = PLANE_LIMITS.get(plane) if plane else None
         if own == "retail" and subject is None:
             own = "public"
         names = (own, *operation.limits) if own else operation.limits
-        self.check(names, subject or caller.peer, operation.rpc)
+        return self.check(names, subject or caller.peer, operation.rpc)
 
-    def check(self, names: tuple[str, ...], subject: str, method: str = "") -> None:
+    def check(self, names: tuple[str, ...], subject: str, method: str = "") -> tuple[str, ...]:
         """Count one call of `subject` against the named limits, or raise RateLimited and count it
         against none.
+
+        Extra limits are counted while they are off too. Returns those that would have refused.
         """
         checks = self._checks.get((method, names)) or self._checks_of(method, names)
         now = self._ctx.now
         counters = checks.always
-        if checks.extras and self._ctx.assumptions.flag(EXTRA_LIMITS):
-            counters += checks.extras
+        over: tuple[str, ...] = ()
+        if checks.extras:
+            if self._ctx.assumptions.flag(EXTRA_LIMITS):
+                counters += checks.extras
+            else:
+                over = self._unenforced(checks.extras, subject, method)
         for counter in counters:
             wait = counter.wait(subject, now)
             if wait:
@@ -228,6 +237,30 @@ class RateLimits(Stateful[RateLimitsState]):
                 raise _refusal(counter.limit, method, wait, text)
         for counter in counters:
             counter.take(subject, now)
+        return over
+
+    def _unenforced(
+        self, counters: tuple[Counter, ...], subject: str, method: str
+    ) -> tuple[str, ...]:
+        """Count a call against limits that are off: the names of those that it is over."""
+        now = self._ctx.now
+        over = [counter for counter in counters if counter.wait(subject, now)]
+        for counter in over:
+            counts = self._state.unenforced.setdefault(f"{counter.limit.name} {method}", {})
+            counts[subject] = counts.get(subject, 0) + 1
+        if not over:
+            for counter in counters:
+                counter.take(subject, now)
+        return tuple(counter.limit.name for counter in over)
+
+    def unenforced(self) -> list[Usage]:
+        """How many calls of whom limits that are off would have refused, sorted."""
+        rows = []
+        for key, counts in self._state.unenforced.items():
+            name, _, method = key.partition(" ")
+            allowed = LIMITS[name].count
+            rows += [Usage(name, method, who, count, allowed) for who, count in counts.items()]
+        return sorted(rows)
 
     def usage(self) -> list[Usage]:
         """How much of each limit is used, sorted; unused ones are left out."""

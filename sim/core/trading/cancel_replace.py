@@ -66,6 +66,7 @@ _CHANGED_IN_PLACE = [
     "post_only",
     "state",
     "changed",
+    "inserted",
     "expiry_timer",
 ]
 
@@ -241,7 +242,7 @@ class CancelReplace:
             self._ctx.timers.cancel(order.expiry_timer)
             changed.expiry_timer = 0
         changed.state = OrderState.REPLACED
-        changed.changed = self._ctx.now
+        changed.changed = changed.inserted = self._ctx.now
         if keeps_place and order.type not in STOP_TYPES:
             return self._shrink(book, order, changed)
         self._matching.withdraw(book, order)

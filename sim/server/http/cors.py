@@ -27,7 +27,10 @@ _VARY_PREFLIGHT: Headers = (
     ("vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers"),
 )
 # What a page may read besides the body; a browser shows it no other header.
-_EXPOSED = "x-request-id, retry-after, poly-correlation-id, x-sim-elapsed, x-sim-fault"
+_EXPOSED = (
+    "x-request-id, retry-after, poly-correlation-id, x-sim-elapsed, x-sim-fault, x-sim-over-limit,"
+    " x-trace-id, x-server-latency, x-pm-trace-id, x-pm-server-latency"
+)
 _PREFLIGHT_AGE_S = 600
 
 

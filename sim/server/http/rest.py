@@ -14,9 +14,10 @@ from sim.api.pipeline.inputs import Reply
 from sim.contract.contract import Plane
 from sim.core.identity.kyc import DOCV_BASE
 from sim.core.model.refusals import Refusal
-from sim.kernel.instants import Instant
+from sim.kernel.instants import NS_PER_S, Instant
 from sim.server.host import Host
 from sim.server.http.body import Uploads
+from sim.server.http.conditional import Modifications, is_unchanged
 from sim.server.http.cors import PLANES, CrossOrigin
 from sim.server.http.fast_path import Handler
 from sim.server.http.response import SERVER, AlreadySent, Response, header_text, http_date
@@ -33,6 +34,7 @@ _SLOW_PAUSE_S = 0.1
 # Answers below this path may contain a link to the page on which a tester uploads a document.
 _KYC = "/v1/kyc/"
 _DOCV_BASE = DOCV_BASE.encode()
+_CACHE_CONTROL = "Cache-Control"
 
 
 def rest_server(host: Host, plane: Plane) -> HttpServer:
@@ -57,6 +59,10 @@ class RestListener:
         self._plane = plane
         self._max_body = host.settings.max_body
         self._debug_headers = not host.settings.opaque
+        self._traced = plane in ("gateway", "retail")
+        self._prefix = "pm-" if host.settings.vendor_prefix else ""
+        self._cached = plane == "gateway"
+        self._modified = Modifications()
         self._uploads = Uploads()
         self._cross_origin = CrossOrigin(host) if plane in PLANES else None
 
@@ -145,13 +151,14 @@ class RestListener:
         body = reply.body
         if _KYC in target:
             body = body.replace(_DOCV_BASE, f"{self._host.settings.docs_url}/docv".encode())
-        return Response(
-            reply.status,
-            body,
-            content_type=reply.content_type,
-            now=now,
-            headers=self._headers(request, reply, elided),
-        )
+        status, headers = reply.status, self._headers(request, reply, elided)
+        cached = self._cached and _CACHE_CONTROL in dict(reply.headers)
+        if cached and status == 200:
+            seen = self._modified.since(target, body, now // NS_PER_S)
+            headers.append(("Last-Modified", http_date(seen.since * NS_PER_S)))
+            if is_unchanged(seen, request.get("If-Modified-Since", "")):
+                status, body = 304, b""
+        return Response(status, body, content_type=reply.content_type, now=now, headers=headers)
 
     def _headers(
         self, request: Mapping[str, str], reply: Reply, elided: str
@@ -167,6 +174,11 @@ class RestListener:
             )
         if reply.request_id:
             headers.append(("x-request-id", reply.request_id))
+            if self._traced:
+                headers += (
+                    (f"x-{self._prefix}trace-id", reply.request_id.zfill(32)),
+                    (f"x-{self._prefix}server-latency", elided or "0"),
+                )
         correlation = request.get("poly-correlation-id")
         if correlation:
             headers.append(("poly-correlation-id", correlation))

@@ -2,7 +2,7 @@
 otherwise. The reading `observed` sets them together; `observations/` has the evidence.
 """
 
-from sim.core.catalogue.assumption import choice
+from sim.core.catalogue.assumption import choice, span
 
 MARKETS_DEPRECATED = choice("markets.deprecated_fields", "removed", "shown", source="§9").because(
     "marketType, outcomes, outcomePrices, sportsMarketTypeV2, archived, manualActivation and "
@@ -11,6 +11,12 @@ MARKETS_DEPRECATED = choice("markets.deprecated_fields", "removed", "shown", sou
 MARKETS_QUOTES = choice("markets.quote_value", "number", "string", source="§2.10").because(
     "The value of a Quote in reference data is a number. `string` writes best bid and ask with "
     'four decimals ("0.5300") and the quotes of sides without padding ("0.47").'
+)
+TIMESTAMP_TOLERANCE = span(
+    "auth.timestamp_tolerance", "30s", least="1s", source="official clients and documentation"
+).because(
+    "The timestamp of a signed retail request may be this far from the server's clock, either way. "
+    "One probe, whose clock was off, was accepted with a timestamp one to three minutes old."
 )
 EVENTS_DEPRECATED = choice("events.deprecated_fields", "removed", "shown", source="§9").because(
     "participants and archived of an event are removed on 2026-06-29. `shown` keeps them after "

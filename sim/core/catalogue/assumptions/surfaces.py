@@ -89,10 +89,10 @@ RETAIL_DEBOUNCE = span("retail.debounce", "0.25s", source="rule S16").because(
     "them. The real period is not published."
 )
 RETAIL_SOCKETS = number(
-    "retail.sockets_per_key", 5, least=1, source="public API reference"
+    "retail.sockets_per_key", 0, source="recordings: twelve sockets of one key were served at once"
 ).because(
-    "A key may have this many open WebSockets, of both kinds together, while `limits.extra` is on. "
-    "An independent client met this limit; §8 does not list it."
+    "A key may have this many open WebSockets, of both kinds together; 0 is no limit. An "
+    "independent client met a limit of 5, which newer recordings do not show; §8 does not list it."
 )
 STREAM_HEARTBEAT = span("stream.heartbeat", "30s", source="rule S5").because(
     "Every stream sends a heartbeat this often; clients treat 75 s to 180 s of silence as dead. 0s "

@@ -8,7 +8,7 @@ specification contradicts. A switch can also be set alone, by its own name.
 from __future__ import annotations
 
 from sim.core.catalogue.assumption_values import Assumptions
-from sim.core.catalogue.observations import retail
+from sim.core.catalogue.observations import exchange, retail
 from sim.core.catalogue.observations.observation import Observation, written
 from sim.core.catalogue.quirks import Quirk, Quirks
 
@@ -17,7 +17,7 @@ READINGS = {
     DOCUMENTED: "where the specification contradicts what was observed, the specification holds",
     OBSERVED: "what recordings and newer public pages show holds, also against the specification",
 }
-_TOPICS = (retail,)
+_TOPICS = (retail, exchange)
 
 
 def catalogue() -> dict[str, Observation]:

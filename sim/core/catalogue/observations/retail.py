@@ -9,6 +9,8 @@ from sim.core.catalogue.assumptions import (
     MARKETS_QUOTES,
     NOTIONAL_TRADED,
     PREVIEW_MARKET,
+    RETAIL_SOCKETS,
+    TIMESTAMP_TOLERANCE,
 )
 from sim.core.catalogue.observations.observation import DOCS, DOUBLE, LIVE, Observation
 from sim.core.catalogue.quirks import CAMEL_CASE_QUERY_IGNORED
@@ -16,6 +18,7 @@ from sim.core.catalogue.quirks import CAMEL_CASE_QUERY_IGNORED
 _PORTFOLIO = "portfolio and activities of two accounts"
 _ORDERS = "orders of several accounts, 08-08 to 09-16"
 _BODIES = "eleven bodies of best prices, 08-25 to 09-14"
+_PROBES = "probes of February to September"
 _MARKET_BODIES = "bodies of markets that several people published"
 
 MARKETS_KEEP_FIELDS = (
@@ -164,4 +167,41 @@ EXPIRED_BOOKS = Observation(
 BALANCES = Observation("balances.keys", "2026-09-19", (LIVE,), "two published balances").shows(
     "A balance also has balanceReservation, depositReservation, bonusReservation, displayedBonus, "
     "displayedAvailableSoon, displayedCash and, from 2026-09-18, bonusHold; lastUpdated is null."
+)
+CATALOGUE = Observation("retail.catalogue", "2026-09", (LIVE,), _PROBES).shows(
+    "The retail host serves markets, events and search to signed callers as well."
+)
+KEY_FIRST = Observation("retail.key_first", "2026-09", (LIVE,), _PROBES).shows(
+    "The retail host asks for the key before it looks for the address: without headers every path "
+    "is 401 as plain text, Missing required API key headers. Such a call counts against the limit "
+    "of its address. /v1/health is 200 without a key."
+)
+EVERY_MARKET = Observation(
+    "sockets.every_market", "2026-02-23", (LIVE,), "a recorded session of the markets socket"
+).shows("A subscription of the markets socket without marketSlugs follows every market.")
+UNSUBSCRIBED = Observation(
+    "sockets.unsubscribed", "2026-09", (DOUBLE,), "two stand-ins for the service"
+).shows("The end of a subscription is acknowledged: requestId, and unsubscribed is true.")
+SOCKETS_PER_KEY = (
+    Observation("sockets.per_key", "2026-09-17", (LIVE,), "twelve sockets of one key at once")
+    .set_by(RETAIL_SOCKETS, "0", in_observed=False)
+    .shows("A key may have many open sockets; a limit of 5 was told earlier and was not met.")
+)
+SIGNED_PATH = Observation("retail.signed_path", "2026-08-30", (LIVE,), "a series of probes").shows(
+    "A signature that covers the query is refused with 401; one over the path alone is right."
+)
+OLD_TIMESTAMPS = (
+    Observation(
+        "retail.timestamp_tolerance", "2026-09", (LIVE,), "one probe whose clock was off: weak"
+    )
+    .set_by(TIMESTAMP_TOLERANCE, "3m")
+    .shows("A timestamp one to three minutes old was accepted; clients and documents say 30 s.")
+)
+HEADERS = Observation("http.headers", "2026-09", (LIVE,), "published answers with headers").shows(
+    "Answers carry x-pm-trace-id (32 hexadecimal digits), x-pm-server-latency and Vary: Origin "
+    "(x-trace-id and x-server-latency without --vendor-prefix). A book of the gateway may be "
+    "cached for 30 s and has Last-Modified, and a conditional request is answered with 304."
+)
+OLD_PATHS = Observation("gateway.paths", "2026-07-14", (LIVE, DOCS), _PROBES).shows(
+    "/v1/tags lists tags, and /v1/sports/{seriesId}/events the events of a series."
 )

@@ -1,0 +1,39 @@
+"""Observations of the exchange API and the token issuer."""
+
+from sim.core.catalogue.assumptions import ASSERTION_LIFE_MAX, EXTRA_LIMITS, SYNCHRONOUS_UNTIL
+from sim.core.catalogue.observations.observation import DOCS, Observation
+
+_REFERENCE = "public API reference"
+
+PUBLISHED_LIMITS = (
+    Observation("limits.published", "2026-09", (DOCS,), _REFERENCE)
+    .set_by(EXTRA_LIMITS, "true", in_observed=False)
+    .shows(
+        "GetOrderBook and GetBBO 12 a minute, ListInstruments 6 a minute, InsertOrder and "
+        "CancelReplace 30 a second, CancelOrder 90 a second, lists 50 a second, settlement 10 a "
+        "second, ledger queries one in two seconds with a burst of 5. The presets realistic and "
+        "hostile enforce them; elsewhere they are counted, and conformance tells."
+    )
+)
+ASSERTION_LIFE = (
+    Observation("auth.assertion_life", "2026-09", (DOCS,), _REFERENCE)
+    .set_by(ASSERTION_LIFE_MAX, "5m", in_observed=False)
+    .shows("An assertion's exp is at most five minutes after its iat.")
+)
+SYNCHRONOUS = (
+    Observation("orders.synchronous", "2026-09", (DOCS,), _REFERENCE)
+    .set_by(SYNCHRONOUS_UNTIL, "done", in_observed=False)
+    .shows(
+        "A synchronous order is answered when it is filled, rejected, canceled or expired, or "
+        "after maxBlockTime; that it rests does not end the wait. Answers within half a second, "
+        "which others published, contradict it for orders that rest: by default the first outcome "
+        "ends the wait."
+    )
+)
+INSERT_TIME = Observation("orders.insert_time", "2026-09", (DOCS,), _REFERENCE).shows(
+    "insertTime moves when an order is replaced."
+)
+UNPUBLISHED_NUMBERS = Observation("grpc.unpublished_numbers", "2026-09", (DOCS,), _REFERENCE).shows(
+    "Field numbers of cash movements, vendor orders, settlement and verification are published "
+    "nowhere. The exchange uses numbers above 1000, so a public stub cannot decode these services."
+)

@@ -1,0 +1,55 @@
+"""Conditional requests for market data that the gateway lets caches keep (RFC 9110 §13).
+
+An answer with Cache-Control carries Last-Modified: the second at which its content was first seen,
+its own time stamp apart. A client that names that second is answered 304 as long as the content is
+the same. What changed twice within one second has no such answer, because a second cannot tell the
+two apart.
+"""
+
+from __future__ import annotations
+
+import re
+from email.utils import parsedate_to_datetime
+from hashlib import blake2b
+from typing import NamedTuple
+
+_STAMP = re.compile(rb'"transactTime":"[^"]*"')
+_KEPT_MAX = 4096  # addresses; clients could invent them without end
+
+
+class Seen(NamedTuple):
+    """The content of an address: its fingerprint, since which second, and whether another content
+    was seen in that second.
+    """
+
+    content: bytes
+    since: int
+    ambiguous: bool
+
+
+class Modifications:
+    """Since when each address has had its present content."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, Seen] = {}
+
+    def since(self, target: str, body: bytes, second: int) -> Seen:
+        """Note the content of an address at a second, and return since when it is there."""
+        content = blake2b(_STAMP.sub(b"", body), digest_size=16).digest()
+        known = self._seen.get(target)
+        if known is not None and known.content == content and known.since <= second:
+            return known
+        if len(self._seen) >= _KEPT_MAX:
+            self._seen.clear()
+        seen = Seen(content, second, known is not None and known.since >= second)
+        self._seen[target] = seen
+        return seen
+
+
+def is_unchanged(seen: Seen, asked: str) -> bool:
+    """Whether If-Modified-Since names the content that is there; a malformed date names none."""
+    try:
+        at = int(parsedate_to_datetime(asked).timestamp())
+    except (ValueError, TypeError, OverflowError):
+        return False
+    return at >= seen.since and not seen.ambiguous

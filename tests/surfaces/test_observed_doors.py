@@ -1,0 +1,240 @@
+"""How callers get in, as probes and recordings show it: the key before the address, what a signature
+covers, one subscription to every market, headers and caches.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+
+from sim import Simulation, load_scenario
+from sim.actors.operator import views
+from sim.core.catalogue.observations import READINGS
+from sim.kernel.instants import NS_PER_S
+from sim.testing.client import Connection, Stream, connect
+from tests.journeys import firm, key, quiet, trader
+
+PUBLIC = "/v1/markets", "/v1/events", "/v1/search"
+
+
+@pytest.fixture
+def world() -> Connection:
+    return connect(Simulation(load_scenario("quickstart")))
+
+
+def unsigned(world: Connection, path: str) -> tuple[int, str, bytes]:
+    """Status, content type and body of a retail call without any header."""
+    outcome = world.simulation.rest("retail", "GET", path.partition("?")[0], "", {}, b"")
+    return outcome.reply.status, outcome.reply.content_type, outcome.reply.body
+
+
+@pytest.mark.spec("S5.2-1")
+def test_without_a_key_every_retail_path_is_401_in_plain_text(world: Connection) -> None:
+    for path in ("/v1/account/balances", "/v1/markets", "/v1/nothing-of-this-kind", "/"):
+        assert unsigned(world, path) == (401, "text/plain", b"Missing required API key headers")
+    status, content_type, body = unsigned(world, "/v1/health")
+    assert (status, content_type, json.loads(body)) == (200, "application/json", {"status": "ok"})
+    assert world.retail(key(world.simulation)).get("/v1/nothing-of-this-kind").status == 404
+
+
+@pytest.mark.spec("S8-1")
+def test_unsigned_retail_calls_count_against_their_address(world: Connection) -> None:
+    seen = [unsigned(world, "/v1/account/balances")[0] for _ in range(22)]
+    assert seen == [401] * 20 + [429] * 2
+    assert unsigned(world, "/v1/health")[0] == 429
+    assert world.retail(key(world.simulation)).get("/v1/account/balances").status == 200
+
+
+@pytest.mark.parametrize("path", PUBLIC)
+def test_the_retail_host_serves_the_catalogue_to_signed_callers(
+    world: Connection, path: str
+) -> None:
+    params = {"limit": "2", "query": "a", "marketTypes": "moneyline"}
+    signed = world.retail(key(world.simulation)).get(path, params=params)
+    assert signed.status == 200 and signed.json() == world.gateway.get(path, params=params).json()
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_a_timestamp_may_be_older_in_observed(world: Connection, reading: str) -> None:
+    world.simulation.control("reading.set", "", {"name": reading})
+    headers = world.retail_headers(key(world.simulation), "GET", "/v1/account/balances")
+    statuses = []
+    for wait in ("29s", "2s", "148s", "2s"):
+        world.advance(wait)
+        outcome = world.simulation.rest("retail", "GET", "/v1/account/balances", "", headers, b"")
+        statuses.append(outcome.reply.status)
+    assert statuses == ([200, 401, 401, 401] if reading == "documented" else [200, 200, 200, 401])
+    world.simulation.control("assumption.set", "auth.timestamp_tolerance", {"value": "1s"})
+    headers = world.retail_headers(key(world.simulation), "GET", "/v1/account/balances")
+    world.advance("2s")
+    outcome = world.simulation.rest("retail", "GET", "/v1/account/balances", "", headers, b"")
+    assert outcome.reply.status == 401
+
+
+@pytest.mark.spec("S5.2-1")
+def test_a_signature_covers_the_path_without_its_query(world: Connection) -> None:
+    query = "limit=1"
+    for signed, status in (
+        ("/v1/portfolio/activities", 200),
+        (f"/v1/portfolio/activities?{query}", 401),
+    ):
+        headers = world.retail_headers(key(world.simulation), "GET", signed)
+        outcome = world.simulation.rest(
+            "retail", "GET", "/v1/portfolio/activities", query, headers, b""
+        )
+        assert outcome.reply.status == status
+
+
+# ---- sockets
+
+
+def listening(world: Connection, kind: str, slugs: list[str], **more: Any) -> Stream:
+    socket = world.web_socket(key(world.simulation), "/v1/ws/markets")
+    asked = {"requestId": "all", "subscriptionType": f"SUBSCRIPTION_TYPE_{kind}", **more}
+    socket.send(json.dumps({"subscribe": {**asked, "marketSlugs": slugs}}).encode())
+    return socket
+
+
+@pytest.mark.spec("S4.2-15")
+@pytest.mark.parametrize("debounced", [False, True])
+def test_a_subscription_without_slugs_follows_every_market(
+    world: Connection, debounced: bool
+) -> None:
+    everything = listening(world, "MARKET_DATA", [], responsesDebounced=debounced)
+    trades = listening(world, "TRADE", [])
+    first = {frame["marketData"]["marketSlug"] for frame in everything.take()}
+    assert len(first) > 10
+    slugs = [quiet(world.simulation).symbol, sorted(first)[0]]
+    for slug in slugs:
+        for who, side in (("maker", "sell"), ("taker", "buy")):
+            order = {"as": who, "symbol": slug, "side": side, "price": "0.99", "qty": "1"}
+            world.absorb(world.simulation.control("order.place", "", order))
+    world.advance("1s")
+    followed = {frame["marketData"]["marketSlug"] for frame in everything.take()}
+    assert set(slugs) <= followed
+    assert {frame["trade"]["marketSlug"] for frame in trades.take() if "trade" in frame} <= {*slugs}
+
+
+def test_the_end_of_a_subscription_is_acknowledged(world: Connection) -> None:
+    socket = listening(world, "TRADE", [quiet(world.simulation).symbol])
+    socket.take()
+    socket.send(b'{"unsubscribe":{"requestId":"all"}}')
+    assert socket.take() == [{"requestId": "all", "unsubscribed": True}]
+
+
+def test_a_key_may_have_many_sockets_unless_a_limit_is_set(world: Connection) -> None:
+    world.simulation.control("assumption.set", "limits.extra", {"value": "true"})
+    sockets = [listening(world, "TRADE", []) for _ in range(12)]
+    assert all(socket.end is None for socket in sockets)
+    world.simulation.control("assumption.set", "retail.sockets_per_key", {"value": 12})
+    refused = world.simulation.open(
+        "/v1/ws/markets",
+        world.retail_headers(key(world.simulation), "GET", "/v1/ws/markets"),
+        b"",
+        web_socket=True,
+    )
+    assert refused.reply is not None and refused.reply.status == 429
+
+
+# ---- headers and caches
+
+
+def fetched(url: str, **headers: str) -> tuple[int, dict[str, str]]:
+    try:
+        with urlopen(Request(url, headers=headers)) as answer:
+            return answer.status, dict(answer.headers)
+    except HTTPError as error:
+        return error.code, dict(error.headers)
+
+
+def test_answers_can_be_traced_and_books_cached(exchange: Any) -> None:
+    slug = exchange.symbols["open"][0]
+    url = f"{exchange.gateway}/v1/markets/{slug}/book"
+    status, headers = fetched(url)
+    assert (status, headers["Vary"], headers["Cache-Control"]) == (
+        200,
+        "Origin",
+        "public, max-age=30",
+    )
+    assert len(headers["x-trace-id"]) == 32 and int(headers["x-trace-id"], 16)
+    assert headers["x-server-latency"].isdigit()
+    since = headers["Last-Modified"]
+    exchange.clock.advance("10s")
+    assert fetched(url, **{"If-Modified-Since": since})[0] == 304
+    order = {"as": "maker", "symbol": slug, "side": "buy", "price": "0.01", "qty": "1"}
+    exchange.control("POST", "/orders", order)
+    status, headers = fetched(url, **{"If-Modified-Since": since})
+    assert status == 200 and headers["Last-Modified"] != since
+    retail = fetched(f"{exchange.retail}/v1/health")
+    assert retail[0] == 200 and "Cache-Control" not in retail[1]
+
+
+def test_old_paths_of_the_gateway_answer(world: Connection) -> None:
+    gateway = world.gateway
+    assert gateway.get("/v1/tags").json() == gateway.get("/v2/tags").json()
+    series = gateway.get("/v1/series").json()["series"][0]["id"]
+    events = gateway.get(f"/v1/sports/{series}/events", params={"limit": "5"}).json()
+    filtered = gateway.get("/v1/events", params={"seriesId": series, "limit": "5"}).json()
+    assert events == filtered and events["events"]
+    assert gateway.get("/v1/sports/999999/events").json() == {"events": []}
+
+
+# ---- published limits, assertions, replaced orders
+
+
+@pytest.mark.parametrize("preset", ["ideal", "realistic"])
+def test_published_limits_are_counted_where_they_are_off_and_enforced_in_presets(
+    world: Connection, preset: str
+) -> None:
+    """Twelve books a minute: a polling client learns of it before its first day elsewhere."""
+    sim = world.simulation
+    sim.control("preset.set", "", {"name": preset})
+    for fault in [one["id"] for one in views.view(sim.engine, "faults")["faults"]]:
+        sim.control("fault.remove", fault, {})
+    atlas = world.exchange(firm(sim))
+    path = f"/v1/orderbook/{quiet(sim).symbol}"
+    statuses = [atlas.get(path).status for _ in range(14)]
+    rows = sim.requests(operation="GetOrderBook")
+    told = [row["over_limit"] for row in rows]
+    (usage,) = (row for row in views.view(sim.engine, "limits")["limits"] if row["limit"] == "book")
+    if preset == "realistic":
+        assert statuses == [200] * 12 + [429] * 2 and told == [[]] * 14
+        return
+    assert statuses == [200] * 14 and told == [[]] * 12 + [["book"]] * 2
+    assert (usage["used"], usage["allowed"], usage["would_refuse"]) == (12, 12, 2)
+    world.advance("5s")
+    assert sim.requests(operation="GetOrderBook")[-1]["over_limit"] == ["book"]
+    assert atlas.get(path).status == 200
+    assert sim.requests(operation="GetOrderBook")[-1]["over_limit"] == []
+
+
+@pytest.mark.spec("S5.1-2")
+def test_an_assertion_lives_five_minutes_at_most(world: Connection) -> None:
+    atlas, now = firm(world.simulation), world.simulation.now // NS_PER_S
+
+    def status(life: int) -> int:
+        assertion = world.assertion(atlas, iat=now, exp=now + life)
+        return world.token(atlas, client_assertion=assertion).status
+
+    assert (status(300), status(301)) == (200, 401)
+    world.simulation.control("assumption.set", "token.assertion_life_max", {"value": "1h"})
+    assert status(3600) == 200
+
+
+@pytest.mark.parametrize("price", ["40", "41"])
+def test_a_replaced_order_is_inserted_anew(world: Connection, price: str) -> None:
+    atlas, symbol = trader(world), quiet(world.simulation).symbol
+    body = {"symbol": symbol, "side": "SIDE_BUY", "type": "ORDER_TYPE_LIMIT", "price": "40"}
+    placed = atlas.post("/v1/trading/orders", json={**body, "orderQty": "5"}).json()["orderId"]
+    world.advance("1m")
+    change = {"orderId": placed, "symbol": symbol, "price": price, "orderQty": "4"}
+    assert atlas.post("/v1/trading/orders/replace", json=change).status == 200
+    (order,) = atlas.get("/v1/trading/orders/open").json()["orders"]
+    assert (order["createTime"], order["insertTime"]) == (
+        "2026-09-08T18:00:00Z",
+        "2026-09-08T18:01:00Z",
+    )
