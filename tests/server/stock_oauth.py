@@ -6,6 +6,7 @@ from typing import Any
 
 from authlib.oauth2.rfc7523 import PrivateKeyJWT
 from authlib.oauth2.rfc7523.assertion import private_key_jwt_sign
+from joserfc.jwk import RSAKey
 
 
 class FiveMinutes(PrivateKeyJWT):  # type: ignore[misc]
@@ -14,7 +15,7 @@ class FiveMinutes(PrivateKeyJWT):  # type: ignore[misc]
     def sign(self, auth: Any, token_endpoint: str) -> str:
         """Sign an assertion for the token endpoint."""
         text: str = private_key_jwt_sign(
-            auth.client_secret,
+            RSAKey.import_key(auth.client_secret),
             client_id=auth.client_id,
             token_endpoint=token_endpoint,
             claims=self.claims,
