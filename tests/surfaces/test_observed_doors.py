@@ -5,6 +5,7 @@ covers, one subscription to every market, headers and caches.
 from __future__ import annotations
 
 import json
+from email.message import Message
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -143,12 +144,12 @@ def test_a_key_may_have_many_sockets_unless_a_limit_is_set(world: Connection) ->
 # ---- headers and caches
 
 
-def fetched(url: str, **headers: str) -> tuple[int, dict[str, str]]:
+def fetched(url: str, **headers: str) -> tuple[int, Message]:
     try:
         with urlopen(Request(url, headers=headers)) as answer:
-            return answer.status, dict(answer.headers)
+            return answer.status, answer.headers
     except HTTPError as error:
-        return error.code, dict(error.headers)
+        return error.code, error.headers
 
 
 def test_answers_can_be_traced_and_books_cached(exchange: Any) -> None:
