@@ -251,10 +251,13 @@ def test_grpc_and_the_token_endpoint_have_endpoint_limits_only() -> None:
 
 
 def test_limits_beyond_the_specification_are_off_until_asked_for() -> None:
-    """R1."""
+    """R1. They count while they are off, so they hold at once when they are switched on."""
     ctx, limits = make()
     assert allowed(limits, ("book",), 50) == 50
+    assert [(row.limit, row.used) for row in limits.unenforced()] == [("book", 38)]
     ctx.assumptions.change("limits.extra", True)
+    assert allowed(limits, ("book",), 50) == 0
+    ctx.now += MINUTE
     assert allowed(limits, ("book",), 50) == 12
 
 

@@ -38,6 +38,7 @@ class Misfit(NamedTuple):
 DEVIATIONS = {
     ("Market", "id"): "C-21: a string of digits (§2.10)",
     ("MarketDetail", "id"): "C-21: a string of digits (§2.10)",
+    ("Event", "id"): "C-3: a string in recordings, and so in the reading `observed`",
     ("Series", "id"): "a string, §2.7 of the facts",
     ("Tag", "id"): "a string (§2.10)",
     ("Order", "quantity"): "may be decimal (§2.8)",

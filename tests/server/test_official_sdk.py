@@ -98,9 +98,12 @@ class OrderService:
         )
 
 
-@pytest.fixture(params=["blocking", "async"])
+@pytest.fixture(params=["blocking", "async", "blocking-observed"])
 def order_service(request: pytest.FixtureRequest, exchange: Any) -> Iterator[OrderService]:
-    found = OrderService(exchange, request.param)
+    kind, _, reading = request.param.partition("-")
+    if reading:
+        exchange.control("PUT", "/reading", {"name": reading})
+    found = OrderService(exchange, kind)
     yield found
     for client in found.clients:
         client.close()
@@ -119,7 +122,9 @@ def test_an_order_is_previewed_placed_read_modified_and_canceled(
         "quantity": 2.5,
         "tif": GTC,
     }
-    assert ann("orders.preview", {"request": request})["order"]["state"] == "ORDER_STATE_NEW"
+    assert ann("orders.preview", {"request": request})["order"]["state"] == (
+        "ORDER_STATE_PENDING_NEW"
+    )
     placed = ann("orders.create", request)
     assert placed["executions"] == []
     order = ann("orders.retrieve", placed["id"])["order"]
@@ -191,7 +196,8 @@ def test_a_trade_reaches_positions_activities_and_balances_and_is_closed_again(
     ]
     fee = float(filled["executions"][-1]["commissionNotionalCollected"]["value"])
     position = ann("portfolio.positions", {"market": MARKET})["positions"][MARKET]
-    assert (position["netPositionDecimal"], position["cost"]) == ("4.2500", usd("2.125"))
+    assert (position["netPositionDecimal"], position["baseCost"]) == ("4.2500", usd("2.1250"))
+    assert float(position["cost"]["value"]) == pytest.approx(2.125 + fee, abs=0.005)
     (trade,) = ann("portfolio.activities", {"limit": 1, "types": ["ACTIVITY_TYPE_TRADE"]})[
         "activities"
     ]
@@ -217,6 +223,8 @@ def test_markets_books_and_settlements_are_read_without_a_key(order_service: Ord
     ] == [MARKET]
     book = ann("markets.book", MARKET)["marketData"]
     assert (book["bids"], book["offers"]) == ([], [{"px": usd("0.6000"), "qty": "5.0000"}])
+    assert "longQuote" not in ann("markets.bbo", MARKET)["marketData"]  # one side alone quotes
+    order_service.order(order_service.bob, "BUY_LONG", "0.40", 5)
     assert ann("markets.bbo", MARKET)["marketData"]["longQuote"] == usd("0.6000")
     with pytest.raises(NotFoundError):
         ann("markets.settlement", MARKET)

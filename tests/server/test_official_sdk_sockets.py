@@ -93,10 +93,19 @@ class Floor:
         )
 
 
-@pytest.fixture(params=[PolymarketUS, AsyncPolymarketUS])
+@pytest.fixture(
+    params=[
+        (PolymarketUS, "documented"),
+        (AsyncPolymarketUS, "documented"),
+        (AsyncPolymarketUS, "observed"),
+    ],
+    ids=lambda one: f"{one[0].__name__}-{one[1]}",
+)
 async def floor(request: pytest.FixtureRequest, exchange: Any) -> AsyncIterator[Floor]:
+    kind, reading = request.param
+    exchange.control("PUT", "/reading", {"name": reading})
     key = exchange.api_keys[0]
-    client = request.param(
+    client = kind(
         key_id=key["key_id"],
         secret_key=key["secret_key"],
         gateway_base_url=exchange.gateway,
@@ -208,7 +217,7 @@ async def test_errors_heartbeats_and_refusals_reach_the_listeners(floor: Floor) 
     await socket.connect()
     await socket.subscribe("wrong", "SUBSCRIPTION_TYPE_TRADE", ["no-such-market"])
     await socket.send(
-        {"subscribe": {"requestId": "none", "subscriptionType": "SUBSCRIPTION_TYPE_TRADE"}}
+        {"subscribe": {"requestId": "none", "subscriptionType": "SUBSCRIPTION_TYPE_NOTHING"}}
     )
     await until(lambda: len(heard["error"]) == 2)
     assert [error.request_id for error in heard["error"]] == ["wrong", "none"]
