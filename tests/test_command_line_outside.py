@@ -20,6 +20,7 @@ import pytest
 
 from sim.analysis import spec_coverage
 from sim.cli.main import main
+from sim.kernel import journal
 from sim.loader.load import load_scenario
 from sim.server.journal_file import open_journal
 from sim.simulation import Simulation
@@ -191,8 +192,8 @@ def test_a_journal_may_come_through_a_pipe_where_it_is_read_once(recorded):
         (lambda raw: b"", "the file is empty"),
         (lambda raw: raw[:90], "ends within its first line"),
         (lambda raw: raw.replace(b"\n", b"\r\n"), "CR LF"),
-        (lambda raw: raw.replace(b'{"journal":1', b'{"journal":2', 1), "format 2 is not the one"),
-        (lambda raw: b'{"journal":2,"made":"later"}\n', "format 2 is not the one"),
+        (lambda raw: raw.replace(b'{"journal":2', b'{"journal":9', 1), "format 9 is not the one"),
+        (lambda raw: b'{"journal":9,"made":"later"}\n', "format 9 is not the one"),
         (lambda raw: b"\xef\xbb\xbf" + raw, "no journal header"),
     ],
 )
@@ -219,6 +220,53 @@ def test_a_timeline_names_the_line_that_is_no_record(capsys, tmp_path, recorded)
         code, said = sim(capsys, "timeline", tmp_path / "spoilt")
         assert code == 2
         assert f"{tmp_path / 'spoilt'}:4:1: no journal record" in said
+
+
+# What may have become of a line, by what it was.
+DAMAGE = {
+    "no UTF-8": lambda line: line.replace(b"leagues", b"league\xff"),
+    "a NUL": lambda line: line.replace(b"leagues", b"league\0"),
+    "cut": lambda line: line[:40] + b"\n",
+    "gone": lambda line: b"\n",
+    "zeros": lambda line: b"\0" * 4096 + b"\n",
+    "another value": lambda line: b"[1]\n",
+    "half a surrogate": lambda line: line.replace(b"leagues", b"league\\ud800"),
+    "deep": lambda line: b'{"seq":3,"at":0,"input":' + b"[" * 10_000 + b"]" * 10_000 + b"}\n",
+    "huge": lambda line: b'{"seq":3,"at":"' + b"x" * (1 << 20) + b'"}\n',
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_every_tool_names_the_line_of_a_journal_that_cannot_be_read(
+    capsys, tmp_path, recorded, damage, monkeypatch
+):
+    monkeypatch.setattr(journal, "LINE_MAX", 1 << 20)
+    lines = recorded.splitlines(keepends=True)
+    path, whole = tmp_path / "spoilt", tmp_path / "whole"
+    path.write_bytes(b"".join((*lines[:3], DAMAGE[damage](lines[3]), *lines[4:])))
+    whole.write_bytes(recorded)
+    for command in (
+        ("replay", path),
+        ("timeline", path),
+        ("explain", path),
+        ("conformance", path),
+        ("shrink", path),
+        ("bisect", path, whole),
+        ("diff", path, whole),
+        ("diff", whole, path),
+    ):
+        code, said = sim(capsys, *command)
+        assert code == 2, (command, said)
+        assert f"{path}:4:1: " in said
+
+
+@pytest.mark.parametrize("command", ["replay", "timeline", "explain", "conformance", "diff"])
+@pytest.mark.parametrize("endless", ["/dev/zero", "/dev/urandom"])
+def test_what_has_no_end_is_no_journal(capsys, endless, command):
+    if not Path(endless).exists():
+        pytest.skip("no such device")
+    code, said = sim(capsys, command, endless, *([endless] if command == "diff" else []))
+    assert (code, f"{endless}:1:1: line 1 is no journal header" in said) == (2, True)
 
 
 def test_two_journals_of_which_one_is_garbage_further_down(capsys, tmp_path, recorded):

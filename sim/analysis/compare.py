@@ -12,8 +12,6 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-from msgspec import DecodeError
-
 from sim.actors.operator import views
 from sim.analysis.errors import UnreadableJournal
 from sim.analysis.replay import (
@@ -28,7 +26,7 @@ from sim.analysis.replay import (
 )
 from sim.analysis.timeline import rows, write
 from sim.kernel.instants import format_instant
-from sim.kernel.journal import Header, NotAJournal, read_line
+from sim.kernel.journal import Header, read_line
 from sim.simulation import Simulation
 
 # Views whose rows are compared, and the key that names a row.
@@ -73,17 +71,14 @@ class Difference(NamedTuple):
 def first_difference(
     first: NumberedLines, second: NumberedLines, parts: Sequence[str] = WHAT_HAPPENED
 ) -> Difference | None:
-    """The first pair of lines that differ in one of the parts. NotAJournal for what is no line."""
+    """The first pair of lines that differ in one of the parts."""
     pairs = zip_longest(first, second, fillvalue=(0, b""))
     for same, ((_, left), (_, right)) in enumerate(pairs):
         if not left or not right:
             return Difference(same, "end", left, right)
         if left == right:
             continue
-        try:
-            one, other = read_line(left), read_line(right)
-        except DecodeError as error:
-            raise NotAJournal(f"line {same + 2} of one of them is no record: {error}") from error
+        one, other = read_line(left), read_line(right)
         for part in parts:
             if line_text(getattr(one, part)) != line_text(getattr(other, part)):
                 return Difference(same, part, left, right)

@@ -8,7 +8,7 @@ class UsageError(ValueError):
 
 
 class UnreadableJournal(Exception):
-    """A file that is no journal, or cannot be opened. The message begins with `path:1:1:`."""
+    """A file that is no journal, or cannot be read. The message begins with `path:line:1:`."""
 
-    def __init__(self, path: object, reason: str) -> None:
-        super().__init__(f"{path}:1:1: {reason}")
+    def __init__(self, path: object, reason: str, line: int = 1) -> None:
+        super().__init__(f"{path}:{line}:1: {reason}")

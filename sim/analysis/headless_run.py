@@ -138,6 +138,7 @@ def run_scenario(
     values = "".join(f"-{value}" for value in (*report.params.values(), *changes.split()))
     path = save_failures / file_name(f"{report.scenario}{values}-{report.seed}.ndjson")
     save_failures.mkdir(parents=True, exist_ok=True)
+    path.touch(0o600)
     path.write_bytes(written.getvalue())
     return replace(report, journal=str(path))
 

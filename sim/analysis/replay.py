@@ -108,12 +108,30 @@ def journal_lines(path: Path | str) -> Iterator[tuple[Header, NumberedLines]]:
         raise UnreadableJournal(path, unreadable(error)) from error
     with file:
         try:
-            yield read_journal(file)
+            with _naming(path):
+                header, lines = read_journal(file)
+            yield header, _named(path, lines)
         except (NotAJournal, DecodeError) as error:
             raise UnreadableJournal(path, unreadable(error)) from error
         except Divergence as difference:
             difference.path = str(path)
             raise
+
+
+def _named(path: Path | str, lines: NumberedLines) -> NumberedLines:
+    with _naming(path):
+        yield from lines
+
+
+@contextmanager
+def _naming(path: Path | str) -> Iterator[None]:
+    """Say in which file the line stands that cannot be read."""
+    try:
+        yield
+    except NotAJournal as error:
+        raise UnreadableJournal(path, str(error), error.line) from error
+    except OSError as error:
+        raise UnreadableJournal(path, unreadable(error)) from error
 
 
 def replay_file(
@@ -220,11 +238,7 @@ def replaying(
     a line that moves time beyond it.
     """
     for number, raw in lines:
-        try:
-            line = read_line(raw)
-        except DecodeError as error:
-            recorded = raw[:200].decode(errors="replace")
-            raise Divergence(number, "form", recorded, f"no journal record: {error}") from error
+        line = read_line(raw)
         if line.mark:
             _repeat_mark(simulation, number, line)
         elif until is not None and _stop_at(simulation, line, until):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from sim.api.pipeline.settings import Settings
     from sim.simulation import Simulation
 
+TOKEN_VARIABLE = "SIM_CONTROL_TOKEN"
+_TOKEN_MAX = 4096
 DEFAULT_BASE, LAST_BASE = 18080, 65529
 PROCESS_START = time.perf_counter()
 
@@ -56,7 +59,10 @@ def add_listening(parser: argparse.ArgumentParser, default_clock: str) -> None:
     add_list(parser, "--webhook-host", "HOST", hosts)
     folder = "folder of scenario files that the control plane may start instances from"
     add_path(parser, "--scenarios", "DIR", folder)
-    add_text(parser, "--control-token", "TOKEN", "bearer token of the control plane")
+    token = f"file that holds the bearer token of the control plane; {TOKEN_VARIABLE} may hold it"
+    add_path(parser, "--control-token-file", "PATH", token)
+    shown = "the token itself, which every user of this machine can then see in the process list"
+    add_text(parser, "--control-token", "TOKEN", shown)
     add_flag(parser, "--quiet", "write no line for each request, step and webhook")
     lines = "json: every line is an object with a `kind`"
     add_option(parser, "--log-format", lines, choices=("text", "json"), default="text")
@@ -85,6 +91,7 @@ def listen(
     public_host = args.public_host.lower()
     if public_host and not is_host_name(public_host):
         return usage_error("--public-host is a name or an IP address, without scheme and port")
+    args.control_token = _control_token(args)
     set_up_logging(args.log_format)
     from sim.server.serve import ServeOptions, serve
 
@@ -103,3 +110,29 @@ def listen(
     except CouldNotListen as error:
         print(f"sim: {error}", file=sys.stderr)
         return COULD_NOT_LISTEN
+
+
+def _control_token(args: argparse.Namespace) -> str:
+    """The token of the control plane as given: by the option, its file or the environment; "" for
+    none. UsageError for what cannot stand in a header; OSError.
+    """
+    from sim.analysis.errors import UsageError
+
+    if args.control_token:
+        name, token = "--control-token", args.control_token
+        print(
+            "warning: --control-token shows in the process list; --control-token-file and"
+            f" {TOKEN_VARIABLE} do not",
+            file=sys.stderr,
+        )
+    elif args.control_token_file is not None:
+        name = f"{args.control_token_file}"
+        with open(args.control_token_file, "rb") as file:
+            token = file.read(_TOKEN_MAX).decode("ascii", "replace").strip()
+    else:
+        name, token = TOKEN_VARIABLE, os.environ.get(TOKEN_VARIABLE, "")
+        if not token:
+            return ""
+    if not (token.isascii() and token.isprintable()) or " " in token or not token:
+        raise UsageError(f"{name}: a token is printable ASCII without blanks")
+    return str(token)

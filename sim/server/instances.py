@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, TypeAlias
 from msgspec.structs import replace
 
 from sim.api.pipeline.settings import Settings
-from sim.core.model.refusals import AlreadyExists, Conflict, InvalidRequest, NotFound
+from sim.core.model.refusals import AlreadyExists, Conflict, InvalidRequest, NotFound, Unavailable
 from sim.scenario.scenario import Scenario
 from sim.server.addresses import Addresses, addresses_of
 from sim.server.clock_driver import ClockMode
@@ -174,9 +174,18 @@ class Instances:
             except BaseException:
                 bound.close()
                 file.close()
+                if journal is not None:
+                    journal.unlink(missing_ok=True)
                 raise
             self._journals[name] = (file, journal)
             self.adopt(service, name)
+        except OSError as error:
+            # No descriptors, no ports, no room for its journal: this process goes on without it.
+            raise Unavailable(
+                f"the world {name} cannot be opened: {error.strerror or error}",
+                rule="control",
+                remedy="end worlds that are not needed, or give the process more (ulimit -n, disk)",
+            ) from error
         finally:
             self._starting.discard(name)
         return name

@@ -88,10 +88,14 @@ def symbols(simulation: Simulation) -> dict[str, list[str]]:
 
 
 def write_ready_file(path: Path, facts: dict[str, Any]) -> None:
-    """Write atomically: a reader sees the whole file or none."""
+    """Write atomically: a reader sees the whole file or none. It holds secrets: nobody else reads
+    it.
+    """
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        draft.write_bytes(json.format(json.encode(facts), indent=1) + b"\n")
+        draft.unlink(missing_ok=True)
+        with open(draft, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(json.format(json.encode(facts), indent=1) + b"\n")
         draft.replace(path)
     except OSError as error:
         draft.unlink(missing_ok=True)

@@ -4,8 +4,11 @@ stands in no journal. `tests/test_fault_injection.py` has every place that can f
 
 from __future__ import annotations
 
+import http.client
 import json
+import signal
 import socket
+import struct
 import urllib.request
 from contextlib import suppress
 from pathlib import Path
@@ -96,7 +99,7 @@ MARKETS = "/v1/ws/markets"
 PLAIN = {"code": 13, "message": "internal error", "details": []}
 
 
-def http(surface: str, target: bytes, verb: bytes = b"GET", body: bytes = b""):
+def over_http(surface: str, target: bytes, verb: bytes = b"GET", body: bytes = b""):
     """A call that must get this plane's plain 500."""
 
     def call(served: ServedExchange) -> None:
@@ -130,11 +133,11 @@ def handshake(served: ServedExchange) -> None:
 
 
 SEEN = {
-    "gateway": http("gateway", b"/v1/health"),
-    "retail": http("retail", b"/v1/orders/open"),
-    "exchange": http("exchange", b"/v1/positions"),
-    "auth": http("auth", b"/oauth/token", b"POST", b"{}"),
-    "control": http("control", b"/_sim/v1/clock/advance", b"POST", b'{"by": "1s"}'),
+    "gateway": over_http("gateway", b"/v1/health"),
+    "retail": over_http("retail", b"/v1/orders/open"),
+    "exchange": over_http("exchange", b"/v1/positions"),
+    "auth": over_http("auth", b"/oauth/token", b"POST", b"{}"),
+    "control": over_http("control", b"/_sim/v1/clock/advance", b"POST", b'{"by": "1s"}'),
     "unary": grpc_call("unary_unary", UNARY),
     "server stream": grpc_call("unary_stream", STREAM),
     "both streams": grpc_call("stream_stream", BIDI),
@@ -208,3 +211,101 @@ def test_streams_end_and_a_frame_that_fails_closes_its_socket_with_1011(origin) 
             list(stream)
     assert ended.value.code() is grpc.StatusCode.UNAVAILABLE
     assert replay_file(served.journal).simulation.seq == before
+
+
+# ---- what the machine does not give
+
+LIMITED = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_{name}, ({number}, {number}))
+from sim.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.fixture
+def limited(tmp_path: Path):
+    """Starts a server that may have only so much of something."""
+    started = []
+
+    def start(name: str, number: int) -> Process:
+        program = ("-c", LIMITED.format(name=name, number=number))
+        arguments = ("serve", "--port-base", "0", "--clock", "manual")
+        started.append(Process(tmp_path, *arguments, program=program))
+        return started[-1]
+
+    yield start
+    for served in started:
+        with suppress(OSError):
+            served.process.kill()
+        served.process.communicate()
+
+
+def test_without_a_journal_of_its_own_too_it_stops_when_the_disk_is_full(limited) -> None:
+    served = limited("FSIZE", 100_000)
+    connection = http.client.HTTPConnection(served.ready["control"].removeprefix("http://"))
+    status = 200
+    with suppress(OSError, http.client.HTTPException):
+        for _ in range(2_000):
+            connection.request("PUT", "/_sim/v1/assumptions/engine.latency", b'{"value": "1ms"}')
+            answer = connection.getresponse()
+            status, body = answer.status, answer.read()
+            if status != 200:
+                assert json.loads(body) == PLAIN
+                break
+    assert status == 500
+    code, _, err = served.end()
+    assert code == 2
+    assert "the journal, a temporary file in " in err
+    assert "the journal ends here, so this exchange stops" in err
+    assert "Traceback" not in err
+
+
+def test_a_fork_for_which_there_are_no_descriptors_is_refused_and_the_process_goes_on(
+    limited,
+) -> None:
+    served = limited("NOFILE", 60)
+    connection = http.client.HTTPConnection(served.ready["control"].removeprefix("http://"))
+    for _ in range(20):
+        connection.request("POST", "/_sim/v1/fork", b"{}")
+        answer = connection.getresponse()
+        body = json.loads(answer.read())
+        if answer.status != 200:
+            break
+    assert answer.status == 503
+    assert body["message"].endswith("Too many open files")
+    assert "ulimit -n" in body["remedy"]
+    connection.request("GET", "/_sim/v1/clock")
+    assert connection.getresponse().status == 200
+    connection.close()
+    assert served.end(signal.SIGHUP)[0] == 0
+
+
+# ---- clients that leave
+
+
+def test_a_client_that_has_sent_everything_still_gets_its_answers(origin) -> None:
+    for surface, target in (("gateway", b"/v1/health"), ("control", b"/_sim/v1/clock")):
+        host, _, port = origin.ready[surface].removeprefix("http://").partition(":")
+        for last in (b"connection: close", b"x: y"):
+            with socket.create_connection((host, int(port)), 10) as connection:
+                connection.sendall(
+                    b"GET %b HTTP/1.1\r\nHost: localhost\r\n%b\r\n\r\n" % (target, last)
+                )
+                connection.shutdown(socket.SHUT_WR)
+                received = b"".join(iter(lambda: connection.recv(1 << 16), b""))
+            assert status_of(received) == 200
+
+
+def test_a_socket_client_that_leaves_amid_its_pings_is_no_error(origin, caplog) -> None:
+    host, _, port = origin.retail.removeprefix("http://").partition(":")
+    for _ in range(20):
+        with socket.create_connection((host, int(port)), 10) as connection:
+            connection.sendall(upgrade(MARKETS, signed(origin)))
+            while b"\r\n\r\n" not in connection.recv(1 << 16):
+                pass
+            connection.sendall(frame(9, b"ping") * 50)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    origin.clock.advance("1s")
+    assert [row["rpc"] for row in origin.control("GET", "/streams")["streams"]] == []
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]

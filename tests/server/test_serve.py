@@ -174,6 +174,39 @@ def test_beyond_loopback_the_control_plane_asks_for_a_token(start):
     assert served.ready["control_token"] in out
 
 
+def test_the_token_of_the_control_plane_comes_from_a_file_or_the_environment(
+    start, tmp_path, monkeypatch
+):
+    (tmp_path / "token").write_text("from-the-file\n")
+    monkeypatch.setenv("SIM_CONTROL_TOKEN", "from-the-environment")
+    common = ("serve", "--port-base", "0", "--clock", "manual")
+    for options, token, warned in (
+        ((), "from-the-environment", False),
+        (("--control-token-file", str(tmp_path / "token")), "from-the-file", False),
+        (("--control-token", "from-the-option"), "from-the-option", True),
+    ):
+        served = start(*common, *options)
+        clock = f"{served.ready['control']}/_sim/v1/clock"
+        assert (ask(clock)[0], ask(clock, token=token)[0]) == (401, 200)
+        _, _, err = served.end(signal.SIGTERM)
+        assert ("shows in the process list" in err) is warned
+        served.ready_file.unlink()
+
+
+def test_files_that_hold_secrets_are_for_their_owner_alone(start, tmp_path):
+    journal = tmp_path / "run.ndjson"
+    journal.touch(0o666)
+    served = start("serve", "--port-base", "0", "--clock", "manual", "--journal", str(journal))
+    for path in (journal, served.ready_file):
+        assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_terminal_that_closes_gets_the_closing_line(start):
+    served = start("serve", "--port-base", "0", "--clock", "manual")
+    code, out, _ = served.end(signal.SIGHUP)
+    assert (code, " inputs, digest " in out) == (0, True)
+
+
 def test_a_second_interrupt_kills(start):
     served = start("serve", "--port-base", "0", "--clock", "manual")
     assert served.end(signal.SIGINT, signal.SIGINT)[0] == 130

@@ -57,6 +57,8 @@ async def serve_web_socket(
                 host.frame(stream, message.data.encode())
             elif message.type == WSMsgType.BINARY:
                 host.frame(stream, message.data)
+    except ConnectionError:
+        pass  # the client has left while a ping of its own was answered
     except Exception as error:
         # The upgrade is over, so this cannot be answered as HTTP any more.
         log.error("a frame failed: %s", path, exc_info=error)
