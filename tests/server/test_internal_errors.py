@@ -230,7 +230,7 @@ def limited(tmp_path: Path):
 
     def start(name: str, number: int) -> Process:
         program = ("-c", LIMITED.format(name=name, number=number))
-        arguments = ("serve", "--port-base", "0", "--clock", "manual")
+        arguments = ("serve", "--port-base", "0", "--clock", "manual", "--quiet")
         started.append(Process(tmp_path, *arguments, program=program))
         return started[-1]
 

@@ -183,7 +183,7 @@ class Connection(web.RequestHandler):
         if messages and not waiter.done():
             waiter.set_result(None)
 
-    def eof_received(self) -> bool | None:
+    def eof_received(self) -> bool | None:  # type: ignore[override]  # as asyncio has it
         """A client that has sent everything still gets its answers.
 
         It cannot be told from one that has gone, so answers that take long are given up.
