@@ -27,9 +27,6 @@ from sim.server.http.body import Uploads
 from sim.server.http.frames import StrictFrames
 from sim.server.http.response import Response
 
-# How long, in real time, a client that has closed its side is answered.
-_LAST_ANSWERS_S = 0.5
-
 Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 # A head that is larger, or takes longer from its first byte to its last, is refused.
@@ -182,20 +179,6 @@ class Connection(web.RequestHandler):
         self._waiter = waiter
         if messages and not waiter.done():
             waiter.set_result(None)
-
-    def eof_received(self) -> bool | None:  # type: ignore[override]  # as asyncio has it
-        """A client that has sent everything still gets its answers.
-
-        It cannot be told from one that has gone, so answers that take long are given up.
-        """
-        super().eof_received()
-        transport = self.transport
-        if transport is None or transport.get_extra_info("sslcontext") is not None:
-            return None  # TLS has no half-closed connections
-        if not self._messages:
-            self.close()
-        self._loop.call_later(_LAST_ANSWERS_S, transport.close)
-        return True
 
     def _answer(self, message: object, payload: StreamReader, immediate: ImmediateHandler) -> bool:
         """Answer the first queued request; False when the task has to."""
