@@ -93,7 +93,8 @@ def _names(scenario: Scenario, node: Node) -> Iterator[Problem]:
     limits = node_at(node, "limits")
     for name, at in limits.keys.items() if isinstance(limits, Mapping) else ():
         if name not in LIMITS:
-            yield problem(at, f"unknown limit {name!r}{suggestion(name, LIMITS)}")
+            known = suggestion(name, LIMITS) or f"; known are {', '.join(LIMITS)}"
+            yield problem(at, f"unknown limit {name!r}{known}")
     for fault in mappings_of(node_at(node, "faults")):
         yield from _fault(fault)
     for step in items_of(node, "steps"):

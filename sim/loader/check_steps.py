@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 from sim.actors.script.runner import CLIENT_KEYS, STEP_ACTIONS
 from sim.contract.contract import Operation, load_contract
 from sim.core.catalogue import assumptions, quirks
+from sim.core.model.enums import OrderState
+from sim.core.model.quantities import scaled_down
 from sim.kernel.instants import (
     OUT_OF_RANGE,
     format_instant,
@@ -23,6 +25,7 @@ from sim.kernel.instants import (
     parse_instant,
     parse_span,
 )
+from sim.loader.check_prices import price_problems
 from sim.loader.nodes import items_of, mappings_of, node_at, text_at, unknown
 from sim.scenario.fault_names import unknown_operation
 from sim.scenario.steps import VERBS, Step, When
@@ -104,7 +107,10 @@ class _Checker:
             step.call is not None and step.call.path.startswith(_CREATE_USERS) for step in steps
         )
         self._participants = [trader.name for trader in scenario.participants.traders]
-        self._symbols = [terms.symbol for terms in world.instruments]
+        self._terms = {terms.symbol: terms for terms in world.instruments}
+        self._symbols = list(self._terms)
+        expected = [each for step in steps if step.expect is not None for each in step.expect.order]
+        self._rejects = any(each.state is OrderState.REJECTED for each in expected)
 
     def check(self, step: Mapping) -> Iterator[Problem]:
         """Everything that is wrong with a step."""
@@ -117,6 +123,8 @@ class _Checker:
         yield from self._users(step)
         yield from self._accounts(step)
         yield from self._symbol_names(step)
+        yield from self._order_price(step)
+        yield from self._dollar(step)
         yield from unknown_setting("quirk", node_at(step, "quirk"))
         yield from unknown_setting("assumption", node_at(step, "assumption"))
         yield from _levels(step)
@@ -181,6 +189,21 @@ class _Checker:
             symbol = text_at(part, "symbol")
             if symbol is not None and not self._world.has(symbol.text):
                 yield unknown("unknown symbol", symbol, self._symbols)
+
+    def _order_price(self, step: Mapping) -> Iterator[Problem]:
+        """A price off the tick or the band, which would be rejected, where nothing expects that."""
+        entry = node_at(step, "order")
+        if not self._rejects and "expect" not in step.items and isinstance(entry, Mapping):
+            yield from price_problems(entry, self._terms)
+
+    def _dollar(self, step: Mapping) -> Iterator[Problem]:
+        """A settlement or fair price that is no part of a dollar."""
+        if node_at(step, "expect", "refused") is not None:
+            return
+        for key in ("settle", "fair_price"):
+            price = text_at(step, key, "price")
+            if price is not None and not 0 <= scaled_down(price.text, 10**18) <= 10**18:
+                yield problem(price.at, f"a price lies between 0 and 1 dollar, not {price.text}")
 
     def _event(self, step: Mapping) -> Iterator[Problem]:
         event, reference = text_at(step, "event", "slug"), self._world.reference

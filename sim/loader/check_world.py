@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sim.loader.check_prices import price_problems
 from sim.loader.nodes import items_of, text_at, unknown
 from sim.scenario.yaml_tree import Node, Problem, problem
 from sim.world.world import World
@@ -15,7 +16,10 @@ SECTIONS = ("books", "orders", "incentives")
 
 def world_problems(node: Node, world: World) -> Iterator[Problem]:
     """Problems of the entries that this file itself states."""
-    symbols = [instrument.symbol for instrument in world.instruments]
+    terms = {instrument.symbol: instrument for instrument in world.instruments}
+    symbols = list(terms)
+    for order in items_of(node, "world", "orders"):
+        yield from price_problems(order, terms)
     for item in (each for section in SECTIONS for each in items_of(node, "world", section)):
         symbol, user = (text_at(item, key, empty=True) for key in ("symbol", "as"))
         if symbol is not None and not world.has(symbol.text):

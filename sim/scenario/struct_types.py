@@ -207,7 +207,11 @@ class Record(ValueType):
         for written, item in node.items.items():
             key = self.aliases.get(written, written)
             value_type = self.keys.get(key)
-            if value_type is None:
+            if value_type is None and (home := self._home_of(written)):
+                message = f"{written!r} stands below {home!r}: {home}: {{{written}: ...}}"
+                add_problem(node.keys[written], message, problems)
+                values[home] = INVALID  # which is not reported as missing too
+            elif value_type is None:
                 near = nearest(written, self.keys) if wants_suggestion(problems) else ""
                 meant = f", did you mean {near!r}?" if near else ""
                 add_problem(node.keys[written], f"unknown key {written[:80]!r}{meant}", problems)
@@ -226,6 +230,11 @@ class Record(ValueType):
         if self._place and node.at.line:
             values[self._place] = f"{PurePath(node.at.file).name}:{node.at.line}"
         return self.kind(**{self._attributes[key]: value for key, value in values.items()})
+
+    def _home_of(self, key: str) -> str:
+        """The one key of this mapping below which another key belongs; "" for none or several."""
+        homes = [name for name, each in self.keys.items() if _holds(each, key)]
+        return homes[0] if len(homes) == 1 else ""
 
     def write(self, value: Any) -> Any:
         plain = {}
@@ -255,6 +264,10 @@ class Record(ValueType):
             "additionalProperties": False,
         }
         return body | ({"required": required} if required else {})
+
+
+def _holds(value_type: ValueType, key: str) -> bool:
+    return isinstance(value_type, Record) and (key in value_type.keys or key in value_type.aliases)
 
 
 def key_of(attribute: str) -> str:

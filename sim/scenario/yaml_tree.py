@@ -19,6 +19,7 @@ SIZE_LIMIT = 4 << 20  # bytes of text
 DEPTH_LIMIT = 64  # nested collections
 NODE_LIMIT = 500_000  # nodes after aliases are expanded
 ALIAS_LIMIT = 100
+_SHOWN = 70  # columns of a line in a message
 _PLACE_MAX = 400  # characters of a path in a JSON value; what is below it shares it
 
 
@@ -123,7 +124,23 @@ def read_text(source: str | bytes, file: str) -> Node:
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         reason = getattr(failed, "problem", None) or getattr(failed, "reason", None)
         said = reason or str(failed).splitlines()[0]
-        raise error_at(Position(file, line, column), f"not YAML: {said}") from None
+        message = f"not YAML: {said}{_advice(text, line, column)}"
+        raise error_at(Position(file, line, column), message) from None
+
+
+def _advice(text: str, line: int, column: int) -> str:
+    """What to do about a place that is not YAML, and the line with a caret below the place."""
+    lines = text.splitlines()
+    if not line <= len(lines):
+        return ""
+    shown = lines[line - 1][: column + _SHOWN].replace("\t", "\N{RIGHTWARDS ARROW TO BAR}")
+    before = lines[line - 1][: column - 1]
+    advice = ""
+    if "\t" in lines[line - 1][:column] and not before.strip():
+        advice = " (a tab does not indent in YAML: write spaces)"
+    elif not before.strip():
+        advice = " (does it begin below the line that it belongs to?)"
+    return f"{advice}\n    {shown}\n    {' ' * (column - 1)}^" if column <= _SHOWN else advice
 
 
 class _Frame:

@@ -10,7 +10,7 @@ import pytest
 
 from sim.core.model.instrument import Instrument
 from sim.testing.client import Connection, Stream
-from tests.journeys import key, quiet, retail_order
+from tests.journeys import key, quiet, retail_order, trader
 
 
 @pytest.fixture
@@ -122,3 +122,12 @@ def test_an_order_that_is_done_conflicts_with_any_further_wish(
         f"/v1/order/{placed}/{verb}", json={**body, "quantity": 2} if verb == "modify" else body
     )
     assert (again.status, again.json()["status"]) == (409, 409)
+
+
+def test_a_cancel_of_an_order_that_nobody_knows_leaves_sockets_alone(world: Connection) -> None:
+    sim = world.simulation
+    socket = world.web_socket(key(sim), "/v1/ws/private")
+    body = {"symbol": quiet(sim).symbol, "clordId": "nobody-knows-it"}
+    assert trader(world).post("/v1/trading/orders/cancel", json=body).status == 404
+    assert trader(world).get("/v1/trading/orders/open").status == 200
+    assert socket.end is None

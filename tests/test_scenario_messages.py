@@ -1,0 +1,81 @@
+"""What `sim check` says about slips that people make, and what it leaves alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from sim import load_scenario
+from sim.scenario.yaml_tree import ScenarioError
+
+HEAD = """\
+name: slips
+extends: quickstart
+world: {instruments: [{symbol: a, state: OPEN}, {symbol: h, state: OPEN, tick_size: "0.005"}]}
+"""
+ORDER = "steps:\n  - {order: {as: maker, symbol: %s, side: buy, price: '%s', qty: '1'}%s}\n"
+
+
+def told(text: str) -> list[str]:
+    with pytest.raises(ScenarioError) as refused:
+        load_scenario(text)
+    return [str(problem) for problem in refused.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "name: x\nsteps:\n\t- {at: +1s}\n",
+            "3:1: not YAML: found character that cannot start any token (a tab does not indent in"
+            " YAML: write spaces)\n    ⇥- {at: +1s}\n    ^",
+        ),
+        (
+            "name: x\nsteps:\n  - {at: +1s}\n   - {at: +2s}\n",
+            "4:4: not YAML: did not find expected '-' indicator (does it begin below the line that"
+            " it belongs to?)\n       - {at: +2s}\n       ^",
+        ),
+        (
+            "name: x\nfaults: [{status: 503}]\n",
+            "2:11: 'status' stands below 'act': act: {status: ...}",
+        ),
+        (
+            "name: x\nfaults: [{plane: retail, act: {status: 503}}]\n",
+            "2:11: 'plane' stands below 'match'",
+        ),
+        ("name: x\ngames: 5\n", "2:1: 'games' stands below 'world': world: {games: ...}"),
+        (
+            "name: x\nlimits: {publick: 5/s}\n",
+            "2:10: unknown limit 'publick', did you mean 'public'?",
+        ),
+        (
+            "name: x\nlimits: {zzz: 5/s}\n",
+            "unknown limit 'zzz'; known are exchange_rest, retail, public",
+        ),
+        (HEAD + ORDER % ("a", "0.405", ""), "5:54: price 0.405 is no multiple of the tick 0.01"),
+        (HEAD + ORDER % ("h", "0.4075", ""), "price 0.4075 is no multiple of the tick 0.005"),
+        (HEAD + ORDER % ("a", "1.40", ""), "price 1.40 is outside the band, 0.01 to 0.99"),
+        (
+            HEAD + "steps: [{settle: {symbol: a, price: '1.5'}}]\n",
+            "a price lies between 0 and 1 dollar",
+        ),
+    ],
+)
+def test_one_slip_is_one_sentence_with_its_place(text: str, message: str) -> None:
+    problems = told(text)
+    assert len(problems) == 1
+    assert message in problems[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ORDER % ("h", "0.405", ""),
+        ORDER % ("a", "1.40", ", expect: {order: {state: REJECTED}}"),
+        ORDER % ("a", "1.40", ", name: n")
+        + "  - {expect: {order: {clord_id: n, state: REJECTED}}}\n",
+        ORDER % ("a", "${px}", "") + "params: {px: '0.41'}\n",
+        "steps: [{settle: {symbol: a, price: '1.5'}, expect: {refused: true}}]\n",
+    ],
+)
+def test_what_is_meant_is_left_alone(text: str) -> None:
+    load_scenario(HEAD + text)
