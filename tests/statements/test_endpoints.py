@@ -301,3 +301,36 @@ def test_every_order_trade_and_answer_can_be_logged_by_its_ids(world: Connection
     refused = trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 40, 0))
     assert refused.status == 400
     assert refused.headers["x-request-id"]
+
+
+@pytest.mark.spec("S4.2-17", "S9-3", "S7.1-4")
+def test_subjects_are_listed_found_and_linked_to_markets_and_unknown_after_their_day() -> None:
+    """On the gateway, and with a key on the retail API, each in the shape of its plane."""
+    before = world_of(start="2026-06-28T12:00:00-04:00")
+    after = world_of(start="2026-06-29T00:00:00-04:00")
+
+    def clients(world: Connection) -> tuple[Any, Any]:
+        return world.gateway, world.retail(key(world.simulation))
+
+    for client in clients(before):
+        listed = client.get("/v1/subjects", params={"limit": 3}).json()["subjects"]
+        assert len(listed) == 3
+        rest = client.get("/v1/subjects", params={"limit": 2, "offset": 1}).json()["subjects"]
+        assert rest == listed[1:]
+        for subject in listed:
+            by_number, by_slug = (
+                f"/v1/subjects/{subject['id']}",
+                f"/v1/subjects/slug/{subject['slug']}",
+            )
+            for path in (by_number, by_slug):
+                assert client.get(path).json()["subject"] == subject
+            markets = client.get(f"{by_number}/markets").json()["markets"]
+            assert client.get(f"{by_slug}/markets").json()["markets"] == markets
+            assert {market["subjectId"] for market in markets} <= {subject["id"]}
+        for unknown in ("/v1/subjects/0", "/v1/subjects/slug/nobody", "/v1/subjects/0/markets"):
+            assert client.get(unknown).status == 404
+        assert client.post("/v1/subjects", json={}).status == 405
+    gateway, retail = clients(after)
+    for path in ("/v1/subjects", by_number, by_slug, f"{by_number}/markets", f"{by_slug}/markets"):
+        assert (gateway.get(path).status, gateway.get(path).json()["code"]) == (404, 5)
+        assert (retail.get(path).status, retail.get(path).json()["status"]) == (404, 404)

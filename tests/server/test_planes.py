@@ -1,0 +1,52 @@
+"""Five surfaces at addresses of their own (§0): each is printed, answers its own calls and knows
+none of the others'.
+"""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+from urllib.parse import urlsplit
+
+import grpc
+import pytest
+
+from sim.testing.exchange_fixture import ServedExchange
+
+# A path of each plane that answers without credentials in some way other than 404.
+PATHS = {
+    "gateway": "/v2/leagues",
+    "retail": "/v1/account/balances",
+    "exchange": "/v1/whoami",
+    "auth": "/oauth/token",
+}
+
+
+def status(url: str) -> int:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as refused:
+        return refused.code
+
+
+@pytest.mark.spec("S0-1", "S5.3-1", "S7.1-4")
+def test_each_surface_has_an_address_of_its_own_and_answers_there_only(
+    exchange: ServedExchange,
+) -> None:
+    at = {plane: exchange.ready[plane] for plane in (*PATHS, "grpc")}
+    assert len({urlsplit(f"//{url.rpartition('/')[2]}").port for url in at.values()}) == 5
+    own = {"gateway": 200, "retail": 401, "exchange": 401, "auth": 405}
+    for plane, expected in own.items():
+        for other, path in PATHS.items():
+            found = status(at[plane] + path)
+            # The retail API asks who calls before it says what there is.
+            assert found == expected if other == plane else found in (401, 404), (plane, path)
+    method = "/exchange.v1.HealthAPI/HealthCheck"
+    with grpc.insecure_channel(at["grpc"]) as channel:
+        assert channel.unary_unary(method)(b"", timeout=5) is not None
+    for plane in PATHS:
+        with grpc.insecure_channel(at[plane].removeprefix("http://")) as channel:
+            with pytest.raises(grpc.RpcError) as refused:
+                channel.unary_unary(method)(b"", timeout=5)
+            assert refused.value.code() is not grpc.StatusCode.OK
