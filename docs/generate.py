@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from generator import catalogues, command_line, control, python_api, scenario_keys
+from generator import catalogues, command_line, control, python_api, scenario_keys, test_index
 from generator.links import ROOT, RULES, SPECIFICATION, linked
 
 from sim.testing import client, exchange_fixture, webhook_receiver
@@ -70,6 +70,8 @@ BLOCKS: dict[str, tuple[str, Callable[[], str]]] = {
             client.Connection, client.Http, client.Response, client.Rpc, client.Stream
         ),
     ),
+    "statement-tests": ("docs/reference/tests.md", test_index.statements),
+    "rule-tests": ("docs/reference/tests.md", test_index.rules),
     "commands": ("docs/reference/cli.md", command_line.commands),
 }
 
