@@ -5,6 +5,7 @@ settlement, around maintenance, after a journey in time.
 from __future__ import annotations
 
 import re
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 import pytest
@@ -24,7 +25,8 @@ from tests.journeys import firm, key, order, retail_order, trader
 WINDOW = "cpc-btc-updown-15m-2026-09-08-1815z"  # 14:15 to 14:30 Eastern
 EVENT = WINDOW.removeprefix("cpc-")
 CLOCKS = ("18:13:30", "18:15:00", "18:30:00", "18:31:00", "19:00:00", "21:00:00")
-LISTED, BEGINS, ENDS, SETTLED, EXPIRED, TERMINATED = (f"2026-09-08T{clock}Z" for clock in CLOCKS)
+OPENS, BEGINS, ENDS, SETTLED, EXPIRED, TERMINATED = (f"2026-09-08T{clock}Z" for clock in CLOCKS)
+LISTED = "2026-09-08T06:15:00Z"  # twelve hours before it begins
 
 
 def world_of(text: str) -> Connection:
@@ -59,6 +61,19 @@ def candle(world: Connection, instant: str, asset: str = "crypto:btc") -> Any:
     ][0]
 
 
+def mean(world: Connection, instant: str) -> Decimal:
+    """The mean of the sixty seconds of the index that end with an instant, in cents."""
+    at = parse_instant(instant) // 10**9
+    query = {"assets": "crypto:btc", "from": at - 59, "to": at + 1}
+    answer = world.gateway.get(
+        "/v1/asset-prices/history", params=query | {"bucket": "ASSET_PRICE_BUCKET_1S"}
+    ).json()
+    rows = answer["series"][0]["candles"]
+    closes = [Decimal(row["close"]) for row in rows if at - 59 <= row["timestamp"] <= at]
+    assert len(closes) == 60
+    return (sum(closes) / 60).quantize(Decimal("0.01"), ROUND_HALF_UP)
+
+
 def trade(world: Connection, symbol: str = WINDOW, contracts: int = 10) -> None:
     """The first user buys Up from the second at 55 cents."""
     instrument = world.simulation.exchange.instruments.require(symbol)
@@ -89,13 +104,21 @@ def told(stream: Any) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.spec("S3.1-1")
-def test_l6_a_window_is_listed_and_opens_ninety_seconds_before_it_begins(world: Connection) -> None:
-    before = to(world, "2026-09-08T18:13:29.999Z")
+def test_l6_a_window_is_listed_ahead_and_opens_ninety_seconds_before_it_begins() -> None:
+    world = world_of("clock: {start: 2026-09-08T02:14:00-04:00}")
+    before = to(world, "2026-09-08T06:14:59.999Z")
     assert before.gateway.get(f"/v1/market/slug/{WINDOW}").status == 404
     assert before.gateway.get(f"/v1/events/slug/{EVENT}").status == 404
     assert state(before) == "404"
     assert trader(before).post("/v1/trading/orders", json=_body(WINDOW)).status in (404, 422)
     to(world, LISTED)
+    assert (state(world), market(world)["active"]) == ("PENDING", False)
+    hour = "cpc-btc-updown-1h-2026-09-09-0600z"
+    assert market(world, hour)["exchangeStatus"] == "PENDING"  # a day ahead
+    to(world, "2026-09-08T18:13:29.999Z")
+    assert state(world) == "PENDING"
+    assert trader(world).post("/v1/trading/orders", json=_body(WINDOW)).status in (404, 422)
+    to(world, OPENS)
     assert state(world) == "OPEN"
     assert market(world)["active"] is True
     assert trader(world).post("/v1/trading/orders", json=_body(WINDOW)).status == 200
@@ -116,7 +139,7 @@ def _body(symbol: str) -> dict[str, object]:
 def test_l7_l8_a_window_closes_where_it_ends_expires_half_an_hour_later_and_terminates(
     world: Connection, touched: bool
 ) -> None:
-    to(world, LISTED)
+    to(world, OPENS)
     if touched:
         trade(world)
     expected = [
@@ -145,7 +168,7 @@ def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Connection) ->
     assert {tag["slug"] for tag in event["tags"]} == {"crypto", "bitcoin"}
     found = market(world)
     assert [side["description"] for side in found["marketSides"]] == ["Up", "Down"]
-    assert (found["startDate"], found["endDate"], found["category"]) == (LISTED, ENDS, "crypto")
+    assert (found["startDate"], found["endDate"], found["category"]) == (OPENS, ENDS, "crypto")
     assert found["assetPriceTerms"]["marketType"] == "ASSET_PRICE_MARKET_TYPE_UP_DOWN"
     assert world.gateway.get(f"/v1/market/id/{found['id']}").json()["market"]["slug"] == WINDOW
     assert world.gateway.get(f"/v1/events/{event['id']}").json()["event"]["slug"] == EVENT
@@ -154,11 +177,41 @@ def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Connection) ->
         .get(f"/v1/refdata/instruments/{WINDOW}")
         .json()["instrument"]["metadata"]
     )
-    assert (metadata["crypto_market_type"], metadata["crypto_horizon"]) == ("updown", "15m")
-    assert (metadata["interval_start"], metadata["interval_end"]) == (
-        "2026-09-08 18:15:00+00",
-        "2026-09-08 18:30:00+00",
-    )
+    published = {
+        "clearing_sym": "CPC-BTC",
+        "crypto_asset_slug": "btc",
+        "crypto_horizon": "15m",
+        "crypto_index_symbol": "BTCUSD",
+        "crypto_market_type": "updown",
+        "event_id": EVENT,
+        "event_subcategory": "BTC",
+        "instrument_product": "cpc",
+        "instrument_product_series": "btc-updown-15m",
+        "interval_end": "1788892200",
+        "interval_start": "1788891300",
+        "outcome_strike": "0.0",
+        "product_id": f"cpc-{EVENT}",
+    }
+    assert {name: metadata.get(name) for name in published} == published
+    assert found["assetPriceTerms"] == {
+        "marketType": "ASSET_PRICE_MARKET_TYPE_UP_DOWN",
+        "asset": {"assetClass": "ASSET_CLASS_CRYPTO", "symbol": "btc"},
+        "indexSymbol": "BTCUSD",
+        "horizon": "15m",
+        "windowStart": BEGINS,
+        "windowEnd": ENDS,
+        "priceToBeat": metadata["price_to_beat"],
+        "strike": "",
+        "rangeLower": "",
+        "rangeUpper": "",
+        "rangeKind": "ASSET_PRICE_RANGE_KIND_UNSPECIFIED",
+        "direction": "ASSET_PRICE_DIRECTION_UNSPECIFIED",
+        "settlementPrice": "",
+    }
+    asked = {"clearingSym": "CPC-BTC", "pageSize": 500}
+    listed = world.exchange(firm(world.simulation)).post("/v1/refdata/instruments", json=asked)
+    symbols = [row["symbol"] for row in listed.json()["instruments"]]
+    assert WINDOW in symbols and all("btc" in symbol for symbol in symbols)
     series = {
         row["slug"]: row
         for row in world.gateway.get("/v1/series", params={"limit": 100}).json()["series"]
@@ -169,12 +222,15 @@ def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Connection) ->
 def test_lists_and_searches_show_the_windows_of_the_moment(world: Connection) -> None:
     def shown(**query: Any) -> list[str]:
         world.advance("100ms")
-        rows = world.gateway.get("/v1/events", params={"limit": 500, **query}).json()["events"]
+        rows = world.gateway.get("/v1/events", params={"limit": 1000, **query}).json()["events"]
         return [row["slug"] for row in rows if row["slug"].startswith("btc-updown-1h")]
 
     to(world, "2026-09-08T18:58:29Z")
-    # that of 15:00 ended at 16:00 and terminated at 18:30
-    assert shown() == [f"btc-updown-1h-2026-09-08-{hour}00z" for hour in (16, 17, 18)]
+    # that of 15:00 ended at 16:00 and terminated at 18:30; the others are listed a day ahead
+    today = [f"btc-updown-1h-2026-09-08-{hour}00z" for hour in range(16, 24)]
+    tomorrow = [f"btc-updown-1h-2026-09-09-{hour:02}00z" for hour in range(19)]
+    assert shown() == [*today, *tomorrow]
+    assert shown(closed="true") == today[:2]
     assert shown(active="true") == ["btc-updown-1h-2026-09-08-1800z"]
     to(world, "2026-09-08T18:58:30Z")
     assert shown(active="true") == [
@@ -232,16 +288,16 @@ def test_a_number_that_is_no_window_by_now_is_unknown(world: Connection, number:
 def test_l7_l25_a_window_settles_by_the_candles_of_its_asset(
     world: Connection, touched: bool
 ) -> None:
-    to(world, LISTED)
+    to(world, OPENS)
     if touched:
         trade(world)
     assert "priceToBeat" not in market(world)["metadata"]
     to(world, "2026-09-08T18:30:59Z")
-    first, last = candle(world, BEGINS), candle(world, ENDS)
-    assert market(world)["metadata"]["priceToBeat"] == first["close"]
+    first, last = mean(world, BEGINS), mean(world, ENDS)
+    assert market(world)["metadata"]["priceToBeat"] == f"{first:.2f}"
     assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").status == 404
     to(world, SETTLED)
-    paid = 1 if float(last["close"]) >= float(first["close"]) else 0
+    paid = 1 if last >= first else 0
     assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()["settlement"] == paid
     asked = (
         world.exchange(firm(world.simulation)).get(f"/v1/instruments/{WINDOW}/settlement").json()
@@ -259,12 +315,12 @@ def test_l7_l25_a_window_settles_by_the_candles_of_its_asset(
     assert (shown["closed"], shown["status"], shown["metadata"]["cryptoSettlementPrice"]) == (
         True,
         "MARKET_STATUS_RESOLVED",
-        last["close"],
+        f"{last:.2f}",
     )
 
 
 def test_trading_in_a_window_pays_out_to_the_cent(world: Connection) -> None:
-    to(world, LISTED)
+    to(world, OPENS)
     trade(world)
     world.simulation.control("price.tick", "crypto:btc", {"price": "60000"})
     to(world, BEGINS)
@@ -300,6 +356,79 @@ def test_a_tie_pays_as_the_assumption_says(tie: str, paid: float) -> None:
     assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()["settlement"] == paid
 
 
+def test_no_single_tick_decides_a_window(world: Connection) -> None:
+    """Prices set by an operator a minute before count; a spike in the last second hardly does."""
+    for instant, price in (
+        ("2026-09-08T18:14:00Z", "60000"),
+        ("2026-09-08T18:29:00Z", "60010"),
+        ("2026-09-08T18:30:00Z", "59500"),
+    ):
+        to(world, instant)
+        world.simulation.control("price.tick", "crypto:btc", {"price": price})
+    to(world, SETTLED)
+    shown = market(world)["metadata"]
+    assert (shown["priceToBeat"], shown["cryptoSettlementPrice"]) == ("60000.00", "60001.50")
+    assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()["settlement"] == 1
+
+
+@pytest.mark.parametrize(
+    ("level", "at", "worth"),
+    [
+        ("73000", "2026-09-11T15:59:00Z", {"from-66000": 1, "72000": 1, "76000": 0}),
+        ("61999", "2026-09-11T15:00:00Z", {"below-62000": 1, "62000-66000": 0, "72000": 0}),
+        ("80001", "2026-09-10T15:00:00Z", {"from-66000": 1, "72000": 1, "80000": 1}),
+    ],
+)
+def test_ranges_and_levels_pay_by_means_of_a_minute(
+    level: str, at: str, worth: dict[str, int]
+) -> None:
+    """A level is hit once the mean of a whole minute reaches it, whatever the index does later."""
+    world = world_of('limits: {public: "off"}')
+    world.simulation.control("price.tick", "crypto:btc", {"price": "61000"})
+    to(world, at)
+    world.simulation.control("price.tick", "crypto:btc", {"price": level})
+    to(world, "2026-09-11T16:02:00Z")
+    world.simulation.control("price.tick", "crypto:btc", {"price": "61000"})
+    to(world, "2026-10-08T16:00:00Z")
+    for tail, paid in worth.items():
+        day = "hit-by-september-30" if tail.isdecimal() else "range-on-september-11"
+        slug = f"cpc-btc-{day}-{tail}"
+        answer = world.gateway.get(f"/v1/markets/{slug}/settlement").json()
+        assert answer["settlement"] == paid, slug
+
+
+def test_what_is_said_of_strikes_ranges_and_levels(world: Connection) -> None:
+    def terms(slug: str) -> dict[str, Any]:
+        shown = market(world, slug)["assetPriceTerms"]
+        return {name: value for name, value in shown.items() if value and name != "asset"}
+
+    strike = terms("cpc-btc-above-on-september-12-btc-above-65000")
+    assert (strike["marketType"], strike["strike"], strike["horizon"]) == (
+        "ASSET_PRICE_MARKET_TYPE_ABOVE_BELOW",
+        "65000.00",
+        "1w",
+    )
+    inside = terms("cpc-btc-range-on-september-11-62000-66000")
+    assert (inside["rangeKind"], inside["rangeLower"], inside["rangeUpper"]) == (
+        "ASSET_PRICE_RANGE_KIND_INTERIOR",
+        "62000.00",
+        "66000.00",
+    )
+    hit = terms("cpc-btc-hit-by-september-30-72000")
+    assert (hit["marketType"], hit["direction"], hit["strike"]) == (
+        "ASSET_PRICE_MARKET_TYPE_ONE_TOUCH",
+        "ASSET_PRICE_DIRECTION_UP",
+        "72000.00",
+    )
+    metadata = (
+        world.exchange(firm(world.simulation))
+        .get("/v1/refdata/instruments/cpc-btc-hit-by-september-30-72000")
+        .json()["instrument"]["metadata"]
+    )
+    assert (metadata["crypto_market_type"], metadata["crypto_hit_direction"]) == ("hit", "up")
+    assert (metadata["clearing_sym"], metadata["outcome_strike"]) == ("CPC-BTC", "72000.00")
+
+
 def test_an_index_that_never_ticked_gives_no_result() -> None:
     world = world_of("world: {windows: [{name: moon-updown-5m, asset: 'crypto:moon', every: 5m}]}")
     to(world, "2026-09-08T18:11:00Z")
@@ -318,7 +447,7 @@ def test_an_index_that_never_ticked_gives_no_result() -> None:
 
 
 def test_an_operator_who_closes_a_window_early_does_not_settle_it(world: Connection) -> None:
-    to(world, LISTED)
+    to(world, OPENS)
     trade(world)
     world.simulation.control("instrument.state", WINDOW, {"state": "CLOSED"})
     to(world, "2026-09-08T18:29:00Z")
@@ -328,7 +457,7 @@ def test_an_operator_who_closes_a_window_early_does_not_settle_it(world: Connect
 
 
 def test_a_retail_user_trades_a_window_and_sees_it_settle(world: Connection) -> None:
-    to(world, LISTED)
+    to(world, OPENS)
     instrument = world.simulation.exchange.instruments.require(WINDOW)
     retail = world.retail(key(world.simulation))
     world.simulation.control(
@@ -380,7 +509,7 @@ def test_whoever_follows_every_instrument_hears_of_every_edge_of_a_window(
 
 
 def test_whoever_names_a_window_hears_of_it(world: Connection) -> None:
-    to(world, LISTED)
+    to(world, OPENS)
     stream = follow(world, WINDOW)
     to(world, TERMINATED)
     assert [found for _, _, found in told(stream)] == ["CLOSED", "EXPIRED", "TERMINATED"]
@@ -426,15 +555,16 @@ def test_w7_windows_that_overlap_the_weekly_maintenance_are_not_listed() -> None
     """
     world = world_of("clock: {start: 2026-09-10T01:40:00-04:00}")
     to(world, "2026-09-10T05:59:00Z")
-    assert windows_of(world, "btc-updown-15m")[-1] == "2026-09-10-0545z"
+    shown = windows_of(world, "btc-updown-15m")
+    assert shown[shown.index("2026-09-10-0545z") + 1] == "2026-09-10-1000z"
     stream_free = world.gateway.get("/v1/market/slug/cpc-btc-updown-15m-2026-09-10-0600z")
     assert stream_free.status == 404
-    to(world, "2026-09-10T09:59:59Z")
-    assert world.gateway.get("/v1/market/slug/cpc-btc-updown-15m-2026-09-10-1000z").status == 404
+    to(world, "2026-09-10T09:59:58Z")
+    assert market(world, "cpc-btc-updown-15m-2026-09-10-1000z")["exchangeStatus"] == "PENDING"
     to(world, "2026-09-10T10:00:00Z")
     assert state(world, "cpc-btc-updown-15m-2026-09-10-1000z") == "OPEN"
     to(world, "2026-09-10T10:20:00Z")
-    assert windows_of(world, "btc-updown-15m")[-2:] == ["2026-09-10-1000z", "2026-09-10-1015z"]
+    assert state(world, "cpc-btc-updown-15m-2026-09-10-1015z") == "OPEN"
     assert [
         world.gateway.get(f"/v1/market/slug/cpc-btc-updown-1h-2026-09-10-{hour}00z").status
         for hour in ("06", "09")
@@ -462,24 +592,39 @@ def test_w7_a_window_that_ends_as_maintenance_begins_settles_once_back(touched: 
 def test_w7_a_one_off_window_keeps_off_what_was_not_listed_yet(world: Connection) -> None:
     to(world, "2026-09-08T18:14:00Z")
     world.simulation.control(
+        "maintenance.add", "", {"begins": "2026-09-09T06:45:00Z", "length": "20m"}
+    )
+    to(world, "2026-09-08T19:16:00Z")
+    listed = [
+        state(world, f"cpc-btc-updown-15m-2026-09-09-{start}z")
+        for start in ("0630", "0645", "0700", "0715")
+    ]
+    assert listed == ["PENDING", "404", "404", "PENDING"]
+
+
+def test_w7_what_is_listed_stays_when_maintenance_is_announced(world: Connection) -> None:
+    to(world, "2026-09-08T18:14:00Z")
+    world.simulation.control(
         "maintenance.add", "", {"begins": "2026-09-08T18:20:00Z", "length": "20m"}
     )
     to(world, "2026-09-08T18:41:00Z")
-    assert state(world) in ("CLOSED", "EXPIRED")  # it was listed before anybody knew
-    assert world.gateway.get("/v1/market/slug/cpc-btc-updown-15m-2026-09-08-1830z").status == 404
+    assert state(world) in ("CLOSED", "EXPIRED")
+    assert state(world, "cpc-btc-updown-15m-2026-09-08-1830z") == "OPEN"
     to(world, "2026-09-08T18:44:00Z")
     assert state(world, "cpc-btc-updown-15m-2026-09-08-1845z") == "OPEN"
 
 
-def test_w9_a_pause_keeps_windows_off_until_it_is_over(world: Connection) -> None:
+def test_w9_a_pause_suspends_what_is_listed_and_keeps_off_what_would_be(world: Connection) -> None:
+    """The pause is from 18:03 to 18:13; the period that begins 18:05 is listed and cannot be traded
+    in, that of 18:10 opens late. Four hours ahead, listings wait for its end.
+    """
     to(world, "2026-09-08T18:03:00Z")
     world.simulation.control("maintenance.add", "", {"length": "10m"})
-    to(world, "2026-09-08T18:20:00Z")
-    assert windows_of(world, "btc-updown-5m")[-3:] == [
-        "2026-09-08-1800z",
-        "2026-09-08-1815z",
-        "2026-09-08-1820z",
-    ]
+    to(world, "2026-09-08T18:12:59Z")
+    slugs = [f"cpc-btc-updown-5m-2026-09-08-{minute}z" for minute in (1805, 1810, 2205, 2210)]
+    assert world.gateway.get(f"/v1/market/slug/{slugs[2]}").status == 404
+    to(world, "2026-09-08T18:13:00Z")
+    assert [state(world, slug) for slug in slugs] == ["CLOSED", "OPEN", "PENDING", "PENDING"]
 
 
 # ---- time
@@ -512,7 +657,7 @@ def test_looking_changes_nothing_and_an_idle_month_makes_no_window(world: Connec
 
 
 def test_a_window_is_the_same_after_a_rewind_a_restore_and_in_a_fork(world: Connection) -> None:
-    to(world, LISTED)
+    to(world, OPENS)
     trade(world)
     simulation = world.simulation
     seq = simulation.seq
@@ -532,7 +677,7 @@ def test_a_window_is_the_same_after_a_rewind_a_restore_and_in_a_fork(world: Conn
 
 def test_followers_leave_nothing_behind(world: Connection) -> None:
     stream = follow(world)
-    to(world, LISTED)
+    to(world, OPENS)
     stream.close()
     assert not [
         timer
@@ -604,7 +749,7 @@ ONE = """
 name: one
 extends: quickstart
 clock: {{start: {start}}}
-world: {{automated_windows: false, games: 0, windows: [{{name: w, asset: 'crypto:btc', every: 10m, expires: 12m, terminates: 9m}}]}}
+world: {{automated_windows: false, games: 0, windows: [{{name: w, asset: 'crypto:btc', every: 10m, ahead: 90s, expires: 12m, terminates: 9m}}]}}
 assumptions: {{settlement.delay_after_close: {delay}, settlement.preliminary_for: {preliminary}, settlement.auto_expire: {auto}}}
 """
 STARTS = ("2026-09-08T14:00:00-04:00", "2026-09-10T01:20:00-04:00", "2026-09-10T05:40:00-04:00")

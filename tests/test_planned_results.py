@@ -147,18 +147,13 @@ def test_a_ladder_is_climbed_from_below_and_a_price_ladder_by_its_index(later: C
     ]
     assert steps == sorted(steps, reverse=True)
     end = 1789228800  # 2026-09-12T12:00:00-04:00
-    query = {"assets": "crypto:eth", "from": end, "to": end + 1, "bucket": "ASSET_PRICE_BUCKET_1S"}
-    close = float(
-        later.gateway.get("/v1/asset-prices/history", params=query).json()["series"][0]["candles"][
-            0
-        ]["close"]
-    )
+    mean = mean_of(later, "eth", end)
     for market in later.gateway.get("/v1/events/slug/eth-above-on-september-12").json()["event"][
         "markets"
     ]:
         assert market["assetPriceTerms"]["marketType"] == "ASSET_PRICE_MARKET_TYPE_ABOVE_BELOW"
         assert settlement(later, market["slug"]) == (
-            close > float(market["assetPriceTerms"]["lowerPrice"])
+            mean > float(market["assetPriceTerms"]["strike"])
         )
 
 
@@ -330,7 +325,7 @@ def test_every_result_is_one_that_can_be(later: Connection) -> None:
 )
 def test_the_strikes_of_a_price_ladder_lie_around_its_index_whatever_the_seed(start: str) -> None:
     """At the listing the index is between the lowest and the highest strike, and at the end each
-    market pays as its candle says.
+    market pays as the mean of the last minute says.
     """
     paid = set()
     for seed in range(4):
@@ -342,15 +337,13 @@ def test_the_strikes_of_a_price_ladder_lie_around_its_index_whatever_the_seed(st
         for asset in ("btc", "eth"):
             slug = f"{asset}-above-on-september-12"
             event = world.gateway.get(f"/v1/events/slug/{slug}").json()["event"]
-            strikes = [
-                float(market["assetPriceTerms"]["lowerPrice"]) for market in event["markets"]
-            ]
+            strikes = [float(market["assetPriceTerms"]["strike"]) for market in event["markets"]]
             listed, end = (
                 parse_instant(event[name]) // NS_PER_S for name in ("startDate", "endDate")
             )
-            assert strikes[0] < close_of(world, asset, listed) < strikes[-1]
+            assert strikes[0] < mean_of(world, asset, listed) < strikes[-1]
             world.advance_to((end + 8 * 86_400) * NS_PER_S)
-            at_end = close_of(world, asset, end)
+            at_end = mean_of(world, asset, end)
             found = tuple(settlement(world, market["slug"]) for market in event["markets"])
             assert found == tuple(at_end > strike for strike in strikes)
             if asset == "btc":
@@ -359,15 +352,16 @@ def test_the_strikes_of_a_price_ladder_lie_around_its_index_whatever_the_seed(st
     assert len(paid) > 1, "the outcome is open"
 
 
-def close_of(world: Connection, asset: str, second: int) -> float:
+def mean_of(world: Connection, asset: str, second: int) -> float:
+    """The mean of the index over the sixty seconds that end with one."""
     query = {
         "assets": f"crypto:{asset}",
-        "from": second,
+        "from": second - 59,
         "to": second + 1,
         "bucket": "ASSET_PRICE_BUCKET_1S",
     }
-    return float(
-        world.gateway.get("/v1/asset-prices/history", params=query).json()["series"][0]["candles"][
-            0
-        ]["close"]
-    )
+    answer = world.gateway.get("/v1/asset-prices/history", params=query).json()
+    rows = answer["series"][0]["candles"]
+    closes = [float(row["close"]) for row in rows if second - 59 <= row["timestamp"] <= second]
+    assert len(closes) == 60
+    return round(sum(closes) / 60, 2)

@@ -177,23 +177,37 @@ class AssetPriceSeries(Message, kw_only=True):
 
 
 class AssetPriceTerms(Message, kw_only=True):
-    """Terms of a market on an asset's price. The enumerations are public; the field names are our reading."""
+    """Terms of a market on an asset's price. Prices are decimal strings, in dollars."""
 
-    asset: AssetId | None = None
     market_type: int = 0
+    asset: AssetId | None = None
+    index_symbol: str = ""  # BTCUSD
+    horizon: str = ""  # 15m, 1h, 1d
+    window_start: int | None = None
+    window_end: int | None = None
+    price_to_beat: str = ""  # of UP_DOWN, from the start of its window on
+    strike: str = ""  # of ABOVE_BELOW and ONE_TOUCH
+    range_lower: str = ""  # of RANGE, inclusive; empty without a lower bound
+    range_upper: str = ""  # of RANGE, exclusive; empty without an upper bound
     range_kind: int = 0
-    direction: int = 0
-    lower_price: str = ""  # decimal, in dollars
-    upper_price: str = ""  # decimal, in dollars
+    direction: int = 0  # of ONE_TOUCH
+    settlement_price: str = ""  # once settled
 
     __full_name__ = "gateway.v1.AssetPriceTerms"
     __wire__ = (
-        (1, "asset", "asset", "message", "", "gateway.v1.AssetId", ()),
-        (2, "market_type", "marketType", "enum", "", "gateway.v1.AssetPriceMarketType", ()),
-        (3, "range_kind", "rangeKind", "enum", "", "gateway.v1.AssetPriceRangeKind", ()),
-        (4, "direction", "direction", "enum", "", "gateway.v1.AssetPriceDirection", ()),
-        (5, "lower_price", "lowerPrice", "string", "", "", ()),
-        (6, "upper_price", "upperPrice", "string", "", "", ()),
+        (1, "market_type", "marketType", "enum", "", "gateway.v1.AssetPriceMarketType", ()),
+        (2, "asset", "asset", "message", "", "gateway.v1.AssetId", ()),
+        (3, "index_symbol", "indexSymbol", "string", "", "", ()),
+        (4, "horizon", "horizon", "string", "", "", ()),
+        (5, "window_start", "windowStart", "timestamp", "", "", ()),
+        (6, "window_end", "windowEnd", "timestamp", "", "", ()),
+        (7, "price_to_beat", "priceToBeat", "string", "", "", ()),
+        (8, "strike", "strike", "string", "", "", ()),
+        (9, "range_lower", "rangeLower", "string", "", "", ()),
+        (10, "range_upper", "rangeUpper", "string", "", "", ()),
+        (11, "range_kind", "rangeKind", "enum", "", "gateway.v1.AssetPriceRangeKind", ()),
+        (12, "direction", "direction", "enum", "", "gateway.v1.AssetPriceDirection", ()),
+        (13, "settlement_price", "settlementPrice", "string", "", "", ()),
     )
 
 

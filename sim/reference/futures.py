@@ -10,21 +10,15 @@ from msgspec.structs import replace
 
 from sim.core.market_data.assets import PRICE_SCALE
 from sim.core.model.collateral import EventOutcome, Related
-from sim.core.model.index_conditions import IndexCondition
+from sim.core.model.index_conditions import Family, IndexCondition
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import scaled
 from sim.kernel.instants import DAY, HOUR, Instant, Span, parse_instant
 from sim.messages import gateway_v1 as wire
 from sim.reference import market_pair
 from sim.reference.games import mid_of, on_terms
-from sim.reference.market_pair import (
-    Facts,
-    Side,
-    crypto_asset,
-    metadata_time,
-    new_event,
-    price_text,
-)
+from sim.reference.index_markets import asset_terms, index_metadata
+from sim.reference.market_pair import Facts, Side, new_event
 from sim.reference.reference import Reference
 
 
@@ -137,28 +131,34 @@ def _add_markets(
             related=Related(f"{event.slug}/{kind.market_type}", ladder, rank),
         )
         if "asset" in row:
-            instrument, facts = _on_index(instrument, facts, row["asset"], row["above"][rank])
+            instrument, facts = _on_index(instrument, facts, row, rank)
         instruments.append(reference.list_market(on_terms(instrument), facts, event, now))
     return instruments
 
 
 def _on_index(
-    instrument: Instrument, facts: Facts, asset: str, above: str
+    instrument: Instrument, facts: Facts, row: dict[str, Any], rank: int
 ) -> tuple[Instrument, Facts]:
-    """Return a market as one on an asset's price, which pays by the index at its expiration."""
-    price = scaled(above, PRICE_SCALE)
-    terms = wire.AssetPriceTerms(
-        asset=crypto_asset(asset),
-        market_type=wire.AssetPriceMarketType.ASSET_PRICE_MARKET_TYPE_ABOVE_BELOW,
-        range_kind=wire.AssetPriceRangeKind.ASSET_PRICE_RANGE_KIND_ABOVE,
-        lower_price=price_text(price),
+    """Return a market as one on an asset's index, which pays by the index at its expiration."""
+    levels, family = _levels(row, rank), Family(row["family"])
+    condition = IndexCondition(
+        asset=row["asset"],
+        family=family,
+        begins=instrument.created if family is Family.HIT else 0,
+        ends=instrument.expiration,
+        strike=levels.get("strike", 0),
+        lower=levels.get("lower", 0),
+        upper=levels.get("upper", 0),
     )
-    metadata = {
-        "crypto_market_type": "strike",
-        "interval_end": metadata_time(instrument.expiration),
-        "price_to_beat": price_text(price),
-        "outcome_strike": above,
-    }
-    condition = IndexCondition(asset=asset, ends=instrument.expiration, above=price)
-    on_index = replace(instrument, index_condition=condition, metadata=metadata)
-    return on_index, replace(facts, asset=terms)
+    on_index = replace(instrument, index_condition=condition)
+    metadata = index_metadata(on_index, row["horizon"])
+    terms = asset_terms(condition, row["horizon"])
+    return replace(on_index, metadata=metadata), replace(facts, asset=terms)
+
+
+def _levels(row: dict[str, Any], rank: int) -> dict[str, int]:
+    """Return the levels of one of a row's markets: a strike, or the bounds of a range."""
+    level = row["levels"][rank]
+    bounds = ("strike",) if isinstance(level, str) else ("lower", "upper")
+    named = zip(bounds, [level] if isinstance(level, str) else level, strict=True)
+    return {name: scaled(bound, PRICE_SCALE) for name, bound in named if bound}

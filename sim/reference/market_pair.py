@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 from msgspec import Struct, json
 
-from sim.core.market_data.assets import PRICE_SCALE
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import decimal_text, scaled
 from sim.kernel.dated import Dated
@@ -120,17 +119,6 @@ def metadata_of(instrument: Instrument, facts: Facts, event_id: int) -> dict[str
 def metadata_time(at: Instant) -> str:
     """Return an instant as metadata spell it."""
     return to_datetime(at).strftime("%Y-%m-%d %H:%M:%S+00")
-
-
-def price_text(price: int) -> str:
-    """Return an index price in dollars."""
-    return decimal_text(price, PRICE_SCALE, 2)
-
-
-def crypto_asset(asset: str) -> wire.AssetId:
-    """Return an asset, `crypto:btc`, as the gateway names it."""
-    kind = wire.AssetClass.ASSET_CLASS_CRYPTO
-    return wire.AssetId(asset_class=kind, symbol=asset.partition(":")[2])
 
 
 def market_of(number: int, instrument: Instrument, facts: Facts, now: Instant) -> Market:

@@ -12,15 +12,26 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sim.core.model.index_conditions import IndexCondition, IndexObservation
+from sim.core.model.index_conditions import Family, IndexCondition, IndexObservation
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CASH_SCALE
 from sim.core.recurring.markets import EPOCH, Series, Slot, SlotNames, start_text
-from sim.kernel.instants import EASTERN, HOUR, MINUTE, NS_PER_S, Instant, format_span, to_datetime
+from sim.kernel.instants import (
+    DAY,
+    EASTERN,
+    HOUR,
+    MINUTE,
+    NS_PER_S,
+    Instant,
+    Span,
+    format_span,
+    to_datetime,
+)
 from sim.messages import gateway_v1 as wire
 from sim.reference import market_pair
+from sim.reference.index_markets import asset_terms, index_metadata, read_metadata
 from sim.reference.leagues import ASSETS, LISTED, Leagues
-from sim.reference.market_pair import Facts, Side, metadata_time, new_event, price_text
+from sim.reference.market_pair import Facts, Side, new_event
 from sim.scenario.instrument_terms import scales_of
 from sim.scenario.recurring_entries import WindowsEntry
 
@@ -28,6 +39,7 @@ FIRST_NUMBER = 100_000_000  # of events and of markets; each series has NUMBERS 
 NUMBERS = 40_000_000  # minutes of 76 years
 SERIES_MAX = 50  # so that numbers fit 32 bits
 _FIRST_SERIES = 10_101
+_AHEAD = 48  # intervals, at most a day
 _LEAD, _EXPIRES, _TERMINATES = 90 * NS_PER_S, 30 * MINUTE, 2 * HOUR
 _TICK, _QTY_SCALE = "0.01", 100
 _UP, _DOWN = Side("Up"), Side("Down")
@@ -96,7 +108,7 @@ class RecurringEvents:
         """Return the instrument of a slot; its metadata say what the index says by now."""
         series, terms = self.series[slot.series], self._terms[slot.series]
         begins, start = slot.begins, start_text(slot.begins)
-        ends, listed = begins + series.every, begins - series.lead
+        ends, listed = begins + series.every, begins - series.ahead
         instrument = Instrument(
             symbol=f"{series.prefix}-{start}",
             description=(
@@ -110,7 +122,7 @@ class RecurringEvents:
             price_low=terms.tick,
             price_high=terms.price_scale - terms.tick,
             created=listed,
-            start=listed,
+            start=begins - series.lead,
             closes=ends,
             expiration=ends + series.expires,
             termination=ends + series.expires + series.terminates,
@@ -118,21 +130,22 @@ class RecurringEvents:
             category="crypto",
             subcategory=series.asset.partition(":")[2],
             series=series.name,
-            index_condition=IndexCondition(asset=series.asset, begins=begins, ends=ends),
+            index_condition=self._condition(slot),
         )
-        metadata = market_pair.metadata_of(instrument, self._facts(slot), self.number(slot)) | {
-            "event_series": series.name,
+        metadata = {
+            **market_pair.metadata_of(instrument, self._facts(slot), self.number(slot)),
+            **index_metadata(instrument, format_span(series.every)),
             "instrument_rules": instrument.description,
-            "crypto_market_type": "updown",
-            "crypto_horizon": format_span(series.every),
-            "interval_start": metadata_time(begins),
-            "interval_end": metadata_time(ends),
+            **read_metadata(reading, settled),
         }
-        if reading.to_beat is not None:
-            metadata["price_to_beat"] = price_text(reading.to_beat)
-        if settled and reading.at_end is not None:
-            metadata["crypto_settlement_price"] = price_text(reading.at_end)
         return replace(instrument, metadata=metadata)
+
+    def _condition(self, slot: Slot) -> IndexCondition:
+        series = self.series[slot.series]
+        ends = slot.begins + series.every
+        return IndexCondition(
+            asset=series.asset, family=Family.UPDOWN, begins=slot.begins, ends=ends
+        )
 
     def number(self, slot: Slot) -> int:
         """Return the number of a slot's event and market."""
@@ -140,11 +153,7 @@ class RecurringEvents:
         return FIRST_NUMBER + slot.series * NUMBERS + index
 
     def _facts(self, slot: Slot) -> Facts:
-        terms = wire.AssetPriceTerms(
-            asset=market_pair.crypto_asset(self.series[slot.series].asset),
-            market_type=wire.AssetPriceMarketType.ASSET_PRICE_MARKET_TYPE_UP_DOWN,
-            direction=wire.AssetPriceDirection.ASSET_PRICE_DIRECTION_UP,
-        )
+        terms = asset_terms(self._condition(slot), format_span(self.series[slot.series].every))
         title, tags = self._title(slot), tuple(self._tags[slot.series])
         return Facts(
             question=title, long=_UP, short=_DOWN, game_start=slot.begins, tags=tags, asset=terms
@@ -197,6 +206,12 @@ def incomplete(entry: WindowsEntry) -> str:
         return f"{entry.name}: say asset and every, no windows of the world are called so"
     scale = scales_of(entry.tick_size or _TICK)[0]
     qty_scale = entry.fractional_qty_scale or _QTY_SCALE
+    ahead = _ahead(entry.every) if entry.ahead is None else entry.ahead
+    if ahead < (lead := _LEAD if entry.lead is None else entry.lead):
+        return (
+            f"{entry.name}: lead {format_span(lead)} is longer than ahead {format_span(ahead)},"
+            " but a market opens after it was listed"
+        )
     if CASH_SCALE % (scale * qty_scale):
         return (
             f"{entry.name}: price scale {scale} times fractional_qty_scale {qty_scale} must divide"
@@ -213,10 +228,15 @@ def series_of(entry: WindowsEntry) -> Series:
         name=entry.name,
         asset=entry.asset,
         every=entry.every,
+        ahead=_ahead(entry.every) if entry.ahead is None else entry.ahead,
         lead=_LEAD if entry.lead is None else entry.lead,
         expires=_EXPIRES if entry.expires is None else entry.expires,
         terminates=_TERMINATES if entry.terminates is None else entry.terminates,
     )
+
+
+def _ahead(every: Span) -> Span:
+    return min(_AHEAD * every, DAY)
 
 
 def _terms_of(entry: WindowsEntry) -> Terms:

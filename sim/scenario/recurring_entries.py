@@ -67,10 +67,16 @@ class WindowsEntry(Struct, frozen=True, kw_only=True):
         EVERY,
         "length of an interval: whole minutes that divide a day, counted from 00:00 UTC",
     ] = None
+    ahead: Annotated[
+        Span | None,
+        DAY_AT_MOST,
+        "how long before its interval an instrument is listed as PENDING; 48 intervals, at most a"
+        " day, when left out",
+    ] = None
     lead: Annotated[
         Span | None,
         DAY_AT_MOST,
-        "how long before its interval an instrument is listed and opens; 90s when left out",
+        "how long before its interval an instrument opens; 90s when left out",
     ] = None
     expires: Annotated[
         Span | None, DAY_AT_MOST, "how long after the interval it expires; 30m when left out"

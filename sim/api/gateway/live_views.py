@@ -19,6 +19,7 @@ from sim.core.accounts.fee_schedule import THETA_SCALE
 from sim.core.catalogue.assumptions import EVENTS_DEPRECATED
 from sim.core.exchange import Exchange
 from sim.core.lifecycle.states import OVER_STATES, SESSION_STATES
+from sim.core.market_data.assets import PRICE_SCALE
 from sim.core.market_data.statistics import SymbolStats
 from sim.core.model.enums import InstrumentState
 from sim.core.model.games import UNKNOWN_GAME, Game
@@ -57,6 +58,9 @@ _ON_INDEX = {
     "interval_start": "intervalStart",
     "interval_end": "intervalEnd",
     "price_to_beat": "priceToBeat",
+    "crypto_range_lower": "cryptoRangeLower",
+    "crypto_range_upper": "cryptoRangeUpper",
+    "crypto_hit_direction": "cryptoHitDirection",
     "crypto_settlement_price": "cryptoSettlementPrice",
 }
 _VOLUMES = ("volume", "volume_24hr", "volume_1wk", "volume_1mo", "volume_1yr")
@@ -154,13 +158,27 @@ def _market(exchange: Exchange, market: Market) -> Market:
         fee_coefficient=trading.fees.theta(instrument, exchange.now).taker / THETA_SCALE,
     )
     view.volume, view.volume_24hr, view.volume_1wk, view.volume_1mo, view.volume_1yr = traded
-    known = instrument.metadata
+    known = _index_facts(exchange, instrument)
     if instrument.index_condition is not None:
         view.metadata = {name: known[key] for key, name in _ON_INDEX.items() if key in known}
     if market.asset_price_terms is not None:
-        price = known.get("price_to_beat", "")
-        view.asset_price_terms = replace(market.asset_price_terms, lower_price=price)
+        view.asset_price_terms = replace(
+            market.asset_price_terms,
+            price_to_beat=known.get("price_to_beat", ""),
+            settlement_price=known.get("crypto_settlement_price", ""),
+        )
     return view
+
+
+def _index_facts(exchange: Exchange, instrument: Instrument) -> dict[str, str]:
+    """Return the metadata of an instrument, with the price that has settled it by its index."""
+    trading, symbol = exchange.trading, instrument.symbol
+    if instrument.index_condition is None or trading.settlements.get(symbol) is None:
+        return instrument.metadata
+    price = trading.resolution.reading(instrument).at_end
+    if price is None:
+        return instrument.metadata
+    return instrument.metadata | {"crypto_settlement_price": decimal_text(price, PRICE_SCALE, 2)}
 
 
 def is_active(exchange: Exchange, symbol: str, state: InstrumentState) -> bool:

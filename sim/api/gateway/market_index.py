@@ -155,7 +155,7 @@ class MarketIndex:
     def follow_recurring(self) -> None:
         """Show the recurring markets that are listed now."""
         exchange = self.exchange
-        slots = list(exchange.recurring.listed_slots())
+        slots = exchange.recurring.listed_slots()
         followed = exchange.trading.lifecycle.followed_to
         if self.catalogue.show_recurring(slots) or followed >= self._due:
             self._recurring += 1

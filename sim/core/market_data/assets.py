@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from sim.core.catalogue.bounds import INDEX_PRICE
 from sim.core.market_data.index_process import DAY, MINUTE, PART, IndexProcess, Ohlc
 from sim.core.model.context import Context
-from sim.core.model.index_conditions import IndexCondition, IndexObservation, Price
+from sim.core.model.index_conditions import Family, IndexCondition, IndexObservation, Price
 from sim.core.model.quantities import NotADecimal, decimal_text, scaled
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import NS_PER_S, Instant
@@ -25,6 +25,8 @@ from sim.kernel.instants import NS_PER_S, Instant
 PRICE_SCALE = 100_000_000
 CRYPTO = "crypto"
 
+HOUR = 3_600
+_MEANS_KEPT = 1_024
 _ID = re.compile(r"crypto:[a-z0-9-]{1,64}", re.ASCII)
 
 
@@ -73,7 +75,7 @@ class Asset(Struct, kw_only=True):
 class Ticker:
     """Reads the ticks of one asset."""
 
-    __slots__ = ("_asset", "_base", "_process")
+    __slots__ = ("_asset", "_base", "_means", "_process")
 
     def __init__(self, asset: Asset, key: bytes) -> None:
         self._asset = asset
@@ -82,6 +84,7 @@ class Ticker:
         )
         # The relative value of the tick at which `price` applies; computed on first use.
         self._base = 0
+        self._means: dict[tuple[Instant, int], Price | None] = {}
 
     @property
     def asset(self) -> Asset:
@@ -107,6 +110,43 @@ class Ticker:
             return by_hand[index - 1][1]
         second = self._last_seeded(instant // NS_PER_S + 1)
         return None if second is None else self._price(self._raw(second))
+
+    def mean(self, instant: Instant) -> Price | None:
+        """Return the mean of the index prices of the minute that ends at an instant, None before
+        the first: one price a second, from 59 seconds before it on, each that of the last tick by
+        then. It is rounded half up to the asset's places.
+        """
+        known = instant, len(self._asset.by_hand)
+        if known not in self._means:
+            if len(self._means) >= _MEANS_KEPT:
+                self._means.clear()
+            seconds = (instant - age * NS_PER_S for age in range(MINUTE))
+            prices = [price for price in map(self.at, seconds) if price is not None]
+            unit = 10 ** (8 - self._asset.places)
+            per_unit = unit * len(prices)
+            self._means[known] = (
+                (sum(prices) + per_unit // 2) // per_unit * unit if prices else None
+            )
+        return self._means[known]
+
+    def hits(self, condition: IndexCondition, until: Instant) -> bool:
+        """Return whether the mean of a whole minute after `begins`, up to an instant, met a level.
+
+        Hours in which no tick met it are passed over.
+        """
+        first, stop = -(-condition.begins // NS_PER_S), until // NS_PER_S
+        for hour in range(first // HOUR * HOUR, stop, HOUR):
+            traded = self.summary(hour, HOUR, stop)
+            carried = self.at(hour * NS_PER_S)
+            prices = (carried, *(() if traded is None else traded[1:3]))
+            if any(price is not None and condition.met(price) for price in prices):
+                minutes = range(max(hour, first + MINUTE), min(hour + HOUR, stop) + 1)
+                for second in minutes:
+                    if second % MINUTE == 0:
+                        mean = self.mean(second * NS_PER_S)
+                        if mean is not None and condition.met(mean):
+                            return True
+        return False
 
     def _raw(self, second: int) -> int:
         """Return the relative value of the seeded tick at a second."""
@@ -214,15 +254,16 @@ class Assets:
         return ticker.last(self._ctx.now // NS_PER_S + 1) if ticker is not None else None
 
     def observe(self, condition: IndexCondition, now: Instant) -> IndexObservation:
-        """Return the prices that a market's condition compares, as far as they are known."""
+        """Return what a market's condition asks of the index, as far as it is known."""
         ticker = self._tickers.get(condition.asset)
-        to_beat, final = condition.above or None, None
-        if ticker is not None:
-            if to_beat is None and now >= condition.begins:
-                to_beat = ticker.at(condition.begins)
-            if now >= condition.ends:
-                final = ticker.at(condition.ends)
-        return IndexObservation(to_beat, final)
+        if ticker is None:
+            return IndexObservation()
+        compares, hits = condition.family is Family.UPDOWN, condition.family is Family.HIT
+        return IndexObservation(
+            ticker.mean(condition.begins) if compares and now >= condition.begins else None,
+            ticker.mean(condition.ends) if now >= condition.ends else None,
+            hits and ticker.hits(condition, min(now, condition.ends)),
+        )
 
     def tick(self, asset_id: str, price: str, at: Instant | None = None) -> Asset:
         """Add a tick by hand, now or at an earlier instant; creates the asset when it is new."""

@@ -1,8 +1,15 @@
 """Conditions on an asset's index price, which decide what an index market pays (rules L6, L7).
 
-There are two kinds: the price is above a fixed level at an instant, or it is no lower at the end of
-a period than it was at its beginning. The price at an instant is that of the last tick up to and
-including it, so anybody can check an outcome against the published candles.
+| Family | Pays if the price |
+|---|---|
+| `UPDOWN` | at the end of a period is no lower than at its beginning |
+| `STRIKE` | at an instant is above a level |
+| `RANGE` | at an instant is at least a lower level, and less than an upper one |
+| `HIT` | reaches a level in some minute of a period, from below or from above |
+
+The price at an instant is the mean of the 60 index prices of the minute that ends with it, one a
+second, so no single tick decides, and anybody can check an outcome against the published candles
+of a second.
 
 Ticks are read in `market_data/assets.py`; this module only says what is asked and what an
 observation means.
@@ -21,15 +28,45 @@ from sim.kernel.instants import Instant
 Price: TypeAlias = int  # of an asset: divided by its PRICE_SCALE
 
 
+class Family(StrEnum):
+    """What a market on an index asks, by the name that metadata give it."""
+
+    UPDOWN = "updown"
+    STRIKE = "strike"
+    RANGE = "range"
+    HIT = "hit"
+
+
+class Direction(StrEnum):
+    """From which side a price reaches a level."""
+
+    UP = "up"
+    DOWN = "down"
+
+
 class IndexCondition(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Compares the index of `asset` (`crypto:<symbol>`) at `ends` with the price `above`, or, where
-    `above` is 0, with the index at `begins`.
+    """What the index of `asset` (`crypto:<symbol>`) must do until `ends`.
+
+    `begins` is of UPDOWN and HIT, `strike` of STRIKE and HIT, `direction` of HIT. A RANGE goes from
+    `lower` to `upper`, 0 for no bound.
     """
 
     asset: str
+    family: Family
     ends: Instant
     begins: Instant = 0
-    above: Price = 0
+    strike: Price = 0
+    lower: Price = 0
+    upper: Price = 0
+    direction: Direction = Direction.UP
+
+    def met(self, price: Price) -> bool:
+        """Return whether a price meets the levels of a condition that has some."""
+        if self.family is Family.STRIKE:
+            return price > self.strike
+        if self.family is Family.RANGE:
+            return self.lower <= price and not (self.upper and price >= self.upper)
+        return price >= self.strike if self.direction is Direction.UP else price <= self.strike
 
 
 class Tie(StrEnum):
@@ -41,13 +78,21 @@ class Tie(StrEnum):
 
 
 class IndexObservation(NamedTuple):
-    """What is known so far: the price to beat and the price at the end.
+    """What is known so far: the price to beat, the price at the end, and whether a level was hit.
 
-    Each is None before its instant, or when the index had not ticked by then.
+    Each price is None before its instant, or when the index had not ticked by then.
     """
 
     to_beat: Price | None = None
     at_end: Price | None = None
+    hit: bool = False
+
+
+_NAMES = {
+    Family.STRIKE: ("Above", "Not above"),
+    Family.RANGE: ("Inside", "Outside"),
+    Family.HIT: ("Hit", "Not hit"),
+}
 
 
 def outcome(
@@ -57,15 +102,17 @@ def outcome(
 
     An index that never ticked gives no result, which pays one half (rule L26).
     """
-    if observed.to_beat is None or observed.at_end is None:
+    began, ended, family = observed.to_beat, observed.at_end, condition.family
+    if ended is None or (began is None and family is Family.UPDOWN):
         return Fraction(1, 2), "No index price"
-    rose = observed.at_end > observed.to_beat
-    if condition.above:
-        return (Fraction(1), "Above") if rose else (Fraction(0), "Not above")
-    if observed.at_end == observed.to_beat:
+    if family is not Family.UPDOWN:
+        came_true = observed.hit if family is Family.HIT else condition.met(ended)
+        yes, no = _NAMES[family]
+        return (Fraction(1), yes) if came_true else (Fraction(0), no)
+    if ended == began:
         return {
             Tie.UP: (Fraction(1), "Up"),
             Tie.DOWN: (Fraction(0), "Down"),
             Tie.HALF: (Fraction(1, 2), "Tie"),
         }[tie]
-    return (Fraction(1), "Up") if rose else (Fraction(0), "Down")
+    return (Fraction(1), "Up") if ended > (began or 0) else (Fraction(0), "Down")

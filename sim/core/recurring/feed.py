@@ -18,7 +18,7 @@ from sim.core.lifecycle.settlement import Settlements
 from sim.core.matching.books import Books
 from sim.core.model.context import Context
 from sim.core.model.enums import InstrumentState
-from sim.core.model.events import Settled, StateChanged
+from sim.core.model.events import InstrumentListed, Settled, StateChanged
 from sim.core.recurring.markets import RecurringMarkets, Series, Slot
 from sim.kernel.instants import DAY, Instant, Span
 from sim.kernel.timers import Timer, TimerHandlers
@@ -102,7 +102,9 @@ class RecurringFeed:
         state = self._lifecycle.unless_suspended(edge.state)
         if state is _S.SUSPENDED:
             return  # it opens with all others when maintenance is over
-        if was is not state:
+        if state is _S.PENDING:
+            self._ctx.emit(InstrumentListed(symbol, state, now))
+        elif was is not state:
             self._ctx.emit(StateChanged(symbol, was, state, now))
         elif (settled := self._settlements.get(symbol)) is not None:
             self._ctx.emit(Settled(symbol, settled.price, settled.preliminary, settled.text, now))
@@ -130,6 +132,7 @@ class RecurringFeed:
             expires = min(expires, settles[-1])
         settling = [(at, _S.CLOSED if at <= expires else _S.EXPIRED) for at in settles]
         return [
+            _Edge(-series.ahead, _S.PENDING, _S.PENDING),
             _Edge(-series.lead, _S.PENDING, _S.OPEN),
             _Edge(series.every, _S.OPEN, _S.CLOSED),
             *(_Edge(at, state, state) for at, state in settling if at < terminates),
@@ -140,7 +143,8 @@ class RecurringFeed:
     def _next(self, number: int, edge: _Edge) -> Instant | None:
         """When an edge of a series comes next; None when maintenance leaves no slot for days."""
         every, now = self._recurring.series[number].every, self._ctx.now
-        first = (now - edge.after) // every + (0 if edge.state is _S.OPEN else 1)
+        late = _late(self._recurring.series[number], edge)
+        first = (now - edge.after - late) // every + (0 if late else 1)
         for index in range(first, first + 3 * DAY // every):
             at = self._at(Slot(number, index * every), edge)
             if at is not None and at > now:
@@ -151,16 +155,19 @@ class RecurringFeed:
         """When a slot's market takes an edge; None where the slot is never listed. Maintenance may
         open it later than planned.
         """
-        opens = self._recurring.opens(slot)
-        return opens if opens is None or edge.state is _S.OPEN else slot.begins + edge.after
+        if edge.state is _S.PENDING:
+            return self._recurring.lists(slot)
+        opens, planned = self._recurring.opens(slot), slot.begins + edge.after
+        if opens is None or edge.state is not _S.OPEN:
+            return None if opens is None else planned
+        return opens if opens < slot.begins + self._recurring.series[slot.series].every else None
 
     def _edges(self, after: Instant, until: Instant) -> list[tuple[Slot, _Edge]]:
         """Edges after the one instant and up to the other, in order of time, then of series."""
         due: list[tuple[Instant, tuple[Slot, _Edge]]] = []
         for number, series in enumerate(self._recurring.series):
             for edge in self._edges_of(series):
-                delay = series.lead if edge.state is _S.OPEN else 0  # the most that it may be late
-                first = (after - delay - edge.after) // series.every
+                first = (after - _late(series, edge) - edge.after) // series.every
                 last = (until - edge.after) // series.every
                 for index in range(first, last + 1):
                     slot = Slot(number, index * series.every)
@@ -181,3 +188,8 @@ class RecurringFeed:
             self._ctx.timers.cancel(state.timer)
         self._now = RecurringFeedState()
         self._recurring.clear()
+
+
+def _late(series: Series, edge: _Edge) -> Span:
+    """Return how much maintenance may delay a listing or an opening at most."""
+    return {_S.PENDING: series.ahead, _S.OPEN: series.lead + series.every}.get(edge.state, 0)

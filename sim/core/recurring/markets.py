@@ -1,9 +1,9 @@
 """Recurring markets: series of short markets on an index that follow the clock (rules L6, L7, W7).
 
 A series asks the same question again and again: "will the index end this quarter of an hour no
-lower than it began?". Each repetition is a slot. The market of a slot is listed `lead` before the
-slot begins, trades until the slot ends, then expires and terminates. A slot that would overlap
-maintenance is never listed.
+lower than it began?". Each repetition is a slot. The market of a slot is listed `ahead` of the
+slot as PENDING, opens `lead` before it begins, trades until it ends, then expires and terminates. A
+slot that would overlap maintenance known by then is never listed.
 
 Which slots are listed, and in which state their markets are, is computed from the series and
 virtual now whenever somebody asks. A market that nobody touches therefore costs nothing: no object,
@@ -14,7 +14,7 @@ events of the dormant ones to the streams that follow every instrument.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -25,25 +25,28 @@ from sim.core.lifecycle.resolution import Resolution
 from sim.core.model.index_conditions import IndexObservation
 from sim.core.model.instrument import Instrument
 from sim.core.service.maintenance_calendar import MaintenanceCalendar
-from sim.kernel.instants import Instant, Span, format_instant, parse_instant
+from sim.kernel.instants import DAY, Instant, Span, format_instant, parse_instant
 
 # Slots are numbered from 2020-01-01T00:00:00Z; there are none from 2100-01-01T00:00:00Z on.
 EPOCH: Instant = 1_577_836_800 * 1_000_000_000
 HORIZON: Instant = 4_102_444_800 * 1_000_000_000
 _CACHE_MAX = 4096
+_NEVER = 0, 0, -1  # from, until, version of the calendar
 
 
 class Series(Struct, frozen=True, kw_only=True):
     """A market that recurs every `every`, which divides a day; the first slot of a day begins at
     00:00 UTC.
 
-    The market is listed `lead` before its slot begins, expires `expires` after the slot ends and
-    terminates `terminates` after it expired. Slugs of its events begin with `name`: btc-updown-15m.
+    The market is listed `ahead` and opens `lead` before its slot begins, expires `expires` after
+    the slot ends and terminates `terminates` after it expired. Slugs of its events begin with
+    `name`: btc-updown-15m.
     """
 
     name: str
     asset: str
     every: Span
+    ahead: Span
     lead: Span
     expires: Span
     terminates: Span
@@ -111,6 +114,8 @@ class RecurringMarkets:
         self._instruments: dict[Slot, tuple[tuple[bool, bool, bool, int], Instrument]] = {}
         self._opens: dict[Slot, Instant | None] = {}
         self._calendar_version = 0
+        self._shown: list[Slot] = []
+        self._shown_for = _NEVER
 
     def begin(self, series: tuple[Series, ...], make: MakeInstrument | None) -> None:
         """Set the series of the world; `make` builds the instrument of a slot."""
@@ -140,7 +145,7 @@ class RecurringMarkets:
         return f"{self.series[slot.series].prefix}-{start_text(slot.begins)}"
 
     def opens(self, slot: Slot) -> Instant | None:
-        """When the market of a slot is listed and opens; None for a slot that is never listed.
+        """When the market of a slot opens; None for a slot that is never listed.
 
         Answers are remembered until the calendar of maintenance changes.
         """
@@ -155,50 +160,69 @@ class RecurringMarkets:
             return opens
 
     def _compute_opens(self, slot: Slot) -> Instant | None:
-        """None where the slot overlaps maintenance (rule W7) or begins before its asset has an
-        index.
+        """None where the slot overlaps maintenance that is known when it would be listed (rule W7),
+        or begins before its asset has an index.
         """
-        series = self.series[slot.series]
-        planned, ends = slot.begins - series.lead, slot.begins + series.every
+        series, calendar = self.series[slot.series], self._calendar
+        listed, ends = slot.begins - series.ahead, slot.begins + series.every
         if slot.begins < self._resolution.indexed_from(series.asset):
             return None
-        if self._calendar.overlaps(slot.begins, ends, planned):
+        if calendar.overlaps(slot.begins, ends, listed):
             return None
-        return self._calendar.free_from(planned)
+        return max(calendar.free_from(slot.begins - series.lead), calendar.free_from(listed))
+
+    def lists(self, slot: Slot) -> Instant | None:
+        """When the market of a slot is listed; None for a slot that is never listed."""
+        planned = slot.begins - self.series[slot.series].ahead
+        return None if self.opens(slot) is None else self._calendar.free_from(planned)
 
     def listed(self, slot: Slot) -> bool:
         """Whether the market of a slot is or was listed."""
         if self._lifecycle.is_materialised(self.symbol(slot)):
             return True
         now = self._lifecycle.followed_to
-        if slot.begins - self.series[slot.series].lead > now:
+        if slot.begins - self.series[slot.series].ahead > now:
             return False
-        opens = self.opens(slot)
-        return opens is not None and opens <= now
+        lists = self.lists(slot)
+        return lists is not None and lists <= now
 
-    def listed_slots(self) -> Iterator[Slot]:
-        """Slots whose markets are listed and not terminated; by series, then by time."""
-        now = self._lifecycle.followed_to
+    def listed_slots(self) -> Sequence[Slot]:
+        """Slots whose markets are listed and not terminated; by series, then by time.
+
+        They are the same until another is listed or terminates, or the calendar changes.
+        """
+        now, version = self._lifecycle.followed_to, self._calendar.version
+        since, until, seen = self._shown_for
+        if version != seen or not since <= now < until:
+            self._shown_for = now, min(self._listing_edges(now), default=now + DAY), version
+            self._shown = [slot for slot in self._slots_at(now) if self.listed(slot)]
+        return self._shown
+
+    def _slots_at(self, now: Instant) -> Iterator[Slot]:
         for number, series in enumerate(self.series):
             first = (now - series.lifetime) // series.every + 1
-            last = (now + series.lead) // series.every
-            for index in range(first, last + 1):
-                slot = Slot(number, index * series.every)
-                if self.listed(slot):
-                    yield slot
+            last = (now + series.ahead) // series.every
+            yield from (Slot(number, index * series.every) for index in range(first, last + 1))
+
+    def _listing_edges(self, now: Instant) -> Iterator[Instant]:
+        """Yield when the next market of each series is listed, and when the next terminates."""
+        for series in self.series:
+            for after in (-series.ahead, series.lifetime):
+                yield ((now - after) // series.every + 1) * series.every + after
 
     def most_listed(self) -> int:
         """An upper bound of how many slots are listed at once."""
-        return sum((one.lead + one.lifetime) // one.every + 2 for one in self.series)
+        return sum((one.ahead + one.lifetime) // one.every + 2 for one in self.series)
 
     def edges(self, slot: Slot) -> tuple[Instant, ...]:
         """When state or settlement of a slot's market change after its listing."""
         series = self.series[slot.series]
+        opens = self.opens(slot) or slot.begins - series.lead
         closes = slot.begins + series.every
         expires = closes + series.expires
         terminates = expires + series.terminates
         settles = self._lifecycle.settlement_times_by_dates(closes, terminates)
-        return closes, expires, terminates, *settles
+        return opens, closes, expires, terminates, *settles
 
     # ---- instruments
 
@@ -251,6 +275,7 @@ class RecurringMarkets:
         """Forget remembered answers; called after time travel."""
         self._instruments.clear()
         self._opens.clear()
+        self._shown_for = _NEVER
 
 
 @lru_cache(maxsize=_CACHE_MAX)
