@@ -113,6 +113,12 @@ def test_a_page_counts_markets(retail: RetailWorld) -> None:
         ({"instrument_states": ["HALTED", "OPEN"]}, [FINE, WHOLE]),
         ({"category": "no such"}, []),
         ({"subcategory": "no such"}, []),
+        ({"order_by": "start", "order_direction": "asc"}, [WHOLE, FINE]),
+        ({"order_by": "reward_pool"}, [WHOLE, FINE]),
+        ({"order_by": "reward_pool", "order_direction": "asc"}, [FINE, WHOLE]),
+        ({"order_by": "market_slug"}, [WHOLE, FINE]),
+        ({"order_by": "market_slug", "order_direction": "asc"}, [FINE, WHOLE]),
+        ({"order_by": "event_start_time"}, [WHOLE, FINE]),
     ],
 )
 def test_programs_are_filtered_by_snake_case_parameters(
@@ -170,3 +176,39 @@ def test_earnings_sum_a_market_and_a_date_and_are_paid_after_eastern_midnight(
     )
     retail.world.advance_to("2026-09-09T00:00:00-04:00")
     assert retail.ann.get("/v1/incentives/earnings").json()["rewards"][0]["status"] == "PAID"
+
+
+def test_what_is_paid_pending_and_skipped_of_a_day_is_one_entry(retail: RetailWorld) -> None:
+    """Skipped rewards are no payouts: they count where there is nothing else."""
+    incentives, account = retail.sim.exchange.incentives, retail.keys[0].account
+    for symbol, amount, status, kind in (
+        (WHOLE, 1, "PAID", "liquidityProgram"),
+        (WHOLE, 2, "PENDING", "liquidityProgram"),
+        (WHOLE, 4, "SKIPPED", "liquidityProgram"),
+        (WHOLE, 8, "PAID", "volumeProgram"),
+        (FINE, 16, "SKIPPED", "liquidityProgram"),
+        (FINE, 32, "SKIPPED", "liquidityProgram"),
+    ):
+        reward = Reward(
+            account=account,
+            symbol=symbol,
+            date="2026-09-08",
+            amount=amount * DOLLAR,
+            status=status,
+            program_type=kind,
+        )
+        incentives.grant(reward)
+
+    def rows(**params: str) -> list[tuple[str, float, str]]:
+        retail.world.advance("1s")  # five calls a second
+        found = retail.ann.get("/v1/incentives/earnings", params=params).json()["rewards"]
+        return [(row["marketSlug"], row["reward"], row["status"]) for row in found]
+
+    whole = [(FINE, 48, "SKIPPED"), (WHOLE, 3, "PENDING"), (WHOLE, 8, "PAID")]
+    assert rows() == whole
+    assert rows(program_type="volumeProgram") == whole[2:]
+    assert rows(market_slug=FINE) == whole[:1]
+    assert rows(start_date="2026-09-08") == rows(end_date="2026-09-08") == whole
+    assert rows(start_date="2026-09-09") == rows(end_date="2026-09-07") == []
+    wrong = {"start_date": "2026-09-08", "end_date": "2026-09-07"}
+    assert retail.ann.get("/v1/incentives/earnings", params=wrong).status == 400

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -19,6 +20,7 @@ from sim.api.rendering.amounts import (
     two_figures,
 )
 from sim.core.model.instrument import Instrument
+from sim.core.model.quantities import decimal_text
 from sim.core.model.refusals import InvalidRequest
 from sim.messages.retail_v1 import Amount
 
@@ -34,6 +36,23 @@ def test_a_quantity_survives_the_way_out_and_back(units: int, scale: int) -> Non
     shown = write_double(number(units, scale))
     assert Decimal(shown) == Decimal(units) / scale
     assert read_quantity(float(shown), instrument) == units
+
+
+@given(
+    st.integers(-(10**12), 10**12),
+    st.tuples(st.integers(0, 8), st.integers(0, 8)),
+    st.integers(0, 4),
+)
+def test_decimal_text_is_exact_and_the_shortest_with_its_least_places(
+    value: int, powers: tuple[int, int], places: int
+) -> None:
+    scale = 2 ** powers[0] * 5 ** powers[1]
+    text = decimal_text(value, scale, places)
+    assert Fraction(text) == Fraction(value, scale)
+    fraction = text.partition(".")[2]
+    assert len(fraction) >= places
+    assert len(fraction) == places or not fraction.endswith("0")
+    assert text.startswith("-") == (value < 0)
 
 
 @pytest.mark.parametrize(

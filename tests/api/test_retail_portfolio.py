@@ -134,6 +134,66 @@ def test_a_settlement_is_an_activity_and_expires_the_position(retail: RetailWorl
     )
 
 
+@pytest.mark.parametrize(
+    ("price", "side", "ann", "bob"),
+    [("1", "LONG", 4, -4), ("0", "SHORT", -6, 6), ("0.5", "NEUTRAL", -1, 1)],
+)
+def test_a_resolution_names_the_side_that_was_paid_and_what_each_side_made(
+    retail: RetailWorld, price: str, side: str, ann: int, bob: int
+) -> None:
+    trade(retail, 10, "0.60")
+    retail.control("instrument.settle", FINE, price=price)
+    for client, net, made in ((retail.ann, "10.0000", ann), (retail.bob, "-10.0000", bob)):
+        (activity,) = client.get(
+            "/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_POSITION_RESOLUTION"}
+        ).json()["activities"]
+        resolution = activity["positionResolution"]
+        assert resolution["side"] == f"POSITION_RESOLUTION_SIDE_{side}"
+        assert resolution["beforePosition"]["netPositionDecimal"] == net
+        assert float(resolution["afterPosition"]["realized"]["value"]) == made
+
+
+def test_a_trade_says_what_it_added_to_the_cost_or_took_from_it_and_made(
+    retail: RetailWorld,
+) -> None:
+    trade(retail, 10, "0.60")
+    retail.order(retail.ann, FINE, SELL_YES, price="0.75", quantity=4)
+    retail.order(retail.bob, FINE, BUY_YES, price="0.75", quantity=4)
+    for client, took, gains in (
+        (retail.ann, [True, False], [0, 0.6]),
+        (retail.bob, [False, True], [0, -0.6]),
+    ):
+        found = client.get(
+            "/v1/portfolio/activities",
+            params={"types": "ACTIVITY_TYPE_TRADE", "sort_order": "SORT_ORDER_ASCENDING"},
+        ).json()["activities"]
+        rows = [one["trade"] for one in found]
+        assert [row["isAggressor"] for row in rows] == took
+        assert [float(row["realizedPnl"]["value"]) for row in rows] == gains
+        assert [float(row["costBasis"]["value"]) for row in rows] == [6, 2.4]
+        assert [float(row["price"]["value"]) for row in rows] == [0.6, 0.75]
+
+
+def test_a_page_of_activities_has_a_hundred_rows_at_most_and_where_nothing_is_asked(
+    retail: RetailWorld,
+) -> None:
+    def page(**params: int) -> tuple[int, bool]:
+        found = retail.ann.get(
+            "/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_ACCOUNT_DEPOSIT", **params}
+        ).json()
+        return len(found["activities"]), found["eof"]
+
+    def fund(times: int) -> None:
+        for _ in range(times):
+            retail.control("account.fund", retail.keys[0].account, amount="1")
+
+    fund(100 - page()[0])
+    assert page() == page(limit=100) == page(limit=101) == (100, True)
+    fund(1)
+    assert page() == page(limit=0) == page(limit=100) == page(limit=101) == (100, False)
+    assert page(limit=99) == (99, False)
+
+
 @pytest.mark.spec("S0-4")
 def test_activities_can_be_filtered_by_snake_case_parameters_only(retail: RetailWorld) -> None:
     """R15."""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from retail_world import BUY_NO, BUY_YES, FINE, SELL_NO, SELL_YES, WHOLE, RetailWorld
 
 from sim.core.model.enums import InstrumentState
-from sim.kernel.instants import format_instant
+from sim.kernel.instants import format_instant, parse_instant
 from sim.testing.client import Connection
 from tests.journeys import firm
 
@@ -24,7 +24,7 @@ extends: quickstart
 world: {games: 0}
 limits: {retail: "off", public: "off", trade_stats: "off", exchange_rest: "off", book: "off"}
 """
-QUARTER = "aec-test-quarter"
+QUARTER, FORTIETH = "aec-test-quarter", "aec-test-fortieth"
 
 
 def world() -> RetailWorld:
@@ -37,6 +37,16 @@ def world() -> RetailWorld:
         tick_size="0.0025",
         fractional_qty_scale=1000,
         minimum_trade_qty=10,
+    )
+    # a scale that is no power of ten, as hundreds of markets of the default world have
+    found.control(
+        "instrument.create",
+        "",
+        symbol=FORTIETH,
+        state="OPEN",
+        tick_size="0.0025",
+        price_scale=400,
+        fractional_qty_scale=40,
     )
     return found
 
@@ -95,6 +105,44 @@ def walked(client: Any, order: str, limit: int, **more: Any) -> list[dict[str, A
             return found
         assert len(page["activities"]) == limit
         cursor = page["nextCursor"]
+
+
+def instant_of(activity: dict[str, Any]) -> int:
+    _, payload = activity.values()
+    return parse_instant(payload.get("createTime") or payload["updateTime"])
+
+
+@pytest.mark.spec("S4.2-6")
+@settings(max_examples=15)
+@given(
+    done=deeds,
+    first=st.integers(0, 30),
+    last=st.integers(0, 30),
+    types=st.sets(st.sampled_from(["TRADE", "POSITION_RESOLUTION", "ACCOUNT_DEPOSIT"])),
+    limit=st.integers(1, 3),
+)
+def test_a_feed_that_is_narrowed_holds_what_the_whole_one_does_from_start_to_before_the_end(
+    done: list[tuple[Any, ...]], first: int, last: int, types: set[str], limit: int
+) -> None:
+    retail = world()
+    for deed in done:
+        do(retail, deed)
+    whole = walked(retail.ann, "DESCENDING", 100)
+    moments = sorted({instant_of(one) for one in whole}) or [retail.sim.now]
+    start, end = moments[first % len(moments)], moments[last % len(moments)]
+    names = {f"ACTIVITY_TYPE_{name}" for name in types}
+    narrow: dict[str, Any] = {
+        "start_time": format_instant(start),
+        "end_time": format_instant(end),
+        "types": sorted(names),
+    }
+    wanted = [
+        one
+        for one in whole
+        if start <= instant_of(one) < end and (not names or one["type"] in names)
+    ]
+    assert walked(retail.ann, "DESCENDING", limit, **narrow) == wanted
+    assert walked(retail.ann, "ASCENDING", limit, **narrow) == wanted[::-1]
 
 
 @pytest.mark.spec("S4.2-6", "S2.8-4", "S2.8-5")
@@ -168,7 +216,7 @@ def exchange_book(connection: Connection, symbol: str) -> dict[str, Any]:
 
 @pytest.mark.spec("S4.2-16", "S2.6-1")
 @given(
-    symbol=st.sampled_from([WHOLE, FINE, QUARTER]),
+    symbol=st.sampled_from([WHOLE, FINE, QUARTER, FORTIETH]),
     intent=st.sampled_from([BUY_YES, SELL_YES, BUY_NO, SELL_NO]),
     price=st.decimals("0.03", "0.97", places=6),
     quantity=st.decimals("1", "500", places=5),
