@@ -80,13 +80,16 @@ def run(jobs: list[Job], coverage: CoverageMap, workers: int) -> None:
         assert job.mutant is not None
         return coverage.runs_at_import(job.mutant, (ROOT / job.mutant.path).read_text())
 
+    def done(job: Job) -> None:
+        print("." if job.killed_by else "S", end="", flush=True)
+
     warm = [job for job in jobs if job.mutant is not None and job.mutant.function]
-    run_warm(warm, workers)
+    run_warm(warm, workers, done)
     cold = [job for job in jobs if job.killed_by in ("", COLD) and needs_cold(job)]
     cold += [job for job in warm if job.killed_by == COLD and job not in cold]
     for job in cold:
         job.killed_by = ""
-    run_cold(cold, workers)
+    run_cold(cold, workers, done)
     _acquit_failing_tests(jobs, workers)
 
 
@@ -95,7 +98,7 @@ def _acquit_failing_tests(jobs: list[Job], workers: int) -> None:
     killers = sorted({job.killed_by for job in jobs if "::" in job.killed_by})
     for _ in range(len(killers)):
         check = Job(None, killers, took=600)
-        run_warm([check], workers)
+        run_warm([check], workers, lambda job: None)
         if not check.killed_by:
             return
         print(f"fails without any change: {check.killed_by}")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 KEPT = ROOT / "build" / "mutation"
 MAP = KEPT / "map.pickle"
+FILES_AT_ONCE = 16
 NEAREST = 25  # tests that run first, whatever file they are in
 # What runs outside every test runs when modules are imported and tests are collected.
 SETTINGS = """
@@ -99,15 +100,19 @@ def up_to_date(jobs: int) -> CoverageMap:
     texts = {file: hashlib.sha256((ROOT / file).read_bytes()).hexdigest() for file in test_files()}
     gone = set(found.files) - set(texts)
     stale = {file for file, text in texts.items() if found.files.get(file) != text}
-    if gone or stale:
-        found.forget(gone | stale)
-        if stale:
-            print(f"measuring {len(stale)} test files", flush=True)
-            _measure(sorted(stale), jobs)
-            add(found, KEPT / "coverage.db", KEPT / "timings.json")
-        found.files |= {file: texts[file] for file in stale}
-        MAP.write_bytes(pickle.dumps(found))
+    found.forget(gone | stale)
+    MAP.parent.mkdir(parents=True, exist_ok=True)
+    for files in _slices(sorted(stale)):
+        print(f"measuring {len(files)} of {len(stale)} test files", flush=True)
+        _measure(files, jobs)
+        add(found, KEPT / "coverage.db", KEPT / "timings.json")
+        found.files |= {file: texts[file] for file in files}
+        MAP.write_bytes(pickle.dumps(found))  # an interrupted run goes on from here
     return found
+
+
+def _slices(files: list[str]) -> list[list[str]]:
+    return [files[at : at + FILES_AT_ONCE] for at in range(0, len(files), FILES_AT_ONCE)]
 
 
 def _measure(files: list[str], jobs: int) -> None:

@@ -82,8 +82,8 @@ def mutants(path: str, source: str) -> list[Mutant]:
                 line=getattr(node, "lineno", 0),
                 function=_function(node, parents),
                 kind=kind,
-                before=_head(piece),
-                after=_head(_replaced(piece, node, edit)),
+                before=_condition(node, parents) + _head(piece),
+                after=_condition(node, parents) + _head(_replaced(piece, node, edit)),
                 number=number,
             )
         )
@@ -97,6 +97,15 @@ def mutated(source: str, number: int) -> ast.Module:
     changed = _replaced(tree, node, edit)
     assert isinstance(changed, ast.Module)
     return ast.fix_missing_locations(changed)
+
+
+def _condition(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> str:
+    """What a jump depends on, as its own text says nothing; "" for every other node."""
+    bare = isinstance(node, ast.Return) and node.value is None
+    if not bare and not isinstance(node, ast.Continue | ast.Break | ast.Raise):
+        return ""
+    above = parents[node]
+    return f"{_head(above)} " if isinstance(above, ast.If) and node in above.body else ""
 
 
 def _head(node: ast.AST) -> str:

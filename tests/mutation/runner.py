@@ -39,7 +39,7 @@ COLD = "cold"  # what a warm child says of a mutant that it cannot put in place
 SLACK_S = 20  # of processor time, beside three times what the tests take
 
 
-@dataclass
+@dataclass(eq=False)
 class Job:
     """A mutant with the tests that may kill it, and what came of it."""
 
@@ -49,12 +49,15 @@ class Job:
     killed_by: str = ""
 
 
-def run_cold(jobs: list[Job], workers: int) -> None:
-    """Run jobs in children that import `sim` themselves."""
-    _fork_each(jobs, workers, _cold_child)
+Report = Callable[[Job], None]
 
 
-def run_warm(jobs: list[Job], workers: int) -> None:
+def run_cold(jobs: list[Job], workers: int, done: Report) -> None:
+    """Run jobs in children that import `sim` themselves; `done` is told of each."""
+    _fork_each(jobs, workers, _cold_child, done)
+
+
+def run_warm(jobs: list[Job], workers: int, done: Report) -> None:
     """Run jobs in children of a process that has collected the tests of all of them."""
 
     def collect_and_run(reader_of_parent: int) -> None:
@@ -62,8 +65,15 @@ def run_warm(jobs: list[Job], workers: int) -> None:
         _silence()
         pytest.main([*OPTIONS, *names], plugins=[_Warm(jobs, workers, reader_of_parent)])
 
-    for job, killer in zip(jobs, _text_of_child(collect_and_run).splitlines(), strict=True):
-        job.killed_by = killer
+    pid, reader = _fork(collect_and_run)
+    with os.fdopen(reader) as stream:
+        for line in stream:
+            number, _, killer = line.rstrip("\n").partition(" ")
+            jobs[int(number)].killed_by = killer
+            done(jobs[int(number)])
+    _, status = os.waitpid(pid, 0)
+    if status:
+        raise RuntimeError("the tests could not be collected: run pytest to see why")
 
 
 class _Warm:
@@ -90,8 +100,10 @@ class _Warm:
             for item, following in zip(chosen, [*chosen[1:], None], strict=True):
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
 
-        _fork_each(self.jobs, self.workers, child)
-        os.write(self.out, "".join(f"{job.killed_by}\n" for job in self.jobs).encode())
+        def done(job: Job) -> None:
+            os.write(self.out, f"{self.jobs.index(job)} {job.killed_by}\n".encode())
+
+        _fork_each(self.jobs, self.workers, child, done)
         os._exit(0)
 
 
@@ -188,14 +200,31 @@ def _code_of_functions(code: CodeType) -> dict[tuple[str, int], CodeType]:
 # ---- processes
 
 
-def _fork_each(jobs: list[Job], workers: int, child: Callable[[Job, int], None]) -> None:
+def _fork_each(
+    jobs: list[Job], workers: int, child: Callable[[Job, int], None], done: Report
+) -> None:
     """Run `child` for each job, some at a time; what it writes names the test that killed."""
-    waiting = list(reversed(jobs))
     running: dict[int, tuple[int, Job, float]] = {}  # by pipe: process, job, deadline
+    try:
+        _run_children(jobs, workers, child, done, running)
+    finally:
+        for pid, _, _ in running.values():  # after an interrupt
+            os.kill(pid, signal.SIGKILL)
+
+
+def _run_children(
+    jobs: list[Job],
+    workers: int,
+    child: Callable[[Job, int], None],
+    done: Report,
+    running: dict[int, tuple[int, Job, float]],
+) -> None:
+    waiting = list(reversed(jobs))
     while waiting or running:
         while waiting and len(running) < workers:
             job = waiting.pop()
             if not job.tests:
+                done(job)
                 continue
             allowed = int(3 * job.took) + SLACK_S
             pid, reader = _fork(lambda out, job=job, s=allowed: _limited(child, job, out, s))
@@ -211,6 +240,7 @@ def _fork_each(jobs: list[Job], workers: int, child: Callable[[Job, int], None])
                 _, status = os.waitpid(pid, 0)
                 if status and not job.killed_by:
                     job.killed_by = f"process ended with {os.waitstatus_to_exitcode(status)}"
+                done(job)
         for pid, _, deadline in running.values():
             if time.monotonic() > deadline:
                 os.kill(pid, signal.SIGKILL)
@@ -244,11 +274,3 @@ def _fork(run: Callable[[int], None]) -> tuple[int, int]:
         os.write(writer, f"process: {failure!r}"[:500].encode())
         os._exit(1)
     os._exit(0)
-
-
-def _text_of_child(run: Callable[[int], None]) -> str:
-    pid, reader = _fork(run)
-    with os.fdopen(reader) as stream:
-        text = stream.read()
-    os.waitpid(pid, 0)
-    return text
