@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test mutants serve bench profile lint types contract docs site lock audit npm clean
+.PHONY: help demo test mutants soak serve bench profile lint types contract docs site lock audit npm clean
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -21,6 +21,9 @@ test: $(VENV)/.ready      ## the test suite
 
 mutants: $(VENV)/.ready   ## a sample of small mistakes in the rules, and whether a test notices
 	$(BIN)/python -m tests.mutation $(MUTANTS)
+
+soak: $(VENV)/.ready      ## long runs: kill -9 under load, ROUNDS=100 rounds on three protocols
+	$(BIN)/python -m tests.soak.kills --rounds $(or $(ROUNDS),100)
 
 serve: $(VENV)/.ready     ## the bundled quickstart on loopback, ports from 18080
 	$(BIN)/sim serve
