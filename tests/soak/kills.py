@@ -151,7 +151,8 @@ def kill_round(surface: str, folder: Path, answers: int) -> Round:
     ) as process:
         try:
             assert process.stdout is not None
-            next(line for line in process.stdout if line.startswith(b"try:"))
+            started = any(line.startswith(b"try:") for line in process.stdout)
+            assert started, "the server did not start"
             acknowledged = _load(surface, json.loads(ready_file.read_text()), process, answers)
         finally:
             process.kill()
@@ -169,9 +170,10 @@ def _load(
     enough = threading.Event()
 
     def trade() -> None:
-        client = SURFACES[surface](ready, symbol)
+        client: Client | None = None
         while process.poll() is None:
             try:
+                client = client or SURFACES[surface](ready, symbol)
                 acknowledged.append(client.place())
             except Exception:  # a limit, or the server is gone
                 continue
