@@ -19,7 +19,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeAlias
 
-from aiohttp import HttpVersion10, web
+from aiohttp import HttpVersion10, HttpVersion11, web
 from aiohttp.http import HttpRequestParser, RawRequestMessage, WebSocketReader
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 
@@ -113,7 +113,8 @@ class Connection(web.RequestHandler):
         """
         request = self._current_request
         whole = request is None or request.content.is_eof()
-        if self._upgraded or self._is_idle() or not whole or self.ssl_context is not None:
+        socket = self._payload_parser is not None
+        if socket or self._is_idle() or not whole or self.ssl_context is not None:
             return False
         self._half_closed = True
         self._loop.call_later(_HALF_CLOSED_S, self.force_close)
@@ -185,6 +186,8 @@ class Connection(web.RequestHandler):
         if (
             not isinstance(message, RawRequestMessage)
             or message.should_close
+            or message.version != HttpVersion11
+            or message.chunked
             or "Upgrade" in message.headers
             or self.transport is None
         ):

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from aiohttp import web
+from aiohttp import HttpVersion10, HttpVersion11, web
 from msgspec import json
 
 from sim.kernel.instants import Instant
@@ -78,18 +78,41 @@ class HttpServer(web.Server):
         max_body: int = 0,
         retail: bool = False,
     ) -> None:
-        super().__init__(handler, handler_cancellation=True)
+        super().__init__(self._handle, handler_cancellation=True)
+        self._handler = handler
         self.now = now
         self.retail = retail
         self._immediate = immediate
         self._max_body = max_body
         self._partial_messages = Uploads()
 
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Refuse what the parser lets pass although HTTP/1.1 does not; hand on the rest."""
+        problem = _unsupported(request)
+        if problem is None:
+            return await self._handler(request)
+        status, text = problem
+        return error_response(status, 12, text, now=self.now(), close=True, retail=self.retail)
+
     def __call__(self) -> web.RequestHandler:
         """A protocol for a new connection."""
         return _Connection(
             self, self._loop, self._immediate, self._max_body, self._partial_messages
         )
+
+
+def _unsupported(request: web.BaseRequest) -> tuple[int, str] | None:
+    """Status and message for a version or transfer coding that nothing here speaks (RFC 9112,
+    sections 2.3 and 6.1).
+    """
+    if request.version not in (HttpVersion10, HttpVersion11):
+        return 505, "only HTTP/1.0 and HTTP/1.1 are spoken here"
+    coding = request.headers.get("Transfer-Encoding", "").strip().lower()
+    if coding and request.version == HttpVersion10:
+        return 400, "HTTP/1.0 has no transfer coding"
+    if coding not in ("", "chunked"):
+        return 501, "the only transfer coding is chunked"
+    return None
 
 
 def error_response(

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from typing import TypeAlias
 
-from aiohttp import WSMsgType, web
+from aiohttp import HttpVersion11, WSMsgType, web
 
 from sim.api.pipeline.inputs import Close, Reply
 from sim.api.streams.stream_faults import ABNORMAL_CLOSURE
@@ -39,7 +39,11 @@ async def serve_web_socket(
     socket = web.WebSocketResponse(
         autoping=True, heartbeat=None, compress=False, max_msg_size=host.settings.max_body + 1
     )
-    if not socket.can_prepare(request):
+    if (
+        request.method != "GET"
+        or request.version != HttpVersion11
+        or not socket.can_prepare(request)
+    ):
         text = "no valid WebSocket handshake"
         return error_response(400, 3, text, now=host.now, close=True, retail=True)
     stream = host.open(path, request.headers, b"", request.remote or "", web_socket=True)
