@@ -23,7 +23,17 @@ from benchmarks.plots import plot
 
 AREAS = (
     *("start", "http", "mocks", "grpc", "fanout", "subscribers", "reports", "catalogue"),
-    *("matching", "timers", "state", "travel", "replay", "campaign", "participants", "memory"),
+    *(
+        "edge",
+        "matching",
+        "timers",
+        "state",
+        "travel",
+        "replay",
+        "campaign",
+        "participants",
+        "memory",
+    ),
 )
 SOAK = "soak"
 

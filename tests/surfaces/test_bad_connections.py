@@ -111,6 +111,21 @@ def test_garbage_on_the_grpc_port_leaves_it_working(exchange):
         assert again.value.code() == grpc.StatusCode.UNAUTHENTICATED
 
 
+def test_a_compressed_grpc_message_is_inflated_to_its_limit_and_no_further(exchange):
+    import grpc
+
+    zipped = grpc.Compression.Gzip
+    unbounded = [("grpc.max_send_message_length", -1)]
+    with grpc.insecure_channel(exchange.grpc, unbounded, zipped) as channel:
+        call = channel.unary_unary("/exchange.v1.AccountsAPI/GetWhoAmI")
+        with pytest.raises(grpc.RpcError) as refused:
+            call(b"\x0a" + bytes(64 << 20), timeout=20)
+        assert refused.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+        with pytest.raises(grpc.RpcError) as small:
+            call(b"", timeout=5)
+        assert small.value.code() == grpc.StatusCode.UNAUTHENTICATED
+
+
 ODD = [
     {"unknown": 1},
     {"by": 5},

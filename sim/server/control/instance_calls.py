@@ -5,7 +5,6 @@ The public name of an instance is "world" in paths and answers; it is a promise 
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +13,7 @@ from msgspec import Struct
 from sim.core.model.refusals import Conflict, InvalidRequest
 from sim.scenario.scenario import Scenario
 from sim.scenario.value_types import INTEGER
+from sim.server.beside import beside
 from sim.server.control.call import Call, InstanceControl
 from sim.server.control.clock_calls import clock_mode
 from sim.server.host import Host
@@ -52,7 +52,7 @@ async def start_instance(host: Host, call: Call) -> object:
     if body.scenario is not None:
         # Reading a large one takes long, and nobody else has to wait for it.
         folder = host.settings.scenarios
-        scenario = await asyncio.to_thread(_scenario, body.scenario, body.params or {}, folder)
+        scenario = await beside(_scenario, body.scenario, body.params or {}, folder)
     elif body.params is not None:
         raise InvalidRequest("params belong to a scenario", remedy='{"scenario": …, "params": {…}}')
     mode = None if body.clock is None else clock_mode(body.clock)

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 import logging
 import re
@@ -20,6 +19,7 @@ from sim.api.pipeline.error_mapping import grpc_code, http_status
 from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest, Refusal
 from sim.scenario.yaml_tree import NODE_LIMIT
+from sim.server.beside import beside
 from sim.server.control.call import Call, Endpoint, InstanceControl, Lines, check_names
 from sim.server.control.routes import ROUTES
 from sim.server.host import Host
@@ -125,7 +125,7 @@ class ControlPlane:
         if oversize:
             raise InvalidRequest(f"a body of the control plane may have {limit} bytes here")
         if endpoint.large:
-            return await asyncio.to_thread(_entry, endpoint, raw)
+            return await beside(_entry, endpoint, raw)
         return _entry(endpoint, raw)
 
     def _refused(self, refusal: Refusal) -> Response:

@@ -1,0 +1,23 @@
+"""Work beside the event loop, for what takes long and touches no simulation.
+
+One thread does all of it: several that compute would take the interpreter from the loop for several
+turns at a time (measured with six: half a second for everybody else).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_THREAD = ThreadPoolExecutor(max_workers=1, thread_name_prefix="beside")
+
+
+async def beside(function: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
+    """What a function returns, computed while the loop goes on."""
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(_THREAD, lambda: function(*args, **more))
