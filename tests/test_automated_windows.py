@@ -471,7 +471,7 @@ def test_a_retail_user_trades_a_window_and_sees_it_settle(world: Connection) -> 
         position["netPosition"],
         position["marketMetadata"]["eventSlug"],
         position["marketMetadata"]["outcome"],
-    ) == ("5", EVENT, "Up")
+    ) == ("5", EVENT, "Yes")
     to(world, "2026-09-08T18:32:00Z")
     activities = retail.get("/v1/portfolio/activities").json()["activities"]
     assert any(WINDOW in str(activity) and "RESOLUTION" in str(activity) for activity in activities)

@@ -100,7 +100,7 @@ def test_the_narrowest_row_in_force_decides_each_coefficient(
 
 
 def test_every_surface_shows_the_coefficients_of_the_schedule() -> None:
-    """P13: the market its taker's, orders both, as they were when the order was created."""
+    """P13: the market its taker's; orders of the retail API say 0, as recordings do."""
     world = world_of(ROWS)
     shown = [
         world.gateway.get(f"/v1/market/slug/{symbol}").json()["market"]["feeCoefficient"]
@@ -115,7 +115,7 @@ def test_every_surface_shows_the_coefficients_of_the_schedule() -> None:
     rows = [client.get(f"/v1/order/{order_id}").json()["order"] for order_id in (early, late)]
     assert [
         (row["commissionsBasisPoints"], row["makerCommissionsBasisPoints"]) for row in rows
-    ] == [("600", "-125"), ("700", "-200")]
+    ] == [("0", "0")] * 2
 
 
 def test_the_exchange_shows_basis_points_as_the_retail_api_does() -> None:
@@ -156,7 +156,11 @@ def test_an_order_never_pays_more_than_the_cap_of_the_schedule() -> None:
         post(world, 1, "oth-c", "SELL_LONG", 50, contracts)
     ledger, taker = world.simulation.exchange.trading.ledger, two(world)[0].account
     before = ledger.balance(taker)
-    assert commissions(post(world, 0, "oth-c", "BUY_LONG", 50, 240)) == ["0.52", "1.48", "0.00"]
+    assert commissions(post(world, 0, "oth-c", "BUY_LONG", 50, 240)) == [
+        "0.5200",
+        "1.4800",
+        "0.0000",
+    ]
     assert before - ledger.balance(taker) == (12_000 + 200) * CENT
     assert trade(world, "oth-c", 50, 1000)[0] == 200
 
@@ -215,7 +219,7 @@ def test_steps_of_the_weekly_rebate_can_be_changed() -> None:
         .get("/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_TAKER_FEE_REBATE"})
         .json()["activities"]
     )
-    assert [row["accountBalanceChange"]["amount"]["value"] for row in rows] == ["0.60"]
+    assert [row["accountBalanceChange"]["amount"]["value"] for row in rows] == ["0.6"]
 
 
 def test_a_schedule_survives_forks_journeys_and_its_own_text() -> None:

@@ -106,10 +106,10 @@ def test_m42_an_undone_trade_counts_nowhere(world: Connection) -> None:
         assert (seen["bbo"]["lastTradePx"] or {}).get("value") == (
             f"0.{standing[-1]}00" if standing else None
         )
-        assert (float(seen["bbo"]["sharesTraded"]), float(seen["bbo"]["openInterest"])) == (
-            qty,
-            qty,
-        )
+        assert (
+            float(seen["bbo"]["sharesTraded"] or 0),
+            float(seen["bbo"]["openInterest"] or 0),
+        ) == (qty, qty)
         assert (seen["gateway"]["volume"], seen["gateway"]["volume24hr"]) == (dollars, dollars)
         assert ([point["longPrice"] for point in seen["history"]] or [None])[-1] == (
             standing[-1] / 100 if standing else None

@@ -107,7 +107,7 @@ def test_orders_portfolio_and_balances(order_service: OrderService) -> None:
     fill = order_service.order(
         "BUY_LONG", "0.50", 4.25, synchronousExecution=True, maxBlockTime="5"
     )["executions"][-1]
-    assert (fill["type"], fill["lastShares"]) == ("EXECUTION_TYPE_FILL", "4.25")
+    assert (fill["type"], fill["lastShares"]) == ("EXECUTION_TYPE_FILL", "4.2500")
     assert (
         order_service("portfolio.positions", {"market": MARKET})["positions"][MARKET]["netPosition"]
         == "4"
