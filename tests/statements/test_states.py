@@ -285,7 +285,9 @@ def test_nobody_trades_in_the_window_between_approval_and_webhook(world: Connect
 
     while len(world.webhooks) < 2:
         found = status(world)
-        assert (found["status"]["decision"], found["participantId"]) == ("ACCEPT", "")
+        shown = found["status"]
+        assert (shown["decision"], shown["status"]) == ("ACCEPT", "CLOSED")
+        assert found["participantId"] == ""
         assert tried() == [403, 403, 403]
         assert participant not in client.get("/v1/users").json()["users"]
         with pytest.raises(RpcError) as refused:
