@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from sim.api.exchange.ledgers import LEDGER_ROWS
-from sim.api.pipeline.retention import PURGES, WIPES
+from sim.api.rendering.retention import PURGES, WIPES
 from sim.contract.changelog import releases
 from sim.contract.contract import load_contract
 from sim.contract.wire_fields import fields_of
@@ -24,6 +24,7 @@ from sim.core.trading.trading import DAY_ROLL
 from sim.kernel.dated import Dated
 from sim.kernel.instants import Instant, format_instant
 from sim.messages import PACKAGES, Message
+from sim.reference.games import PARTIAL_CONTRACTS
 from sim.reference.market_pair import NAMED_SIDES
 from sim.reference.market_templates import TWO_SIDED
 
@@ -36,6 +37,7 @@ RULES: tuple[Dated[Any], ...] = (
     LEDGER_ROWS,
     *TWO_SIDED.values(),
     NAMED_SIDES,
+    PARTIAL_CONTRACTS,
 )
 
 Row = dict[str, Any]

@@ -521,14 +521,14 @@ class Order(Message, kw_only=True):
         (36, "best_limit", "bestLimit", "bool", "", "", ()),
         (37, "immediately_executable_limit", "immediatelyExecutableLimit", "bool", "", "", ()),
         (39, "last_trade_id", "lastTradeId", "string", "", "", ()),
-        (41, "price_to_quantity_filled", "priceToQuantityFilled", "int64", "map:int64", "", ()),
+        (41, "price_to_quantity_filled", "priceToQuantityFilled", "int64", "map:int64", "", (("since", 1778472000000000000),)),
         (42, "commission_notional_total_collected", "commissionNotionalTotalCollected", "int64", "", "", ()),
         (43, "self_match_prevention_instruction", "selfMatchPreventionInstruction", "enum", "", "exchange.v1.SelfMatchPreventionInstruction", ()),
         (44, "order_capacity", "orderCapacity", "enum", "", "exchange.v1.OrderCapacity", ()),
         (45, "ignore_price_validity_checks", "ignorePriceValidityChecks", "bool", "", "", ()),
         (47, "last_transact_time", "lastTransactTime", "timestamp", "", "", ()),
         (48, "price_scale", "priceScale", "int64", "", "", ()),
-        (49, "fractional_quantity_scale", "fractionalQuantityScale", "int64", "", "", ()),
+        (49, "fractional_quantity_scale", "fractionalQuantityScale", "int64", "", "", (("since", 1778472000000000000),)),
         (50, "maker_commissions_basis_points", "makerCommissionsBasisPoints", "string", "", "", ()),
         (51, "manual_order_indicator", "manualOrderIndicator", "enum", "", "exchange.v1.ManualOrderIndicator", ()),
     )
@@ -591,11 +591,11 @@ class Execution(Message, kw_only=True):
         (9, "leg_prices", "legPrices", "message", "repeated", "exchange.v1.LegPrice", ()),
         (10, "trade_id", "tradeId", "string", "", "", ()),
         (11, "aggressor", "aggressor", "bool", "", "", ()),
-        (12, "commission_notional_collected", "commissionNotionalCollected", "int64", "", "", ()),
+        (12, "commission_notional_collected", "commissionNotionalCollected", "int64", "", "", (("since", 1776052800000000000),)),
         (13, "unsolicited_cancel_reason", "unsolicitedCancelReason", "enum", "", "exchange.v1.UnsolicitedCxlReason", ()),
         (14, "trace_id", "traceId", "string", "", "", ()),
-        (15, "commission_spread_px", "commissionSpreadPx", "int64", "", "", ()),
-        (16, "transact_trade_date", "transactTradeDate", "message", "", "exchange.v1.Date", ()),
+        (15, "commission_spread_px", "commissionSpreadPx", "int64", "", "", (("since", 1776052800000000000),)),
+        (16, "transact_trade_date", "transactTradeDate", "message", "", "exchange.v1.Date", (("since", 1776052800000000000),)),
         (1001, "block_trade_indicator", "blockTradeIndicator", "bool", "", "", (("unpublished", True),)),
     )
 
@@ -1009,8 +1009,8 @@ class InstrumentStats(Message, kw_only=True):
         (11, "settlement_preliminary", "settlementPreliminary", "bool", "optional", "", ()),
         (12, "settlement_price_calculation_method", "settlementPriceCalculationMethod", "string", "optional", "", ()),
         (13, "settlement_price_calculation_text", "settlementPriceCalculationText", "string", "optional", "", ()),
-        (14, "last_trade_qty", "lastTradeQty", "int64", "optional", "", ()),
-        (15, "settlement_set_time", "settlementSetTime", "timestamp", "optional", "", ()),
+        (14, "last_trade_qty", "lastTradeQty", "int64", "optional", "", (("since", 1777608000000000000),)),
+        (15, "settlement_set_time", "settlementSetTime", "timestamp", "optional", "", (("since", 1777608000000000000),)),
     )
 
 

@@ -304,6 +304,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "participant": "optional",
         "limits": ("ledger_query",),
         "statements": ("S4.3-18", "S4.3-19", "S4.3-20"),
+        "since": 1777593600000000000,
         "summary": "List changes of a cash balance. Entries before 2026-05-01T00:00:00Z cannot be had: an earlier start is raised to it.",
     },
     {
@@ -321,6 +322,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "participant": "optional",
         "limits": ("ledger_download", "ledger_download_pace"),
         "statements": ("S4.3-18", "S4.3-19", "S4.3-20", "S8-2"),
+        "since": 1777593600000000000,
         "content": "csv",
         "summary": "Download the balance ledger as CSV. Entries before 2026-05-01T00:00:00Z cannot be had: an earlier start is raised to it.",
     },
@@ -336,6 +338,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "scope": "read:positions",
         "participant": "optional",
         "statements": ("S4.3-20", "S4.4-3", "S6.2-3", "S6.2-6"),
+        "since": 1777593600000000000,
         "summary": "Stream changes of one account's cash: a replay from resume_time, then live.",
     },
     {
@@ -468,6 +471,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "grpc": True,
         "credential": "none",
         "limits": ("incentives",),
+        "since": 1779249600000000000,
         "beyond": True,
         "summary": "List incentive programs, one per market.",
     },
@@ -484,6 +488,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "scope": "read:reports",
         "participant": "optional",
         "limits": ("incentive_earnings",),
+        "since": 1779249600000000000,
         "beyond": True,
         "summary": "List rewards of the caller.",
     },
@@ -786,6 +791,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "participant": "optional",
         "limits": ("ledger_query",),
         "statements": ("S3.1-4", "S4.3-17", "S4.3-19"),
+        "since": 1777593600000000000,
         "summary": "List changes of positions, each with the state right after it. Entries before 2026-05-01T00:00:00Z cannot be had: an earlier start is raised to it.",
     },
     {
@@ -803,6 +809,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "participant": "optional",
         "limits": ("ledger_download", "ledger_download_pace"),
         "statements": ("S4.3-17", "S4.3-19", "S8-2"),
+        "since": 1777593600000000000,
         "content": "csv",
         "summary": "Download the position ledger as CSV. Entries before 2026-05-01T00:00:00Z cannot be had: an earlier start is raised to it.",
     },
@@ -1565,6 +1572,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "bindings": (("GET", "/v1/incentives", ""),),
         "limits": ("incentives",),
         "statements": ("S4.2-1", "S4.2-2", "S2.3-1", "S2.3-2", "S3.2-1", "S8-1", "S0-4"),
+        "since": 1779249600000000000,
         "summary": "List incentive programs by market, past ones too.",
     },
     {
@@ -1577,6 +1585,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "bindings": (("GET", "/v1/incentives/earnings", ""),),
         "limits": ("incentive_earnings",),
         "statements": ("S4.2-3", "S2.3-3", "S3.3-1", "S8-1", "S0-4"),
+        "since": 1779249600000000000,
         "summary": "List the caller's rewards by market and day.",
     },
     {
@@ -1702,6 +1711,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "planes": ("retail",),
         "bindings": (("POST", "/v1/orders/batched", "*"),),
         "statements": ("S4.2-13", "S2.8-2"),
+        "since": 1775707200000000000,
         "summary": "Create 1 to 20 orders.",
     },
     {
@@ -1713,6 +1723,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "planes": ("retail",),
         "bindings": (("POST", "/v1/orders/batched/cancel", "*"),),
         "statements": ("S4.2-13", "S7.2-7"),
+        "since": 1775707200000000000,
         "summary": "Cancel 1 to 20 orders.",
     },
     {
@@ -1724,6 +1735,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "planes": ("retail",),
         "bindings": (("POST", "/v1/orders/batched/modify", "*"),),
         "statements": ("S4.2-13", "S7.2-7"),
+        "since": 1775707200000000000,
         "summary": "Change 1 to 20 open orders.",
     },
     {

@@ -132,7 +132,7 @@ def _add_markets(
         )
         if "asset" in row:
             instrument, facts = _on_index(instrument, facts, row, rank)
-        instruments.append(reference.list_market(on_terms(instrument), facts, event, now))
+        instruments.append(reference.list_market(on_terms(instrument, now), facts, event, now))
     return instruments
 
 

@@ -19,6 +19,7 @@ from sim.core.model.collateral import EventOutcome
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import GameCondition, Instrument
 from sim.core.model.reference_data import MarketDates
+from sim.kernel.dated import Dated
 from sim.kernel.instants import DAY, HOUR, Instant
 from sim.messages.gateway_v1 import Event, EventParticipant, Team
 from sim.reference.leagues import Leagues
@@ -39,6 +40,14 @@ TERMS = (
     (400, 1, 1000, 1),
 )
 CENT_TERMS = ((100, 1, 1, 1), (100, 1, 100, 1))
+WHOLE_TERMS = ((100, 1, 1, 1),)
+PARTIAL_CONTRACTS = Dated(
+    False,
+    ("2026-05-11", True),
+    name="markets.partial_contracts",
+    section="§9",
+    title="worlds that begin from then on have markets of partial contracts and finer ticks",
+)
 EXPIRES_AFTER = 6 * HOUR  # from the start of a game to the expiration of its markets
 TERMINATES_AFTER = 7 * DAY  # from the expiration to the termination
 FIRST_GAME = 880_000  # the number of a game less that of its event
@@ -100,15 +109,19 @@ class Game(NamedTuple):
         return [template.symbol(self.stem, short) for template in self.templates]
 
 
-def terms_of(symbol: str, *, cents: bool = False) -> tuple[int, int, int, int]:
-    """Return price scale, tick, quantity scale and minimum quantity that a symbol leads to."""
-    choices = CENT_TERMS if cents else TERMS
+def terms_of(symbol: str, now: Instant, *, cents: bool = False) -> tuple[int, int, int, int]:
+    """Return price scale, tick, quantity scale and minimum quantity that a symbol leads to in a
+    world that begins at an instant.
+    """
+    choices: tuple[tuple[int, int, int, int], ...] = CENT_TERMS if cents else TERMS
+    if not PARTIAL_CONTRACTS.at(now):
+        choices = WHOLE_TERMS
     return choices[crc32(symbol.encode()) % len(choices)]
 
 
-def on_terms(instrument: Instrument, *, cents: bool = False) -> Instrument:
+def on_terms(instrument: Instrument, now: Instant, *, cents: bool = False) -> Instrument:
     """Return the instrument with the scales, tick, minimum and band that its symbol leads to."""
-    scale, tick, qty_scale, minimum = terms_of(instrument.symbol, cents=cents)
+    scale, tick, qty_scale, minimum = terms_of(instrument.symbol, now, cents=cents)
     return structs.replace(
         instrument,
         price_scale=scale,
@@ -158,7 +171,7 @@ def _game_market(
     )
     instrument = _instrument(game, template, event, now)
     named = structs.replace(instrument, symbol=symbol, description=facts.question)
-    return on_terms(named, cents=template.cents), facts
+    return on_terms(named, now, cents=template.cents), facts
 
 
 def _instrument(game: Game, template: MarketTemplate, event: Event, now: Instant) -> Instrument:

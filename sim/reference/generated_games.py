@@ -219,7 +219,7 @@ class GeneratedGames:
             if state is InstrumentState.OPEN and now >= self._over(game):
                 state = InstrumentState.CLOSED
             for symbol, template in zip(game.symbols, game.templates, strict=True):
-                price_scale, _, qty_scale, _ = terms_of(symbol, cents=template.cents)
+                price_scale, _, qty_scale, _ = terms_of(symbol, self._now, cents=template.cents)
                 yield DormantState(symbol, state, price_scale, qty_scale)
 
     def of_event(self, event: str) -> Iterable[Instrument]:

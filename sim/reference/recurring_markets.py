@@ -29,6 +29,7 @@ from sim.kernel.instants import (
 )
 from sim.messages import gateway_v1 as wire
 from sim.reference import market_pair
+from sim.reference.games import PARTIAL_CONTRACTS
 from sim.reference.index_markets import asset_terms, index_metadata, read_metadata
 from sim.reference.leagues import ASSETS, LISTED, Leagues
 from sim.reference.market_pair import Facts, Side, new_event
@@ -117,7 +118,7 @@ class RecurringEvents:
             ),
             product_id=series.product_id,
             price_scale=terms.price_scale,
-            qty_scale=terms.qty_scale,
+            qty_scale=terms.qty_scale if PARTIAL_CONTRACTS.at(listed) else 1,
             tick=terms.tick,
             price_low=terms.tick,
             price_high=terms.price_scale - terms.tick,

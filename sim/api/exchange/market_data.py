@@ -12,6 +12,7 @@ from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.pipeline.preencoded import PreencodedResponse
 from sim.api.rendering.exchange import levels_message, stats_message
+from sim.api.rendering.retention import kept_stats
 from sim.core.catalogue.assumptions import DEAD_BOOK, DEPTH_ABOVE_MAXIMUM, MID_PRICE_ROUNDING
 from sim.core.exchange import Exchange
 from sim.core.lifecycle.states import DATA_STATES
@@ -89,7 +90,7 @@ def _book(
         bids=levels_message(book.levels(Side.BUY, visible)),
         offers=levels_message(book.levels(Side.SELL, visible)),
         state=state,
-        stats=stats_message(exchange.trading.stats(book.symbol)),
+        stats=stats_message(kept_stats(exchange, book.symbol)),
         transact_time=exchange.now,
     )
 
@@ -109,7 +110,7 @@ def _bbo(
         mid_price=_half(bids[0].px + offers[0].px, rounding) if both else 0,
         state=state,
         transact_time=exchange.now,
-        stats=stats_message(exchange.trading.stats(book.symbol)),
+        stats=stats_message(kept_stats(exchange, book.symbol)),
     )
 
 

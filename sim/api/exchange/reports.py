@@ -13,14 +13,14 @@ from sim.api.pipeline.account_access import visible_accounts
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.pipeline.paging import page_length, page_of
-from sim.api.pipeline.retention import (
+from sim.api.rendering.exchange import execution_message, order_message, trade_message
+from sim.api.rendering.retention import (
     EXECUTIONS_KEPT,
     ORDERS_KEPT,
     execution_kept,
     order_kept,
     purged_before,
 )
-from sim.api.rendering.exchange import execution_message, order_message, trade_message
 from sim.api.reports.csv_writer import csv_chunks
 from sim.api.reports.filters import (
     conditions_of,

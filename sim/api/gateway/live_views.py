@@ -15,6 +15,7 @@ from sim.api.gateway.game_views import show_game, whole_seconds
 from sim.api.gateway.volume import volumes
 from sim.api.pipeline.answer_cache import AnswerCache
 from sim.api.rendering.retail_books import worth
+from sim.api.rendering.retention import kept_stats
 from sim.core.accounts.fee_schedule import THETA_SCALE
 from sim.core.catalogue.assumptions import EVENTS_DEPRECATED
 from sim.core.exchange import Exchange
@@ -133,7 +134,7 @@ def _market(exchange: Exchange, market: Market) -> Market:
     shown = book is not None and not book.hidden
     bid = book.bids.best or None if book is not None and shown else None
     ask = book.offers.best or None if book is not None and shown else None
-    long, short = _side_prices(instrument, trading.stats(slug), bid, ask)
+    long, short = _side_prices(instrument, kept_stats(exchange, slug), bid, ask)
     tradable = state is _S.OPEN
     sides = [
         _side(side, instrument, long if side.long else short, tradable=tradable)

@@ -6,6 +6,7 @@ from bisect import bisect_right
 
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
+from sim.api.rendering.retention import MARKET_DATA_KEPT, purged_before
 from sim.core.exchange import Exchange
 from sim.core.model.enums import TradeState
 from sim.core.model.instrument import Instrument
@@ -41,6 +42,7 @@ def get_price_history(
     if instrument is None:
         return wire.GetPriceHistoryResponse()
     start, end = _window(exchange, instrument, request)
+    start = max(start, purged_before(exchange, MARKET_DATA_KEPT))
     step = request.fidelity * MINUTE
     if (end - start) // step > POINTS_MAX:
         remedy = "ask for fewer, further apart"

@@ -23,7 +23,7 @@ from sim.core.model import orders as core
 from sim.core.model.collateral import EventOutcome
 from sim.core.model.enums import ExecutionType, InstrumentState, Side, TradeState
 from sim.core.model.events import CancelRejected, CashMoved, PositionChanged
-from sim.core.model.instrument import Instrument, Segment
+from sim.core.model.instrument import ALWAYS_OPEN, Instrument, Segment
 from sim.core.model.quantities import Price, Qty, cash_text
 from sim.kernel.instants import (
     EASTERN,
@@ -296,7 +296,7 @@ def instrument_message(
         start_date=_day(instrument.start),
         expiration_date=_day(instrument.expiration),
         termination_date=_day(instrument.termination),
-        trading_schedule=[_segment_message(segment) for segment in instrument.schedule],
+        trading_schedule=[_segment_message(segment) for segment in _schedule(instrument)],
         description=instrument.description,
         clearing_house=CLEARING_HOUSE,
         product_id=instrument.product_id,
@@ -340,6 +340,17 @@ def _event_attributes(instrument: Instrument) -> wire.EventAttributes:
         time_specifier=_day(instrument.expiration),
         event_outcome=EventOutcome.INDEPENDENT if related is None else related.kind,
     )
+
+
+def _schedule(instrument: Instrument) -> tuple[Segment, ...]:
+    """Return the schedule of an instrument. Where trading goes on day and night, a day begins at
+    the hour at which an instrument that waits for its start opens (rule L6).
+    """
+    if instrument.schedule != ALWAYS_OPEN or instrument.start <= instrument.created:
+        return instrument.schedule
+    opens = to_datetime(instrument.start, EASTERN)
+    since_midnight = opens.hour * HOUR + opens.minute * MINUTE + opens.second * NS_PER_S
+    return (replace(ALWAYS_OPEN[0], start=since_midnight),)
 
 
 def _segment_message(segment: Segment) -> wire.TradingHours:

@@ -8,6 +8,7 @@ from bisect import bisect_left
 from typing import NamedTuple
 
 from sim.api.rendering.amounts import CURRENCY, book_price, fixed, notional_amount, two_figures
+from sim.api.rendering.retention import kept_stats
 from sim.core.catalogue.assumptions import HALTED_BOOK, NOTIONAL_TRADED, RETAIL_CLOSED_NAME
 from sim.core.exchange import Exchange
 from sim.core.market_data.statistics import SymbolStats
@@ -54,8 +55,8 @@ def _sides(exchange: Exchange, symbol: str) -> _Sides:
     trading = exchange.trading
     book, halted = trading.book(symbol), trading.state(symbol) is InstrumentState.HALTED
     if book.hidden or (halted and exchange.ctx.assumptions.text(HALTED_BOOK) == "empty"):
-        return _Sides([], [], trading.stats(symbol))
-    return _Sides(book.levels(Side.BUY), book.levels(Side.SELL), trading.stats(symbol))
+        return _Sides([], [], kept_stats(exchange, symbol))
+    return _Sides(book.levels(Side.BUY), book.levels(Side.SELL), kept_stats(exchange, symbol))
 
 
 def book_message(exchange: Exchange, symbol: str, *, socket: bool = False) -> wire.MarketBook:

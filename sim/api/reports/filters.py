@@ -13,7 +13,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from sim.api.pipeline.retention import EXECUTIONS_KEPT, ORDERS_KEPT, order_kept, purged_before
+from sim.api.rendering.retention import EXECUTIONS_KEPT, ORDERS_KEPT, order_kept, purged_before
 from sim.api.reports.columns import EXECUTION_COLUMNS, FIELD_FILTERS, ORDER_COLUMNS, trade_columns
 from sim.api.reports.trade_dates import in_order, trade_days
 from sim.api.reports.where_clause import (

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sim.api.rendering.exchange import book_message, unmade_book_message
+from sim.api.rendering.retention import kept_stats
 from sim.api.streams.feed import Feed, FeedContext, Followers, FollowersByKey, Stream
 from sim.api.streams.limits import MARKET_DATA_DEPTH
 from sim.api.streams.shared_frames import encoded, nesting, part
@@ -237,7 +238,7 @@ class Books:
         update = book_message(
             book,
             trading.state(symbol),
-            trading.stats(symbol),
+            kept_stats(exchange, symbol),
             self._context.now,
             depth=shape.depth,
             unaggregated=shape.unaggregated,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from sim.core.catalogue.assumptions import MAINTENANCE_HOURS, WIPE_DATES
 from sim.core.exchange import Exchange
+from sim.core.market_data.statistics import SymbolStats
 from sim.core.model.orders import Execution, Order
 from sim.core.service.maintenance_calendar import WINDOWS
 from sim.kernel.dated import Dated
@@ -15,6 +16,7 @@ from sim.kernel.instants import Instant, Span, days, next_weekly
 ORDERS_KEPT: Span = days(90)
 MARKET_DATA_KEPT: Span = days(45)
 EXECUTIONS_KEPT: Span = days(7)
+_LASTING = ("settlement_", "open_interest")
 PURGES = Dated(
     False,
     ("2026-07-16T02:00:00-04:00", True),
@@ -59,3 +61,15 @@ def order_kept(order: Order, boundary: Instant) -> bool:
 def execution_kept(execution: Execution, boundary: Instant) -> bool:
     """Whether an execution still shows."""
     return execution.at >= boundary
+
+
+def kept_stats(exchange: Exchange, symbol: str) -> SymbolStats:
+    """Return the statistics of a market. Once its last trade is too old for market data, prices and
+    sums of its trading are gone; settlement and open interest are not market data.
+    """
+    stats = exchange.trading.stats(symbol)
+    traded = stats.last_trade_at
+    if traded is None or traded >= purged_before(exchange, MARKET_DATA_KEPT):
+        return stats
+    lasting = (name for name in stats.__struct_fields__ if name.startswith(_LASTING))
+    return SymbolStats(**{name: getattr(stats, name) for name in lasting})
