@@ -346,7 +346,7 @@ def test_quotes_earn_by_size_and_closeness_each_eastern_date_and_are_paid_the_ne
     (row,) = bob.get(
         "/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_LIQUIDITY_PROGRAM"}
     ).json()["activities"]
-    assert row["accountBalanceChange"]["amount"]["value"] == "25.00"
+    assert row["accountBalanceChange"]["amount"]["value"] == "25"
     world.advance_to("2026-09-11T12:00:00-04:00")
     # the period is over
     assert earnings(bob) == [("2026-09-09", 25, "PAID"), ("2026-09-08", 25, "PAID")]
