@@ -24,7 +24,8 @@ from sim.analysis.replay import (
     replaying,
     simulation_of,
 )
-from sim.analysis.timeline import rows, write
+from sim.analysis.timeline.printing import write
+from sim.analysis.timeline.rows import rows
 from sim.kernel.instants import format_instant
 from sim.kernel.journal import Header, read_line
 from sim.simulation import Simulation

@@ -6,9 +6,11 @@ The invariants are checked after every input. A check walks all open orders, so 
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -76,7 +78,31 @@ class Report(Struct, frozen=True, kw_only=True):
         )
         yield from (f"  {failure}" for failure in self.failures())
         if self.journal:
-            yield f"  sim replay {self.journal}"
+            yield f"  sim replay {shlex.quote(self.journal)}"
+
+    def document(self) -> dict[str, Any]:
+        """The report for a program."""
+        return {
+            "scenario": self.scenario,
+            "title": self.title,
+            "seed": self.seed,
+            "ok": self.ok,
+            "digest": self.digest,
+            "ended": format_instant(self.ended),
+            "inputs": self.inputs,
+            "steps": [
+                {
+                    "n": result.index + 1,
+                    "name": result.name,
+                    "at": format_instant(result.at),
+                    "ok": not result.failures,
+                    "says": list(result.failures),
+                }
+                for result in self.results
+            ],
+            "broken": list(self.broken),
+            "journal": self.journal,
+        }
 
 
 def junit(reports: Iterable[Report]) -> bytes:
@@ -108,6 +134,7 @@ def run_scenario(
     seed: int | None = None,
     simulation: Simulation | None = None,
     save_failures: Path | None = None,
+    journals: Path | None = None,
     changes: str = "",
     *,
     check_invariants: bool = True,
@@ -115,7 +142,8 @@ def run_scenario(
     """Run a scenario to its last step. Webhooks go to a receiver that answers 200.
 
     `simulation` runs instead of a fresh one. A run that fails leaves its journal in the folder
-    `save_failures`. `changes` says what was changed in the scenario, for the report.
+    `save_failures`, every run in the folder `journals`. `changes` says what was changed in the
+    scenario, for the report.
     """
     written = BytesIO()
     sim = simulation or Simulation(scenario, seed=seed, journal=written)
@@ -133,11 +161,12 @@ def run_scenario(
         changes=changes,
         broken=invariants,
     )
-    if save_failures is None or report.ok:
+    folder = journals or (None if report.ok else save_failures)
+    if folder is None:
         return report
     values = "".join(f"-{value}" for value in (*report.params.values(), *changes.split()))
-    path = save_failures / file_name(f"{report.scenario}{values}-{report.seed}.ndjson")
-    save_failures.mkdir(parents=True, exist_ok=True)
+    path = folder / file_name(f"{report.scenario}{values}-{report.seed}.ndjson")
+    folder.mkdir(parents=True, exist_ok=True)
     path.touch(0o600)
     path.write_bytes(written.getvalue())
     return replace(report, journal=str(path))

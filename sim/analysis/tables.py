@@ -6,7 +6,6 @@ each row is one line, however long, so that `grep` and `cut` work on it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any, TextIO
 
@@ -41,11 +40,6 @@ def print_table(rows: Rows, out: TextIO) -> None:
 def _record(row: dict[str, Any]) -> Iterator[str]:
     width = max(map(len, row))
     yield from (f"{name.ljust(width)}  {cell(value)}" for name, value in row.items())
-
-
-def as_json(rows: Rows) -> str:
-    """An array of objects."""
-    return json.dumps(rows, indent=1, ensure_ascii=False)
 
 
 def as_markdown(rows: Rows) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 
-from sim.cli.arguments import add_flag, usage_error
+from sim.cli.arguments import add_flag, add_json, give_json, usage_error
 
 KINDS = (
     *("operations", "quirks", "faults", "presets", "assumptions", "observations"),
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     pattern = "only names that match, such as 'positions.*'; without wildcards, that hold this text"
     parser.add_argument("pattern", nargs="?", default="*", metavar="PATTERN", help=pattern)
     form = parser.add_mutually_exclusive_group()
-    add_flag(form, "--json", "print JSON")
+    add_json(form, "the rows")
     add_flag(form, "--markdown", "print a Markdown table")
 
 
@@ -29,13 +29,15 @@ def run(args: argparse.Namespace) -> int:
     import sys
 
     from sim.analysis.catalogues import rows
-    from sim.analysis.tables import as_json, as_markdown, print_table
+    from sim.analysis.tables import as_markdown, print_table
 
     found = rows(args.kind, pattern=args.pattern)
     if not found:
         return usage_error(f"none of the {args.kind} matches {args.pattern!r}")
-    if args.json or args.markdown:
-        print(as_json(found) if args.json else as_markdown(found))
+    if give_json(args.json, found):
+        return 0
+    if args.markdown:
+        print(as_markdown(found))
     else:
         print_table(found, sys.stdout)
     return 0

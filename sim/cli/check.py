@@ -8,25 +8,33 @@ from __future__ import annotations
 import argparse
 import sys
 
-from sim.cli.arguments import USAGE, add_scenarios
+from sim.cli.arguments import STDOUT, USAGE, add_json, add_scenarios, give_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_scenarios(parser)
+    add_json(parser, "what was found, by file,")
 
 
 def run(args: argparse.Namespace) -> int:
     from sim.loader.load import load_scenario, scenario_variants
     from sim.scenario.yaml_tree import ScenarioError
 
-    code = 0
+    code, found = 0, []
     for name in args.scenarios:
         try:
             variants = [load_scenario(name, params) for params in scenario_variants(name)]
         except ScenarioError as error:
-            print(*error.problems, sep="\n", file=sys.stderr)
+            problems = [problem._asdict() for problem in error.problems]
+            found.append({"scenario": name, "problems": problems})
+            if args.json != STDOUT:
+                print(*error.problems, sep="\n", file=sys.stderr)
             code = USAGE
         else:
+            steps = len(variants[0].steps)
+            found.append({"scenario": name, "problems": [], "steps": steps, "runs": len(variants)})
             runs = f", {len(variants)} combinations" if len(variants) > 1 else ""
-            print(f"{name}: fine, {len(variants[0].steps)} steps{runs}")
+            if args.json != STDOUT:
+                print(f"{name}: fine, {steps} steps{runs}")
+    give_json(args.json, {"scenarios": found})
     return code

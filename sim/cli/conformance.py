@@ -17,10 +17,12 @@ from sim.cli.arguments import (
     FAILED,
     add_flag,
     add_instant,
+    add_json,
     add_list,
     add_path,
     add_text,
     check_writable,
+    give_json,
 )
 
 
@@ -31,13 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_text(parser, "--caller", "NAME", caller)
     add_list(parser, "--rule", "NAME", "check only this rule; repeatable")
     add_instant(parser, "--until", "check the run up to this instant")
-    add_flag(parser, "--json", "print JSON, as the control plane answers")
+    add_json(parser, "the report, as the control plane answers it,")
     add_path(parser, "--junit", "FILE", "also write JUnit XML, one case per rule")
 
 
 def run(args: argparse.Namespace) -> int:
     from sim.analysis.conformance import check, rulebook
-    from sim.analysis.conformance.report import as_json, print_rules
+    from sim.analysis.conformance.report import print_rules
     from sim.analysis.errors import UsageError
     from sim.analysis.replay import simulation_at
 
@@ -53,8 +55,6 @@ def run(args: argparse.Namespace) -> int:
     report = check(simulation, caller=args.caller, rules=tuple(args.rule))
     if args.junit is not None:
         args.junit.write_bytes(report.junit())
-    if args.json:
-        print(as_json(report))
-    else:
+    if not give_json(args.json, report.document()):
         report.write(sys.stdout)
     return 0 if report.ok else FAILED

@@ -13,9 +13,8 @@ examples:
 from __future__ import annotations
 
 import argparse
-import sys
 
-from sim.cli.arguments import add_flag, add_instant
+from sim.cli.arguments import add_instant, add_json, give_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,11 +25,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("subject", metavar="SUBJECT", nargs="?", default="", help=subject)
     add_instant(parser, "--until", "explain the state at this instant")
-    add_flag(parser, "--json", "print JSON, as the control plane answers")
+    add_json(parser, "the explanation, as the control plane answers it,")
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.analysis.explain.text import explain_journal
+    from sim.analysis.explain.text import explain_journal, text_of
 
-    explain_journal(args.journal, args.subject, args.until, sys.stdout, as_json=args.json)
+    found = explain_journal(args.journal, args.subject, args.until)
+    if not give_json(args.json, found):
+        print(*text_of(found), sep="\n")
     return 0

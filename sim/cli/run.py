@@ -10,17 +10,22 @@ example:
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from contextlib import nullcontext
 
 from sim.cli.arguments import (
     FAILED,
+    STDOUT,
     add_campaign,
     add_choices_of_scenario,
+    add_json,
     add_scenarios,
     add_seeds,
     add_text,
     campaign_of,
     check_writable,
+    give_json,
     read_scenario,
 )
 
@@ -32,6 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_campaign(parser, jobs=1, jobs_text="1")
     junit = "write JUnit XML: one suite per run, one case per step"
     add_text(parser, "--junit", "FILE", junit)
+    kept = "keep the journal of every run there, as SCENARIO-SEED.ndjson"
+    add_text(parser, "--journal", "DIR", kept)
+    add_json(parser, "the reports")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -40,5 +48,10 @@ def run(args: argparse.Namespace) -> int:
     plan = campaign_of(args)
     for name in args.scenarios:
         read_scenario(name, args)
-    check_writable(files=(args.junit, args.results), folders=(args.save_failures,))
-    return 0 if run_all(plan, sys.stdout, sys.stderr) else FAILED
+    folders = (args.save_failures, args.journal)
+    check_writable(files=(args.junit, args.results), folders=folders)
+    alone = args.json == STDOUT
+    with open(os.devnull, "w") if alone else nullcontext(sys.stdout) as out:
+        reports = run_all(plan, out, sys.stderr)
+    give_json(args.json, {"runs": [report.document() for report in reports]})
+    return 0 if all(report.ok for report in reports) else FAILED

@@ -1,16 +1,42 @@
-"""Print a journal as a readable timeline."""
+"""Print a journal as a readable timeline.
+
+Consecutive moves of the clock that show nothing else are one line; --kind clock and --kind timer
+show each.
+
+examples:
+  sim timeline run.ndjson --symbol my-market --since 2026-09-08T18:05:00Z
+  sim timeline run.ndjson --kind request --caller mara-voss --json
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
+from sim.cli.arguments import add_json, add_list, add_text, give_json, instant
+
+KINDS = ("clock", "timer", "request", "stream", "frame", "step", "control", "webhook", "jump")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("journal", metavar="JOURNAL")
+    kinds = f"only rows of this kind, repeatable: {', '.join(KINDS)}"
+    add_list(parser, "--kind", None, kinds, choices=KINDS)
+    add_text(parser, "--caller", "NAME", "only calls of this firm, participant or key")
+    add_text(parser, "--symbol", "SYMBOL", "only rows that name this instrument")
+    since = "from this instant, or from the input of this number"
+    add_text(parser, "--since", "INSTANT|N", since, type=_since, default=0)
+    add_json(parser, "the rows")
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.analysis.timeline import timeline
+    from sim.analysis.timeline.printing import Wanted, document, timeline
 
-    return timeline(args.journal, sys.stdout)
+    wanted = Wanted(tuple(args.kind), args.caller, args.symbol, args.since)
+    if args.json is not None and give_json(args.json, document(args.journal, wanted)):
+        return 0
+    return timeline(args.journal, sys.stdout, wanted)
+
+
+def _since(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 12 else instant(text)

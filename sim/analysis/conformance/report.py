@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from msgspec import Struct, json
+from msgspec import Struct
 
 from sim.analysis.conformance.rules import Rule, Verdict
 from sim.analysis.junit import Case, Suite, junit
@@ -103,11 +103,6 @@ def _case(verdict: Verdict) -> Case:
         skipped="the rule never applied" if verdict.word == "skipped" else "",
         text="\n".join(finding.line() for finding in verdict.broken),
     )
-
-
-def as_json(report: Report) -> str:
-    """The report as indented JSON."""
-    return json.format(json.encode(report.document()), indent=2).decode()
 
 
 def print_rules(rules: dict[str, Rule], out: TextIO) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TextIO
+from typing import Any
 
 from msgspec import json
 
 from sim.analysis.errors import UsageError
 from sim.analysis.explain import explain
 from sim.analysis.replay import simulation_at
-from sim.kernel.instants import Instant
-from sim.simulation import Simulation
+from sim.api.pipeline.request_log import LoggedCall
+from sim.kernel.instants import Instant, format_instant
 
 # Keys that `lines` writes in a form of their own, or leaves out.
 _SENTENCES = ("kind", "subject", "summary", "remedy", "retry", "retry_after_s", "chain")
@@ -53,33 +53,43 @@ def _value(value: object) -> str:
     return value if isinstance(value, str) else json.encode(value).decode()
 
 
-def explain_journal(
-    path: str, subject: str, until: Instant | None, out: TextIO, *, as_json: bool = False
-) -> None:
-    """Replay a run and print the explanation of a subject; without one, the refused calls.
+def explain_journal(path: str, subject: str, until: Instant | None) -> dict[str, Any]:
+    """Replay a run and explain a subject; without one, list the refused calls, as `refused`.
 
     Raises UnreadableJournal and Divergence as a replay does, and UsageError for an unknown subject.
     """
     sim = simulation_at(path, until)
     if not subject:
-        _print_refusals(sim, out)
-        return
+        entries = sim.log.entries(0, sim.seq)
+        return {"refused": [_refused(entry) for entry in entries if entry.explanation is not None]}
     explanation = explain(sim, subject)
     if explanation is None:
         raise UsageError(
             "no refused call, order, stream, account, instrument, verification or webhook is called"
             f" {subject!r} at the end of this run"
         )
-    if as_json:
-        print(json.format(json.encode(explanation), indent=2).decode(), file=out)
-    else:
-        print("\n".join(lines(explanation)), file=out)
+    return explanation
 
 
-def _print_refusals(sim: Simulation, out: TextIO) -> None:
-    refused = [entry for entry in sim.log.entries(0, sim.seq) if entry.explanation is not None]
-    for entry in refused:
-        why, status = entry.explanation or {}, entry.status or entry.code
-        print(f"{why['request_id']}  {status:<4} {entry.address}  {why['message']}", file=out)
-    if not refused:
-        print("nothing was refused", file=out)
+def text_of(found: dict[str, Any]) -> Iterator[str]:
+    """What `explain_journal` found, as lines."""
+    if "refused" not in found:
+        yield from lines(found)
+        return
+    for row in found["refused"]:
+        yield f"{row['request_id']}  {row['status']:<4} {row['address']}  {row['message']}"
+    if not found["refused"]:
+        yield "nothing was refused"
+
+
+def _refused(entry: LoggedCall) -> dict[str, Any]:
+    why = entry.explanation or {}
+    return {
+        "request_id": why["request_id"],
+        "at": format_instant(entry.at),
+        "caller": entry.caller,
+        "status": entry.status or entry.code,
+        "address": entry.address,
+        "rule": why["rule"],
+        "message": why["message"],
+    }

@@ -42,6 +42,7 @@ class Job(Struct, frozen=True, kw_only=True):
     preset: str = ""
     reading: str = ""
     save_failures: str = field(default="", name="keep")
+    journal: str = ""
     changes: tuple[Change, ...] = ()
     fuzz: int = field(default=0, name="storm")
     verify: bool = field(default=False, name="prove")
@@ -67,6 +68,7 @@ class RunPlan(Struct, frozen=True, kw_only=True):
     resume: bool = False
     junit: str = ""
     save_failures: str = ""
+    journal: str = ""
     variations: Sequence[tuple[Change, ...]] = ((),)
     fuzz: int = 0
     verify: bool = False
@@ -89,6 +91,7 @@ def jobs_of(plan: RunPlan) -> list[Job]:
             preset=plan.preset,
             reading=plan.reading,
             save_failures=plan.save_failures,
+            journal=plan.journal,
             changes=changes,
             fuzz=plan.fuzz,
             verify=plan.verify,
@@ -136,8 +139,8 @@ def scenario_of(job: Job) -> Scenario:
 # ---- runs
 
 
-def run_all(plan: RunPlan, out: TextIO, progress: TextIO) -> bool:
-    """Run everything and print the reports; whether all expectations held."""
+def run_all(plan: RunPlan, out: TextIO, progress: TextIO) -> list[Report]:
+    """Run everything and print the reports as they come; all of them, in order."""
     reports: list[Report] = []
     failed = 0
     with Progress(progress, len(jobs_of(plan)), "runs", log=False) as bar:
@@ -147,12 +150,11 @@ def run_all(plan: RunPlan, out: TextIO, progress: TextIO) -> bool:
             for line in report.lines():
                 print(line, file=out, flush=True)
             bar.step(f"{failed} failed")
-            if plan.junit:
-                reports.append(report)
+            reports.append(report)
     if plan.junit:
         Path(plan.junit).write_bytes(junit(reports))
     print(f"{bar.done - failed} passed, {failed} failed", file=out)
-    return not failed
+    return reports
 
 
 def finished(plan: RunPlan) -> Iterator[Report]:
@@ -191,7 +193,10 @@ def _run_shipped(shipped: tuple[Job, str]) -> Report:
 def _report(job: Job, scenario: Scenario) -> Report:
     folder = Path(job.save_failures) if job.save_failures else None
     changes = label(job.changes)
-    report = run_scenario(scenario, job.seed, save_failures=folder, changes=changes)
+    journals = Path(job.journal) if job.journal else None
+    report = run_scenario(
+        scenario, job.seed, save_failures=folder, journals=journals, changes=changes
+    )
     if not job.verify or not report.ok:
         return report
     return replace(report, broken=tuple(_differences(scenario, job.seed, report)))

@@ -1,0 +1,154 @@
+"""`sim timeline`: the rows of a journal that somebody asks for, as text or as JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import groupby
+from typing import Any, NamedTuple, TextIO
+
+from msgspec import DecodeError
+
+from sim.analysis.errors import UnreadableJournal
+from sim.analysis.replay import UNREADABLE, journal_lines
+from sim.analysis.timeline.events import MARK
+from sim.analysis.timeline.rows import Row, rows
+from sim.kernel.instants import EASTERN, Instant, format_instant, format_span, to_datetime
+from sim.kernel.journal import Header
+
+# What happens to many instruments at once, and how many of them are shown one by one.
+_OF_MANY = re.compile(r"(\S+)(: \w+ → \w+| settles: .*| is listed, .*)")
+_SHOWN_EACH = 3
+
+
+class Wanted(NamedTuple):
+    """Which rows to show: all, unless a part says otherwise.
+
+    `caller` is a whole name or its last part. `symbol` shows rows whose input or outcome names it.
+    `since` is an instant, or the number of an input.
+    """
+
+    kinds: tuple[str, ...] = ()
+    caller: str = ""
+    symbol: str = ""
+    since: Instant = 0
+
+    def holds(self, row: Row) -> bool:
+        """Whether a row is wanted, apart from its symbol."""
+        if self.kinds and row.kind not in self.kinds:
+            return False
+        if self.caller and self.caller not in (row.caller, row.caller.rpartition("/")[2]):
+            return False
+        return (row.at if self.since > row.seq + 10**12 else row.seq) >= self.since
+
+
+def timeline(path: str, out: TextIO, wanted: Wanted) -> int:
+    """Print a journal's timeline; the exit code of `sim timeline`."""
+    try:
+        with _shown(path, wanted) as (header, found):
+            print(f"{header.name}, seed {header.seed}", file=out)
+            write(found if wanted.kinds else folded(found), out)
+    except UnreadableJournal as error:
+        print(error, file=out)
+        return UNREADABLE
+    return 0
+
+
+def document(path: str, wanted: Wanted) -> dict[str, Any]:
+    """A journal's timeline for a program, every row on its own. UnreadableJournal."""
+    with _shown(path, wanted) as (header, found):
+        return {
+            "scenario": header.name,
+            "seed": header.seed,
+            "rows": [_plain(row) for row in found],
+        }
+
+
+@contextmanager
+def _shown(path: str, wanted: Wanted) -> Iterator[tuple[Header, Iterator[Row]]]:
+    """The header of a journal and the rows that are wanted. UnreadableJournal names the line."""
+    number = 1
+    named = re.compile(rb"(?<![\w-])%s(?![\w-])" % re.escape(wanted.symbol.encode()))
+
+    def lines_of(numbered: Iterable[tuple[int, bytes]]) -> Iterator[bytes]:
+        nonlocal number
+        for number, raw in numbered:  # noqa: B007  (an error names the line it was in)
+            if not wanted.symbol or named.search(raw):
+                yield raw
+
+    with journal_lines(path) as (header, numbered):
+        try:
+            yield header, filter(wanted.holds, rows(lines_of(numbered), header))
+        except (DecodeError, LookupError, TypeError, ValueError, AttributeError) as error:
+            # Nothing has checked these lines: anything that has not the form of a record fails.
+            reason = error if isinstance(error, DecodeError) else repr(error)
+            raise UnreadableJournal(path, f"no journal record: {reason}", number) from error
+
+
+def folded(found: Iterable[Row]) -> Iterator[Row]:
+    """Rows, with consecutive moves of the clock that show nothing else as one, and without those
+    that only brought the step behind them.
+    """
+
+    def is_bare(row: Row) -> bool:
+        return row.kind in ("clock", "timer") and not row.details
+
+    for bare, group in groupby(found, is_bare):
+        together = list(group)
+        if bare:
+            together = [row for row in together if row.result != "script.step"]
+        if not bare or len(together) < 2:
+            yield from together
+            continue
+        first, last = together[0], together[-1]
+        fired = sum(row.fired for row in together)
+        passed = f"+{format_span(last.at - first.at)}" if last.at > first.at else ""
+        what = f"{len(together)} moves {passed}".rstrip()
+        yield last._replace(what=what, result=f"{fired} timers fired" if fired else "")
+
+
+def write(found: Iterable[Row], out: TextIO) -> None:
+    """Print rows in columns, and a line with the date wherever the Eastern day changes.
+
+    Long text moves the columns after it to the right; nothing is cut.
+    """
+    day = ""
+    for row in found:
+        moment = to_datetime(row.at, EASTERN)
+        if f"{moment:%A %Y-%m-%d}" != day:
+            day = f"{moment:%A %Y-%m-%d}"
+            print(f"── {day}, Eastern Time", file=out)
+        time = f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}"
+        line = f"{time} {MARK[row.good]} {row.who:<28} {row.what:<52} {row.result}"
+        print(line.rstrip(), file=out)
+        for detail in _together(row.details):
+            print(f"{'':15}└ {detail}", file=out)
+
+
+def _together(details: Iterable[str]) -> Iterator[str]:
+    """Details, where the same thing happens to many instruments as one: the first, and how many
+    more. JSON has each.
+    """
+    alike: dict[str, list[str]] = {}
+    for detail in details:
+        found = _OF_MANY.fullmatch(detail)
+        alike.setdefault(found[2] if found else detail, []).append(detail)
+    for many in alike.values():
+        if len(many) > _SHOWN_EACH:
+            yield f"{many[0]}  (and {len(many) - 1} more)"
+        else:
+            yield from many
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    return {
+        "seq": row.seq,
+        "at": format_instant(row.at),
+        "kind": row.kind,
+        "who": row.caller or row.who,
+        "what": row.what,
+        "result": row.result,
+        "ok": row.good,
+        "details": list(row.details),
+    }

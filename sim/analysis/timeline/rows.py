@@ -1,0 +1,155 @@
+"""A journal as people read it: virtual time, who did what, the result, and what it set off.
+
+Lines are read without replaying them, so this is quick and shows a journal that no longer replays.
+What an input set off comes from the events in its outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from msgspec import json
+
+from sim.analysis.timeline.events import details_of, result_of, short_name
+from sim.api.pipeline.inputs import SCRIPT
+from sim.kernel.instants import Instant, format_span
+from sim.kernel.journal import Header, Line, read_line
+
+Record = dict[str, Any]
+# The kinds of rows. A clock row is an advance in which nothing fired.
+KINDS = ("clock", "timer", "request", "stream", "frame", "step", "control", "webhook", "jump")
+
+
+class Row(NamedTuple):
+    """One entry of a timeline. `good` is None where success has no meaning; `details` are what the
+    input set off; `fired` counts timers; `caller` is the whole name of a client.
+    """
+
+    at: Instant
+    kind: str
+    who: str
+    what: str
+    result: str = ""
+    good: bool | None = None
+    details: tuple[str, ...] = ()
+    seq: int = 0
+    caller: str = ""
+    fired: int = 0
+
+
+def rows(lines: Iterable[bytes], header: Header | None = None) -> Iterator[Row]:
+    """A row for each journal line; with the header, steps have their names and places."""
+    now, steps = 0, _steps(header) if header is not None else []
+    for raw in lines:
+        line = read_line(raw)
+        if line.mark:
+            to = f"to input {line.argument}" if line.mark == "rewind" else line.argument
+            yield Row(now, "jump", "tester", line.mark, to)
+            continue
+        now = line.at
+        yield _row(line, steps)
+
+
+def _steps(header: Header) -> list[str]:
+    """Names of the scenario's steps, with their places in the file."""
+    steps = json.decode(header.scenario).get("steps", ())
+    places = header.places if len(header.places) == len(steps) else [""] * len(steps)
+    return [
+        f"step {number} {step.get('name', '')} {f'({place})' if place else ''}".strip()
+        for number, (step, place) in enumerate(zip(steps, places, strict=True), start=1)
+    ]
+
+
+def _row(line: Line, steps: list[str]) -> Row:
+    given, out = json.decode(line.input), json.decode(line.out)
+    resolved = out.get("resolved", ())
+    details = (
+        *details_of(out.get("events", ())),
+        *(f"{name} is answered: {status}" for name, status, _ in resolved),
+        *(result_of(result) for result in out.get("steps", ())),
+    )
+    row = _ROWS[given["type"]](line.at, given, out)
+    if row.kind == "step" and 0 < given["step"] <= len(steps):
+        row = row._replace(what=" ".join(steps[given["step"] - 1].split()))
+    return row._replace(details=details, seq=line.seq, caller=out.get("caller", ""))
+
+
+def _rest(at: Instant, given: Record, out: Record) -> Row:
+    status = out["status"]
+    message = "" if status < 400 else " " + str((out.get("body") or {}).get("message", ""))
+    request = f"{given['verb']} {given['path']}"
+    return Row(at, "request", _caller(out), request, f"{status}{message}", status < 400)
+
+
+def _rpc(at: Instant, given: Record, out: Record) -> Row:
+    code = out.get("code", 0)
+    result = f"{code} {out.get('message', '')}".strip() if code else "OK"
+    return Row(at, "request", _caller(out), f"gRPC {_method(given['method'])}", result, not code)
+
+
+def _open(at: Instant, given: Record, out: Record) -> Row:
+    refused = out.get("code") or out.get("status")
+    result = f"refused: {out.get('message', '')}" if refused else f"stream {out.get('stream')}"
+    return Row(
+        at, "stream", _caller(out), f"opens {_method(given['method'])}", result, "stream" in out
+    )
+
+
+def _on_stream(kind: str, what: str, at: Instant, given: Record, out: Record) -> Row:
+    who = "scenario" if given.get("peer") == SCRIPT else "client"
+    return Row(at, kind, who, f"{what} stream {given['stream']}")
+
+
+def _advance(at: Instant, given: Record, out: Record) -> Row:
+    fired = out.get("fired", ())
+    kinds = ", ".join(dict.fromkeys(one["timer"] for one in fired))
+    kind, to = "timer" if fired else "clock", max(given["to"], at)
+    if any(one["timer"] == "script.step" for one in fired):
+        to = max(one["at"] for one in fired)  # a step stops the advance
+    return Row(to, kind, "clock", f"+{format_span(to - at)}", kinds, fired=len(fired))
+
+
+def _step(at: Instant, given: Record, out: Record) -> Row:
+    return Row(at, "step", "scenario", f"step {given['step']}")
+
+
+def _control(at: Instant, given: Record, out: Record) -> Row:
+    what = f"{given['action']} {given.get('subject', '')} {given.get('arguments', '')}".strip()
+    who = "scenario" if given.get("peer") == SCRIPT else "tester"
+    if refused := out.get("message", ""):
+        return Row(at, "control", who, what, f"refused: {refused}", False)
+    return Row(at, "control", who, what)
+
+
+def _answer_due(at: Instant, given: Record, out: Record) -> Row:
+    return Row(at, "control", "server", f"needs {given['awaits']}", "the clock stood still")
+
+
+def _webhook_answer(at: Instant, given: Record, out: Record) -> Row:
+    status = given.get("status", 0)
+    result = str(status or given.get("error", ""))
+    return Row(at, "webhook", "receiver", "answers the webhook", result, 200 <= status < 300)
+
+
+_ROWS: dict[str, Callable[[Instant, Record, Record], Row]] = {
+    "rest": _rest,
+    "rpc": _rpc,
+    "open": _open,
+    "frame": partial(_on_stream, "frame", "sends a frame on"),
+    "hangup": partial(_on_stream, "stream", "hangs up"),
+    "advance": _advance,
+    "step": _step,
+    "control": _control,
+    "answer_due": _answer_due,
+    "answer": _webhook_answer,
+}
+
+
+def _caller(out: Record) -> str:
+    return short_name(out.get("caller", "")) or "anyone"
+
+
+def _method(path: str) -> str:
+    return path.rpartition(".")[2] if "." in path else path
