@@ -22,8 +22,11 @@ test: $(VENV)/.ready      ## the test suite
 mutants: $(VENV)/.ready   ## a sample of small mistakes in the rules, and whether a test notices
 	$(BIN)/python -m tests.mutation $(MUTANTS)
 
-soak: $(VENV)/.ready      ## long runs: kill -9 under load, ROUNDS=100 rounds on three protocols
+soak: $(VENV)/.ready      ## long runs: kills under load, fuzzers of edge, scenarios and journals
 	$(BIN)/python -m tests.soak.kills --rounds $(or $(ROUNDS),100)
+	$(BIN)/python -m tests.soak.edge --minutes $(or $(MINUTES),30) --seed $(or $(SEED),1)
+	$(BIN)/python -m tests.soak.scenario_mutants --count $(or $(COUNT),10000) --seed $(or $(SEED),1)
+	$(BIN)/python -m tests.soak.journal_mutants --count $(or $(COUNT),10000) --seed $(or $(SEED),1)
 
 serve: $(VENV)/.ready     ## the bundled quickstart on loopback, ports from 18080
 	$(BIN)/sim serve
