@@ -51,7 +51,7 @@ INSIDE = {
     "api": (
         ("codecs", "rendering"),
         ("pipeline",),
-        ("gateway", "reports", "auth"),
+        ("gateway", "reports", "auth", "rfq"),
         ("retail",),
         ("exchange",),
         ("streams",),

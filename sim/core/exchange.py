@@ -148,9 +148,9 @@ class Exchange:
         """Everything between an order and its money.
 
         Trading asks the calendar of maintenance when a date is followed, the games when an event is
-        over and what its markets pay, and the faults how long the engine is delayed. Partners and
-        requests for quotes hear what the engine did with an order that waited for it; they are
-        built on top of trading, so they are looked up when they are called.
+        over and what its markets pay, and the faults how long the engine is delayed. Partners hear
+        what the engine did with an order that waited for it; they are built on top of trading, so
+        they are looked up when they are called.
         """
         self.instruments = Instruments()
         self.faults = Faults(ctx)
@@ -166,7 +166,6 @@ class Exchange:
             event_end=self.games.instrument_end,
             planned_worth=self.games.planned_worth,
             on_order_taken=(lambda order: self.partners.on_order_taken(order),),
-            on_quote_taken=(lambda quote, orders: self.rfqs.on_quote_taken(quote, orders),),
         )
         self.awaited = SynchronousOrders(ctx)
         self.order_sessions = OrderSessions(ctx, trading)

@@ -335,6 +335,32 @@ class OrderStateFilter(IntEnum):
     ORDER_STATE_FILTER_PENDING_RISK = 10
 
 
+class RFQStatus(IntEnum):
+    """Whether a request for quotes still takes quotes."""
+
+    RFQ_STATUS_UNSPECIFIED = 0
+    RFQ_STATUS_OPEN = 1
+    RFQ_STATUS_CLOSED = 2  # withdrawn, or a quote was accepted
+
+
+class QuoteStatus(IntEnum):
+    """How far a quote has come."""
+
+    QUOTE_STATUS_UNDEFINED = 0
+    QUOTE_STATUS_ACTIVE = 1
+    QUOTE_STATUS_CONFIRMED = 2
+    QUOTE_STATUS_DELETED = 3  # withdrawn, declined, replaced or not confirmed in time
+    QUOTE_STATUS_ACCEPTED = 4
+    QUOTE_STATUS_EXECUTED = 5  # both orders were entered
+
+
+class UserFilter(IntEnum):
+    """Whose."""
+
+    USER_FILTER_UNSPECIFIED = 0  # everybody's
+    USER_FILTER_SELF = 1  # the caller's
+
+
 class SportsDataProvider(IntEnum):
     """Who supplies sports data."""
 
@@ -1232,6 +1258,82 @@ class CreateBalanceLedgerSubscriptionResponse(Message, kw_only=True):
     __full_name__ = "exchange.v1.CreateBalanceLedgerSubscriptionResponse"
     __wire__ = (
         (1001, "entries", "entries", "message", "repeated", "exchange.v1.BalanceLedgerEntry", (("unpublished", True),)),
+    )
+
+
+class ComboLeg(Message, kw_only=True):
+    """One market of a combo and the side taken in it."""
+
+    symbol: str = ""
+    side: int = 0  # BUY wins at a settlement of one dollar, SELL at zero
+
+    __full_name__ = "exchange.v1.ComboLeg"
+    __wire__ = (
+        (1001, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
+        (1002, "side", "side", "enum", "", "exchange.v1.Side", (("unpublished", True),)),
+    )
+
+
+class ComboInstrument(Message, kw_only=True):
+    """An instrument that pays when all its legs win. The same legs are always the same combo."""
+
+    id: str = ""  # its symbol
+    legs: list[ComboLeg] = []
+    state: int = 0
+    created_time: int | None = None
+    tick_size: float = 0.0  # dollars
+
+    __full_name__ = "exchange.v1.ComboInstrument"
+    __wire__ = (
+        (1001, "id", "id", "string", "", "", (("unpublished", True),)),
+        (1002, "legs", "legs", "message", "repeated", "exchange.v1.ComboLeg", (("unpublished", True),)),
+        (1003, "state", "state", "enum", "", "exchange.v1.InstrumentState", (("unpublished", True),)),
+        (1004, "created_time", "createdTime", "timestamp", "", "", (("unpublished", True),)),
+        (1005, "tick_size", "tickSize", "double", "", "", (("unpublished", True),)),
+    )
+
+
+class CreateComboRequest(Message, kw_only=True):
+    """Which legs, in any order."""
+
+    legs: list[ComboLeg] = []  # 2 to 10
+
+    __full_name__ = "exchange.v1.CreateComboRequest"
+    __wire__ = (
+        (1001, "legs", "legs", "message", "repeated", "exchange.v1.ComboLeg", (("unpublished", True),)),
+    )
+
+
+class CreateComboResponse(Message, kw_only=True):
+    """The combo."""
+
+    combo: ComboInstrument | None = None
+
+    __full_name__ = "exchange.v1.CreateComboResponse"
+    __wire__ = (
+        (1001, "combo", "combo", "message", "", "exchange.v1.ComboInstrument", (("unpublished", True),)),
+    )
+
+
+class GetCombosRequest(Message, kw_only=True):
+    """Which combo."""
+
+    symbol: str = ""  # required
+
+    __full_name__ = "exchange.v1.GetCombosRequest"
+    __wire__ = (
+        (1001, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
+    )
+
+
+class GetCombosResponse(Message, kw_only=True):
+    """The combo, or none."""
+
+    combos: list[ComboInstrument] = []
+
+    __full_name__ = "exchange.v1.GetCombosResponse"
+    __wire__ = (
+        (1001, "combos", "combos", "message", "repeated", "exchange.v1.ComboInstrument", (("unpublished", True),)),
     )
 
 
@@ -3540,6 +3642,516 @@ class GetTradeStatsResponse(Message, kw_only=True):
         (2, "bars", "bars", "message", "repeated", "exchange.v1.TradeStats", ()),
         (3, "bar_start_time", "barStartTime", "timestamp", "repeated", "", ()),
         (4, "bar_end_time", "barEndTime", "timestamp", "repeated", "", ()),
+    )
+
+
+class RFQComboLeg(Message, kw_only=True):
+    """One market of the combo that a request is about, and the side taken in it."""
+
+    symbol: str = ""
+    side: int = 0
+    # of the market's yes side, dollars; once the leg is settled
+    settlement_price: str | None = None
+
+    __full_name__ = "exchange.v1.RFQComboLeg"
+    __wire__ = (
+        (1, "symbol", "symbol", "string", "", "", ()),
+        (2, "side", "side", "enum", "", "exchange.v1.Side", ()),
+        (3, "settlement_price", "settlementPrice", "string", "optional", "", ()),
+    )
+
+
+class RFQ(Message, kw_only=True):
+    """A request for quotes on a combo."""
+
+    id: str = ""
+    qty_decimal: str | None = None  # contracts
+    cash_order_qty: str | None = None  # dollars
+    symbol: str = ""
+    rfq_creator_user_id: str = ""
+    created_time: int | None = None
+    rest_remainder: bool = False  # what the requester's order leaves may rest
+    status: int = 0
+    updated_time: int | None = None
+    combo_legs: list[RFQComboLeg] = []
+    tick_size: float | None = None  # dollars
+
+    __full_name__ = "exchange.v1.RFQ"
+    __wire__ = (
+        (1001, "id", "id", "string", "", "", (("unpublished", True),)),
+        (1002, "qty_decimal", "qtyDecimal", "string", "optional", "", (("unpublished", True),)),
+        (1003, "cash_order_qty", "cashOrderQty", "string", "optional", "", (("unpublished", True),)),
+        (1004, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
+        (1005, "rfq_creator_user_id", "rfqCreatorUserId", "string", "", "", (("unpublished", True),)),
+        (1006, "created_time", "createdTime", "timestamp", "", "", (("unpublished", True),)),
+        (1007, "rest_remainder", "restRemainder", "bool", "", "", (("unpublished", True),)),
+        (1008, "status", "status", "enum", "", "exchange.v1.RFQStatus", (("unpublished", True),)),
+        (1009, "updated_time", "updatedTime", "timestamp", "", "", (("unpublished", True),)),
+        (1010, "combo_legs", "comboLegs", "message", "repeated", "exchange.v1.RFQComboLeg", (("unpublished", True),)),
+        (14, "tick_size", "tickSize", "double", "optional", "", ()),
+    )
+
+
+class Quote(Message, kw_only=True):
+    """An answer to a request for quotes."""
+
+    id: str = ""
+    rfq_id: str = ""
+    creator_rfq_user_id: str = ""
+    symbol: str = ""
+    status: int = 0
+    created_time: int | None = None
+    buy_price: str = ""  # dollars, decimal: the requester buys, the maker sells; 0 = not offered
+    sell_price: str = ""  # dollars, decimal: the requester sells, the maker buys; 0 = not offered
+    rest_remainder: bool = False  # what the maker's order leaves may rest
+    post_only: bool = False  # the maker's order must not trade at once
+    rfq_creator_user_id: str = ""
+    rfq_cash_order_qty: str | None = None  # dollars
+    buy_qty_decimal: str = ""  # contracts
+    sell_qty_decimal: str = ""  # contracts
+    updated_time: int | None = None
+    accepted_side: int = 0  # what the requester does
+    accepted_time: int | None = None
+    confirmed_time: int | None = None
+    confirmation_deadline: int | None = None
+    execution_deadline: int | None = None
+    executed_time: int | None = None
+    rfq_creator_order_id: str | None = None
+    creator_order_id: str | None = None
+
+    __full_name__ = "exchange.v1.Quote"
+    __wire__ = (
+        (1001, "id", "id", "string", "", "", (("unpublished", True),)),
+        (1002, "rfq_id", "rfqId", "string", "", "", (("unpublished", True),)),
+        (1003, "creator_rfq_user_id", "creatorRfqUserId", "string", "", "", (("unpublished", True),)),
+        (1004, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
+        (1005, "status", "status", "enum", "", "exchange.v1.QuoteStatus", (("unpublished", True),)),
+        (1006, "created_time", "createdTime", "timestamp", "", "", (("unpublished", True),)),
+        (1007, "buy_price", "buyPrice", "string", "", "", (("unpublished", True),)),
+        (1008, "sell_price", "sellPrice", "string", "", "", (("unpublished", True),)),
+        (1009, "rest_remainder", "restRemainder", "bool", "", "", (("unpublished", True),)),
+        (1010, "post_only", "postOnly", "bool", "", "", (("unpublished", True),)),
+        (1011, "rfq_creator_user_id", "rfqCreatorUserId", "string", "", "", (("unpublished", True),)),
+        (1012, "rfq_cash_order_qty", "rfqCashOrderQty", "string", "optional", "", (("unpublished", True),)),
+        (1013, "buy_qty_decimal", "buyQtyDecimal", "string", "", "", (("unpublished", True),)),
+        (1014, "sell_qty_decimal", "sellQtyDecimal", "string", "", "", (("unpublished", True),)),
+        (1015, "updated_time", "updatedTime", "timestamp", "", "", (("unpublished", True),)),
+        (1016, "accepted_side", "acceptedSide", "enum", "", "exchange.v1.Side", (("unpublished", True),)),
+        (1017, "accepted_time", "acceptedTime", "timestamp", "", "", (("unpublished", True),)),
+        (1018, "confirmed_time", "confirmedTime", "timestamp", "", "", (("unpublished", True),)),
+        (1019, "confirmation_deadline", "confirmationDeadline", "timestamp", "", "", (("unpublished", True),)),
+        (1020, "execution_deadline", "executionDeadline", "timestamp", "", "", (("unpublished", True),)),
+        (1021, "executed_time", "executedTime", "timestamp", "", "", (("unpublished", True),)),
+        (1022, "rfq_creator_order_id", "rfqCreatorOrderId", "string", "optional", "", (("unpublished", True),)),
+        (1023, "creator_order_id", "creatorOrderId", "string", "optional", "", (("unpublished", True),)),
+    )
+
+
+class RFQTrade(Message, kw_only=True):
+    """A fill of an order that came from a quote, without names."""
+
+    trade_id: str = ""
+    symbol: str = ""
+    price: str = ""  # dollars, decimal
+    qty_decimal: str = ""  # contracts
+    aggressor_side: int = 0
+    executed_time: int | None = None
+
+    __full_name__ = "exchange.v1.RFQTrade"
+    __wire__ = (
+        (1001, "trade_id", "tradeId", "string", "", "", (("unpublished", True),)),
+        (1002, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
+        (1003, "price", "price", "string", "", "", (("unpublished", True),)),
+        (1004, "qty_decimal", "qtyDecimal", "string", "", "", (("unpublished", True),)),
+        (1005, "aggressor_side", "aggressorSide", "enum", "", "exchange.v1.Side", (("unpublished", True),)),
+        (1006, "executed_time", "executedTime", "timestamp", "", "", (("unpublished", True),)),
+    )
+
+
+class GetRFQUserIDRequest(Message, kw_only=True):
+    """No fields."""
+
+    __full_name__ = "exchange.v1.GetRFQUserIDRequest"
+
+
+class GetRFQUserIDResponse(Message, kw_only=True):
+    """A pseudonym that never changes."""
+
+    rfq_user_id: str = ""
+
+    __full_name__ = "exchange.v1.GetRFQUserIDResponse"
+    __wire__ = (
+        (1001, "rfq_user_id", "rfqUserId", "string", "", "", (("unpublished", True),)),
+    )
+
+
+class GetRFQsRequest(Message, kw_only=True):
+    """Which requests; every filter must match."""
+
+    limit: int = 0  # 1 to 100; 0 = 100
+    cursor: str = ""  # of the page before, with the same filters
+    rfq_id: str = ""  # excludes cursor
+    symbol: str = ""
+    status: int = 0
+    user_filter: int = 0  # SELF: asked by the caller
+
+    __full_name__ = "exchange.v1.GetRFQsRequest"
+    __wire__ = (
+        (1001, "limit", "limit", "int32", "", "", (("unpublished", True),)),
+        (1002, "cursor", "cursor", "string", "", "", (("unpublished", True),)),
+        (1003, "rfq_id", "rfqId", "string", "", "", (("unpublished", True),)),
+        (1004, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
+        (1005, "status", "status", "enum", "", "exchange.v1.RFQStatus", (("unpublished", True),)),
+        (1006, "user_filter", "userFilter", "enum", "", "exchange.v1.UserFilter", (("unpublished", True),)),
+    )
+
+
+class GetRFQsResponse(Message, kw_only=True):
+    """One page of requests."""
+
+    rfqs: list[RFQ] = []
+    cursor: str = ""  # empty = the end
+
+    __full_name__ = "exchange.v1.GetRFQsResponse"
+    __wire__ = (
+        (1001, "rfqs", "rfqs", "message", "repeated", "exchange.v1.RFQ", (("unpublished", True),)),
+        (1002, "cursor", "cursor", "string", "", "", (("unpublished", True),)),
+    )
+
+
+class CreateRFQRequest(Message, kw_only=True):
+    """Exactly one of qty_decimal and cash_order_qty."""
+
+    qty_decimal: str = ""  # contracts
+    cash_order_qty: str = ""  # dollars, at most four decimals
+    symbol: str = ""  # of a combo
+    rest_remainder: bool | None = None  # required
+    account: str = ""  # the participant's
+
+    __full_name__ = "exchange.v1.CreateRFQRequest"
+    __wire__ = (
+        (1001, "qty_decimal", "qtyDecimal", "string", "", "", (("unpublished", True),)),
+        (1002, "cash_order_qty", "cashOrderQty", "string", "", "", (("unpublished", True),)),
+        (1003, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
+        (1004, "rest_remainder", "restRemainder", "bool", "optional", "", (("unpublished", True),)),
+        (1005, "account", "account", "string", "", "", (("unpublished", True),)),
+    )
+
+
+class CreateRFQResponse(Message, kw_only=True):
+    """The request."""
+
+    rfq_id: str = ""
+
+    __full_name__ = "exchange.v1.CreateRFQResponse"
+    __wire__ = (
+        (1001, "rfq_id", "rfqId", "string", "", "", (("unpublished", True),)),
+    )
+
+
+class DeleteRFQRequest(Message, kw_only=True):
+    """Which request."""
+
+    rfq_id: str = ""
+
+    __full_name__ = "exchange.v1.DeleteRFQRequest"
+    __wire__ = (
+        (1001, "rfq_id", "rfqId", "string", "", "", (("unpublished", True),)),
+    )
+
+
+class DeleteRFQResponse(Message, kw_only=True):
+    """No fields."""
+
+    __full_name__ = "exchange.v1.DeleteRFQResponse"
+
+
+class GetQuotesRequest(Message, kw_only=True):
+    """Which quotes; every filter must match."""
+
+    limit: int = 0  # 1 to 100; 0 = 100
+    cursor: str = ""  # of the page before, with the same filters
+    quote_id: str = ""  # needs rfq_id, excludes cursor
+    rfq_id: str = ""
+    status: int = 0
+    user_filter: int = 0  # SELF: made by the caller
+    rfq_user_filter: int = 0  # SELF: on requests of the caller
+
+    __full_name__ = "exchange.v1.GetQuotesRequest"
+    __wire__ = (
+        (1001, "limit", "limit", "int32", "", "", (("unpublished", True),)),
+        (1002, "cursor", "cursor", "string", "", "", (("unpublished", True),)),
+        (1003, "quote_id", "quoteId", "string", "", "", (("unpublished", True),)),
+        (1004, "rfq_id", "rfqId", "string", "", "", (("unpublished", True),)),
+        (1005, "status", "status", "enum", "", "exchange.v1.QuoteStatus", (("unpublished", True),)),
+        (1006, "user_filter", "userFilter", "enum", "", "exchange.v1.UserFilter", (("unpublished", True),)),
+        (1007, "rfq_user_filter", "rfqUserFilter", "enum", "", "exchange.v1.UserFilter", (("unpublished", True),)),
+    )
+
+
+class GetQuotesResponse(Message, kw_only=True):
+    """One page of quotes."""
+
+    quotes: list[Quote] = []
+    cursor: str = ""  # empty = the end
+
+    __full_name__ = "exchange.v1.GetQuotesResponse"
+    __wire__ = (
+        (1001, "quotes", "quotes", "message", "repeated", "exchange.v1.Quote", (("unpublished", True),)),
+        (1002, "cursor", "cursor", "string", "", "", (("unpublished", True),)),
+    )
+
+
+class CreateQuoteRequest(Message, kw_only=True):
+    """The prices; all but post_only are required."""
+
+    rfq_id: str = ""
+    buy_price: str = ""  # dollars, decimal: the requester buys; 0 = not offered
+    sell_price: str = ""  # dollars, decimal: the requester sells; 0 = not offered
+    rest_remainder: bool | None = None
+    post_only: bool = False
+    account: str = ""  # the participant's
+
+    __full_name__ = "exchange.v1.CreateQuoteRequest"
+    __wire__ = (
+        (1001, "rfq_id", "rfqId", "string", "", "", (("unpublished", True),)),
+        (1002, "buy_price", "buyPrice", "string", "", "", (("unpublished", True),)),
+        (1003, "sell_price", "sellPrice", "string", "", "", (("unpublished", True),)),
+        (1004, "rest_remainder", "restRemainder", "bool", "optional", "", (("unpublished", True),)),
+        (1005, "post_only", "postOnly", "bool", "", "", (("unpublished", True),)),
+        (1006, "account", "account", "string", "", "", (("unpublished", True),)),
+    )
+
+
+class CreateQuoteResponse(Message, kw_only=True):
+    """The quote. A maker has one id per request here; the retail host gives each replacement a new one."""
+
+    quote_id: str = ""
+
+    __full_name__ = "exchange.v1.CreateQuoteResponse"
+    __wire__ = (
+        (1001, "quote_id", "quoteId", "string", "", "", (("unpublished", True),)),
+    )
+
+
+class DeleteQuoteRequest(Message, kw_only=True):
+    """Which quote."""
+
+    rfq_id: str = ""
+    quote_id: str = ""
+
+    __full_name__ = "exchange.v1.DeleteQuoteRequest"
+    __wire__ = (
+        (1001, "rfq_id", "rfqId", "string", "", "", (("unpublished", True),)),
+        (1002, "quote_id", "quoteId", "string", "", "", (("unpublished", True),)),
+    )
+
+
+class DeleteQuoteResponse(Message, kw_only=True):
+    """No fields."""
+
+    __full_name__ = "exchange.v1.DeleteQuoteResponse"
+
+
+class AcceptQuoteRequest(Message, kw_only=True):
+    """Which quote and which side of the requester."""
+
+    rfq_id: str = ""
+    quote_id: str = ""
+    accepted_side: int = 0
+
+    __full_name__ = "exchange.v1.AcceptQuoteRequest"
+    __wire__ = (
+        (1001, "rfq_id", "rfqId", "string", "", "", (("unpublished", True),)),
+        (1002, "quote_id", "quoteId", "string", "", "", (("unpublished", True),)),
+        (1003, "accepted_side", "acceptedSide", "enum", "", "exchange.v1.Side", (("unpublished", True),)),
+    )
+
+
+class AcceptQuoteResponse(Message, kw_only=True):
+    """No fields."""
+
+    __full_name__ = "exchange.v1.AcceptQuoteResponse"
+
+
+class ConfirmQuoteRequest(Message, kw_only=True):
+    """Which quote."""
+
+    rfq_id: str = ""
+    quote_id: str = ""
+
+    __full_name__ = "exchange.v1.ConfirmQuoteRequest"
+    __wire__ = (
+        (1001, "rfq_id", "rfqId", "string", "", "", (("unpublished", True),)),
+        (1002, "quote_id", "quoteId", "string", "", "", (("unpublished", True),)),
+    )
+
+
+class ConfirmQuoteResponse(Message, kw_only=True):
+    """No fields."""
+
+    __full_name__ = "exchange.v1.ConfirmQuoteResponse"
+
+
+class GetRFQTradesRequest(Message, kw_only=True):
+    """Which fills."""
+
+    limit: int = 0  # 1 to 100; 0 = 100
+    cursor: str = ""  # of the page before, with everything else the same
+    start_time: int | None = None  # inclusive
+    end_time: int | None = None  # exclusive
+    symbol: str = ""
+
+    __full_name__ = "exchange.v1.GetRFQTradesRequest"
+    __wire__ = (
+        (1001, "limit", "limit", "int32", "", "", (("unpublished", True),)),
+        (1002, "cursor", "cursor", "string", "", "", (("unpublished", True),)),
+        (1003, "start_time", "startTime", "timestamp", "", "", (("unpublished", True),)),
+        (1004, "end_time", "endTime", "timestamp", "", "", (("unpublished", True),)),
+        (1005, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
+    )
+
+
+class GetRFQTradesResponse(Message, kw_only=True):
+    """One page of fills."""
+
+    trades: list[RFQTrade] = []
+    cursor: str = ""  # empty = the end; a page may be empty while it is not
+
+    __full_name__ = "exchange.v1.GetRFQTradesResponse"
+    __wire__ = (
+        (1001, "trades", "trades", "message", "repeated", "exchange.v1.RFQTrade", (("unpublished", True),)),
+        (1002, "cursor", "cursor", "string", "", "", (("unpublished", True),)),
+    )
+
+
+class StreamRFQEventsRequest(Message, kw_only=True):
+    """No fields."""
+
+    __full_name__ = "exchange.v1.StreamRFQEventsRequest"
+
+
+class StreamRFQEventsResponse(Message, kw_only=True):
+    """What happened: exactly one of these. A heartbeat has none."""
+
+    rfq_created: RFQCreatedEvent | None = None  # to everybody
+    rfq_closed: RFQClosedEvent | None = None  # to everybody
+    quote_created: QuoteCreatedEvent | None = None  # to requester and maker, as all of quotes
+    quote_deleted: QuoteDeletedEvent | None = None
+    quote_accepted: QuoteAcceptedEvent | None = None
+    quote_confirmed: QuoteConfirmedEvent | None = None
+    quote_executed: QuoteExecutedEvent | None = None
+    rfq_trade: RFQTradeEvent | None = None  # to everybody
+
+    __full_name__ = "exchange.v1.StreamRFQEventsResponse"
+    __wire__ = (
+        (1001, "rfq_created", "rfqCreated", "message", "oneof:event", "exchange.v1.RFQCreatedEvent", (("unpublished", True),)),
+        (1002, "rfq_closed", "rfqClosed", "message", "oneof:event", "exchange.v1.RFQClosedEvent", (("unpublished", True),)),
+        (1003, "quote_created", "quoteCreated", "message", "oneof:event", "exchange.v1.QuoteCreatedEvent", (("unpublished", True),)),
+        (1004, "quote_deleted", "quoteDeleted", "message", "oneof:event", "exchange.v1.QuoteDeletedEvent", (("unpublished", True),)),
+        (1005, "quote_accepted", "quoteAccepted", "message", "oneof:event", "exchange.v1.QuoteAcceptedEvent", (("unpublished", True),)),
+        (1006, "quote_confirmed", "quoteConfirmed", "message", "oneof:event", "exchange.v1.QuoteConfirmedEvent", (("unpublished", True),)),
+        (1007, "quote_executed", "quoteExecuted", "message", "oneof:event", "exchange.v1.QuoteExecutedEvent", (("unpublished", True),)),
+        (15, "rfq_trade", "rfqTrade", "message", "oneof:event", "exchange.v1.RFQTradeEvent", ()),
+    )
+    __omit_unset__ = True
+
+
+class RFQCreatedEvent(Message, kw_only=True):
+    """A new request."""
+
+    rfq: RFQ | None = None
+
+    __full_name__ = "exchange.v1.RFQCreatedEvent"
+    __wire__ = (
+        (1001, "rfq", "rfq", "message", "", "exchange.v1.RFQ", (("unpublished", True),)),
+    )
+
+
+class RFQClosedEvent(Message, kw_only=True):
+    """A request that was withdrawn, or one of whose quotes was accepted."""
+
+    rfq: RFQ | None = None
+
+    __full_name__ = "exchange.v1.RFQClosedEvent"
+    __wire__ = (
+        (1001, "rfq", "rfq", "message", "", "exchange.v1.RFQ", (("unpublished", True),)),
+    )
+
+
+class QuoteCreatedEvent(Message, kw_only=True):
+    """A quote, or what replaces it."""
+
+    quote: Quote | None = None
+
+    __full_name__ = "exchange.v1.QuoteCreatedEvent"
+    __wire__ = (
+        (1001, "quote", "quote", "message", "", "exchange.v1.Quote", (("unpublished", True),)),
+    )
+
+
+class QuoteDeletedEvent(Message, kw_only=True):
+    """A quote that is gone."""
+
+    quote: Quote | None = None
+
+    __full_name__ = "exchange.v1.QuoteDeletedEvent"
+    __wire__ = (
+        (1001, "quote", "quote", "message", "", "exchange.v1.Quote", (("unpublished", True),)),
+    )
+
+
+class QuoteAcceptedEvent(Message, kw_only=True):
+    """A quote that its maker may confirm or decline."""
+
+    quote: Quote | None = None
+    confirmation_deadline: int | None = None
+
+    __full_name__ = "exchange.v1.QuoteAcceptedEvent"
+    __wire__ = (
+        (1001, "quote", "quote", "message", "", "exchange.v1.Quote", (("unpublished", True),)),
+        (1002, "confirmation_deadline", "confirmationDeadline", "timestamp", "", "", (("unpublished", True),)),
+    )
+
+
+class QuoteConfirmedEvent(Message, kw_only=True):
+    """A quote whose orders are about to be entered."""
+
+    quote: Quote | None = None
+    execution_deadline: int | None = None
+
+    __full_name__ = "exchange.v1.QuoteConfirmedEvent"
+    __wire__ = (
+        (1001, "quote", "quote", "message", "", "exchange.v1.Quote", (("unpublished", True),)),
+        (1002, "execution_deadline", "executionDeadline", "timestamp", "", "", (("unpublished", True),)),
+    )
+
+
+class QuoteExecutedEvent(Message, kw_only=True):
+    """A quote whose orders were entered."""
+
+    quote: Quote | None = None
+    order_id: str = ""  # the reader's own
+    client_order_id: str = ""
+    executed_time: int | None = None
+
+    __full_name__ = "exchange.v1.QuoteExecutedEvent"
+    __wire__ = (
+        (1001, "quote", "quote", "message", "", "exchange.v1.Quote", (("unpublished", True),)),
+        (1002, "order_id", "orderId", "string", "", "", (("unpublished", True),)),
+        (1003, "client_order_id", "clientOrderId", "string", "", "", (("unpublished", True),)),
+        (1004, "executed_time", "executedTime", "timestamp", "", "", (("unpublished", True),)),
+    )
+
+
+class RFQTradeEvent(Message, kw_only=True):
+    """A fill of an order that came from a quote."""
+
+    trade: RFQTrade | None = None
+
+    __full_name__ = "exchange.v1.RFQTradeEvent"
+    __wire__ = (
+        (1001, "trade", "trade", "message", "", "exchange.v1.RFQTrade", (("unpublished", True),)),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any
 
-from sim.messages import Message, gateway_v1
+from sim.messages import Message, exchange_v1, gateway_v1
 
 
 class MarketState(IntEnum):
@@ -246,47 +246,6 @@ class PrivateSubscribe_SubscriptionType(IntEnum):
     SUBSCRIPTION_TYPE_RFQ = 5
 
 
-class Side(IntEnum):
-    """Side of a leg, a quote or a trade."""
-
-    SIDE_UNDEFINED = 0
-    SIDE_BUY = 1
-    SIDE_SELL = 2
-
-
-class InstrumentState(IntEnum):
-    """Lifecycle state of a combo's instrument; numbered as on the exchange."""
-
-    INSTRUMENT_STATE_CLOSED = 0
-    INSTRUMENT_STATE_OPEN = 1
-    INSTRUMENT_STATE_PREOPEN = 2
-    INSTRUMENT_STATE_SUSPENDED = 3
-    INSTRUMENT_STATE_EXPIRED = 4
-    INSTRUMENT_STATE_TERMINATED = 5
-    INSTRUMENT_STATE_HALTED = 6
-    INSTRUMENT_STATE_MATCH_AND_CLOSE_AUCTION = 7
-    INSTRUMENT_STATE_PENDING = 8
-
-
-class RfqStatus(IntEnum):
-    """Whether a request for quotes still takes quotes."""
-
-    RFQ_STATUS_UNSPECIFIED = 0
-    RFQ_STATUS_OPEN = 1
-    RFQ_STATUS_CLOSED = 2
-
-
-class QuoteStatus(IntEnum):
-    """How far a quote has come."""
-
-    QUOTE_STATUS_UNDEFINED = 0
-    QUOTE_STATUS_ACTIVE = 1
-    QUOTE_STATUS_CONFIRMED = 2
-    QUOTE_STATUS_DELETED = 3
-    QUOTE_STATUS_ACCEPTED = 4
-    QUOTE_STATUS_EXECUTED = 5
-
-
 class PendingWithdrawal(Message, kw_only=True):
     """A withdrawal that has been asked for and not yet paid."""
 
@@ -371,183 +330,6 @@ class GetBalancesResponse(Message, kw_only=True):
     __full_name__ = "retail.v1.GetBalancesResponse"
     __wire__ = (
         (1, "balances", "balances", "message", "repeated", "retail.v1.UserBalance", ()),
-    )
-
-
-class ComboLeg(Message, kw_only=True):
-    """One market of a combo and the side taken in it."""
-
-    symbol: str = ""
-    side: int = 0
-    settlement_price: str | None = None  # dollars, decimal; once the leg is settled
-
-    __full_name__ = "retail.v1.ComboLeg"
-    __wire__ = (
-        (1, "symbol", "symbol", "string", "", "", ()),
-        (2, "side", "side", "enum", "", "retail.v1.Side", ()),
-        (3, "settlement_price", "settlementPrice", "string", "optional", "", ()),
-    )
-
-
-class Combo(Message, kw_only=True):
-    """A market that pays when all its legs win. The same legs are always the same combo."""
-
-    id: str = ""
-    legs: list[ComboLeg] = []
-    state: int = 0
-    created_time: int | None = None
-    tick_size: float = 0.0  # dollars
-
-    __full_name__ = "retail.v1.Combo"
-    __wire__ = (
-        (1, "id", "id", "string", "", "", ()),
-        (2, "legs", "legs", "message", "repeated", "retail.v1.ComboLeg", ()),
-        (3, "state", "state", "enum", "", "retail.v1.InstrumentState", ()),
-        (4, "created_time", "createdTime", "timestamp", "", "", ()),
-        (5, "tick_size", "tickSize", "double", "", "", ()),
-    )
-
-
-class Rfq(Message, kw_only=True):
-    """A request for quotes on a combo."""
-
-    id: str = ""
-    symbol: str = ""
-    rfq_creator_user_id: str = ""
-    created_time: int | None = None
-    rest_remainder: bool = False
-    status: int = 0
-    updated_time: int | None = None
-    combo_legs: list[ComboLeg] = []
-    qty_decimal: str | None = None  # contracts
-    cash_order_qty: str | None = None  # dollars
-    tick_size: float | None = None  # dollars
-
-    __full_name__ = "retail.v1.Rfq"
-    __wire__ = (
-        (1, "id", "id", "string", "", "", ()),
-        (2, "symbol", "symbol", "string", "", "", ()),
-        (3, "rfq_creator_user_id", "rfqCreatorUserId", "string", "", "", ()),
-        (4, "created_time", "createdTime", "timestamp", "", "", ()),
-        (5, "rest_remainder", "restRemainder", "bool", "", "", ()),
-        (6, "status", "status", "enum", "", "retail.v1.RfqStatus", ()),
-        (7, "updated_time", "updatedTime", "timestamp", "", "", ()),
-        (8, "combo_legs", "comboLegs", "message", "repeated", "retail.v1.ComboLeg", ()),
-        (9, "qty_decimal", "qtyDecimal", "string", "optional", "", ()),
-        (10, "cash_order_qty", "cashOrderQty", "string", "optional", "", ()),
-        (11, "tick_size", "tickSize", "double", "optional", "", ()),
-    )
-
-
-class Quote(Message, kw_only=True):
-    """An answer to a request for quotes."""
-
-    id: str = ""
-    rfq_id: str = ""
-    creator_rfq_user_id: str = ""
-    symbol: str = ""
-    status: int = 0
-    created_time: int | None = None
-    buy_price: str = ""  # dollars, decimal
-    sell_price: str = ""  # dollars, decimal
-    rest_remainder: bool = False
-    post_only: bool = False
-    rfq_creator_user_id: str = ""
-    buy_qty_decimal: str = ""  # contracts
-    sell_qty_decimal: str = ""  # contracts
-    updated_time: int | None = None
-    accepted_side: int = 0
-    accepted_time: int | None = None
-    confirmed_time: int | None = None
-    confirmation_deadline: int | None = None
-    execution_deadline: int | None = None
-    executed_time: int | None = None
-    rfq_cash_order_qty: str | None = None  # dollars
-    rfq_creator_order_id: str | None = None
-    creator_order_id: str | None = None
-
-    __full_name__ = "retail.v1.Quote"
-    __wire__ = (
-        (1, "id", "id", "string", "", "", ()),
-        (2, "rfq_id", "rfqId", "string", "", "", ()),
-        (3, "creator_rfq_user_id", "creatorRfqUserId", "string", "", "", ()),
-        (4, "symbol", "symbol", "string", "", "", ()),
-        (5, "status", "status", "enum", "", "retail.v1.QuoteStatus", ()),
-        (6, "created_time", "createdTime", "timestamp", "", "", ()),
-        (7, "buy_price", "buyPrice", "string", "", "", ()),
-        (8, "sell_price", "sellPrice", "string", "", "", ()),
-        (9, "rest_remainder", "restRemainder", "bool", "", "", ()),
-        (10, "post_only", "postOnly", "bool", "", "", ()),
-        (11, "rfq_creator_user_id", "rfqCreatorUserId", "string", "", "", ()),
-        (12, "buy_qty_decimal", "buyQtyDecimal", "string", "", "", ()),
-        (13, "sell_qty_decimal", "sellQtyDecimal", "string", "", "", ()),
-        (14, "updated_time", "updatedTime", "timestamp", "", "", ()),
-        (15, "accepted_side", "acceptedSide", "enum", "", "retail.v1.Side", ()),
-        (16, "accepted_time", "acceptedTime", "timestamp", "", "", ()),
-        (17, "confirmed_time", "confirmedTime", "timestamp", "", "", ()),
-        (18, "confirmation_deadline", "confirmationDeadline", "timestamp", "", "", ()),
-        (19, "execution_deadline", "executionDeadline", "timestamp", "", "", ()),
-        (20, "executed_time", "executedTime", "timestamp", "", "", ()),
-        (21, "rfq_cash_order_qty", "rfqCashOrderQty", "string", "optional", "", ()),
-        (22, "rfq_creator_order_id", "rfqCreatorOrderId", "string", "optional", "", ()),
-        (23, "creator_order_id", "creatorOrderId", "string", "optional", "", ()),
-    )
-
-
-class RfqTrade(Message, kw_only=True):
-    """A fill that came from a quote, without names."""
-
-    trade_id: str = ""
-    symbol: str = ""
-    price: str = ""  # dollars, decimal
-    qty_decimal: str = ""  # contracts
-    aggressor_side: int = 0
-    executed_time: int | None = None
-
-    __full_name__ = "retail.v1.RfqTrade"
-    __wire__ = (
-        (1, "trade_id", "tradeId", "string", "", "", ()),
-        (2, "symbol", "symbol", "string", "", "", ()),
-        (3, "price", "price", "string", "", "", ()),
-        (4, "qty_decimal", "qtyDecimal", "string", "", "", ()),
-        (5, "aggressor_side", "aggressorSide", "enum", "", "retail.v1.Side", ()),
-        (6, "executed_time", "executedTime", "timestamp", "", "", ()),
-    )
-
-
-class CreateComboRequest(Message, kw_only=True):
-    legs: list[ComboLeg] = []
-
-    __full_name__ = "retail.v1.CreateComboRequest"
-    __wire__ = (
-        (1, "legs", "legs", "message", "repeated", "retail.v1.ComboLeg", ()),
-    )
-
-
-class CreateComboResponse(Message, kw_only=True):
-    combo: Combo | None = None
-
-    __full_name__ = "retail.v1.CreateComboResponse"
-    __wire__ = (
-        (1, "combo", "combo", "message", "", "retail.v1.Combo", ()),
-    )
-
-
-class ListCombosRequest(Message, kw_only=True):
-    symbol: str = ""  # empty = all
-
-    __full_name__ = "retail.v1.ListCombosRequest"
-    __wire__ = (
-        (1, "symbol", "symbol", "string", "", "", ()),
-    )
-
-
-class ListCombosResponse(Message, kw_only=True):
-    combos: list[Combo] = []
-
-    __full_name__ = "retail.v1.ListCombosResponse"
-    __wire__ = (
-        (1, "combos", "combos", "message", "repeated", "retail.v1.Combo", ()),
     )
 
 
@@ -1798,7 +1580,7 @@ class PrivateFrame(Message, kw_only=True):
     position_subscription: PositionUpdate | None = None
     account_balances_snapshot: AccountBalancesSnapshot | None = None
     account_balances_update: AccountBalancesUpdate | None = None
-    rfq_event: RfqEvent | None = None
+    rfq_event: exchange_v1.StreamRFQEventsResponse | None = None
     heartbeat: Heartbeat | None = None
     error: str = ""
 
@@ -1811,7 +1593,7 @@ class PrivateFrame(Message, kw_only=True):
         (5, "position_subscription", "positionSubscription", "message", "", "retail.v1.PositionUpdate", ()),
         (6, "account_balances_snapshot", "accountBalancesSnapshot", "message", "", "retail.v1.AccountBalancesSnapshot", ()),
         (7, "account_balances_update", "accountBalancesUpdate", "message", "", "retail.v1.AccountBalancesUpdate", ()),
-        (8, "rfq_event", "rfqEvent", "message", "", "retail.v1.RfqEvent", ()),
+        (8, "rfq_event", "rfqEvent", "message", "", "exchange.v1.StreamRFQEventsResponse", ()),
         (9, "heartbeat", "heartbeat", "message", "", "retail.v1.Heartbeat", ()),
         (10, "error", "error", "string", "", "", ()),
     )
@@ -1914,103 +1696,13 @@ class BalanceChange(Message, kw_only=True):
     )
 
 
-class RfqEvent(Message, kw_only=True):
-    """What happened to a request for quotes: exactly one of these."""
-
-    rfq_created: RfqChange | None = None
-    rfq_closed: RfqChange | None = None
-    quote_created: QuoteChange | None = None
-    quote_deleted: QuoteChange | None = None
-    quote_accepted: QuoteAccepted | None = None
-    quote_confirmed: QuoteConfirmed | None = None
-    quote_executed: QuoteExecuted | None = None
-    rfq_trade: RfqTraded | None = None
-
-    __full_name__ = "retail.v1.RfqEvent"
-    __wire__ = (
-        (1, "rfq_created", "rfqCreated", "message", "", "retail.v1.RfqChange", ()),
-        (2, "rfq_closed", "rfqClosed", "message", "", "retail.v1.RfqChange", ()),
-        (3, "quote_created", "quoteCreated", "message", "", "retail.v1.QuoteChange", ()),
-        (4, "quote_deleted", "quoteDeleted", "message", "", "retail.v1.QuoteChange", ()),
-        (5, "quote_accepted", "quoteAccepted", "message", "", "retail.v1.QuoteAccepted", ()),
-        (6, "quote_confirmed", "quoteConfirmed", "message", "", "retail.v1.QuoteConfirmed", ()),
-        (7, "quote_executed", "quoteExecuted", "message", "", "retail.v1.QuoteExecuted", ()),
-        (8, "rfq_trade", "rfqTrade", "message", "", "retail.v1.RfqTraded", ()),
-    )
-    __omit_unset__ = True
-
-
-class RfqChange(Message, kw_only=True):
-    rfq: Rfq | None = None
-
-    __full_name__ = "retail.v1.RfqChange"
-    __wire__ = (
-        (1, "rfq", "rfq", "message", "", "retail.v1.Rfq", ()),
-    )
-
-
-class QuoteChange(Message, kw_only=True):
-    quote: Quote | None = None
-
-    __full_name__ = "retail.v1.QuoteChange"
-    __wire__ = (
-        (1, "quote", "quote", "message", "", "retail.v1.Quote", ()),
-    )
-
-
-class QuoteAccepted(Message, kw_only=True):
-    quote: Quote | None = None
-    confirmation_deadline: int | None = None
-
-    __full_name__ = "retail.v1.QuoteAccepted"
-    __wire__ = (
-        (1, "quote", "quote", "message", "", "retail.v1.Quote", ()),
-        (2, "confirmation_deadline", "confirmationDeadline", "timestamp", "", "", ()),
-    )
-
-
-class QuoteConfirmed(Message, kw_only=True):
-    quote: Quote | None = None
-    execution_deadline: int | None = None
-
-    __full_name__ = "retail.v1.QuoteConfirmed"
-    __wire__ = (
-        (1, "quote", "quote", "message", "", "retail.v1.Quote", ()),
-        (2, "execution_deadline", "executionDeadline", "timestamp", "", "", ()),
-    )
-
-
-class QuoteExecuted(Message, kw_only=True):
-    quote: Quote | None = None
-    order_id: str = ""
-    client_order_id: str = ""
-    executed_time: int | None = None
-
-    __full_name__ = "retail.v1.QuoteExecuted"
-    __wire__ = (
-        (1, "quote", "quote", "message", "", "retail.v1.Quote", ()),
-        (2, "order_id", "orderId", "string", "", "", ()),
-        (3, "client_order_id", "clientOrderId", "string", "", "", ()),
-        (4, "executed_time", "executedTime", "timestamp", "", "", ()),
-    )
-
-
-class RfqTraded(Message, kw_only=True):
-    trade: RfqTrade | None = None
-
-    __full_name__ = "retail.v1.RfqTraded"
-    __wire__ = (
-        (1, "trade", "trade", "message", "", "retail.v1.RfqTrade", ()),
-    )
-
-
 class CreateRfqRequest(Message, kw_only=True):
-    """Exactly one of qty_decimal and cash_order_qty."""
+    """Exactly one of qty_decimal and cash_order_qty. The API key says which account asks."""
 
     symbol: str = ""
-    rest_remainder: bool | None = None
+    rest_remainder: bool | None = None  # required
     qty_decimal: str = ""  # contracts
-    cash_order_qty: str = ""  # dollars
+    cash_order_qty: str = ""  # dollars, at most four decimals
 
     __full_name__ = "retail.v1.CreateRfqRequest"
     __wire__ = (
@@ -2021,51 +1713,13 @@ class CreateRfqRequest(Message, kw_only=True):
     )
 
 
-class CreateRfqResponse(Message, kw_only=True):
-    rfq_id: str = ""
-
-    __full_name__ = "retail.v1.CreateRfqResponse"
-    __wire__ = (
-        (1, "rfq_id", "rfqId", "string", "", "", ()),
-    )
-
-
-class ListRfqsRequest(Message, kw_only=True):
-    symbol: str = ""  # empty = all
-
-    __full_name__ = "retail.v1.ListRfqsRequest"
-    __wire__ = (
-        (1, "symbol", "symbol", "string", "", "", ()),
-    )
-
-
-class ListRfqsResponse(Message, kw_only=True):
-    rfqs: list[Rfq] = []
-
-    __full_name__ = "retail.v1.ListRfqsResponse"
-    __wire__ = (
-        (1, "rfqs", "rfqs", "message", "repeated", "retail.v1.Rfq", ()),
-    )
-
-
-class DeleteRfqRequest(Message, kw_only=True):
-    rfq_id: str = ""
-
-    __full_name__ = "retail.v1.DeleteRfqRequest"
-    __wire__ = (
-        (1, "rfq_id", "rfqId", "string", "", "", ()),
-    )
-
-
-class DeleteRfqResponse(Message, kw_only=True):
-    __full_name__ = "retail.v1.DeleteRfqResponse"
-
-
 class CreateQuoteRequest(Message, kw_only=True):
+    """The prices; all but post_only are required. The API key says which account quotes."""
+
     rfq_id: str = ""
-    buy_price: str = ""  # dollars, decimal
-    sell_price: str = ""  # dollars, decimal
-    rest_remainder: bool = False
+    buy_price: str = ""  # dollars, decimal: the requester buys; 0 = not offered
+    sell_price: str = ""  # dollars, decimal: the requester sells; 0 = not offered
+    rest_remainder: bool | None = None
     post_only: bool = False
 
     __full_name__ = "retail.v1.CreateQuoteRequest"
@@ -2073,115 +1727,6 @@ class CreateQuoteRequest(Message, kw_only=True):
         (1, "rfq_id", "rfqId", "string", "", "", ()),
         (2, "buy_price", "buyPrice", "string", "", "", ()),
         (3, "sell_price", "sellPrice", "string", "", "", ()),
-        (4, "rest_remainder", "restRemainder", "bool", "", "", ()),
+        (4, "rest_remainder", "restRemainder", "bool", "optional", "", ()),
         (5, "post_only", "postOnly", "bool", "", "", ()),
-    )
-
-
-class CreateQuoteResponse(Message, kw_only=True):
-    quote_id: str = ""
-
-    __full_name__ = "retail.v1.CreateQuoteResponse"
-    __wire__ = (
-        (1, "quote_id", "quoteId", "string", "", "", ()),
-    )
-
-
-class ListQuotesRequest(Message, kw_only=True):
-    rfq_id: str = ""  # empty = all
-
-    __full_name__ = "retail.v1.ListQuotesRequest"
-    __wire__ = (
-        (1, "rfq_id", "rfqId", "string", "", "", ()),
-    )
-
-
-class ListQuotesResponse(Message, kw_only=True):
-    quotes: list[Quote] = []
-
-    __full_name__ = "retail.v1.ListQuotesResponse"
-    __wire__ = (
-        (1, "quotes", "quotes", "message", "repeated", "retail.v1.Quote", ()),
-    )
-
-
-class DeleteQuoteRequest(Message, kw_only=True):
-    quote_id: str = ""
-
-    __full_name__ = "retail.v1.DeleteQuoteRequest"
-    __wire__ = (
-        (1, "quote_id", "quoteId", "string", "", "", ()),
-    )
-
-
-class DeleteQuoteResponse(Message, kw_only=True):
-    __full_name__ = "retail.v1.DeleteQuoteResponse"
-
-
-class AcceptQuoteRequest(Message, kw_only=True):
-    quote_id: str = ""
-    accepted_side: int = 0
-
-    __full_name__ = "retail.v1.AcceptQuoteRequest"
-    __wire__ = (
-        (1, "quote_id", "quoteId", "string", "", "", ()),
-        (2, "accepted_side", "acceptedSide", "enum", "", "retail.v1.Side", ()),
-    )
-
-
-class AcceptQuoteResponse(Message, kw_only=True):
-    __full_name__ = "retail.v1.AcceptQuoteResponse"
-
-
-class ConfirmQuoteRequest(Message, kw_only=True):
-    quote_id: str = ""
-
-    __full_name__ = "retail.v1.ConfirmQuoteRequest"
-    __wire__ = (
-        (1, "quote_id", "quoteId", "string", "", "", ()),
-    )
-
-
-class ConfirmQuoteResponse(Message, kw_only=True):
-    __full_name__ = "retail.v1.ConfirmQuoteResponse"
-
-
-class ListRfqTradesRequest(Message, kw_only=True):
-    limit: int = 0  # 0 = 100; at most 100
-    cursor: str = ""
-    start_time: int | None = None  # inclusive
-    end_time: int | None = None  # exclusive
-    symbol: str = ""
-
-    __full_name__ = "retail.v1.ListRfqTradesRequest"
-    __wire__ = (
-        (1, "limit", "limit", "int32", "", "", ()),
-        (2, "cursor", "cursor", "string", "", "", ()),
-        (3, "start_time", "startTime", "timestamp", "", "", ()),
-        (4, "end_time", "endTime", "timestamp", "", "", ()),
-        (5, "symbol", "symbol", "string", "", "", ()),
-    )
-
-
-class ListRfqTradesResponse(Message, kw_only=True):
-    trades: list[RfqTrade] = []
-    cursor: str = ""  # empty = the end; a page may be empty while it is not
-
-    __full_name__ = "retail.v1.ListRfqTradesResponse"
-    __wire__ = (
-        (1, "trades", "trades", "message", "repeated", "retail.v1.RfqTrade", ()),
-        (2, "cursor", "cursor", "string", "", "", ()),
-    )
-
-
-class GetRfqUserIdRequest(Message, kw_only=True):
-    __full_name__ = "retail.v1.GetRfqUserIdRequest"
-
-
-class GetRfqUserIdResponse(Message, kw_only=True):
-    rfq_user_id: str = ""
-
-    __full_name__ = "retail.v1.GetRfqUserIdResponse"
-    __wire__ = (
-        (1, "rfq_user_id", "rfqUserId", "string", "", "", ()),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -10,6 +11,7 @@ import pytest
 from sim import Simulation, load_scenario
 from sim.core.model.enums import InstrumentState
 from sim.core.model.quantities import DOLLAR
+from sim.kernel.instants import to_datetime
 from sim.messages import exchange_v1 as exchange_wire
 from sim.testing.client import Connection, Http, Response, Stream, connect
 from tests.journeys import firm, in_state
@@ -85,7 +87,8 @@ def test_the_same_legs_are_the_same_combo_for_everybody_in_any_order(world: Conn
         row["id"]
         for row in user(world).get("/v1/combos", params={"symbol": made["id"]}).json()["combos"]
     ] == [made["id"]]
-    assert len(user(world, QUOTES).get("/v1/combos").json()["combos"]) == 2
+    nothing = user(world, QUOTES).get("/v1/combos", params={"symbol": "caoc-none"})
+    assert nothing.json() == {"combos": []} and user(world).get("/v1/combos").status == 400
     refdata = world.exchange(firm(world.simulation)).get(f"/v1/refdata/instruments/{made['id']}")
     assert refdata.status == 200, refdata
 
@@ -103,7 +106,7 @@ def test_the_same_legs_are_the_same_combo_for_everybody_in_any_order(world: Conn
 def test_what_is_no_combo_is_refused(world: Connection, change: Any, text: str) -> None:
     answer = user(world).post("/v1/combos", json={"legs": change(legs(world))})
     assert (answer.status, text in answer.json()["message"]) == (400, True), answer
-    assert user(world).get("/v1/combos").json()["combos"] == []
+    assert world.simulation.exchange.combos.all() == []
 
 
 def test_legs_must_exist_trade_and_be_no_combos(world: Connection) -> None:
@@ -115,17 +118,28 @@ def test_legs_must_exist_trade_and_be_no_combos(world: Connection) -> None:
             "/v1/combos", json={"legs": [one, {"symbol": symbol, "side": "SIDE_BUY"}]}
         )
         assert answer.status == status, answer
-    assert len(user(world).get("/v1/combos").json()["combos"]) == 1
+    assert [one.symbol for one in world.simulation.exchange.combos.all()] == [made]
 
 
-def test_new_combos_are_counted_by_the_week(world: Connection) -> None:
+def test_new_combos_are_counted_by_the_week_that_begins_on_monday_in_utc(world: Connection) -> None:
     world.simulation.control("assumption.set", "combos.per_week", {"value": 2})
     for sides in ("BB", "BS"):
         combo(world, sides)
-    assert user(world).post("/v1/combos", json={"legs": legs(world, "SB")}).status == 429
+    refused = user(world).post("/v1/combos", json={"legs": legs(world, "SB")})
+    assert refused.status == 429
+    now = to_datetime(world.simulation.exchange.now)
+    monday = (now + timedelta(days=7 - now.weekday())).replace(
+        hour=0, minute=0, second=0, microsecond=0
+    )
+    left = monday - now
+    assert abs(int(refused.headers["retry-after"]) - left.total_seconds()) <= 1
     # known already
     assert user(world).post("/v1/combos", json={"legs": legs(world, "BB")}).status == 200
     assert user(world, QUOTES).post("/v1/combos", json={"legs": legs(world, "SB")}).status == 200
+    world.advance(f"{int(left.total_seconds()) - 1}s")
+    assert user(world).post("/v1/combos", json={"legs": legs(world, "SS")}).status == 429
+    world.advance("2s")
+    assert user(world).post("/v1/combos", json={"legs": legs(world, "SS")}).status == 200
 
 
 @pytest.mark.parametrize(
@@ -143,10 +157,13 @@ def test_a_combo_settles_with_its_legs(
 ) -> None:
     world.simulation.control("assumption.set", "combos.payout", {"value": payout})
     made = combo(world)
+    rfq = ask(world, made["id"]).json()["rfqId"]
     for leg, price in zip(made["legs"], prices, strict=False):
         settle(world, leg["symbol"], price)
-    shown = user(world).get("/v1/combos").json()["combos"][0]
-    assert [leg.get("settlementPrice") for leg in shown["legs"]][: len(prices)] == list(prices)
+    shown = user(world).get("/v1/combos", params={"symbol": made["id"]}).json()["combos"][0]
+    told = user(world).get("/v1/rfqs", params={"rfq_id": rfq}).json()["rfqs"][0]["comboLegs"]
+    assert [leg.get("settlementPrice") for leg in told][: len(prices)] == list(prices)
+    assert all("settlementPrice" not in leg for leg in told[len(prices) :])
     found = world.simulation.exchange.trading.settlements.get(made["id"])
     assert (None if found is None else found.price) == (
         None if paid is None else int(float(paid) * 1000)
@@ -256,20 +273,40 @@ def ask(world: Connection, combo_id: str, index: int = ASKS, **fields: Any) -> R
 
 def quote(world: Connection, rfq: str, index: int = QUOTES, **fields: Any) -> Response:
     return user(world, index).post(
-        "/v1/rfqs/quotes", json={"rfqId": rfq, "buyPrice": "0.20", "sellPrice": "0.30", **fields}
+        "/v1/rfqs/quotes",
+        json={
+            "rfqId": rfq,
+            "buyPrice": "0.30",
+            "sellPrice": "0.20",
+            "restRemainder": False,
+            **fields,
+        },
     )
 
 
-def accept(
-    world: Connection, quote_id: str, side: str = "SIDE_SELL", index: int = ASKS
-) -> Response:
+def path_of(world: Connection, quote_id: str) -> str:
+    """The path of a quote, below its request."""
+    known = world.simulation.exchange.rfqs.save().quotes.get(quote_id)
+    return f"/v1/rfqs/{known.rfq_id if known else 'nope'}/quotes/{quote_id}"
+
+
+def accept(world: Connection, quote_id: str, side: str = "SIDE_BUY", index: int = ASKS) -> Response:
     return user(world, index).request(
-        "PUT", f"/v1/rfqs/quotes/{quote_id}/accept", json={"acceptedSide": side}
+        "PUT", f"{path_of(world, quote_id)}/accept", json={"acceptedSide": side}
     )
 
 
 def confirm(world: Connection, quote_id: str, index: int = QUOTES) -> Response:
-    return user(world, index).request("PUT", f"/v1/rfqs/quotes/{quote_id}/confirm", json={})
+    return user(world, index).request("PUT", f"{path_of(world, quote_id)}/confirm", json={})
+
+
+def quotes(world: Connection, index: int = ASKS) -> list[dict[str, Any]]:
+    """The quotes that a user was made, or, without any, those that it made."""
+    found: list[dict[str, Any]] = []
+    for name in ("rfq_user_filter", "user_filter"):
+        params = {name: "USER_FILTER_SELF"}
+        found += user(world, index).get("/v1/rfqs/quotes", params=params).json()["quotes"]
+    return found
 
 
 def under_way(world: Connection, **fields: Any) -> tuple[str, str, str]:
@@ -280,10 +317,7 @@ def under_way(world: Connection, **fields: Any) -> tuple[str, str, str]:
 
 
 def statuses(world: Connection, index: int = ASKS) -> list[str]:
-    return [
-        row["status"].removeprefix("QUOTE_STATUS_")
-        for row in user(world, index).get("/v1/rfqs/quotes").json()["quotes"]
-    ]
+    return [row["status"].removeprefix("QUOTE_STATUS_") for row in quotes(world, index)]
 
 
 def net(world: Connection, index: int, symbol: str) -> int:
@@ -292,58 +326,163 @@ def net(world: Connection, index: int, symbol: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("reading", "side", "price", "bought"),
-    [
-        ("quote", "SIDE_SELL", "0.30", 1000),
-        ("quote", "SIDE_BUY", "0.20", -1000),
-        ("requester", "SIDE_BUY", "0.30", 1000),
-    ],
+    ("side", "price", "bought"), [("SIDE_BUY", "0.30", 1000), ("SIDE_SELL", "0.20", -1000)]
 )
-def test_an_accepted_and_confirmed_quote_trades_once_for_the_whole_quantity(
-    world: Connection, reading: str, side: str, price: str, bought: int
+def test_the_requester_buys_at_the_buying_price_and_sells_at_the_selling_price(
+    world: Connection, side: str, price: str, bought: int
 ) -> None:
-    world.simulation.control("assumption.set", "rfq.accepted_side", {"value": reading})
     symbol, rfq, quote_id = under_way(world)
-    spare = quote(world, rfq).json()["quoteId"]
+    spare = quote(world, rfq, OTHER).json()["quoteId"]
     assert accept(world, quote_id, side).status == 200
     assert accept(world, spare, side).status == CONFLICT
     assert confirm(world, quote_id).status == 200
     assert user(world).get("/v1/rfqs/trades").json()["trades"] == []
     world.advance("1s")
-    assert statuses(world) == ["EXECUTED", "DELETED"]
+    assert statuses(world) == ["EXECUTED", "ACTIVE"]
     assert (net(world, ASKS, symbol), net(world, QUOTES, symbol)) == (bought, -bought)
     assert world.simulation.exchange.trading.ledger.total() == 0
     (trade,) = (
         user(world, QUOTES).get("/v1/rfqs/trades", params={"symbol": symbol}).json()["trades"]
     )
     assert (trade["price"], trade["qtyDecimal"], trade["symbol"]) == (price, "10", symbol)
-    assert trade["aggressorSide"] == ("SIDE_BUY" if bought > 0 else "SIDE_SELL")
+    assert trade["aggressorSide"] == side
     assert (
         world.simulation.exchange.trading.execution_log.trades[-1].type.name == "REQUEST_FOR_QUOTE"
     )
     row = user(world).get("/v1/rfqs/quotes", params={"rfq_id": rfq}).json()["quotes"][0]
-    assert (
-        user(world).get(f"/v1/order/{row['rfqCreatorOrderId']}").json()["order"]["state"]
-        == "ORDER_STATE_FILLED"
-    )
-    theirs = user(world, QUOTES).get("/v1/rfqs/quotes").json()["quotes"]
-    filled = next(row["creatorOrderId"] for row in theirs if row["id"] == quote_id)
-    assert (
-        user(world, QUOTES).get(f"/v1/order/{filled}").json()["order"]["state"]
-        == "ORDER_STATE_FILLED"
-    )
+    assert row["acceptedSide"] == side
+    for index, order in ((ASKS, row["rfqCreatorOrderId"]), (QUOTES, row["creatorOrderId"])):
+        found = user(world, index).get(f"/v1/order/{order}").json()["order"]
+        assert found["state"] == "ORDER_STATE_FILLED"
+        assert (found["side"] == f"ORDER_{side}") == (index == ASKS)
     (closed,) = user(world).get("/v1/rfqs").json()["rfqs"]
     assert closed["status"] == "RFQ_STATUS_CLOSED" and len(closed["comboLegs"]) == 3
-    assert user(world, QUOTES).get("/v1/rfqs").json()["rfqs"] == []
+    assert user(world, QUOTES).get("/v1/rfqs").json()["rfqs"] == [closed]
+
+
+def position(world: Connection, index: int, symbol: str) -> float:
+    held = user(world, index).get("/v1/portfolio/positions").json()["positions"]
+    return float(held[symbol]["netPositionDecimal"]) if symbol in held else 0.0
+
+
+def cash(world: Connection, index: int) -> float:
+    (balance,) = user(world, index).get("/v1/account/balances").json()["balances"]
+    return float(balance["currentBalance"])
+
+
+@pytest.mark.parametrize("side", ["SIDE_BUY", "SIDE_SELL"])
+def test_what_a_maker_and_a_requester_compute_from_their_quotes_is_what_they_are_told(
+    world: Connection, side: str
+) -> None:
+    """The maker books a sale at its buyPrice and a purchase at its sellPrice, with every field
+    taken from answers; positions, cash and side of the two orders agree with its books.
+    """
+    symbol, rfq, quote_id = under_way(world)
+    before = [cash(world, index) for index in (ASKS, QUOTES)]
+    accept(world, quote_id, side)
+    confirm(world, quote_id)
+    world.advance("1s")
+    (row,) = user(world, QUOTES).get("/v1/rfqs/quotes", params={"rfq_id": rfq}).json()["quotes"]
+    assert float(row["buyPrice"]) > float(row["sellPrice"])
+    bought = row["acceptedSide"] == "SIDE_BUY"
+    price = float(row["buyPrice"] if bought else row["sellPrice"])
+    qty = float(row["buyQtyDecimal"] if bought else row["sellQtyDecimal"])
+    signed = qty if bought else -qty
+    assert (position(world, ASKS, symbol), position(world, QUOTES, symbol)) == (signed, -signed)
+    for index, order_id, change, held in (
+        (ASKS, row["rfqCreatorOrderId"], -signed * price, signed),
+        (QUOTES, row["creatorOrderId"], signed * price, -signed),
+    ):
+        order = user(world, index).get(f"/v1/order/{order_id}").json()["order"]
+        assert order["side"] == ("ORDER_SIDE_BUY" if held > 0 else "ORDER_SIDE_SELL")
+        assert float(order["avgPx"]["value"]) == price and float(order["cumQuantity"]) == qty
+        fee = float(order["commissionNotionalTotalCollected"]["value"])
+        paid = cash(world, index) - before[index == QUOTES]
+        assert paid + fee == pytest.approx(change, abs=0.005), (index, order)
+
+
+def test_a_side_that_is_zero_is_not_offered_and_shows_as_zero(world: Connection) -> None:
+    rfq = ask(world, combo(world)["id"]).json()["rfqId"]
+    made = quote(world, rfq, sellPrice="0").json()["quoteId"]
+    (row,) = quotes(world)
+    assert (row["buyPrice"], row["sellPrice"], row["sellQtyDecimal"]) == ("0.30", "0", "0")
+    assert accept(world, made, "SIDE_SELL").status == 400
+    assert accept(world, made, "SIDE_BUY").status == 200
+
+
+def test_the_paths_of_quotes_without_their_request_are_the_same_calls(world: Connection) -> None:
+    _, _, made = under_way(world)
+    asker, maker = user(world), user(world, QUOTES)
+    old = f"/v1/rfqs/quotes/{made}"
+    for wrong in ("nope", ask(world, combo(world, "BB")["id"]).json()["rfqId"]):
+        other = f"/v1/rfqs/{wrong}/quotes/{made}"
+        assert asker.request(
+            "PUT", f"{other}/accept", json={"acceptedSide": "SIDE_BUY"}
+        ).status == (404)
+        assert maker.request("DELETE", other).status == 404
+    assert (
+        asker.request("PUT", f"{old}/accept", json={"acceptedSide": "SIDE_BUY"}).status
+        == maker.request("PUT", f"{old}/confirm", json={}).status
+        == 200
+    )
+    assert maker.request("DELETE", old).status == CONFLICT
+
+
+def test_a_further_quote_replaces_the_former_under_a_new_id(world: Connection) -> None:
+    _, rfq, first = under_way(world)
+    socket = follow(world, ASKS)
+    second = quote(world, rfq, buyPrice="0.28").json()["quoteId"]
+    assert second != first
+    assert [(row["id"], row["status"], row["buyPrice"]) for row in quotes(world)] == [
+        (first, "QUOTE_STATUS_DELETED", "0.30"),
+        (second, "QUOTE_STATUS_ACTIVE", "0.28"),
+    ]
+    assert told(socket) == ["quoteDeleted", "quoteCreated"]
+    assert accept(world, first).status == CONFLICT
+    assert accept(world, second).status == 200
+
+
+def test_orders_of_a_quote_meet_the_book_first(world: Connection) -> None:
+    """Somebody offers 4 at 0.25: the requester takes them, then 6 of the maker's at 0.30. What the
+    maker's order keeps rests if the quote says so, else it expires.
+    """
+    for rests in (False, True):
+        symbol, rfq, _ = under_way(world)
+        third = user(world, OTHER).post(
+            "/v1/orders",
+            json={
+                "marketSlug": symbol,
+                "intent": "ORDER_INTENT_BUY_SHORT",
+                "type": "ORDER_TYPE_LIMIT",
+                "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
+                "price": {"value": "0.25", "currency": "USD"},
+                "quantity": 4,
+            },
+        )
+        assert third.status == 200
+        made = quote(world, rfq, restRemainder=rests).json()["quoteId"]
+        accept(world, made)
+        confirm(world, made)
+        world.advance("1s")
+        row = next(row for row in quotes(world) if row["id"] == made)
+        trades = user(world).get("/v1/rfqs/trades", params={"symbol": symbol}).json()["trades"]
+        assert [(one["price"], one["qtyDecimal"]) for one in trades][:2] == [
+            ("0.30", "6"),
+            ("0.25", "4"),
+        ]
+        world.advance("2s")
+        left = user(world, QUOTES).get(f"/v1/order/{row['creatorOrderId']}").json()["order"]
+        kept = "ORDER_STATE_PARTIALLY_FILLED" if rests else "ORDER_STATE_EXPIRED"
+        assert (left["state"], left["cumQuantity"]) == (kept, 6)
 
 
 def test_dollars_buy_what_the_price_allows(world: Connection) -> None:
     symbol, _, quote_id = under_way(world, cashOrderQty="10.00")
-    row = user(world).get("/v1/rfqs/quotes").json()["quotes"][0]
+    row = quotes(world)[0]
     assert (row["buyQtyDecimal"], row["sellQtyDecimal"], row["rfqCashOrderQty"]) == (
-        "50",
         "33.33",
-        "10.00",
+        "50",
+        "10.0000",
     )
     accept(world, quote_id)
     confirm(world, quote_id)
@@ -361,7 +500,7 @@ def test_takers_of_combos_pay_their_own_fee_since_september(
     text = f"name: later\nextends: quickstart\nclock: {{start: {start}T12:00:00-04:00}}\n"
     world = connect(Simulation(load_scenario(text)))
     rfq = ask(world, combo(world, "BB")["id"], qtyDecimal="1000").json()["rfqId"]
-    quote_id = quote(world, rfq, buyPrice="", sellPrice=f"0.{cents}").json()["quoteId"]
+    quote_id = quote(world, rfq, buyPrice=f"0.{cents}", sellPrice="0").json()["quoteId"]
     accept(world, quote_id)
     confirm(world, quote_id)
     world.advance("1s")
@@ -372,20 +511,27 @@ def test_takers_of_combos_pay_their_own_fee_since_september(
     )
 
 
-def test_who_does_not_confirm_in_time_has_no_quote_and_the_request_goes_on(
+def test_who_does_not_confirm_in_time_or_declines_has_no_quote_and_the_request_is_closed(
     world: Connection,
 ) -> None:
-    _, rfq, quote_id = under_way(world)
-    accept(world, quote_id)
-    world.advance("30s")
-    assert statuses(world) == ["DELETED"]
-    assert confirm(world, quote_id).status == CONFLICT
-    assert [row["id"] for row in user(world, QUOTES).get("/v1/rfqs").json()["rfqs"]] == [rfq]
-    assert quote(world, rfq).status == 200
+    for declines in (False, True):
+        _, rfq, quote_id = under_way(world)
+        accept(world, quote_id)
+        world.advance("2999ms")
+        assert statuses(world)[-1] == "ACCEPTED"
+        if declines:
+            deleted = user(world, QUOTES).request("DELETE", path_of(world, quote_id))
+            assert deleted.status == 200
+        world.advance("1ms")
+        assert statuses(world)[-1] == "DELETED"
+        assert confirm(world, quote_id).status == CONFLICT
+        (row,) = user(world).get("/v1/rfqs", params={"rfq_id": rfq}).json()["rfqs"]
+        assert row["status"] == "RFQ_STATUS_CLOSED"
+        assert quote(world, rfq).status == CONFLICT
 
 
 def test_a_trade_that_cannot_be_paid_changes_nothing_and_ends_the_quote(world: Connection) -> None:
-    symbol, rfq, quote_id = under_way(world)
+    symbol, _, quote_id = under_way(world)
     accept(world, quote_id)
     confirm(world, quote_id)
     trading = world.simulation.exchange.trading
@@ -397,19 +543,18 @@ def test_a_trade_that_cannot_be_paid_changes_nothing_and_ends_the_quote(world: C
     world.advance("1s")
     assert statuses(world) == ["DELETED"]
     assert net(world, ASKS, symbol) == net(world, QUOTES, symbol) == 0
-    assert [row["id"] for row in user(world).get("/v1/rfqs").json()["rfqs"]] == [rfq]
+    assert user(world).get("/v1/orders/open").json()["orders"] == []
 
 
-@pytest.mark.parametrize(
-    ("latency", "after"), [("2s", "EXECUTED"), ("5s", "EXECUTED"), ("6s", "DELETED")]
-)
-def test_a_slow_engine_holds_the_trade_of_a_quote_like_any_retail_order(
-    world: Connection, latency: str, after: str
+@pytest.mark.parametrize(("latency", "trades"), [("2s", True), ("5s", True), ("6s", False)])
+def test_a_slow_engine_holds_the_orders_of_a_quote_like_any_retail_order(
+    world: Connection, latency: str, trades: bool
 ) -> None:
-    """M36, M37: beyond five seconds the stopgap rejects both orders, and the request goes on
-    without its quote.
+    """M36, M37: beyond five seconds the stopgap rejects both orders; the quote is EXECUTED, which
+    says that they were sent, not that they traded.
     """
-    symbol, rfq, quote_id = under_way(world)
+    symbol, _, quote_id = under_way(world)
+    world.simulation.control("assumption.set", "rfq.pair_window", {"value": "10s"})
     world.simulation.control("assumption.set", "engine.latency", {"value": latency})
     accept(world, quote_id)
     confirm(world, quote_id)
@@ -418,28 +563,26 @@ def test_a_slow_engine_holds_the_trade_of_a_quote_like_any_retail_order(
         user(world, index).get("/v1/orders/open").json()["orders"] for index in (ASKS, QUOTES)
     ]
     assert [row["state"] for (row,) in pending] == ["ORDER_STATE_PENDING_NEW"] * 2
-    assert statuses(world) == ["CONFIRMED"] and net(world, ASKS, symbol) == 0
+    assert statuses(world) == ["EXECUTED"] and net(world, ASKS, symbol) == 0
     world.advance(latency)
-    assert statuses(world) == [after]
     states = [
         user(world, index).get(f"/v1/order/{row['id']}").json()["order"]["state"]
         for index, (row,) in enumerate(pending)
     ]
-    if after == "EXECUTED":
+    if trades:
         assert states == ["ORDER_STATE_FILLED"] * 2 and net(world, ASKS, symbol) == 1000
     else:
         assert states == ["ORDER_STATE_REJECTED"] * 2 and net(world, ASKS, symbol) == 0
-        assert [row["id"] for row in user(world).get("/v1/rfqs").json()["rfqs"]] == [rfq]
 
 
 def test_everybody_keeps_to_their_own(world: Connection) -> None:
     _symbol, rfq, quote_id = under_way(world)
     assert quote(world, rfq, ASKS).status == 403
     assert accept(world, quote_id, index=QUOTES).status == 403
+    assert user(world, QUOTES).request("DELETE", f"/v1/rfqs/{rfq}").status == 403
     assert accept(world, quote_id).status == 200
     assert confirm(world, quote_id, ASKS).status == 403
-    assert user(world, QUOTES).request("DELETE", f"/v1/rfqs/{rfq}").status == 403
-    assert user(world, ASKS).request("DELETE", f"/v1/rfqs/quotes/{quote_id}").status == 403
+    assert user(world, ASKS).request("DELETE", path_of(world, quote_id)).status == 403
     assert confirm(world, "nope").status == accept(world, "nope").status == 404
     assert (
         user(world).request("DELETE", "/v1/rfqs/nope").status == quote(world, "nope").status == 404
@@ -447,12 +590,12 @@ def test_everybody_keeps_to_their_own(world: Connection) -> None:
     names = [
         user(world, index).get("/v1/rfqs/user-id").json()["rfqUserId"] for index in (ASKS, QUOTES)
     ]
-    row = user(world).get("/v1/rfqs/quotes").json()["quotes"][0]
+    row = quotes(world)[0]
     assert [row["rfqCreatorUserId"], row["creatorRfqUserId"]] == names and names[0] != names[1]
     shown = msgspec.json.encode([row, user(world).get("/v1/rfqs").json()])
     assert account(world).encode() not in shown and account(world, QUOTES).encode() not in shown
-    assert user(world, QUOTES).request("DELETE", f"/v1/rfqs/quotes/{quote_id}").status == 200
-    assert user(world).request("DELETE", f"/v1/rfqs/{rfq}").status == 200
+    assert user(world, QUOTES).request("DELETE", path_of(world, quote_id)).status == 200
+    assert user(world).request("DELETE", f"/v1/rfqs/{rfq}").status == CONFLICT
     assert statuses(world) == ["DELETED"] and quote(world, rfq).status == CONFLICT
 
 
@@ -468,6 +611,7 @@ def test_everybody_keeps_to_their_own(world: Connection) -> None:
         ({"restRemainder": None}, "restRemainder"),
         ({"symbol": ""}, "symbol"),
         ({"symbol": "nope"}, "symbol"),
+        ({"cashOrderQty": "1.00001"}, "cashOrderQty"),
     ],
 )
 def test_bad_requests_are_refused(world: Connection, fields: dict[str, Any], text: str) -> None:
@@ -479,11 +623,14 @@ def test_bad_requests_are_refused(world: Connection, fields: dict[str, Any], tex
     "fields",
     [
         {"buyPrice": "", "sellPrice": ""},
-        {"buyPrice": "0.30"},
+        {"buyPrice": "0", "sellPrice": "0"},
+        {"sellPrice": ""},
+        {"buyPrice": "0.19"},
         {"buyPrice": "0.2001"},
-        {"sellPrice": "1.5"},
+        {"buyPrice": "1.5"},
         {"sellPrice": "x"},
-        {"buyPrice": "-0.1"},
+        {"sellPrice": "-0.1"},
+        {"restRemainder": None},
     ],
 )
 def test_bad_quotes_are_refused(world: Connection, fields: dict[str, Any]) -> None:
@@ -509,8 +656,82 @@ def test_trades_are_paged_newest_first(world: Connection) -> None:
         and len(everything) == 3
         and rest["cursor"] == ""
     )
-    for wrong in ({"limit": -1}, {"cursor": "nonsense"}):
-        assert user(world).get("/v1/rfqs/trades", params=wrong).status == 400
+    assert user(world).get("/v1/rfqs/trades", params={"limit": 0}).json()["trades"] == everything
+    cursor = first["cursor"]
+    now = everything[0]["executedTime"]
+    for wrong in (
+        {"limit": -1},
+        {"limit": 101},
+        {"cursor": "nonsense"},
+        {"limit": 3, "cursor": cursor},
+        {"limit": 2, "cursor": cursor, "symbol": everything[0]["symbol"]},
+        {"start_time": now, "end_time": now},
+    ):
+        assert user(world).get("/v1/rfqs/trades", params=wrong).status == 400, wrong
+    assert (
+        user(world, QUOTES).get("/v1/rfqs/trades", params={"limit": 2, "cursor": cursor}).status
+        == 400
+    )
+    until = user(world).get("/v1/rfqs/trades", params={"end_time": now}).json()["trades"]
+    since = user(world).get("/v1/rfqs/trades", params={"start_time": now}).json()["trades"]
+    assert (until, since) == (everything[1:], everything[:1])
+
+
+def test_lists_are_filtered_and_paged(world: Connection) -> None:
+    world.simulation.exchange.rate_limits.replace("retail", "off")
+    made = []
+    for number in range(5):
+        symbol, rfq, quote_id = under_way(world)
+        made.append((symbol, rfq, quote_id))
+        if number % 2:
+            accept(world, quote_id)
+
+    def rfqs(index: int = ASKS, **params: object) -> Any:
+        answer = user(world, index).get("/v1/rfqs", params=params)
+        return answer.json() if answer.status == 200 else answer.status
+
+    def rows(index: int = ASKS, **params: object) -> Any:
+        answer = user(world, index).get("/v1/rfqs/quotes", params=params)
+        return answer.json() if answer.status == 200 else answer.status
+
+    def ids(page: Any, name: str = "rfqs") -> list[str]:
+        return [row["id"] for row in page[name]]
+
+    assert ids(rfqs()) == [rfq for _, rfq, _ in made] and rfqs()["cursor"] == ""
+    assert ids(rfqs(status="RFQ_STATUS_CLOSED")) == [made[1][1], made[3][1]]
+    assert ids(rfqs(OTHER)) == [made[index][1] for index in (0, 2, 4)]
+    assert ids(rfqs(QUOTES, user_filter="USER_FILTER_SELF")) == []
+    assert ids(rfqs(rfq_id=made[2][1])) == [made[2][1]] and ids(rfqs(rfq_id="nope")) == []
+    assert ids(rfqs(symbol=made[0][0])) == [rfq for _, rfq, _ in made]
+    first = rfqs(limit=2)
+    # What is asked or closes meanwhile neither repeats nor loses a row.
+    later = ask(world, made[0][0]).json()["rfqId"]
+    user(world).request("DELETE", f"/v1/rfqs/{made[0][1]}")
+    rest = rfqs(cursor=first["cursor"])
+    assert ids(first) + ids(rest) == [rfq for _, rfq, _ in made] + [later]
+    mine = {"user_filter": "USER_FILTER_SELF"}
+    asked = {"rfq_user_filter": "USER_FILTER_SELF"}
+    assert ids(rows(**asked), "quotes") == ids(rows(QUOTES, **mine), "quotes")
+    assert ids(rows(**mine), "quotes") == ids(rows(OTHER, **mine), "quotes") == []
+    assert ids(rows(status="QUOTE_STATUS_ACCEPTED", **asked), "quotes") == [made[1][2], made[3][2]]
+    assert ids(rows(rfq_id=made[0][1], quote_id=made[0][2]), "quotes") == [made[0][2]]
+    assert ids(rows(rfq_id=made[0][1], quote_id=made[1][2]), "quotes") == []
+    assert ids(rows(OTHER, rfq_id=made[0][1]), "quotes") == []
+    page = rows(limit=3, **asked)
+    following = rows(limit=3, cursor=page["cursor"], **asked)
+    assert ids(page, "quotes") + ids(following, "quotes") == [quote_id for _, _, quote_id in made]
+    for refused in (
+        rows(),
+        rows(**mine, **asked),
+        rows(quote_id=made[0][2], **asked),
+        rows(limit=101, **asked),
+        rows(cursor=page["cursor"], **mine),
+        rows(QUOTES, cursor=page["cursor"], **asked),
+        rfqs(rfq_id=made[0][1], cursor=first["cursor"]),
+        rfqs(cursor=first["cursor"], status="RFQ_STATUS_OPEN"),
+        rfqs(limit=-1),
+    ):
+        assert refused == 400
 
 
 def test_a_rewind_goes_back_to_where_quotes_stood(world: Connection) -> None:
@@ -519,11 +740,11 @@ def test_a_rewind_goes_back_to_where_quotes_stood(world: Connection) -> None:
     confirm(world, quote_id)
     world.simulation.snapshot("confirmed")
     world.advance("1s")
-    done = user(world).get("/v1/rfqs/quotes").json()
+    done = quotes(world)
     world.simulation.restore("confirmed")
     assert statuses(world) == ["CONFIRMED"] and net(world, ASKS, symbol) == 0
     world.advance("1s")
-    assert user(world).get("/v1/rfqs/quotes").json() == done
+    assert quotes(world) == done
 
 
 # ---- the socket
@@ -556,7 +777,7 @@ def test_the_private_socket_tells_both_sides_what_happens_and_others_only_what_i
     world.advance("1s")
     frames = [socket.frames[:] for socket in sockets]
     assert [told(socket) for socket in sockets] == [
-        ["quoteAccepted", "quoteConfirmed", "quoteExecuted", "rfqTrade", "rfqClosed"]
+        ["rfqClosed", "quoteAccepted", "quoteConfirmed", "rfqTrade", "quoteExecuted"]
     ] * 2
     executed = [
         next(
@@ -566,7 +787,7 @@ def test_the_private_socket_tells_both_sides_what_happens_and_others_only_what_i
         )
         for mine in frames
     ]
-    row = user(world).get("/v1/rfqs/quotes").json()["quotes"][0]
+    row = quotes(world)[0]
     assert [found["orderId"] for found in executed] == [
         row["rfqCreatorOrderId"],
         row["creatorOrderId"],
@@ -574,8 +795,8 @@ def test_the_private_socket_tells_both_sides_what_happens_and_others_only_what_i
     second = ask(world, symbol).json()["rfqId"]
     user(world).request("DELETE", f"/v1/rfqs/{second}")
     assert [told(socket) for socket in sockets] == [["rfqCreated", "rfqClosed"]] * 2
-    assert told(other) == ["rfqCreated", "rfqTrade", "rfqClosed", "rfqCreated", "rfqClosed"]
-    assert user(world, OTHER).get("/v1/rfqs/quotes").json()["quotes"] == []
+    assert told(other) == ["rfqCreated", "rfqClosed", "rfqTrade", "rfqCreated", "rfqClosed"]
+    assert quotes(world, OTHER) == []
     assert accept(world, quote_id, index=OTHER).status == 404
 
 

@@ -25,9 +25,13 @@ def world(three: Connection) -> Connection:
 def shown(world: Connection) -> list[Any]:
     """What each of the three users sees of requests and quotes."""
     return [
-        rfqs.user(world, index).get(path).json()
+        seen
         for index in (ASKS, QUOTES, OTHER)
-        for path in ("/v1/rfqs", "/v1/rfqs/quotes", "/v1/rfqs/trades")
+        for seen in (
+            rfqs.user(world, index).get("/v1/rfqs").json(),
+            rfqs.quotes(world, index),
+            rfqs.user(world, index).get("/v1/rfqs/trades").json(),
+        )
     ]
 
 
@@ -60,9 +64,11 @@ def test_an_instrument_that_is_not_open_takes_no_request_and_no_quote(world: Con
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
-        ({"buyPrice": "", "sellPrice": ""}, "buyPrice or sellPrice is required"),
-        ({"buyPrice": "0.30", "sellPrice": "0.30"}, "buyPrice must be below sellPrice"),
-        ({"buyPrice": "0.31", "sellPrice": "0.30"}, "buyPrice must be below sellPrice"),
+        ({"buyPrice": ""}, "buyPrice is required"),
+        ({"sellPrice": ""}, "sellPrice is required"),
+        ({"buyPrice": "0", "sellPrice": "0"}, "buyPrice or sellPrice must be above zero"),
+        ({"buyPrice": "0.29", "sellPrice": "0.30"}, "buyPrice must not be below sellPrice"),
+        ({"restRemainder": None}, "restRemainder is required"),
     ],
 )
 def test_prices_of_a_quote_are_there_and_the_right_way_round(
@@ -70,7 +76,7 @@ def test_prices_of_a_quote_are_there_and_the_right_way_round(
 ) -> None:
     rfq = rfqs.ask(world, rfqs.combo(world)["id"]).json()["rfqId"]
     check(world, lambda: rfqs.quote(world, rfq, **fields), 400, text)
-    assert rfqs.quote(world, rfq, buyPrice="0.29", sellPrice="0.30").status == 200
+    assert rfqs.quote(world, rfq, buyPrice="0.30", sellPrice="0.30").status == 200
 
 
 def test_only_an_active_quote_of_an_open_request_is_accepted_and_one_at_a_time(
@@ -79,34 +85,34 @@ def test_only_an_active_quote_of_an_open_request_is_accepted_and_one_at_a_time(
     _, rfq, first = rfqs.under_way(world)
     second = rfqs.quote(world, rfq, OTHER).json()["quoteId"]
     assert rfqs.accept(world, first).status == 200
-    check(world, lambda: rfqs.accept(world, first), 409, "not active")
-    check(world, lambda: rfqs.accept(world, second), 409, "another one is accepted")
+    check(world, lambda: rfqs.accept(world, first), 409, "the rfq is closed")
+    check(world, lambda: rfqs.accept(world, second), 409, "the rfq is closed")
     # Whom it does not concern is not told that the quote exists.
     check(world, lambda: rfqs.accept(world, first, index=OTHER), 404, "unknown quote")
     check(world, lambda: rfqs.confirm(world, first, OTHER), 404, "unknown quote")
+    check(world, lambda: delete(world, f"quotes/{second}", OTHER), 409, "the rfq is closed")
     assert delete(world, f"quotes/{first}", QUOTES).status == 200
-    check(world, lambda: rfqs.accept(world, first), 409, "not active")
-    assert rfqs.accept(world, second).status == 200
+    check(world, lambda: rfqs.accept(world, first), 409, "the rfq is closed")
+    other = rfqs.ask(world, rfqs.combo(world)["id"]).json()["rfqId"]
+    third = rfqs.quote(world, other).json()["quoteId"]
+    assert delete(world, f"quotes/{third}", QUOTES).status == 200
+    check(world, lambda: rfqs.accept(world, third), 409, "the quote is deleted")
 
 
 @pytest.mark.parametrize("side", ["SIDE_BUY", "SIDE_SELL"])
 def test_a_side_that_is_not_quoted_is_not_accepted(world: Connection, side: str) -> None:
-    world.simulation.control("assumption.set", "rfq.accepted_side", {"value": "quote"})
     rfq = rfqs.ask(world, rfqs.combo(world)["id"]).json()["rfqId"]
-    one_side = {"buyPrice": ""} if side == "SIDE_BUY" else {"sellPrice": ""}
+    one_side = {"buyPrice": "0"} if side == "SIDE_BUY" else {"sellPrice": "0"}
     quote = rfqs.quote(world, rfq, **one_side).json()["quoteId"]
     check(world, lambda: rfqs.accept(world, quote, side), 400, "acceptedSide is not quoted")
     other = "SIDE_SELL" if side == "SIDE_BUY" else "SIDE_BUY"
     assert rfqs.accept(world, quote, other).status == 200
 
 
-def test_dollars_that_buy_less_than_one_unit_accept_nothing(world: Connection) -> None:
-    world.simulation.control("assumption.set", "rfq.accepted_side", {"value": "quote"})
+def test_dollars_that_buy_less_than_the_minimum_take_no_quote(world: Connection) -> None:
     symbol = rfqs.combo(world)["id"]
     rfq = rfqs.ask(world, symbol, cashOrderQty="0.001").json()["rfqId"]
-    quote = rfqs.quote(world, rfq).json()["quoteId"]
-    check(world, lambda: rfqs.accept(world, quote), 422, "buys less than one unit")
-    assert rfqs.net(world, ASKS, symbol) == 0
+    check(world, lambda: rfqs.quote(world, rfq), 400, "below the minimum quantity")
 
 
 def test_a_quote_is_confirmed_once_and_only_after_it_was_accepted(world: Connection) -> None:
@@ -123,7 +129,7 @@ def test_what_is_about_to_trade_or_has_traded_is_not_taken_back(world: Connectio
     _, rfq, quote = rfqs.under_way(world)
     rfqs.accept(world, quote)
     rfqs.confirm(world, quote)
-    check(world, lambda: delete(world, rfq, ASKS), 409, "a confirmed quote is about to trade")
+    check(world, lambda: delete(world, rfq, ASKS), 409, "the rfq is closed")
     check(world, lambda: delete(world, f"quotes/{quote}", QUOTES), 409, "the quote is confirmed")
     world.advance("1s")
     check(world, lambda: delete(world, rfq, ASKS), 409, "the rfq is closed")
@@ -131,10 +137,14 @@ def test_what_is_about_to_trade_or_has_traded_is_not_taken_back(world: Connectio
     check(world, lambda: rfqs.quote(world, rfq), 409, "the rfq is closed")
 
 
-def test_a_withdrawn_request_takes_its_quotes_along(world: Connection) -> None:
+def test_a_withdrawn_request_leaves_quotes_that_nobody_can_accept(world: Connection) -> None:
     _, rfq, quote = rfqs.under_way(world)
     assert delete(world, rfq, ASKS).status == 200
-    assert rfqs.statuses(world) == ["DELETED"]
+    assert rfqs.statuses(world) == ["ACTIVE"]
     check(world, lambda: delete(world, rfq, ASKS), 409, "the rfq is closed")
-    check(world, lambda: rfqs.accept(world, quote), 409, "not active")
-    check(world, lambda: delete(world, f"quotes/{quote}", QUOTES), 409, "the quote is deleted")
+    check(world, lambda: rfqs.accept(world, quote), 409, "the rfq is closed")
+    check(world, lambda: delete(world, f"quotes/{quote}", QUOTES), 409, "the rfq is closed")
+    world.simulation.control("assumption.set", "rfq.left_quotes", {"value": "deleted"})
+    _, rfq, _ = rfqs.under_way(world)
+    assert delete(world, rfq, ASKS).status == 200
+    assert rfqs.statuses(world) == ["ACTIVE", "DELETED"]

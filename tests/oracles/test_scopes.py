@@ -53,6 +53,8 @@ GUARDED = {
     "read:orders": """
         OrderEntryAPI.GetOpenOrders OrderEntryAPI.PreviewOrder
         OrderEntryAPI.CreateOrderSubscription OrderFundingService.GetFundedOrder
+        ComboAPI.GetCombos RFQAPI.GetRFQUserID RFQAPI.GetRFQs RFQAPI.GetQuotes
+        RFQAPI.GetRFQTrades RFQAPI.StreamRFQEvents
     """,
     "write:orders": """
         OrderEntryAPI.InsertOrder OrderEntryAPI.InsertOrderList OrderEntryAPI.InsertOrderCross
@@ -60,6 +62,8 @@ GUARDED = {
         OrderEntryAPI.CancelReplaceOrder OrderEntryAPI.CancelReplaceOrderList
         OrderFundingService.CreateVendorOrder OrderFundingService.CreateFundedOrder
         OrderFundingService.CancelFundedOrder
+        ComboAPI.CreateCombo RFQAPI.CreateRFQ RFQAPI.DeleteRFQ RFQAPI.CreateQuote
+        RFQAPI.DeleteQuote RFQAPI.AcceptQuote RFQAPI.ConfirmQuote
     """,
     # Verification is started and its webhook registered with write:kyc, and read with read:kyc.
     "write:kyc": """

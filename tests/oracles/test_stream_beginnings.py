@@ -120,6 +120,10 @@ ROWS: dict[str, tuple[Open, Callable[[list[Any]], object]]] = {
         ),
         lambda frames: frames,
     ),
+    "`StreamRFQEvents`": (
+        _rpc("RFQAPI.StreamRFQEvents", lambda world, symbol: wire.StreamRFQEventsRequest()),
+        lambda frames: frames,
+    ),
     "`/v1/ws/private` ORDER_SNAPSHOT": (
         _socket(streams.PRIVATE, "ORDER_SNAPSHOT"),
         lambda frames: (

@@ -129,10 +129,11 @@ class Deals:
             return self._quote(answerer, number)
         if following == "accept":
             self._under_way = ("confirm", asker, number)
-            path = f"/v1/rfqs/quotes/${{quote{number}}}/accept"
+            path = f"/v1/rfqs/${{rfq{number}}}/quotes/${{quote{number}}}/accept"
             return self._retail("put", path, asker, {"acceptedSide": rng.choice(SIDES)})
         self._under_way = None
-        return self._retail("put", f"/v1/rfqs/quotes/${{quote{number}}}/confirm", answerer, {})
+        path = f"/v1/rfqs/${{rfq{number}}}/quotes/${{quote{number}}}/confirm"
+        return self._retail("put", path, answerer, {})
 
     def _combo(self) -> Document:
         """A combo of the fuzzed markets; the same legs are the same one."""
@@ -167,11 +168,12 @@ class Deals:
 
     def _quote(self, by: int, number: int) -> Document:
         rng = self._rng
-        buy = rng.between(200, 300)
+        sell = rng.between(200, 300)
         body = {
             "rfqId": f"${{rfq{number}}}",
-            "buyPrice": decimal_text(buy, 1_000),
-            "sellPrice": decimal_text(buy + rng.between(1, 60), 1_000),
+            "buyPrice": decimal_text(sell + rng.between(1, 60), 1_000),
+            "sellPrice": decimal_text(sell, 1_000),
+            "restRemainder": rng.chance(1, 2),
             "postOnly": rng.chance(1, 4),
         }
         step = self._retail("post", "/v1/rfqs/quotes", by, body)
@@ -185,7 +187,8 @@ class Deals:
             return self._retail("delete", f"/v1/rfqs/${{rfq{number}}}", by)
         if rng.chance(1, 2):
             return self._retail("get", "/v1/rfqs/trades", asker)
-        body = {"rfqId": f"${{rfq{number}}}", "buyPrice": "0.25"}
+        prices = {"buyPrice": "0.25", "sellPrice": "0"}
+        body = {"rfqId": f"${{rfq{number}}}", **prices, "restRemainder": False}
         return self._retail("post", "/v1/rfqs/quotes", by, body)
 
     def _retail(self, verb: str, path: str, by: int, body: Document | None = None) -> Document:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import islice
 
 from sim.api.pipeline.authentication import Caller
+from sim.api.pipeline.cursor import bad_cursor, page_size, read_cursor, write_cursor
 from sim.api.pipeline.handler import handles
 from sim.api.retail.activity import Place, activities
-from sim.api.retail.cursor import bad_cursor, page_size, read_cursor, write_cursor
 from sim.api.retail.order_request import account_of
 from sim.api.retail.positions import expired, position_message
 from sim.api.retail.read_lag import positions_read

@@ -65,6 +65,7 @@ from sim.api.streams.orders import OrderFeed
 from sim.api.streams.positions import PositionChangeFeed, PositionFeed
 from sim.api.streams.retail_markets import MarketsSocketFeed
 from sim.api.streams.retail_private import PrivateSocketFeed
+from sim.api.streams.rfq_events import RfqFeed
 from sim.api.streams.stream_faults import LATE_TIMER, REVOKED, StreamFaults
 from sim.contract.contract import Contract
 from sim.core.catalogue.assumptions import (
@@ -98,6 +99,7 @@ FEEDS: dict[str, type[Feed[Any]]] = {
     "PositionAPI.CreatePositionSubscription": PositionFeed,
     "FundingAPI.CreateBalanceLedgerSubscription": LedgerFeed,
     "FundingAPI.CreateFundingTransactionSubscription": FundingFeed,
+    "RFQAPI.StreamRFQEvents": RfqFeed,
     "RetailStreamsAPI.PrivateStream": PrivateSocketFeed,
     "RetailStreamsAPI.MarketsStream": MarketsSocketFeed,
 }

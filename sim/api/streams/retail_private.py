@@ -12,15 +12,21 @@ from sim.api.codecs.codecs import json_encoder
 from sim.api.retail.balances import Standing, balance_change, balance_message, standing
 from sim.api.retail.messages import retail_execution, retail_order
 from sim.api.retail.positions import holdings_around, position_entry_type, position_message
-from sim.api.retail.rfq_messages import quote_message, rfq_message, rfq_trade_message
+from sim.api.rfq.events import change_frame, concerns, trade_frame
 from sim.api.streams.feed import EventReaders, FeedContext, pages
 from sim.api.streams.limits import ORDERS_PER_FRAME
 from sim.api.streams.websocket_feed import Socket, SocketFeed, Subscription
 from sim.core.catalogue.assumptions import RETAIL_CHANGE_REJECTS
 from sim.core.model.enums import CancelRejectReason, ExecutionType, RejectReason
-from sim.core.model.events import CancelRejected, CashMoved, Executed, PositionChanged, RfqChanged
+from sim.core.model.events import (
+    CancelRejected,
+    CashMoved,
+    Executed,
+    PositionChanged,
+    RfqChanged,
+    Traded,
+)
 from sim.core.model.orders import Execution
-from sim.core.model.rfq_records import Quote
 from sim.kernel.instants import midnight_utc, trade_date
 from sim.messages import Message
 from sim.messages import retail_v1 as wire
@@ -78,6 +84,7 @@ class PrivateSocketFeed(SocketFeed[Topic]):
             PositionChanged: self._position_changed,
             CashMoved: self._cash_moved,
             RfqChanged: self._rfq_changed,
+            Traded: self._traded,
         }
 
     def subscribe(
@@ -188,44 +195,19 @@ class PrivateSocketFeed(SocketFeed[Topic]):
             self._publish_all([Topic(_BALANCE, event.account)], update)
 
     def _rfq_changed(self, event: RfqChanged) -> None:
-        kind, rfq, quote, exchange = event.kind, event.rfq, event.quote, self.exchange
-        topics = [topic for topic in self._followers if topic.type == _RFQ]
-        if quote is None:
-            change = wire.RfqChange(rfq=rfq_message(exchange, rfq))
-            if kind == "rfq_created":
-                self._publish_all(topics, wire.RfqEvent(rfq_created=change))
-            else:
-                self._publish_all(topics, wire.RfqEvent(rfq_closed=change))
-        elif kind == "rfq_trade":
-            last_trade = exchange.trading.orders.require(quote.quote_order_id).last_trade_id
-            trade = exchange.trading.execution_log.require_trade(last_trade)
-            traded = wire.RfqTraded(trade=rfq_trade_message(exchange, trade))
-            self._publish_all(topics, wire.RfqEvent(rfq_trade=traded))
-        else:
-            for topic in topics:
-                if topic.account in (rfq.account, quote.account):
-                    is_maker = topic.account == quote.account
-                    self._publish_all([topic], self._quote_event(kind, quote, is_maker))
+        for topic in self._rfq_topics():
+            if concerns(event, topic.account):
+                frame = change_frame(self.exchange, event, topic.account)
+                self._publish_all([topic], frame)
 
-    def _quote_event(self, kind: str, quote: Quote, is_maker: bool) -> wire.RfqEvent:
-        message = quote_message(self.exchange, quote)
-        match kind:
-            case "quote_accepted":
-                accepted = wire.QuoteAccepted(quote=message, confirmation_deadline=quote.confirm_by)
-                return wire.RfqEvent(quote_accepted=accepted)
-            case "quote_confirmed":
-                confirmed = wire.QuoteConfirmed(quote=message, execution_deadline=quote.execute_by)
-                return wire.RfqEvent(quote_confirmed=confirmed)
-            case "quote_executed":
-                order_id = quote.quote_order_id if is_maker else quote.rfq_order_id
-                executed = wire.QuoteExecuted(
-                    quote=message, order_id=order_id, executed_time=quote.executed_at
-                )
-                return wire.RfqEvent(quote_executed=executed)
-            case "quote_created":
-                return wire.RfqEvent(quote_created=wire.QuoteChange(quote=message))
-            case _:
-                return wire.RfqEvent(quote_deleted=wire.QuoteChange(quote=message))
+    def _traded(self, event: Traded) -> None:
+        topics = self._rfq_topics()
+        frame = trade_frame(self.exchange, event) if topics else None
+        if frame is not None:
+            self._publish_all(topics, frame)
+
+    def _rfq_topics(self) -> list[Topic]:
+        return [topic for topic in self._followers if topic.type == _RFQ]
 
     def _followed(self, type: int, account: str, slug: str) -> list[Topic]:
         """Return the topics of a market of an account that somebody follows."""

@@ -77,12 +77,12 @@ class Fills:
         self._apply(book, later, earlier, qty, price, *fees, aggressor_rests=True)
 
     def match_prearranged(
-        self, book: Book, aggressor: Order, passive: Order, qty: Qty, price: Price, type: TradeType
+        self, book: Book, aggressor: Order, passive: Order, qty: Qty, price: Price
     ) -> None:
-        """Fill two orders that were agreed beforehand, in a cross or by a quote."""
+        """Fill two orders that were agreed beforehand, in a cross."""
         mode = self._ctx.assumptions.text(CROSS_FEE_MODE)
         fees = self._fees_by(mode, book, aggressor, passive, qty, price)
-        self._apply(book, aggressor, passive, qty, price, *fees, type=type)
+        self._apply(book, aggressor, passive, qty, price, *fees, type=TradeType.CROSS)
 
     def _fees_by(
         self, mode: str, book: Book, aggressor: Order, passive: Order, qty: Qty, price: Price
@@ -133,6 +133,8 @@ class Fills:
         passive_report = self._fill(
             book, passive, qty, price, trade_id, passive_fee[0], False, True
         )
+        if aggressor.quote_id or passive.quote_id:
+            type = TradeType.REQUEST_FOR_QUOTE
         self._execution_log.trade(trade_id, price, qty, aggressor_report, passive_report, type)
         for order, report, fee in (
             (aggressor, aggressor_report, aggressor_fee),

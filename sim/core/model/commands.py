@@ -14,7 +14,8 @@ class PlaceOrder(Struct, frozen=True, kw_only=True, gc=False):
 
     `price_text` is the price as it was sent, where that is not the usual spelling; answers repeat
     it. `account` trades, `participant` owns the client order id, `submitter` sent the request. With
-    `deferred` a business reject is an order in state REJECTED, not an error (rule M7).
+    `deferred` a business reject is an order in state REJECTED, not an error (rule M7). `quote_id`
+    is the confirmed quote that the order comes from.
     """
 
     symbol: str
@@ -49,6 +50,7 @@ class PlaceOrder(Struct, frozen=True, kw_only=True, gc=False):
     client_participant_id: str = ""
     submitter: str = ""
     session_id: str = ""
+    quote_id: str = ""
 
 
 class CancelOrder(Struct, frozen=True, kw_only=True, gc=False):

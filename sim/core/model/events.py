@@ -153,7 +153,7 @@ class MaintenanceChanged(Struct, frozen=True, tag=True, tag_field="event", gc=Fa
 class RfqChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
     """A request for quotes, or a quote on it, changed.
 
-    `kind` is the name on the wire: rfq_created, quote_accepted, rfq_trade and so on.
+    `kind` is the name on the wire: rfq_created, quote_accepted and so on.
     """
 
     kind: str

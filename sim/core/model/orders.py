@@ -87,6 +87,7 @@ class Order(Struct, kw_only=True, omit_defaults=True, gc=False):
     parent_id: str = ""
     session_id: str = ""
     price_text: str = ""
+    quote_id: str = ""
     taker_fee_exact: int = 0
     taker_fee_charged: Cash = 0
     seq: int = 0

@@ -9,7 +9,7 @@ from enum import IntEnum
 
 from msgspec import Struct
 
-from sim.core.model.enums import Side
+from sim.core.model.enums import Channel, Side
 from sim.core.model.quantities import Cash, Price, Qty
 from sim.kernel.instants import Instant
 
@@ -43,14 +43,15 @@ class Rfq(Struct, frozen=True, kw_only=True):
     rest_remainder: bool
     created: Instant
     updated: Instant
+    channel: Channel = Channel.RETAIL
     status: RfqStatus = RfqStatus.OPEN
 
 
 class Quote(Struct, frozen=True, kw_only=True):
-    """An account's prices for a request; a price of 0 means that the side is not quoted.
+    """A maker's prices for a request, by what the requester does: at `buy_price` the requester buys
+    and the maker sells. A price of 0 means that the maker does not offer this side.
 
-    `accepted` is the side of the quote that was accepted: with BUY the quoting account buys.
-    Instants are None until they come.
+    `accepted` is the side that the requester took. Instants are None until they come.
     """
 
     id: str
@@ -66,6 +67,7 @@ class Quote(Struct, frozen=True, kw_only=True):
     post_only: bool
     created: Instant
     updated: Instant
+    channel: Channel = Channel.RETAIL
     status: QuoteStatus = QuoteStatus.ACTIVE
     accepted: Side = Side.UNDEFINED
     accepted_at: Instant | None = None

@@ -1,4 +1,4 @@
-"""Combos: instruments over 2 to 10 legs, listed when somebody first asks for them.
+"""Combos: instruments over two or more legs, listed when somebody first asks for them.
 
 A combo pays when every leg wins, so it settles as its legs do. The same legs in any order are the
 same combo for everybody, and its terms follow from its legs: it lasts as long as the last of them.
@@ -12,7 +12,7 @@ from hashlib import blake2b
 
 from msgspec import Struct, convert, field
 
-from sim.core.catalogue.assumptions import COMBO_PAYOUT, COMBOS_PER_WEEK
+from sim.core.catalogue.assumptions import COMBO_LEGS, COMBO_PAYOUT, COMBOS_PER_WEEK
 from sim.core.lifecycle.states import OVER_STATES
 from sim.core.model.context import Context
 from sim.core.model.enums import BUY, Side
@@ -24,7 +24,9 @@ from sim.core.model.refusals import InvalidRequest, OrderRefused, RateLimited
 from sim.core.trading.trading import Trading
 from sim.kernel.instants import DAY, Instant
 
-LEGS_LEAST, LEGS_MOST = 2, 10
+LEGS_LEAST = 2
+WEEK = 7 * DAY
+_MONDAY = 4 * DAY  # 5 January 1970, since the epoch
 PRICE_SCALE, QTY_SCALE = 1000, 100
 PREFIX = "caoc-"
 
@@ -94,8 +96,9 @@ class Combos:
         return combo
 
     def _check(self, legs: tuple[Leg, ...]) -> None:
-        if not LEGS_LEAST <= len(legs) <= LEGS_MOST:
-            text = f"legs: {LEGS_LEAST} to {LEGS_MOST}, not {len(legs)}"
+        most = self._ctx.assumptions.number(COMBO_LEGS)
+        if not LEGS_LEAST <= len(legs) <= most:
+            text = f"legs: {LEGS_LEAST} to {most}, not {len(legs)}"
             raise InvalidRequest(text, rule="combo")
         if len({leg.symbol for leg in legs}) < len(legs):
             raise InvalidRequest("legs: every market at most once", rule="combo")
@@ -106,13 +109,13 @@ class Combos:
 
     def _check_weekly_limit(self, creator: str) -> None:
         allowed = self._ctx.assumptions.number(COMBOS_PER_WEEK)
-        week_ago = self._ctx.now - 7 * DAY
-        own = [combo.created for combo in self._state.combos.values() if combo.creator == creator]
-        recent = [created for created in own if created > week_ago]
-        if len(recent) >= allowed:
+        week = self._ctx.now - (self._ctx.now - _MONDAY) % WEEK
+        combos = self._state.combos.values()
+        new = sum(combo.creator == creator and combo.created >= week for combo in combos)
+        if new >= allowed:
             raise RateLimited(
                 f"at most {allowed} new combos per week",
-                retry_after=recent[0] - week_ago,
+                retry_after=week + WEEK - self._ctx.now,
                 rung="endpoint",
                 rule="combos.per_week",
             )

@@ -1,14 +1,15 @@
 """Trading by request for quotes (RFQ).
 
 1. An account requests quotes on an instrument.
-2. Other accounts quote prices for one side or both.
-3. The requester accepts one side of one quote.
-4. The quote's maker confirms it in time, or it is deleted.
-5. A moment later the two accounts trade with each other, and the request is closed.
+2. Other accounts, the makers, quote prices for one side or both.
+3. The requester accepts one side of one quote. That closes the request.
+4. The maker confirms in time (last look), or the quote is deleted.
+5. A moment later both enter an order at the accepted price, the maker first.
 
-The trade bypasses the book and is for the whole quantity, so nothing is left to rest. If the
-exchange refuses it when it is due (no money, for example) the quote is deleted. The request stays
-open after a quote was deleted. A slow engine delays the trade like any order.
+The orders are ordinary ones: they meet whatever else rests in the book, at its prices, and either
+may rest afterwards if its owner said restRemainder. So an EXECUTED quote is one whose orders were
+entered; what traded is told by the orders. If the exchange would refuse one of them when they are
+due (no money, a halt, maintenance) neither is entered, and the quote is deleted.
 """
 
 from __future__ import annotations
@@ -19,14 +20,18 @@ from hashlib import blake2b
 from msgspec import Struct, convert, field
 from msgspec.structs import replace
 
-from sim.core.catalogue.assumptions import RFQ_CONFIRM_WITHIN, RFQ_EXECUTE_AFTER
+from sim.core.catalogue.assumptions import (
+    RFQ_CONFIRM_WITHIN,
+    RFQ_EXECUTE_AFTER,
+    RFQ_LEFT_QUOTES,
+    RFQ_PAIR_WINDOW,
+)
 from sim.core.model.commands import PlaceOrder
 from sim.core.model.context import Context
 from sim.core.model.enums import BUY, SELL, Channel, InstrumentState, Side, TimeInForce
 from sim.core.model.events import RfqChanged
 from sim.core.model.instrument import Instrument
 from sim.core.model.instruments import Instruments
-from sim.core.model.orders import Order
 from sim.core.model.quantities import Cash, Price, Qty
 from sim.core.model.refusals import (
     Conflict,
@@ -34,14 +39,23 @@ from sim.core.model.refusals import (
     NotFound,
     OrderRefused,
     PermissionDenied,
+    Refusal,
 )
 from sim.core.model.rfq_records import Quote, QuoteStatus, Rfq, RfqStatus
 from sim.core.trading.trading import Trading
 from sim.kernel.timers import Timer, TimerHandlers
 
 CONFIRM_TIMER, EXECUTE_TIMER = "rfq.confirm", "rfq.execute"
-_ACCEPTED = frozenset((QuoteStatus.ACCEPTED, QuoteStatus.CONFIRMED))
-_PENDING = _ACCEPTED | {QuoteStatus.ACTIVE}
+
+
+class Party(Struct, frozen=True):
+    """Who asks or quotes: `account` is known to others by a pseudonym, `participant` owns its
+    orders, and `channel` is where they count as sent.
+    """
+
+    account: str
+    participant: str
+    channel: Channel
 
 
 class RfqsState(Struct):
@@ -67,21 +81,20 @@ class Rfqs:
         key = self._ctx.entropy.key("rfq.user")
         return blake2b(account.encode(), digest_size=12, key=key).hexdigest()
 
-    def rfqs(self, account: str) -> Iterator[Rfq]:
-        """Yield all open requests and the account's own closed ones, oldest first."""
-        return (
-            rfq
-            for rfq in self._state.rfqs.values()
-            if rfq.status is RfqStatus.OPEN or rfq.account == account
-        )
+    def rfqs(self, account: str) -> Iterator[tuple[int, Rfq]]:
+        """Yield the requests that an account may see, each with its place among all, oldest first:
+        all open ones, and of the closed ones those that it asked or quoted.
+        """
+        for place, rfq in enumerate(self._state.rfqs.values()):
+            quoted = any(quote.account == account for quote in self._of(rfq))
+            if rfq.status is RfqStatus.OPEN or account == rfq.account or quoted:
+                yield place, rfq
 
-    def quotes(self, account: str) -> Iterator[Quote]:
-        """Yield the account's quotes and those on its requests, oldest first."""
-        return (
-            quote
-            for quote in self._state.quotes.values()
-            if account in (quote.account, self._state.rfqs[quote.rfq_id].account)
-        )
+    def quotes(self, account: str) -> Iterator[tuple[int, Quote]]:
+        """Yield the account's quotes and those on its requests, as `rfqs` does."""
+        for place, quote in enumerate(self._state.quotes.values()):
+            if account in (quote.account, self._state.rfqs[quote.rfq_id].account):
+                yield place, quote
 
     def rfq(self, rfq_id: str) -> Rfq:
         """Return a request; NotFound when there is none."""
@@ -93,14 +106,7 @@ class Rfqs:
     # ---- requests
 
     def request(
-        self,
-        account: str,
-        participant: str,
-        instrument: Instrument,
-        *,
-        qty: Qty,
-        cash: Cash,
-        rest_remainder: bool,
+        self, party: Party, instrument: Instrument, *, qty: Qty, cash: Cash, rest_remainder: bool
     ) -> Rfq:
         """Request quotes. Refused unless the instrument is open."""
         self._check_open(instrument.symbol)
@@ -110,113 +116,135 @@ class Rfqs:
         rfq = Rfq(
             id=self._ctx.ids.uuid("rfq"),
             symbol=instrument.symbol,
-            account=account,
-            participant=participant,
+            account=party.account,
+            participant=party.participant,
             qty=qty,
             cash=cash,
             rest_remainder=rest_remainder,
             created=now,
             updated=now,
+            channel=party.channel,
         )
         self._state.rfqs[rfq.id] = rfq
         self._emit("rfq_created", rfq)
         return rfq
 
     def withdraw(self, account: str, rfq_id: str) -> None:
-        """Close an own request and delete its quotes.
-
-        Conflict when it is closed, or when one of its quotes is about to trade.
-        """
+        """Close an own request. Conflict when it is closed, as it is once a quote was accepted."""
         rfq = self.rfq(rfq_id)
         if rfq.account != account:
             raise PermissionDenied(rule="rfq", remedy="only who asked withdraws a request")
-        if rfq.status is RfqStatus.CLOSED:
-            raise Conflict("the rfq is closed", rule="rfq")
-        if any(quote.status is QuoteStatus.CONFIRMED for quote in self._of(rfq)):
-            raise Conflict("a confirmed quote is about to trade", rule="rfq")
+        self._check_takes_quotes(rfq)
         self._close(rfq)
 
     # ---- quotes
 
     def quote(
         self,
-        account: str,
-        participant: str,
+        party: Party,
         rfq_id: str,
         *,
         buy_price: Price,
         sell_price: Price,
         rest_remainder: bool,
         post_only: bool,
+        keep_id: bool,
     ) -> Quote:
-        """Quote on somebody else's request, in the instrument's units; 0: not this side."""
+        """Quote on somebody else's request, in the instrument's units; 0: not this side.
+
+        A maker has one active quote for a request; a further one replaces it. With `keep_id` it
+        stays the same quote, else the former one is deleted.
+        """
         rfq = self.rfq(rfq_id)
-        if rfq.account == account:
+        if rfq.account == party.account:
             raise PermissionDenied(rule="rfq", remedy="a request is answered by others")
-        if rfq.status is RfqStatus.CLOSED:
-            raise Conflict("the rfq is closed", rule="rfq")
+        self._check_takes_quotes(rfq)
         instrument = self._instruments.require(rfq.symbol)
         self._check_prices(instrument, buy_price, sell_price)
+        buy_qty, sell_qty = _size(rfq, instrument, buy_price), _size(rfq, instrument, sell_price)
+        if (buy_price and buy_qty < instrument.min_qty) or (
+            sell_price and sell_qty < instrument.min_qty
+        ):
+            text = "cashOrderQty at this price is below the minimum quantity"
+            raise InvalidRequest(text, rule="rfq", remedy='send "0" for the side')
+        former = self._replaced(rfq, party, keep_id=keep_id)
         now = self._ctx.now
         quote = Quote(
-            id=self._ctx.ids.uuid("quote"),
+            id=former.id if former else self._ctx.ids.uuid("quote"),
             rfq_id=rfq_id,
             symbol=rfq.symbol,
-            account=account,
-            participant=participant,
+            account=party.account,
+            participant=party.participant,
             buy_price=buy_price,
             sell_price=sell_price,
-            buy_qty=_size(rfq, instrument, buy_price),
-            sell_qty=_size(rfq, instrument, sell_price),
+            buy_qty=buy_qty,
+            sell_qty=sell_qty,
             rest_remainder=rest_remainder,
             post_only=post_only,
-            created=now,
+            created=former.created if former else now,
             updated=now,
+            channel=party.channel,
         )
+        if former is None:
+            self._quotes_of.setdefault(rfq_id, []).append(quote.id)
         self._state.quotes[quote.id] = quote
-        self._quotes_of.setdefault(rfq_id, []).append(quote.id)
         self._emit("quote_created", rfq, quote)
         return quote
 
+    def _replaced(self, rfq: Rfq, party: Party, *, keep_id: bool) -> Quote | None:
+        """Return the quote whose place a new one takes, or None after it made room for it."""
+        own = [quote for quote in self._of(rfq) if quote.account == party.account]
+        if keep_id:
+            return own[-1] if own else None
+        for quote in own:
+            if quote.status is QuoteStatus.ACTIVE:
+                self._change("quote_deleted", quote, status=QuoteStatus.DELETED)
+        return None
+
     def _check_prices(self, instrument: Instrument, buy_price: Price, sell_price: Price) -> None:
         if not buy_price and not sell_price:
-            raise InvalidRequest("buyPrice or sellPrice is required", rule="rfq")
-        if buy_price and sell_price and buy_price >= sell_price:
-            raise InvalidRequest("buyPrice must be below sellPrice", rule="rfq")
+            raise InvalidRequest("buyPrice or sellPrice must be above zero", rule="rfq")
+        if buy_price and buy_price < sell_price:
+            raise InvalidRequest(
+                "buyPrice must not be below sellPrice",
+                rule="rfq",
+                remedy="at buyPrice the requester buys, at sellPrice the requester sells",
+            )
         self._check_open(instrument.symbol)
         low, high = instrument.price_low, instrument.price_high
         for price in filter(None, (buy_price, sell_price)):
             if price % instrument.tick or not low <= price <= high:
                 raise OrderRefused("Price is off the tick or outside the limits", rule="M4")
 
-    def delete_quote(self, account: str, quote_id: str) -> None:
-        """Delete an own quote that is not confirmed."""
-        quote = self._quote(account, quote_id)
+    def delete_quote(self, account: str, quote_id: str, rfq_id: str = "") -> None:
+        """Delete an own quote: an active one of an open request, or an accepted one (decline)."""
+        quote = self._quote(account, quote_id, rfq_id)
         if quote.account != account:
             raise PermissionDenied(rule="rfq", remedy="only who made a quote takes it back")
-        if quote.status not in (QuoteStatus.ACTIVE, QuoteStatus.ACCEPTED):
+        if quote.status is QuoteStatus.ACTIVE:
+            self._check_takes_quotes(self._state.rfqs[quote.rfq_id])
+        elif quote.status is not QuoteStatus.ACCEPTED:
             raise Conflict(f"the quote is {quote.status.name.lower()}", rule="rfq")
         self._change("quote_deleted", quote, status=QuoteStatus.DELETED)
 
-    def accept(self, account: str, quote_id: str, side: Side) -> None:
-        """Accept a side of a quote on an own request, one quote at a time.
+    def accept(self, account: str, quote_id: str, side: Side, rfq_id: str = "") -> None:
+        """Accept a side of a quote on an own request, which closes the request.
 
-        SELL accepts the selling price, at which the requester buys.
+        With BUY the requester buys at the quote's buying price.
         """
-        quote = self._quote(account, quote_id)
+        quote = self._quote(account, quote_id, rfq_id)
         rfq = self._state.rfqs[quote.rfq_id]
         if rfq.account != account:
             raise PermissionDenied(rule="rfq", remedy="only who asked accepts a quote")
-        accepted = any(other.status in _ACCEPTED for other in self._of(rfq))
-        if quote.status is not QuoteStatus.ACTIVE or accepted:
-            raise Conflict("the quote is not active, or another one is accepted", rule="rfq")
+        self._check_takes_quotes(rfq)
+        if quote.status is not QuoteStatus.ACTIVE:
+            raise Conflict(f"the quote is {quote.status.name.lower()}", rule="rfq")
         if not (quote.buy_price if side is BUY else quote.sell_price):
             raise InvalidRequest("acceptedSide is not quoted", rule="rfq")
-        if not (quote.buy_qty if side is BUY else quote.sell_qty):
-            raise OrderRefused("cashOrderQty buys less than one unit", rule="M24")
         ctx = self._ctx
         confirm_by = ctx.now + ctx.assumptions.number(RFQ_CONFIRM_WITHIN)
         ctx.timers.schedule(confirm_by, CONFIRM_TIMER, quote_id)
+        self._close(rfq, besides=quote_id)
         self._change(
             "quote_accepted",
             quote,
@@ -226,9 +254,9 @@ class Rfqs:
             confirm_by=confirm_by,
         )
 
-    def confirm(self, account: str, quote_id: str) -> None:
-        """Confirm an own quote that was accepted; it trades a moment later."""
-        quote = self._quote(account, quote_id)
+    def confirm(self, account: str, quote_id: str, rfq_id: str = "") -> None:
+        """Confirm an own quote that was accepted; its orders are entered a moment later."""
+        quote = self._quote(account, quote_id, rfq_id)
         if quote.account != account:
             raise PermissionDenied(rule="rfq", remedy="only who made a quote confirms it")
         if quote.status is not QuoteStatus.ACCEPTED:
@@ -252,41 +280,72 @@ class Rfqs:
             self._change("quote_deleted", quote, status=QuoteStatus.DELETED)
 
     def _execute(self, timer: Timer) -> None:
-        quote = self._state.quotes[timer.subject]
-        rfq = self._state.rfqs[quote.rfq_id]
-        requester_side = SELL if quote.accepted is BUY else BUY
-        maker = _order(quote.account, quote.participant, quote, quote.accepted)
-        requester = _order(rfq.account, rfq.participant, quote, requester_side)
-        self._trading.order_service.trade_quote(quote.id, maker, requester)
-
-    def on_quote_taken(self, quote_id: str, orders: tuple[Order, Order] | None) -> None:
-        """Close a quote that traded; delete it if the exchange refused the trade (None)."""
-        quote = self._state.quotes[quote_id]
-        if orders is None:
-            self._change("quote_deleted", quote, status=QuoteStatus.DELETED)
+        """Enter the orders of a confirmed quote, the maker's first."""
+        quote, service = self._state.quotes[timer.subject], self._trading.order_service
+        commands = self._orders(quote)
+        placed = []
+        try:
+            for command in commands:
+                service.preview(command)
+            for command in commands:
+                placed.append(service.place(replace(command, deferred=True)).id)
+        except Refusal:
+            made = placed[0] if placed else ""
+            deleted = QuoteStatus.DELETED
+            self._change("quote_deleted", quote, status=deleted, quote_order_id=made)
             return
-        maker, taker = orders
         self._change(
             "quote_executed",
             quote,
             status=QuoteStatus.EXECUTED,
             executed_at=self._ctx.now,
-            quote_order_id=maker.id,
-            rfq_order_id=taker.id,
+            quote_order_id=placed[0],
+            rfq_order_id=placed[1],
         )
-        rfq = self._state.rfqs[quote.rfq_id]
-        self._emit("rfq_trade", rfq, self._state.quotes[quote_id])
-        self._close(rfq)
+
+    def _orders(self, quote: Quote) -> tuple[PlaceOrder, PlaceOrder]:
+        """Return what the maker and the requester place for a confirmed quote."""
+        rfq, bought = self._state.rfqs[quote.rfq_id], quote.accepted is BUY
+        qty = quote.buy_qty if bought else quote.sell_qty
+        price = quote.buy_price if bought else quote.sell_price
+        window = self._ctx.now + self._ctx.assumptions.number(RFQ_PAIR_WINDOW)
+        rests, until = TimeInForce.GOOD_TILL_CANCEL, TimeInForce.GOOD_TILL_TIME
+        maker = PlaceOrder(
+            symbol=quote.symbol,
+            account=quote.account,
+            participant=quote.participant,
+            side=SELL if bought else BUY,
+            qty=qty,
+            price=price,
+            tif=rests if quote.rest_remainder else until,
+            good_till=None if quote.rest_remainder else window,
+            post_only=quote.post_only,
+            channel=quote.channel,
+            quote_id=quote.id,
+        )
+        requester = PlaceOrder(
+            symbol=quote.symbol,
+            account=rfq.account,
+            participant=rfq.participant,
+            side=quote.accepted,
+            qty=qty,
+            price=price,
+            tif=rests if rfq.rest_remainder else TimeInForce.IMMEDIATE_OR_CANCEL,
+            channel=rfq.channel,
+            quote_id=quote.id,
+        )
+        return maker, requester
 
     # ---- the record
 
-    def _close(self, rfq: Rfq) -> None:
-        for quote in self._of(rfq):
-            if quote.status in _PENDING:
-                self._change("quote_deleted", quote, status=QuoteStatus.DELETED)
+    def _close(self, rfq: Rfq, besides: str = "") -> None:
         closed = replace(rfq, status=RfqStatus.CLOSED, updated=self._ctx.now)
         self._state.rfqs[rfq.id] = closed
         self._emit("rfq_closed", closed)
+        if self._ctx.assumptions.text(RFQ_LEFT_QUOTES) == "deleted":
+            for quote in self._of(rfq):
+                if quote.status is QuoteStatus.ACTIVE and quote.id != besides:
+                    self._change("quote_deleted", quote, status=QuoteStatus.DELETED)
 
     def _change(self, kind: str, quote: Quote, **changes: object) -> None:
         changed = self._state.quotes[quote.id] = replace(quote, updated=self._ctx.now, **changes)
@@ -298,12 +357,20 @@ class Rfqs:
     def _of(self, rfq: Rfq) -> list[Quote]:
         return [self._state.quotes[quote_id] for quote_id in self._quotes_of.get(rfq.id, ())]
 
-    def _quote(self, account: str, quote_id: str) -> Quote:
-        """Return a quote that the account may see; else NotFound."""
+    def _quote(self, account: str, quote_id: str, rfq_id: str) -> Quote:
+        """Return a quote, of a request unless empty, that the account may see; else NotFound."""
         quote = self._state.quotes.get(quote_id)
-        if quote is None or account not in (quote.account, self._state.rfqs[quote.rfq_id].account):
+        if (
+            quote is None
+            or rfq_id not in ("", quote.rfq_id)
+            or account not in (quote.account, self._state.rfqs[quote.rfq_id].account)
+        ):
             raise NotFound(f"unknown quote: {quote_id[:80]}")
         return quote
+
+    def _check_takes_quotes(self, rfq: Rfq) -> None:
+        if rfq.status is RfqStatus.CLOSED:
+            raise Conflict("the rfq is closed", rule="rfq")
 
     def _check_open(self, symbol: str) -> None:
         if self._trading.state(symbol) is not InstrumentState.OPEN:
@@ -329,17 +396,3 @@ def _size(rfq: Rfq, instrument: Instrument, price: Price) -> Qty:
     if not price:
         return 0
     return rfq.qty or rfq.cash // (price * instrument.cash_per_notional)
-
-
-def _order(account: str, participant: str, quote: Quote, side: Side) -> PlaceOrder:
-    bought = quote.accepted is BUY
-    return PlaceOrder(
-        symbol=quote.symbol,
-        account=account,
-        participant=participant,
-        side=side,
-        qty=quote.buy_qty if bought else quote.sell_qty,
-        price=quote.buy_price if bought else quote.sell_price,
-        tif=TimeInForce.FILL_OR_KILL,
-        channel=Channel.RETAIL,
-    )

@@ -33,6 +33,7 @@ from sim.kernel.instants import (
 )
 
 _MINUTE_AVERAGE = "100 a second, one-minute average, per firm"
+_RFQ = "public API reference, per firm and method"
 _TABLE = (
     Limit("exchange_rest", 6000, MINUTE, f"§8: {_MINUTE_AVERAGE}", sliding=True, rung="global"),
     Limit("retail", 20, NS_PER_S, "§8, per API key", rung="global"),
@@ -64,6 +65,14 @@ _TABLE = (
         "public API reference: combos and requests for quotes, per key",
         extra=True,
     ),
+    Limit("rfq_user_id", 1, NS_PER_S, _RFQ, extra=True),
+    Limit("rfq_open", 1, NS_PER_S, _RFQ, extra=True),
+    Limit("rfq_query", 10, NS_PER_S, _RFQ, extra=True),
+    Limit("rfq_change", 100, NS_PER_S, _RFQ, extra=True),
+    Limit("rfq_quote", 400, NS_PER_S, f"{_RFQ}, lowest tier", extra=True),
+    Limit("rfq_stream", 1, NS_PER_S, f"{_RFQ}: new streams", extra=True),
+    Limit("combo_create", 1, NS_PER_S, _RFQ, extra=True),
+    Limit("combo_query", 100, NS_PER_S, _RFQ, extra=True),
     Limit("instrument_settlement", 10, NS_PER_S, "public API reference", extra=True),
 )
 LIMITS: dict[str, Limit] = {limit.name: limit for limit in _TABLE}

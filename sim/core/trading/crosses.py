@@ -3,7 +3,6 @@
 A cross bypasses the book: it neither trades with what rests there nor rests itself. So that nobody
 in the book is passed over, its price must not be worse for either side than the best bid and offer
 (assumption `orders.cross_price`). The side with priority counts as the order that was there first.
-The trade of an accepted quote takes the same way, at any price.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from sim.core.matching.matching import Matching
 from sim.core.matching.self_match import SELF_MATCH_TEXT, would_self_match
 from sim.core.model.commands import PlaceOrder
 from sim.core.model.context import Context
-from sim.core.model.enums import BUY, LIMIT, OPEN, RejectReason, Side, TradeType
+from sim.core.model.enums import BUY, LIMIT, OPEN, RejectReason, Side
 from sim.core.model.orders import Order
 from sim.core.model.quantities import Price
 from sim.core.model.refusals import (
@@ -104,8 +103,7 @@ class CrossOrders:
         if would_self_match(one, other) or would_self_match(other, one):
             remedy = "give the two sides different self-match prevention ids"
             raise OrderRefused(SELF_MATCH_TEXT, rule="M27", remedy=remedy)
-        if not pair.quote_id:
-            self._check_price(self._books.get(symbol), _passive(orders, pair.priority).price)
+        self._check_price(self._books.get(symbol), _passive(orders, pair.priority).price)
 
     def _check_price(self, book: Book, price: Price) -> None:
         rule = self._ctx.assumptions.text(CROSS_PRICE)
@@ -123,14 +121,13 @@ class CrossOrders:
         book = self._books.get(orders[0].symbol)
         passive = _passive(orders, pair.priority)
         aggressor = orders[1] if passive is orders[0] else orders[0]
-        type = TradeType.REQUEST_FOR_QUOTE if pair.quote_id else TradeType.CROSS
-        host_cross_id = "" if pair.quote_id else self._ctx.ids.next("cross")
+        host_cross_id = self._ctx.ids.next("cross")
         for order in (passive, aggressor):
             order.cross_id, order.host_cross_id = pair.cross_id, host_cross_id
             self._matching.enter(order)
         self._orders.opened(passive)
         self._risk.reserve(passive, book.instrument)
-        self._fills.match_prearranged(book, aggressor, passive, passive.qty, passive.price, type)
+        self._fills.match_prearranged(book, aggressor, passive, passive.qty, passive.price)
         self._matching.follow_up(book, release_stops=True)
 
 

@@ -32,7 +32,7 @@ Delay: TypeAlias = Callable[[str, tuple[str, ...], str], Span]
 
 
 class OrderPair(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Two orders that trade with each other: a cross, or the trade of a quote.
+    """Two orders that trade with each other: a cross.
 
     `priority` is the side that counts as the one that was there first.
     """
@@ -40,7 +40,6 @@ class OrderPair(Struct, frozen=True, kw_only=True, omit_defaults=True):
     commands: tuple[PlaceOrder, PlaceOrder]
     priority: Side
     cross_id: str = ""
-    quote_id: str = ""
 
 
 class QueuedCommand(Struct, kw_only=True, omit_defaults=True):

@@ -27,6 +27,7 @@ _SELDOM = [
     "client_participant_id",
     "parent_id",
     "price_text",
+    "quote_id",
 ]
 _seldom = attrgetter(*_SELDOM)
 

@@ -42,8 +42,6 @@ from sim.core.trading.engine_queue import STOPGAP_TEXT, EngineQueue, OrderPair
 
 # Called with an order that had to wait, once the engine has accepted or rejected it.
 OrderListener: TypeAlias = Callable[[Order], None]
-# Called with a quote's id and its orders, maker first, or None when it did not trade.
-QuoteListener: TypeAlias = Callable[[str, tuple[Order, Order] | None], None]
 
 
 class OrderStages(Struct, frozen=True):
@@ -58,7 +56,7 @@ class OrderStages(Struct, frozen=True):
 
 
 class OrderService:
-    """Takes orders, crosses, quotes, changes and cancels."""
+    """Takes orders, crosses, changes and cancels."""
 
     def __init__(
         self,
@@ -68,7 +66,6 @@ class OrderService:
         stages: OrderStages,
         *,
         on_order_taken: tuple[OrderListener, ...] = (),
-        on_quote_taken: tuple[QuoteListener, ...] = (),
     ) -> None:
         self._ctx = ctx
         self._lifecycle = lifecycle
@@ -82,7 +79,6 @@ class OrderService:
         self._cancel_replace = stages.cancel_replace
         self._clearing = stages.clearing
         self._on_order_taken = on_order_taken
-        self._on_quote_taken = on_quote_taken
 
     # ---- new orders
 
@@ -135,17 +131,6 @@ class OrderService:
         pair = OrderPair(commands=commands, priority=priority, cross_id=cross_id)
         return self._enter_pair(pair, deferred=commands[0].deferred)
 
-    def trade_quote(self, quote_id: str, quoted: PlaceOrder, requested: PlaceOrder) -> None:
-        """Trade an accepted quote, in which the quoting account is the maker.
-
-        A refusal of either side changes nothing; the quote's listeners hear of it.
-        """
-        pair = OrderPair(commands=(quoted, requested), priority=quoted.side, quote_id=quote_id)
-        try:
-            self._enter_pair(pair, deferred=False)
-        except Refusal:
-            self._quote_taken(quote_id, None)
-
     def _enter_pair(self, pair: OrderPair, *, deferred: bool) -> tuple[Order, Order]:
         orders = self._admission.draft(pair.commands[0]), self._admission.draft(pair.commands[1])
         try:
@@ -172,12 +157,6 @@ class OrderService:
     def _execute_pair(self, pair: OrderPair, orders: tuple[Order, Order]) -> None:
         self._crosses.execute(pair, orders)
         self._clearing.wait()
-        if pair.quote_id:
-            self._quote_taken(pair.quote_id, orders)
-
-    def _quote_taken(self, quote_id: str, orders: tuple[Order, Order] | None) -> None:
-        for listener in self._on_quote_taken:
-            listener(quote_id, orders)
 
     def _receive(self, order: Order) -> None:
         """Make an order known that waits for the engine."""
@@ -285,8 +264,6 @@ class OrderService:
         except Refusal as refusal:
             for order in orders:
                 self._reject(order, refusal)
-            if pair.quote_id:
-                self._quote_taken(pair.quote_id, None)
             return
         self._execute_pair(pair, orders)
 

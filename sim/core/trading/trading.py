@@ -45,7 +45,7 @@ from sim.core.trading.admission import OrderAdmission
 from sim.core.trading.cancel_replace import CancelReplace
 from sim.core.trading.crosses import CrossOrders
 from sim.core.trading.engine_queue import ENGINE_TIMER, Delay, EngineQueue, EngineQueueState
-from sim.core.trading.order_service import OrderListener, OrderService, OrderStages, QuoteListener
+from sim.core.trading.order_service import OrderListener, OrderService, OrderStages
 from sim.kernel.dated import Dated
 from sim.kernel.instants import Instant
 from sim.kernel.timers import Timer, TimerHandlers, merge_owners
@@ -95,7 +95,6 @@ class Trading:
         event_end: Callable[[Instrument], Instant] = lambda instrument: 0,
         planned_worth: PlannedWorth = lambda instrument: None,
         on_order_taken: tuple[OrderListener, ...] = (),
-        on_quote_taken: tuple[QuoteListener, ...] = (),
     ) -> None:
         self.ctx = ctx
         self.instruments = instruments
@@ -127,7 +126,6 @@ class Trading:
             market,
             self._stages(market, accounts, fills),
             on_order_taken=on_order_taken,
-            on_quote_taken=on_quote_taken,
         )
         self.resolution = Resolution(
             ctx,

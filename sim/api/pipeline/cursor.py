@@ -1,4 +1,4 @@
-"""Cursors of retail lists: opaque text that names the last row of a page, so that rows added
+"""Cursors of lists: opaque text that names the last row of a page, so that rows added
 meanwhile neither repeat nor vanish.
 """
 

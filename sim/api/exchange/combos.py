@@ -1,0 +1,26 @@
+"""Combos over the exchange API (`sim/api/rfq`)."""
+
+from __future__ import annotations
+
+from sim.api.pipeline.account_access import trading_account
+from sim.api.pipeline.authentication import Caller
+from sim.api.pipeline.handler import handles
+from sim.api.rfq import reads
+from sim.core.exchange import Exchange
+from sim.messages import exchange_v1 as wire
+
+
+@handles("ComboAPI.CreateCombo")
+def create_combo(
+    exchange: Exchange, caller: Caller, request: wire.CreateComboRequest
+) -> wire.CreateComboResponse:
+    """Return the combo of these legs, listing it if nobody has asked for it before."""
+    return reads.create_combo(exchange, trading_account(caller, ""), request)
+
+
+@handles("ComboAPI.GetCombos")
+def get_combos(
+    exchange: Exchange, caller: Caller, request: wire.GetCombosRequest
+) -> wire.GetCombosResponse:
+    """Find the combo of a symbol."""
+    return reads.get_combos(exchange, request)

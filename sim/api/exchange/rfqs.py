@@ -1,0 +1,100 @@
+"""Requests for quotes over the exchange API (`sim/api/rfq`)."""
+
+from __future__ import annotations
+
+from sim.api.pipeline.account_access import trading_account
+from sim.api.pipeline.authentication import Caller
+from sim.api.pipeline.handler import handles
+from sim.api.rfq import reads, writes
+from sim.core.exchange import Exchange
+from sim.core.model.enums import Channel
+from sim.core.model.refusals import InvalidRequest
+from sim.core.rfq.rfqs import Party
+from sim.messages import exchange_v1 as wire
+
+
+@handles("RFQAPI.CreateRFQ")
+def create_rfq(
+    exchange: Exchange, caller: Caller, request: wire.CreateRFQRequest
+) -> wire.CreateRFQResponse:
+    """Ask for quotes on a combo."""
+    return writes.create_rfq(exchange, _party(caller, request.account), request)
+
+
+@handles("RFQAPI.CreateQuote")
+def create_quote(
+    exchange: Exchange, caller: Caller, request: wire.CreateQuoteRequest
+) -> wire.CreateQuoteResponse:
+    """Answer a request; a further answer replaces the first and keeps its id."""
+    return writes.create_quote(exchange, _party(caller, request.account), request, keep_id=True)
+
+
+@handles("RFQAPI.GetRFQs")
+def get_rfqs(
+    exchange: Exchange, caller: Caller, request: wire.GetRFQsRequest
+) -> wire.GetRFQsResponse:
+    """List everybody's open requests, and what the caller asked or quoted."""
+    return reads.get_rfqs(exchange, trading_account(caller, ""), request)
+
+
+@handles("RFQAPI.DeleteRFQ")
+def delete_rfq(
+    exchange: Exchange, caller: Caller, request: wire.DeleteRFQRequest
+) -> wire.DeleteRFQResponse:
+    """Close one's own request."""
+    return writes.delete_rfq(exchange, trading_account(caller, ""), request)
+
+
+@handles("RFQAPI.GetQuotes")
+def get_quotes(
+    exchange: Exchange, caller: Caller, request: wire.GetQuotesRequest
+) -> wire.GetQuotesResponse:
+    """List the caller's quotes and those on its requests."""
+    return reads.get_quotes(exchange, trading_account(caller, ""), request)
+
+
+@handles("RFQAPI.DeleteQuote")
+def delete_quote(
+    exchange: Exchange, caller: Caller, request: wire.DeleteQuoteRequest
+) -> wire.DeleteQuoteResponse:
+    """Take one's own quote back, or decline."""
+    return writes.delete_quote(exchange, trading_account(caller, ""), request)
+
+
+@handles("RFQAPI.AcceptQuote")
+def accept_quote(
+    exchange: Exchange, caller: Caller, request: wire.AcceptQuoteRequest
+) -> wire.AcceptQuoteResponse:
+    """Accept a side of a quote."""
+    return writes.accept_quote(exchange, trading_account(caller, ""), request)
+
+
+@handles("RFQAPI.ConfirmQuote")
+def confirm_quote(
+    exchange: Exchange, caller: Caller, request: wire.ConfirmQuoteRequest
+) -> wire.ConfirmQuoteResponse:
+    """Confirm one's own accepted quote."""
+    return writes.confirm_quote(exchange, trading_account(caller, ""), request)
+
+
+@handles("RFQAPI.GetRFQTrades")
+def get_rfq_trades(
+    exchange: Exchange, caller: Caller, request: wire.GetRFQTradesRequest
+) -> wire.GetRFQTradesResponse:
+    """List everybody's fills that came from quotes, without accounts."""
+    return reads.get_rfq_trades(exchange, trading_account(caller, ""), request)
+
+
+@handles("RFQAPI.GetRFQUserID")
+def get_rfq_user_id(
+    exchange: Exchange, caller: Caller, request: wire.GetRFQUserIDRequest
+) -> wire.GetRFQUserIDResponse:
+    """Return the caller's pseudonym in requests and quotes."""
+    return wire.GetRFQUserIDResponse(rfq_user_id=exchange.rfqs.user_id(trading_account(caller, "")))
+
+
+def _party(caller: Caller, account: str) -> Party:
+    """Return who asks or quotes; `account` is required, as for no other order (§5.1)."""
+    if not account:
+        raise InvalidRequest("account is required", rule="rfq", remedy="name the participant's own")
+    return Party(trading_account(caller, account), caller.participant or "", Channel.EXCHANGE)

@@ -1,0 +1,56 @@
+"""Pages of requests, quotes and their trades.
+
+A cursor holds the place of the last row of a page, and a digest of who asked for what: with other
+filters, another limit of trades or another participant it is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import blake2b
+from itertools import islice
+from typing import TypeVar
+
+from sim.api.pipeline.cursor import PAGE_MAX, bad_cursor, read_cursor, write_cursor
+from sim.core.model.refusals import InvalidRequest
+
+R = TypeVar("R")
+_DIGITS_MAX = 18
+
+
+def page_size(limit: int) -> int:
+    """Return how many rows a page has. Refuses what is not in 0 to 100; 0 is 100."""
+    if not 0 <= limit <= PAGE_MAX:
+        raise InvalidRequest(
+            f"limit must be 1 to {PAGE_MAX}", rule="rfq", remedy="leave limit out for 100 rows"
+        )
+    return limit or PAGE_MAX
+
+
+def bound_cursor(place: int, *query: object) -> str:
+    """Return a cursor of a row's place, for this query only."""
+    return write_cursor(place, _digest(query))
+
+
+def place_of(cursor: str, *query: object) -> int | None:
+    """Return the place in a cursor, None for the first page. Refuses that of another query."""
+    if not cursor:
+        return None
+    place, digest = read_cursor(cursor, 2)
+    if digest != _digest(query) or not place.isdecimal() or len(place) > _DIGITS_MAX:
+        raise bad_cursor()
+    return int(place)
+
+
+def page(
+    rows: Iterable[tuple[int, R]], limit: int, cursor: str, *query: object
+) -> tuple[list[R], str]:
+    """Return a page of rows, which have rising places, and the cursor of the next page."""
+    size, first = page_size(limit), place_of(cursor, *query) or 0
+    found = list(islice((each for each in rows if each[0] >= first), size + 1))
+    following = bound_cursor(found[size][0], *query) if len(found) > size else ""
+    return [row for _, row in found[:size]], following
+
+
+def _digest(query: tuple[object, ...]) -> str:
+    return blake2b(repr(query).encode(), digest_size=8, person=b"sim-cursor").hexdigest()

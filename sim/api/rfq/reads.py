@@ -1,0 +1,137 @@
+"""Lists of requests, quotes and fills, for both hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sim.api.rfq.cursors import bound_cursor, page, page_size, place_of
+from sim.api.rfq.messages import SIDES, combo_message, quote_message, rfq_message, trade_message
+from sim.core.exchange import Exchange
+from sim.core.model.enums import TradeType
+from sim.core.model.orders import Trade
+from sim.core.model.refusals import InvalidRequest
+from sim.core.model.rfq_records import Quote, Rfq
+from sim.core.rfq.combos import Leg
+from sim.messages import exchange_v1 as wire
+
+_SELF = wire.UserFilter.USER_FILTER_SELF
+
+
+def create_combo(
+    exchange: Exchange, account: str, request: wire.CreateComboRequest
+) -> wire.CreateComboResponse:
+    """Return the combo of these legs, listing it if nobody has asked for it before."""
+    legs = [_leg(index, leg) for index, leg in enumerate(request.legs)]
+    combo = exchange.combos.create(account, legs)
+    return wire.CreateComboResponse(combo=combo_message(exchange, combo))
+
+
+def get_combos(exchange: Exchange, request: wire.GetCombosRequest) -> wire.GetCombosResponse:
+    """Return the combo of a symbol, or none."""
+    if not request.symbol:
+        raise InvalidRequest(
+            "symbol is required", rule="combo", remedy="POST /v1/combos tells a combo's symbol"
+        )
+    combo = exchange.combos.get(request.symbol)
+    found = [] if combo is None else [combo_message(exchange, combo)]
+    return wire.GetCombosResponse(combos=found)
+
+
+def get_rfqs(
+    exchange: Exchange, account: str, request: wire.GetRFQsRequest
+) -> wire.GetRFQsResponse:
+    """Return a page of the requests that the account may see, oldest first."""
+    if request.rfq_id and request.cursor:
+        raise InvalidRequest("rfqId and cursor exclude each other", rule="rfq")
+    mine = request.user_filter == _SELF
+
+    def matches(rfq: Rfq) -> bool:
+        return (
+            request.rfq_id in ("", rfq.id)
+            and request.symbol in ("", rfq.symbol)
+            and request.status in (0, rfq.status)
+            and (not mine or rfq.account == account)
+        )
+
+    query = ("rfqs", account, request.symbol, request.status, request.user_filter)
+    rows = ((place, rfq) for place, rfq in exchange.rfqs.rfqs(account) if matches(rfq))
+    found, cursor = page(rows, request.limit, request.cursor, *query)
+    return wire.GetRFQsResponse(rfqs=[rfq_message(exchange, rfq) for rfq in found], cursor=cursor)
+
+
+def get_quotes(
+    exchange: Exchange, account: str, request: wire.GetQuotesRequest
+) -> wire.GetQuotesResponse:
+    """Return a page of the quotes that the account made or was made, oldest first."""
+    made, asked = request.user_filter == _SELF, request.rfq_user_filter == _SELF
+    _check_quotes_query(request, filters=made + asked)
+
+    def matches(quote: Quote) -> bool:
+        return (
+            request.rfq_id in ("", quote.rfq_id)
+            and request.quote_id in ("", quote.id)
+            and request.status in (0, quote.status)
+            and (not made or quote.account == account)
+            and (not asked or quote.account != account)
+        )
+
+    query = ("quotes", account, request.rfq_id, request.status, made, asked)
+    rows = ((place, quote) for place, quote in exchange.rfqs.quotes(account) if matches(quote))
+    found, cursor = page(rows, request.limit, request.cursor, *query)
+    quotes = [quote_message(exchange, quote) for quote in found]
+    return wire.GetQuotesResponse(quotes=quotes, cursor=cursor)
+
+
+def get_rfq_trades(
+    exchange: Exchange, account: str, request: wire.GetRFQTradesRequest
+) -> wire.GetRFQTradesResponse:
+    """Return a page of everybody's fills that came from quotes, newest first."""
+    start, end = request.start_time, request.end_time
+    if start is not None and end is not None and start >= end:
+        raise InvalidRequest("startTime must lie before endTime", rule="rfq")
+    query = ("trades", account, request.limit, start, end, request.symbol)
+    size, before = page_size(request.limit), place_of(request.cursor, *query)
+    found: list[Trade] = []
+    for trade in _rfq_trades(exchange, request.symbol, before):
+        if (start is None or trade.at >= start) and (end is None or trade.at < end):
+            found.append(trade)
+            if len(found) > size:
+                break
+    return wire.GetRFQTradesResponse(
+        trades=[trade_message(exchange, trade) for trade in found[:size]],
+        cursor=bound_cursor(found[size - 1].seq, *query) if len(found) > size else "",
+    )
+
+
+def _check_quotes_query(request: wire.GetQuotesRequest, *, filters: int) -> None:
+    if request.quote_id and not request.rfq_id:
+        raise InvalidRequest("quoteId needs rfqId", rule="rfq")
+    if request.quote_id and request.cursor:
+        raise InvalidRequest("quoteId and cursor exclude each other", rule="rfq")
+    if not request.rfq_id and filters != 1:
+        raise InvalidRequest(
+            "rfqId, or exactly one of userFilter and rfqUserFilter, is required",
+            rule="rfq",
+            remedy="userFilter=USER_FILTER_SELF lists your quotes, rfqUserFilter those made to you",
+        )
+
+
+def _rfq_trades(exchange: Exchange, symbol: str, before: int | None) -> Iterator[Trade]:
+    """Yield the fills that came from quotes, newest first, those before a place in the record."""
+    trades = exchange.trading.execution_log.trades
+    symbols = [one.symbol for one in exchange.combos.all() if symbol in ("", one.symbol)]
+    places = sorted(seq for each in symbols for seq in trades.of_symbol(each))
+    for seq in reversed(places):
+        if before is None or seq < before:
+            trade = trades[seq]
+            if trade.type is TradeType.REQUEST_FOR_QUOTE:
+                yield trade
+
+
+def _leg(index: int, leg: wire.ComboLeg) -> Leg:
+    side = SIDES.get(leg.side)
+    if side is None:
+        raise InvalidRequest(f"legs[{index}].side must be SIDE_BUY or SIDE_SELL", rule="combo")
+    if not leg.symbol:
+        raise InvalidRequest(f"legs[{index}].symbol is required", rule="combo")
+    return Leg(leg.symbol, side)

@@ -1,0 +1,56 @@
+"""StreamRFQEvents: requests for quotes, the participant's own quotes, and fills that came from
+quotes.
+
+The stream tells what happens from now on and replays nothing. Its messages name exactly one event,
+and the published contract has no heartbeat for it: what keeps the connection open is a message
+without an event, as often as any heartbeat.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sim.api.rfq.events import change_frame, concerns, trade_frame
+from sim.api.streams.feed import EventReaders, Feed, Stream
+from sim.api.streams.shared_frames import encoded
+from sim.core.model.events import RfqChanged, Traded
+from sim.messages import exchange_v1 as wire
+
+if TYPE_CHECKING:
+    from sim.api.pipeline.pipeline import Admitted
+    from sim.api.streams.feed import FeedContext
+
+
+class RfqFeed(Feed[Stream]):
+    """Streams of requests and quotes, by id."""
+
+    def __init__(self, context: FeedContext) -> None:
+        super().__init__(context)
+        self._streams: dict[int, Stream] = {}
+
+    def reads(self) -> EventReaders:
+        return {RfqChanged: self._changed, Traded: self._traded}
+
+    def accept(self, admitted: Admitted) -> Stream:
+        return Stream(self, admitted)
+
+    def begin(self, stream: Stream) -> None:
+        self._streams[stream.id] = stream
+
+    def forget(self, stream: Stream) -> None:
+        del self._streams[stream.id]
+
+    def heartbeat(self, stream: Stream) -> bytes:
+        return encoded(wire.StreamRFQEventsResponse())
+
+    def _changed(self, event: RfqChanged) -> None:
+        for stream in self._streams.values():
+            account = stream.caller.account
+            if concerns(event, account):
+                self.outbox.send(stream, encoded(change_frame(self.exchange, event, account)))
+
+    def _traded(self, event: Traded) -> None:
+        if self._streams:
+            frame = trade_frame(self.exchange, event)
+            if frame is not None:
+                self.outbox.send_all(self._streams.values(), encoded(frame))
