@@ -142,3 +142,22 @@ def test_reference_data_say_when_a_pending_market_opens() -> None:
     assert world.simulation.exchange.trading.state(slug).name == "PENDING"
     world.advance_to(opens_at)
     assert world.simulation.exchange.trading.state(slug).name == "OPEN"
+
+
+@pytest.mark.spec("S2.11-1")
+def test_a_game_that_is_reported_as_ended_is_over() -> None:
+    world = begun("2026-09-08T14:00:00-04:00")
+    events = world.gateway.get("/v1/events", params={"period": "NS", "limit": 2}).json()["events"]
+    bare, scored = (event["slug"] for event in events)
+    world.simulation.control("event.update", bare, {"ended": True, "live": False})
+    told = {"ended": True, "live": False, "periods": {"Q1": [3, 7], "Q2": [4, 0]}}
+    world.simulation.control("event.update", scored, told)
+
+    def shown(slug: str) -> dict[str, Any]:
+        event: dict[str, Any] = world.gateway.get(f"/v1/events/slug/{slug}").json()["event"]
+        return event
+
+    assert (shown(bare)["period"], shown(bare)["eventState"]["period"]) == ("FT", "FT")
+    assert (shown(scored)["period"], shown(scored)["score"]) == ("FT", {"home": 7, "away": 7})
+    over = world.gateway.get("/v1/events", params={"period": "FT", "limit": 500}).json()["events"]
+    assert {bare, scored} <= {event["slug"] for event in over}

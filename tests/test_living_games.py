@@ -68,7 +68,7 @@ def evening() -> Connection:
 
 
 def events(world: Connection, **query: Any) -> list[Any]:
-    return list(world.gateway.get("/v1/events", params={"limit": 500, **query}).json()["events"])
+    return list(world.gateway.get("/v1/events", params={"limit": 2000, **query}).json()["events"])
 
 
 def event(world: Connection, slug: str) -> Any:
@@ -222,7 +222,7 @@ def test_every_list_and_look_up_tells_the_same(evening: Connection) -> None:
         ).json()["events"]
         assert stands(next(one for one in searched if one["slug"] == slug)) == found
         league = gateway.get(
-            f"/v2/leagues/{listed[slug]['subcategory']}/events", params={"limit": 500}
+            f"/v2/leagues/{listed[slug]['subcategory']}/events", params={"limit": 2000}
         ).json()["events"]
         assert stands(next(one for one in league if one["slug"] == slug)) == found
         partner = gateway.get(f"/v1/partners/sportradar/events/{listed[slug]['gameId']}").json()[

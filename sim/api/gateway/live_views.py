@@ -309,9 +309,22 @@ def _listed(exchange: Exchange, event: Event) -> list[Market]:
 
 
 def how_it_stands(exchange: Exchange, event: Event) -> Game:
-    """Return how the game of an event stands: as reported, else by the clock, else its end."""
+    """Return how the game of an event stands: as reported, else by the clock, else its end.
+
+    A game that is reported as ended without more is over, with the score of its parts.
+    """
     games, slug = exchange.games, event.slug
-    return games.simulated_game(slug) or _ended(exchange, event) or games.get(slug)
+    game = games.simulated_game(slug) or _ended(exchange, event) or games.get(slug)
+    if not game.ended:
+        return game
+    period = "FT" if game.period in (None, "", "NS") else game.period
+    if game.home_score is None and game.away_score is None and game.periods:
+        parts = list(game.periods.values())
+        if not {"S1", "M1"}.isdisjoint(game.periods):  # sets and maps are won
+            parts = [(int(home > away), int(away > home)) for home, away in parts]
+        home, away = (sum(side) for side in zip(*parts, strict=True))
+        return replace(game, period=period, home_score=home, away_score=away)
+    return replace(game, period=period)
 
 
 def _ended(exchange: Exchange, event: Event) -> Game | None:
