@@ -23,6 +23,7 @@ from sim.core.model.refusals import NotFound
 from sim.kernel.journal import read_line
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, RpcError, connect
+from tests.api import test_retail_rfqs as rfqs
 from tests.journeys import firm, key, order, quiet, rpc_trader, trader
 
 Client = Callable[[Connection], object]
@@ -298,7 +299,23 @@ def receives(*statuses: int) -> Client:
     return act
 
 
+def quotes(buy: str, sell: str, confirmed_after: str = "1s") -> Client:
+    """A client that asks on one account, and quotes and confirms on another."""
+
+    def client(world: Connection) -> None:
+        rfq = rfqs.ask(world, rfqs.combo(world)["id"]).json()["rfqId"]
+        made = rfqs.quote(world, rfq, buyPrice=buy, sellPrice=sell)
+        if made.status == 200:
+            rfqs.accept(world, made.json()["quoteId"])
+            world.advance(confirmed_after)
+            rfqs.confirm(world, made.json()["quoteId"])
+
+    return client
+
+
 CLIENTS: dict[str, tuple[Client, Client]] = {
+    "quotes-by-the-requester": (quotes("0.30", "0.20"), quotes("0.20", "0.30")),
+    "confirm-in-time": (quotes("0.30", "0.20"), quotes("0.30", "0.20", confirmed_after="3s")),
     "retry-after": (too_often("6s"), too_often("1s")),
     "backoff": (repeat("1s", "2s", "4s", "8s"), repeat("1s", "1s")),
     "at-most-five-attempts": (repeat("1s", "2s", "4s", "8s"), repeat("1s", "2s", "4s", "8s", "8s")),

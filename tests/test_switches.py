@@ -258,6 +258,10 @@ def confirmed_late(world: Connection) -> object:
     return rfqs.confirm(world, quote).status
 
 
+def combo_of_three_legs(world: Connection) -> object:
+    return rfqs.user(world).post("/v1/combos", json={"legs": rfqs.legs(world)}).status
+
+
 def traded_after_a_second(world: Connection) -> object:
     _, _, quote = rfqs.under_way(world)
     rfqs.accept(world, quote)
@@ -290,6 +294,7 @@ TURNED: tuple[tuple[str, str, Callable[[Connection], object], object, object], .
         "ACCOUNT_TYPE_CLEARING",
     ),
     ("funding.stream_poll", "1s", changes_after_a_second, 0, 1),
+    ("combos.legs_most", "2", combo_of_three_legs, 200, 400),
     ("rfq.confirm_within", "1m", confirmed_late, 409, 200),
     ("rfq.execute_after", "1m", traded_after_a_second, ["EXECUTED"], ["CONFIRMED"]),
 )

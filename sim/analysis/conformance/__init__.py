@@ -23,7 +23,7 @@ check runs on a paced clock, or clients that follow the virtual clock.
 
 from __future__ import annotations
 
-from sim.analysis.conformance import onboarding, orders, retries, streams, tokens, usage
+from sim.analysis.conformance import onboarding, orders, retries, rfqs, streams, tokens, usage
 from sim.analysis.conformance.finding import Finding
 from sim.analysis.conformance.recorded_run import Run
 from sim.analysis.conformance.report import Report
@@ -31,7 +31,7 @@ from sim.analysis.conformance.rules import Rule, Verdict
 from sim.core.model.refusals import NotFound
 from sim.simulation import Simulation
 
-MODULES = (retries, tokens, orders, streams, onboarding, usage)
+MODULES = (retries, tokens, orders, streams, onboarding, usage, rfqs)
 
 
 def rulebook() -> dict[str, Rule]:

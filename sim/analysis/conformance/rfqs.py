@@ -1,0 +1,32 @@
+"""Rules about requests for quotes (§4.2; the published guide to combos)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sim.analysis.conformance.finding import Finding
+from sim.analysis.conformance.recorded_run import Run
+from sim.analysis.conformance.rules import rule
+
+_INVERTED = "buyPrice must not be below sellPrice"
+
+
+@rule(
+    "quotes-by-the-requester",
+    "4.2",
+    "Name the prices of a quote by what the requester does: at buyPrice it buys and you sell, so "
+    "buyPrice is not below sellPrice.",
+)
+def quotes_by_the_requester(run: Run) -> Iterator[Finding]:
+    inverted = "buyPrice is below sellPrice: the two are the wrong way round"
+    for call in run.calls:
+        if call.rpc == "CreateQuote" and (call.status == 200 or _INVERTED in call.message):
+            yield call.finding(broken=inverted if call.status != 200 else "")
+
+
+@rule("confirm-in-time", "4.2", "Confirm an accepted quote once, before its confirmationDeadline.")
+def confirm_in_time(run: Run) -> Iterator[Finding]:
+    late = "the quote was no longer accepted: confirm once, before confirmationDeadline"
+    for call in run.calls:
+        if call.rpc == "ConfirmQuote":
+            yield call.finding(broken=late if call.status == 409 else "")

@@ -1,0 +1,71 @@
+"""The life of quotes under any sequence of calls, as the retail API and its socket tell it."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sim import Simulation, load_scenario
+from sim.testing.client import connect
+from tests.api import test_retail_rfqs as rfqs
+from tests.api.test_retail_rfqs import ASKS, QUOTES
+
+STEPS = ("quote", "accept", "confirm", "delete", "withdraw", "ask", "halt", "open", "wait")
+# From each status, those that may follow; a quote is told of first as ACTIVE.
+FOLLOWS = {
+    "ACTIVE": {"ACCEPTED", "DELETED"},
+    "ACCEPTED": {"CONFIRMED", "DELETED"},
+    "CONFIRMED": {"EXECUTED", "DELETED"},
+    "EXECUTED": set[str](),
+    "DELETED": set[str](),
+}
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(STEPS), st.sampled_from(("BUY", "SELL"))), max_size=14))
+def test_quotes_live_by_their_states_and_positions_by_their_trades(
+    steps: list[tuple[str, str]],
+) -> None:
+    world = connect(Simulation(load_scenario("quickstart")))
+    world.simulation.control("preset.set", "", {"name": "ideal"})
+    world.simulation.exchange.rate_limits.replace("retail", "off")
+    symbol, rfq, made = rfqs.under_way(world)
+    socket = rfqs.follow(world, QUOTES)
+    seen = {made: "ACTIVE"}
+    for step, side in steps:
+        match step:
+            case "quote":
+                made = rfqs.quote(world, rfq).json().get("quoteId", made)
+            case "accept":
+                rfqs.accept(world, made, f"SIDE_{side}")
+            case "confirm":
+                rfqs.confirm(world, made)
+            case "delete":
+                rfqs.user(world, QUOTES).request("DELETE", rfqs.path_of(world, made))
+            case "withdraw":
+                rfqs.user(world).request("DELETE", f"/v1/rfqs/{rfq}")
+            case "ask":
+                rfq = rfqs.ask(world, symbol).json().get("rfqId", rfq)
+            case "halt" | "open":
+                state = "SUSPENDED" if step == "halt" else "OPEN"
+                moved = world.simulation.control("instrument.state", symbol, {"state": state})
+                world.absorb(moved)
+            case _:
+                world.advance("1s" if side == "BUY" else "3s")
+        for frame in socket.take():
+            for change in frame.get("rfqEvent", {}).values():
+                if quote := change.get("quote"):
+                    status = quote["status"].removeprefix("QUOTE_STATUS_")
+                    before = seen.get(quote["id"])
+                    assert status in (FOLLOWS[before] if before else {"ACTIVE"})
+                    seen[quote["id"]] = status
+    shown = rfqs.quotes(world)
+    assert {row["id"]: row["status"].removeprefix("QUOTE_STATUS_") for row in shown} == seen
+    executed = [row for row in shown if row["status"] == "QUOTE_STATUS_EXECUTED"]
+    bought = sum(10 if row["acceptedSide"] == "SIDE_BUY" else -10 for row in executed)
+    assert rfqs.position(world, ASKS, symbol) == bought == -rfqs.position(world, QUOTES, symbol)
+    trades = rfqs.user(world).get("/v1/rfqs/trades").json()["trades"]
+    assert sorted((one["price"], one["aggressorSide"]) for one in trades) == sorted(
+        (row["buyPrice" if row["acceptedSide"] == "SIDE_BUY" else "sellPrice"], row["acceptedSide"])
+        for row in executed
+    )
