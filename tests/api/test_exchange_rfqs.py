@@ -140,6 +140,33 @@ def test_a_further_quote_keeps_its_id_here(world: Connection) -> None:
     assert row["createdTime"] < row["updatedTime"]
 
 
+def test_the_orders_of_a_quote_are_in_drop_copy_and_trade_capture(world: Connection) -> None:
+    symbol = combo(world)
+    copies = rpc(world).stream(
+        "DropCopyAPI.CreateDropCopySubscription", wire.CreateDropCopySubscriptionRequest()
+    )
+    captured = rpc(world).stream(
+        "DropCopyAPI.CreateTradeCaptureReportSubscription",
+        wire.CreateTradeCaptureReportSubscriptionRequest(),
+    )
+    by_rpc(world, symbol)
+    world.advance("1s")
+    read = rpc(world).call("RFQAPI.GetQuotes", wire.GetQuotesRequest(rfq_user_filter=SELF))
+    (row,) = read.quotes
+    fills = {
+        execution.order.id: (execution.order.side, execution.last_px, execution.last_shares)
+        for frame in copies.take()
+        for execution in frame.executions
+        if execution.type == wire.ExecutionType.EXECUTION_TYPE_FILL
+    }
+    assert fills == {
+        row.rfq_creator_order_id: (BUY, 615, 1000),
+        row.creator_order_id: (SELL, 615, 1000),
+    }
+    kinds = {trade.trade_type for frame in captured.take() for trade in frame.trade_capture_reports}
+    assert kinds == {wire.TradeType.TRADE_TYPE_REQUEST_FOR_QUOTE}
+
+
 def test_hosts_share_requests_and_a_retail_maker_fills_a_firm(world: Connection) -> None:
     symbol = combo(world)
     rfq = ask(world, symbol)
