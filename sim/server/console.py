@@ -123,6 +123,8 @@ class Console:
         if why is not None:
             rule = f"{why['rule']}: " if why["rule"] else ""
             line += f"  {rule}{why['message']}"
+        if entry.over:
+            line += f"  (over the published limit {', '.join(entry.over)}, which is off)"
         return line + (f"  (fault {entry.fault})" if entry.fault else "")
 
     def _step(self, simulation: Simulation, result: StepResult) -> str | dict[str, Any]:
