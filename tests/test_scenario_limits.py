@@ -98,10 +98,10 @@ def test_many_open_orders_are_checked_now_and_then_and_at_the_end(monkeypatch):
     monkeypatch.setattr(headless_run, "ORDERS_PER_INPUT", 10)
     line = "  - {at: +1s, order: {as: maker, symbol: q1, side: buy, price: '0.4', qty: '1'}}\n"
     few = run_scenario(load_scenario(HEAD + LISTED + "steps:\n" + line * 20))
-    assert len(looks) == few.inputs
+    assert (len(looks), few.inputs) == (20, 3 * 20)  # an advance, a step, its order
     looks.clear()
     many = run_scenario(load_scenario(HEAD + LISTED + "steps:\n" + line * 200))
-    assert many.inputs / 20 < len(looks) < many.inputs / 2
+    assert many.inputs == 3 * 200 and 200 / 20 < len(looks) < 200
     last = load_scenario(HEAD + LISTED + "steps:\n" + line * 200)
     monkeypatch.setattr(
         headless_run,

@@ -1,7 +1,8 @@
 """A scenario run headless, in virtual time, and its report: as text, as JSON, as JUnit XML.
 
-The invariants are checked after every input. A check walks all open orders, so while more than
-`CHECK_EVERY_INPUT_BELOW` of them are open it runs after every few inputs only, and after the last.
+The invariants are checked after every due instant, with the steps that run at it. A check walks all
+open orders, so while more than `CHECK_EVERY_INPUT_BELOW` of them are open it runs after every few
+inputs only, and after the last.
 """
 
 from __future__ import annotations
