@@ -139,7 +139,7 @@ def test_a_table_wraps_on_a_terminal_and_loses_nothing(monkeypatch):
         (),
         ("fly",),
         ("serve", "--seed", "x"),
-        ("serve", "--clock", "fast"),
+        ("serve", "--clock", "faster"),
         ("serve", "--start", "yesterday"),
         ("serve", "--port-base", "99999"),
         ("serve", "no-such-scenario"),
