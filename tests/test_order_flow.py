@@ -118,11 +118,13 @@ def test_the_content_of_the_file_is_part_of_the_scenario_and_of_its_journal(tmp_
     scenario = load_scenario(path)
     with (tmp_path / "run.ndjson").open("w+b", buffering=0) as journal:
         sim = Simulation(scenario, journal=journal)
-        sim.advance_to(sim.now + 2 * NS_PER_S)
-        sim.advance_to(sim.now + 20 * NS_PER_S)
+        stop, end = sim.now + 2 * NS_PER_S, sim.now + 22 * NS_PER_S
+        sim.advance_to(stop)
+        sim.advance_to(end)
         there = sim.digest
         sim.rewind(seq=1)
-        sim.advance_to(sim.now + 20 * NS_PER_S)
+        sim.advance_to(stop)
+        sim.advance_to(end)
         assert sim.digest == there
     (tmp_path / "flow.csv").write_text(HEADING + ROWS.replace("0.41", "0.42"))
     other = load_scenario(path)

@@ -186,7 +186,6 @@ class TradingMachine(RuleBasedStateMachine):
         extra=st.sampled_from(
             ({}, {"smp_id": "g"}, {"clord_id": "same"}, {"channel": Channel.RETAIL})
         ),
-        quote=st.booleans(),
         deferred=st.booleans(),
     )
     def cross(
@@ -198,10 +197,9 @@ class TradingMachine(RuleBasedStateMachine):
         price: int,
         priority: Side,
         extra: dict[str, Any],
-        quote: bool,
         deferred: bool,
     ) -> None:
-        """Two orders that trade with each other, as a cross or for a quote."""
+        """Two orders that trade with each other, as a cross."""
         fields: dict[str, Any] = {
             "symbol": symbol,
             "qty": qty,
@@ -215,9 +213,6 @@ class TradingMachine(RuleBasedStateMachine):
                 market.command(buyer, Side.BUY, **fields),
                 market.command(seller, Side.SELL, **fields),
             )
-            if quote:
-                market.trading.order_service.trade_quote("q", buying, selling)
-                return []
             return [
                 order.id
                 for order in market.trading.order_service.cross(

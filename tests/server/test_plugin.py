@@ -199,7 +199,7 @@ world: {instruments: [{symbol: mine, tick_size: "0.01", state: OPEN}]}
 steps:
   - {at: +1m, order: {as: maker, symbol: mine, side: buy, price: "0.40", qty: "5"}}
   - {name: books, call: {plane: exchange, as: firms/atlas, get: /v1/orderbook/mine}, expect: {status: 503}}
-  - {name: fine, order: {as: maker, symbol: mine, side: buy, price: "0.405", qty: "5"}}
+  - {name: fine, cancel: {as: maker, order: nobody-knows}}
 """
 
 

@@ -206,7 +206,7 @@ def test_the_control_plane_forks_begins_lists_and_ends_worlds(exchange):
             "params are texts",
         ),
         ("POST", "/worlds", {"params": {"a": "b"}}, 400, "params belong to a scenario"),
-        ("POST", "/worlds", {"clock": "fast"}, 400, "manual"),
+        ("POST", "/worlds", {"clock": "faster"}, 400, "manual"),
         ("POST", "/worlds", {"seed": "x"}, 400, "seed"),
         ("DELETE", "/worlds/nobody", None, 404, "nobody"),
         ("DELETE", "/worlds/main", None, 409, "itself"),
