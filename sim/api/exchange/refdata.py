@@ -262,8 +262,13 @@ def _alike(request: wire.ListInstrumentsRequest) -> Iterator[Test]:
         yield lambda instrument: False  # every instrument here is a tradable event contract
     if request.clearing_sym:
         yield lambda instrument: _clearing(instrument).startswith(request.clearing_sym)
+    if request.product_id:  # markets on an index have one of their event in the metadata
+        yield (
+            lambda instrument: (
+                request.product_id in (instrument.product_id, instrument.metadata.get("product_id"))
+            )
+        )
     for asked, of in (
-        (request.product_id, _product),
         (request.event_series, _series),
         (request.market_category, _category),
         (request.market_type, _market_type),
