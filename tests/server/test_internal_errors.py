@@ -278,7 +278,7 @@ def test_a_fork_for_which_there_are_no_descriptors_is_refused_and_the_process_go
     connection.request("GET", "/_sim/v1/clock")
     assert connection.getresponse().status == 200
     connection.close()
-    assert served.end(signal.SIGHUP)[0] == 0
+    assert served.end(signal.SIGTERM)[0] == 0
 
 
 # ---- clients that leave
