@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from sim.analysis.timeline.rows import KINDS
+from sim.cli import timeline as cli_timeline
 from sim.cli.main import main
 
 SCENARIO = """
@@ -69,6 +71,10 @@ def test_rows_are_chosen_by_kind_caller_symbol_and_moment(
     document = _json(capsys, "timeline", str(journal), *options, "--json")
     assert (document["scenario"], document["seed"]) == ("shown", 7)
     assert [row["kind"] for row in document["rows"]] == kinds
+
+
+def test_the_help_lists_the_kinds_that_rows_have() -> None:
+    assert cli_timeline.KINDS == KINDS
 
 
 def test_json_alone_is_one_document_and_with_a_file_stands_there_too(

@@ -93,7 +93,7 @@ class Report(Struct, frozen=True, kw_only=True):
             "inputs": self.inputs,
             "steps": [
                 {
-                    "n": result.index + 1,
+                    "n": result.step,
                     "name": result.name,
                     "at": format_instant(result.at),
                     "ok": not result.failures,

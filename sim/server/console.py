@@ -128,7 +128,7 @@ class Console:
         return line + (f"  (fault {entry.fault})" if entry.fault else "")
 
     def _step(self, simulation: Simulation, result: StepResult) -> str | dict[str, Any]:
-        row = step_row(result.index, simulation.script.steps[result.index], result)
+        row = step_row(simulation.script.steps[result.step - 1], result.step, result)
         if self._json:
             return {"kind": "step", **{"step" if key == "kind" else key: row[key] for key in row}}
         if result.failures:

@@ -118,6 +118,11 @@ def _announce(
     console.ready(facts, greeting(facts, (time.perf_counter() - options.began) * 1_000))
     if control_token and options.log_format == "text":
         print(f"control plane token: {control_token}", flush=True)
+    elif control_token and options.ready_file is None:
+        console.say(
+            "the control plane asks for a token, which no line shows: choose one with"
+            " SIM_CONTROL_TOKEN, or read it in the file of --ready-file"
+        )
     if not FAST_PATH_AVAILABLE:
         console.say(
             f"warning: aiohttp {aiohttp.__version__} is not a tested release: answers are the same,"

@@ -31,13 +31,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from msgspec import Struct, field, json
+from msgspec import json
 from msgspec.structs import replace
 
 from sim.actors.operator.action import check_steps
 from sim.actors.operator.actions import ACTIONS
 from sim.actors.script.calls import ClientCalls
 from sim.actors.script.expectations import failures
+from sim.actors.script.state import ScriptState, StepUnderWay
 from sim.actors.script.triggers import describe, matches_call, matches_event
 from sim.api.pipeline.inputs import (
     SCRIPT,
@@ -68,32 +69,6 @@ STEP_TIMER, LATE_TIMER = "script.step", "script.late"
 TIMING_KEYS = ("at", "when", "within", "name", "advance", "save", "expect")
 CLIENT_KEYS = ("call", "subscribe", "send", "disconnect")
 STEP_ACTIONS = check_steps(Step, ACTIONS.values(), (*TIMING_KEYS, *CLIENT_KEYS))
-
-
-class StepUnderWay(Struct):
-    """A step that has begun, with what it has yet to do. `at` is its moment."""
-
-    index: int
-    at: Instant
-    inputs: list[Input]
-    refusal: str = ""
-
-
-class ScriptState(Struct):
-    """How far a script is: results so far, values that steps saved, and steps under way.
-
-    `waiting` is the index of the armed step (-1: none) and `late` the timer that ends its patience.
-    `queue` holds (index, moment) of steps whose moment has come. `pending` holds steps whose call
-    has no answer yet, in the same form, by the name of the answer.
-    """
-
-    results: list[StepResult] = field(default_factory=list)
-    values: dict[str, str] = field(default_factory=dict)
-    waiting: int = -1
-    late: int = 0
-    queue: list[tuple[int, Instant]] = field(default_factory=list)
-    under_way: StepUnderWay | None = None
-    pending: dict[str, tuple[int, Instant]] = field(default_factory=dict)
 
 
 class Script(Extension):
@@ -137,7 +112,7 @@ class Script(Extension):
 
     def ran(self) -> Iterator[tuple[StepResult, Step]]:
         """Results with their steps, in the order of results; saved values are filled in."""
-        return ((result, self._step(result.index)) for result in self._state.results)
+        return ((result, self._step(result.step - 1)) for result in self._state.results)
 
     def watch(self, when: When | None) -> None:
         """Look out for something on behalf of whoever moves the clock: `seen` tells when it has
@@ -229,7 +204,7 @@ class Script(Extension):
     # ---- order of steps
 
     def _step_due(self, timer: Timer, outcome: Outcome) -> None:
-        self._state.queue.append((int(timer.subject), timer.due))
+        self._state.queue.append((int(timer.subject) - 1, timer.due))
 
     def _continue(self, index: int, now: Instant, *, running: bool) -> None:
         """Arm a step if it waits, else plan it and the steps behind it from now on."""
@@ -258,7 +233,7 @@ class Script(Extension):
             if at_once:
                 state.queue.append((number, now))
             else:
-                timers.schedule(max(moment, now), STEP_TIMER, str(number))
+                timers.schedule(max(moment, now), STEP_TIMER, str(number + 1))
             moment += step.advance or 0
 
     def _armed(self) -> When | None:
@@ -270,7 +245,7 @@ class Script(Extension):
         ctx = self._engine.exchange.ctx
         due = ctx.now + self._steps[index].within
         self._state.waiting = index
-        self._state.late = ctx.timers.schedule(due, LATE_TIMER, str(index))
+        self._state.late = ctx.timers.schedule(due, LATE_TIMER, str(index + 1))
 
     def _disarm(self) -> None:
         self._engine.exchange.ctx.timers.cancel(self._state.late)
@@ -281,7 +256,7 @@ class Script(Extension):
         self._schedule(index, self._engine.now, running=True)
 
     def _give_up(self, timer: Timer, outcome: Outcome) -> None:
-        index = int(timer.subject)
+        index = int(timer.subject) - 1
         step, now = self._steps[index], self._engine.now
         self._disarm()
         awaited = format_span(step.within)
@@ -378,7 +353,7 @@ class Script(Extension):
         *,
         refused: bool = False,
     ) -> None:
-        result = StepResult(index, self.name_of(index), at, tuple(problems), refused)
+        result = StepResult(index + 1, self.name_of(index), at, tuple(problems), refused)
         self._state.results.append(result)
         outcome.steps.append(result)
 

@@ -15,12 +15,12 @@ def script_view(script: Script) -> dict[str, Any]:
     """Answer GET /_sim/v1/script: steps in the order of the file, and how many of them failed or
     were refused.
     """
-    ended = {result.index: result for result in script.results}
-    rows = [step_row(index, step, ended.get(index)) for index, step in enumerate(script.steps)]
+    ended = {result.step: result for result in script.results}
+    rows = [step_row(step, n, ended.get(n)) for n, step in enumerate(script.steps, start=1)]
     return {"steps": rows, "failed": sum(row["state"] in ("failed", "refused") for row in rows)}
 
 
-def step_row(index: int, step: Step, result: StepResult | None) -> dict[str, Any]:
+def step_row(step: Step, number: int, result: StepResult | None) -> dict[str, Any]:
     """A step as a row. `at` is when it ran, or when it will, in the words of the scenario."""
     says, state = "", "pending"
     if result is not None:
@@ -28,7 +28,7 @@ def step_row(index: int, step: Step, result: StepResult | None) -> dict[str, Any
         state = "refused" if result.refused else "failed" if says else "passed"
     kinds = (key for key in (*STEP_ACTIONS, *CLIENT_KEYS) if getattr(step, key))
     return {
-        "n": index + 1,
+        "n": number,
         "name": step.name,
         "at": format_instant(result.at) if result is not None else _moment(step),
         "where": step.where,

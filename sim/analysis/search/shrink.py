@@ -72,7 +72,7 @@ class Failure(NamedTuple):
         if self.step < 0:
             return any(_invariant(line) == self.message for line in report.broken)
         return any(
-            steps[result.index][0] == self.step
+            steps[result.step - 1][0] == self.step
             and any(
                 any_failure or without_identifiers(line) == self.message for line in result.failures
             )
@@ -86,7 +86,7 @@ def failure_of(report: Report) -> Failure | None:
         return Failure(-1, _invariant(report.broken[0]))
     for result in report.results:
         if result.failures:
-            return Failure(result.index, without_identifiers(result.failures[0]))
+            return Failure(result.step - 1, without_identifiers(result.failures[0]))
     return None
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TextIO
 
 from msgspec import DecodeError
 
+from sim.actors.script.runner import STEP_TIMER
 from sim.analysis.errors import UnreadableJournal
 from sim.analysis.replay import UNREADABLE, journal_lines
 from sim.analysis.timeline.events import MARK
@@ -97,7 +98,7 @@ def folded(found: Iterable[Row]) -> Iterator[Row]:
     for bare, group in groupby(found, is_bare):
         together = list(group)
         if bare:
-            together = [row for row in together if row.result != "script.step"]
+            together = [row for row in together if row.result != STEP_TIMER]
         if not bare or len(together) < 2:
             yield from together
             continue

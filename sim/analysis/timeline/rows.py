@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from msgspec import json
 
+from sim.actors.script.runner import STEP_TIMER
 from sim.analysis.timeline.events import details_of, result_of, short_name
 from sim.api.pipeline.inputs import SCRIPT
 from sim.kernel.instants import Instant, format_span
@@ -106,7 +107,7 @@ def _advance(at: Instant, given: Record, out: Record) -> Row:
     fired = out.get("fired", ())
     kinds = ", ".join(dict.fromkeys(one["timer"] for one in fired))
     kind, to = "timer" if fired else "clock", max(given["to"], at)
-    if any(one["timer"] == "script.step" for one in fired):
+    if any(one["timer"] == STEP_TIMER for one in fired):
         to = max(one["at"] for one in fired)  # a step stops the advance
     return Row(to, kind, "clock", f"+{format_span(to - at)}", kinds, fired=len(fired))
 

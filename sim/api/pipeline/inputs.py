@@ -270,11 +270,11 @@ class Fired(Struct, frozen=True):
 
 
 class StepResult(Struct, frozen=True, omit_defaults=True):
-    """How a step of the scenario ended: a line for each thing that does not hold, none when all
-    holds. `refused`: what it wanted to do was refused against its expectation.
+    """How a step of the scenario ended; `step` counts from 1. `failures` has a line for each thing
+    that does not hold. `refused`: the exchange did not let it do what it wanted.
     """
 
-    index: int
+    step: int
     name: str
     at: Instant
     failures: tuple[str, ...] = ()

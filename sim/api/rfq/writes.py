@@ -7,7 +7,7 @@ from typing import Protocol
 from sim.api.rfq.messages import CASH_PLACES, SIDES
 from sim.core.catalogue.bounds import MONEY, ORDER_QUANTITY
 from sim.core.exchange import Exchange
-from sim.core.model.quantities import CASH_SCALE, NotADecimal, scaled
+from sim.core.model.quantities import CASH_SCALE, NotADecimal, decimal_text, scaled
 from sim.core.model.refusals import InvalidRequest
 from sim.core.rfq.rfqs import Party
 from sim.messages import exchange_v1 as wire
@@ -121,8 +121,8 @@ def _price(name: str, text: str, scale: int) -> int:
     if not text:
         raise InvalidRequest(f'{name} is required; "0" is a side not offered', rule="rfq")
     value = _scaled(name, text, scale)
-    if not 0 <= value <= ORDER_QUANTITY.high:
-        raise InvalidRequest(f"{name} must not be negative, and not so large", rule="rfq")
+    if not 0 <= value <= scale:
+        raise InvalidRequest(f"{name} must be 0 to 1", rule="rfq")
     return value
 
 
@@ -132,7 +132,8 @@ def _above_zero(name: str, text: str, scale: int, most: int = ORDER_QUANTITY.hig
         return 0
     value = _scaled(name, text, scale)
     if not 0 < value <= most:
-        raise InvalidRequest(f"{name} must be above zero, and not so large", rule="rfq")
+        largest = decimal_text(most, scale)
+        raise InvalidRequest(f"{name} must be above 0 and at most {largest}", rule="rfq")
     return value
 
 
