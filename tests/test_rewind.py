@@ -50,7 +50,7 @@ def seen(sim: Simulation) -> tuple[Any, ...]:
     )
 
 
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(
     numbers=st.lists(st.integers(0, 300), min_size=4, max_size=12),
     order_of_visits=st.randoms(use_true_random=False),

@@ -76,8 +76,9 @@ class Service:
     async def stop(self) -> None:
         """End streams and held replies, then stop listening."""
         await self.host.stop()
-        for server, _ in self._servers:
+        for server, handler in self._servers:
             server.close()
+            handler.pre_shutdown()  # or connections that are kept alive wait out the grace
         await asyncio.gather(
             self._grpc.stop(), *(handler.shutdown(_GRACE_S) for _, handler in self._servers)
         )

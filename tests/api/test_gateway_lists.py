@@ -70,7 +70,7 @@ class Lists(RuleBasedStateMachine):
         self.simulation = Simulation(load_scenario(SCENARIO))
         self.connection = connect(self.simulation)
         self.games = self.simulation.exchange.reference.generated
-        self.made = 0
+        self.made = self.looks = 0
 
     def attempt(self, action: str, subject: str, arguments: dict[str, object]) -> None:
         """An action that may be refused: the market may be closed by now."""
@@ -172,6 +172,7 @@ class Lists(RuleBasedStateMachine):
         ]
         self.compare("/v1/events", "events", events, EVENT_ORDERS, EVENT_TESTS)
         self.compare("/v1/markets", "markets", markets, MARKET_ORDERS, MARKET_TESTS)
+        self.looks += 1
 
     def compare(
         self,
@@ -181,7 +182,8 @@ class Lists(RuleBasedStateMachine):
         orders: dict[str, Callable[[Any], Any]],
         tests: dict[str, Callable[[Any], bool]],
     ) -> None:
-        for order, key in orders.items():
+        """Every third order and filter, others at the next look."""
+        for order, key in list(orders.items())[self.looks % 3 :: 3]:
             for direction in ("asc", "desc"):
                 expected = sorted(
                     rows,
@@ -192,7 +194,7 @@ class Lists(RuleBasedStateMachine):
                     path, name, f"orderBy={order}&orderDirection={direction}&limit=9&offset=3"
                 )
                 assert shown == [row.slug for row in expected[3:12]], (order, direction)
-        for test, passes in tests.items():
+        for test, passes in list(tests.items())[self.looks % 3 :: 3]:
             shown = self.slugs(path, name, f"{test}&limit=2000&offset=1")
             assert shown == [row.slug for row in rows if passes(row)][1:], test
 
@@ -204,7 +206,7 @@ class Lists(RuleBasedStateMachine):
 
 @pytest.mark.spec("S4.1-10", "S4.1-11")
 class TestLists(Lists.TestCase):
-    settings = settings(max_examples=6, stateful_step_count=8, deadline=None)
+    settings = settings(max_examples=4, stateful_step_count=8, deadline=None)
 
 
 @pytest.mark.spec("S4.1-11")

@@ -121,7 +121,7 @@ def _measure(files: list[str], jobs: int) -> None:
     workers = ["-n", str(jobs), "--dist", "worksteal"] if len(files) > 3 else []
     options = ["-q", "--no-header", "-p", "no:cacheprovider", "-p", "tests.mutation.timings"]
     coverage = ["--cov=sim", f"--cov-config={KEPT / 'coverage.ini'}", "--cov-context=test"]
-    subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, *workers, *coverage, "--cov-report=", *files],
         cwd=ROOT,
         env=os.environ
@@ -130,8 +130,10 @@ def _measure(files: list[str], jobs: int) -> None:
             "COVERAGE_FILE": str(KEPT / "coverage.db"),
             "MUTATION_TIMINGS": str(KEPT / "timings.json"),
         },
-        check=False,  # failures are no news here: tests that fail are left out
+        check=False,
     )
+    if done.returncode > 1:  # 1: some test failed, and is left out
+        raise SystemExit("mutants: the tests could not be run, see above")
 
 
 def add(found: CoverageMap, database: Path, timings: Path) -> None:

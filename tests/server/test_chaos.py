@@ -506,14 +506,14 @@ def test_a_hostile_exchange_fails_often_in_many_ways_and_a_patient_client_gets_t
     exchange.control("PUT", "/preset", {"name": "hostile"})
     exchange.control("DELETE", "/faults/hostile.gateway.hang")
     seen = {}
-    for _ in range(120):
+    for _ in range(60):
         try:
             status = book(exchange, timeout=5)[0]
         except (OSError, http.client.HTTPException) as broken:
             status = type(broken).__name__
         seen[status] = seen.get(status, 0) + 1
         exchange.clock.advance("1s")
-    assert 60 < seen[200] < 110
+    assert 30 < seen[200] < 55
     assert len(seen) >= 5
     exchange.control("PUT", "/preset", {"name": "ideal"})
     assert exchange.control("GET", "/faults")["faults"] == []
