@@ -311,7 +311,7 @@ class Simulation:
 
     @property
     def branch(self) -> str:
-        """Name of the branch that it is on: "main" until the first rewind."""
+        """Name of the branch that it is on: "main" until the first journey in time."""
         return self.engine.branch
 
     @property

@@ -81,6 +81,7 @@ def test_a_checkpoint_is_on_a_branch_exactly_when_its_lines_are(
     for number, (count, back) in enumerate(steps):
         if back < len(points):
             journal.resume(points[back][0])
+            journal.branch_off("rewind")
             assert list(journal.lines()) == points[back][1]
         grow(journal, count, b'{"step":%d}' % number)
         points.append((journal.checkpoint(), list(journal.lines())))

@@ -66,6 +66,7 @@ from sim.core.exchange import Exchange
 from sim.core.identity.credentials import Environment
 from sim.core.model.refusals import NotFound, Refusal
 from sim.core.trading.synchronous import PendingAnswer
+from sim.engine.causes import cause_of, scheduled_by
 from sim.engine.extension import Extension
 from sim.engine.journal_record import event_record, record_of
 from sim.engine.snapshots import Snapshot, Snapshots, encode_state, unsavable
@@ -140,7 +141,6 @@ class Engine:
         self._askers = [hook.next_input for hook in extensions if _hears(hook, "next_input")]
         self._inputs = merge_owners(extension.inputs for extension in extensions)
         self._timers = self._timer_handlers()
-        self.branch, self.branches = "main", 0
         self.travelled = True  # something may be asked for before the next input enters
         self.snapshots: Snapshots
 
@@ -163,6 +163,7 @@ class Engine:
         self.exchange.flush()
         self.exchange.take_events()
         self.close_timers()
+        self.journal.branch.timers = self.exchange.ctx.timers.scheduled
         self.snapshots = Snapshots(self.snapshot())
 
     def close_timers(self) -> None:
@@ -195,6 +196,11 @@ class Engine:
     def now(self) -> Instant:
         """Virtual now."""
         return self.exchange.ctx.now
+
+    @property
+    def branch(self) -> str:
+        """Name of the branch that it is on."""
+        return self.journal.branch.name
 
     def snapshot(self, *, log: bool = False) -> Snapshot:
         """The state right now, with the calls so far where another branch may come back to it."""
@@ -273,7 +279,7 @@ class Engine:
         journal.check_open()
         digested, aside = without_nonce(given)
         entering = _encode(digested)
-        outcome = Outcome(seq=journal.seq + 1)
+        outcome = Outcome(seq=journal.seq + 1, cause=cause_of(self, given))
         ctx.trace_id = f"{outcome.seq:016x}"
         ctx.service_time = 0
         at = ctx.now
@@ -281,7 +287,10 @@ class Engine:
             self._dispatch(given, outcome)
             events = self._finish_input(given, outcome)
             record = record_of(outcome, events, self.log.last(outcome.seq), ctx.now)
-            journal.append(at, entering, _encode(record), aside, ctx.now)
+            entry = _encode(record)
+            journal.append(
+                at, entering, entry, aside, ctx.now, ctx.timers.scheduled, outcome.cause
+            )
         except BaseException as error:
             journal.end(error)
             raise
@@ -333,17 +342,23 @@ class Engine:
         timer that made an extension ask for an input.
         """
         ctx = self.exchange.ctx
+        before, latest = ctx.timers.scheduled, 0
         while (timer := self._next_timer(to)) is not None:
             ctx.now = max(ctx.now, timer.due)
             if self.exchange.postpones(timer):
                 ctx.timers.suspend(timer)
                 continue
             outcome.fired.append(Fired(ctx.now, timer.kind, timer.subject))
+            if latest < timer.seq < before:
+                latest = timer.seq
             self._timers[timer.kind](timer, outcome)
             self.publish(outcome)
             if self.next_input() is not None:
-                return
-        ctx.now = max(ctx.now, to)
+                break
+        else:
+            ctx.now = max(ctx.now, to)
+        if latest:
+            outcome.cause = scheduled_by(self, latest)
 
     def _next_timer(self, to: Instant) -> Timer | None:
         """The next timer that is due.

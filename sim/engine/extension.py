@@ -47,6 +47,10 @@ class Extension:
         """
         return None
 
+    def cause_of(self, given: Input) -> int:
+        """The earlier input that made it ask for this one, its next; 0 for none."""
+        return 0
+
     # ---- the beginning, in this order
 
     def plan(self) -> None:

@@ -2,8 +2,8 @@
 
 | | State comes from | Branch | Digest afterwards |
 |---|---|---|---|
-| restore | a named snapshot of any branch | stays named as it was | that of the snapshot |
-| reset | the start, with the same seed | main | that of a fresh start |
+| restore | a named snapshot of any branch | a new one | that of the snapshot |
+| reset | the start, with the same seed | a new one, from the start | that of a fresh start |
 | rewind | the nearest snapshot; inputs after it are handled again | a new one | that of the input |
 | fork | a snapshot taken for it | the same, in another run | the same |
 
@@ -82,6 +82,7 @@ def restore(engine: Engine, name: str) -> list[Effect]:
     effects = close_streams(engine, "a snapshot was restored")
     load(engine, snapshot)
     engine.journal.resume(snapshot.checkpoint)
+    engine.journal.branch_off("restore")
     engine.journal.mark("restore", name)
     return effects
 
@@ -100,7 +101,7 @@ def return_to_start(engine: Engine) -> None:
     """Become what the scenario was at its start, with the same seed."""
     start = engine.snapshots.start
     load(engine, start)
-    engine.branch, engine.branches = "main", 0
+    engine.journal.branch.timers = engine.exchange.ctx.timers.scheduled
     engine.snapshots = Snapshots(start)
 
 
@@ -113,14 +114,12 @@ def rewind(engine: Engine, to: Instant | None, seq: int | None) -> list[Effect]:
     snapshot = engine.snapshots.nearest(target, journal)
     lines = journal.lines(snapshot.checkpoint.seq, target)
     inputs = [recorded_input(read_line(line)) for line in lines]
-    places = journal.places
+    left = journal.branch
     load(engine, snapshot)
     journal.resume(snapshot.checkpoint)
+    journal.branch = left
     _handle_again(engine, inputs)
-    # The lines are in the file already: the branch goes on from where they stand.
-    journal.resume(journal.checkpoint()._replace(places=places))
-    engine.branches += 1
-    engine.branch = f"branch-{engine.branches}"
+    journal.branch_off("rewind")
     journal.mark("rewind", str(target))
     effects += close_streams(engine, "the simulation was rewound")
     if to is not None and engine.now < to:
@@ -145,7 +144,6 @@ def fork(engine: Engine, journal: BinaryIO | None, settings: Settings | None) ->
     for name, extension in forked.extensions.items():
         extension.begin_as(engine.extensions[name])
     forked.close_timers()
-    forked.branch, forked.branches = engine.branch, engine.branches
     forked.snapshots = engine.snapshots.fork()
     load(forked, _saved(engine))
     forked.journal.mark("fork", engine.branch)

@@ -20,9 +20,7 @@ affair; this module knows bytes. `engine/snapshots.py` explains branches and che
 from __future__ import annotations
 
 import re
-from array import array
 from binascii import hexlify
-from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from copy import copy
 from errno import EIO
@@ -33,6 +31,8 @@ from zlib import crc32
 from zlib import error as ZlibError
 
 from msgspec import DecodeError, Raw, Struct, ValidationError, json, structs
+
+from sim.kernel.branches import Branch
 
 if TYPE_CHECKING:
     from gzip import GzipFile
@@ -92,16 +92,14 @@ class Chain(Protocol):
 
 
 class Checkpoint(NamedTuple):
-    """A point of a branch: how many inputs led to it, the digest so far, and where their lines are.
+    """A point of a branch: how many inputs led to it, and the digest so far.
 
-    `places` has three numbers for each line: offset, size, instant after. It may go on beyond the
-    point: it is the branch's own list, which only grows, so a checkpoint costs nothing however long
-    the branch is.
+    `branch` is the name of the branch. It may go on beyond the point.
     """
 
     seq: int
     chain: Chain
-    places: array[int]
+    branch: str
 
 
 class JournalLost(OSError):
@@ -139,7 +137,8 @@ class Journal:
         self.ended: BaseException | None = None
         self.on_end: Callable[[BaseException], None] | None = None
         self.seq = 0
-        self._places = array("q")
+        self.branches: dict[str, Branch] = {}  # every one there ever was, oldest first
+        self.branch: Branch
         self._chain: Chain = sha256()
         self._write(encode_header(header) + b"\n")
         self.restart(header.seed)
@@ -155,9 +154,11 @@ class Journal:
         return self._chain.hexdigest()
 
     def restart(self, seed: int) -> None:
-        """Count and chain from the beginning, as a fresh run with this seed would."""
+        """Count and chain from the beginning, as a fresh run with this seed would, on a branch of
+        its own.
+        """
         self.seq = 0
-        self._places = array("q")
+        self._begin(Branch(self._next_name(), seed, "reset" if self.branches else "start"))
         self._chain = sha256(
             f"{self.header.scenario_digest}\n{seed}\n{self.header.start}\n".encode()
         )
@@ -186,11 +187,21 @@ class Journal:
             raise JournalLost(*error.args) from error
         self._end += len(line)
 
-    def append(self, at: int, redacted: bytes, out: bytes, aside: bytes, after: int) -> None:
+    def append(
+        self,
+        at: int,
+        redacted: bytes,
+        out: bytes,
+        aside: bytes,
+        after: int,
+        timers: int = 0,
+        cause: int = 0,
+    ) -> None:
         """Add the next record.
 
         `at` and `after` are the instants before and after the input; `redacted` and `out` are the
-        input and the outcome as JSON. Raises JournalLost, after which nothing can be appended.
+        input and the outcome as JSON; for `timers` and `cause` see `Place`. Raises JournalLost,
+        after which nothing can be appended.
         """
         self.seq += 1
         head = b'{"seq":%d,"at":%d,"input":%b,"out":' % (self.seq, at, redacted)
@@ -202,7 +213,7 @@ class Journal:
         line = b'%b%b%b,"digest":"%b"}\n' % (head, out, tail, hexlify(self._chain.digest()[:8]))
         start = self._end
         self._write(line)
-        self._places.extend((start, len(line) - 1, after))
+        self.branch.add((start, len(line) - 1, after, timers, cause))
 
     def mark(self, mark: str, argument: str) -> None:
         """Add the mark of a jump."""
@@ -210,37 +221,47 @@ class Journal:
 
     def checkpoint(self) -> Checkpoint:
         """What `resume` needs to continue from here."""
-        return Checkpoint(self.seq, self._chain.copy(), self._places)
-
-    @property
-    def places(self) -> array[int]:
-        """Where the lines of the present branch are; see `Checkpoint`."""
-        return self._places
+        return Checkpoint(self.seq, self._chain.copy(), self.branch.name)
 
     def resume(self, checkpoint: Checkpoint) -> None:
-        """Continue from a checkpoint of any branch."""
+        """Stand at a checkpoint of any branch. To write there, begin a branch (`branch_off`)."""
         self.seq = checkpoint.seq
         self._chain = checkpoint.chain.copy()
-        self._places = checkpoint.places[: 3 * checkpoint.seq]
+        self.branch = self.branches[checkpoint.branch]
+
+    def branch_off(self, begun: str) -> Branch:
+        """Begin a branch here: the lines so far are those of the present one."""
+        parent = self.branch.holder(self.seq)
+        return self._begin(Branch(self._next_name(), parent.seed, begun, parent, self.seq))
+
+    def _next_name(self) -> str:
+        return f"branch-{len(self.branches)}" if self.branches else "main"
+
+    def _begin(self, branch: Branch) -> Branch:
+        self.branches[branch.name] = self.branch = branch
+        return branch
 
     def on_branch(self, checkpoint: Checkpoint) -> bool:
         """Whether a checkpoint lies on the present branch."""
-        end = 3 * checkpoint.seq
-        return checkpoint.places is self._places or (
-            end <= len(self._places) and checkpoint.places[:end] == self._places[:end]
-        )
+        if checkpoint.branch not in self.branches or checkpoint.seq > self.branch.seq:
+            return False
+        holder = self.branches[checkpoint.branch].holder(checkpoint.seq)
+        return self.branch.holder(checkpoint.seq) is holder
 
     def seq_at(self, at: int) -> int:
         """Number of inputs of this branch that were complete at an instant, inclusive."""
-        return bisect_right(
-            range(len(self._places) // 3), at, key=lambda index: self._places[3 * index + 2]
-        )
+        return min(self.branch.seq_at(at), self.seq)
 
-    def lines(self, start: int = 0, end: int | None = None) -> Iterator[bytes]:
-        """Lines of the inputs `start`+1 … `end` of the present branch, without newlines."""
-        places = self._places[3 * start : None if end is None else 3 * end]
-        for index in range(0, len(places), 3):
-            yield self._read(places[index], places[index + 1])
+    def lines(
+        self, start: int = 0, end: int | None = None, branch: Branch | None = None
+    ) -> Iterator[bytes]:
+        """Lines of the inputs `start`+1 … `end` of a branch, without newlines; of the present one
+        up to now unless given.
+        """
+        last = self.seq if branch is None else branch.seq
+        branch = branch or self.branch
+        for place in branch.places(start, last if end is None else min(end, last)):
+            yield self._read(place.offset, place.size)
 
     def fork(self, file: BinaryIO | None = None) -> Journal:
         """A journal that goes on from here by itself.
@@ -249,7 +270,11 @@ class Journal:
         file of this journal, which only grows.
         """
         forked = copy(self)
-        forked._places = self._places[:]
+        forked.branches = {}
+        for name, branch in self.branches.items():
+            parent = forked.branches[branch.parent.name] if branch.parent is not None else None
+            forked.branches[name] = branch.copy(parent)
+        forked.branch = forked.branches[self.branch.name]
         forked._chain = self._chain.copy()
         forked.on_end = None
         if file is None:

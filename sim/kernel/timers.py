@@ -115,6 +115,11 @@ class TimerQueue:
     def __len__(self) -> int:
         return len(self._live)
 
+    @property
+    def scheduled(self) -> int:
+        """The number that the next timer will have: all that were scheduled have lower ones."""
+        return self._next_seq
+
     def __contains__(self, seq: int) -> bool:
         """Whether a timer has yet to fire."""
         return seq in self._live

@@ -155,6 +155,13 @@ class Script(Extension):
             return state.under_way.inputs[0]
         return Stepped(state.queue[0][0] + 1) if state.queue else None
 
+    def cause_of(self, given: Input) -> int:
+        """A step comes of the input that brought its moment; what a step does, of the step."""
+        state = self._state
+        if isinstance(given, Stepped):
+            return state.queue[0][2] if state.queue else 0
+        return state.under_way.seq if state.under_way is not None else 0
+
     def on_events(self, events: Sequence[Event], outcome: Outcome) -> None:
         """Wake the armed step if one of these events is what it waits for."""
         if self._watched is not None and not self.seen:
@@ -204,7 +211,12 @@ class Script(Extension):
     # ---- order of steps
 
     def _step_due(self, timer: Timer, outcome: Outcome) -> None:
-        self._state.queue.append((int(timer.subject) - 1, timer.due))
+        self._state.queue.append((int(timer.subject) - 1, timer.due, self._input))
+
+    @property
+    def _input(self) -> int:
+        """The number of the input under way."""
+        return int(self._engine.exchange.ctx.trace_id, 16)
 
     def _continue(self, index: int, now: Instant, *, running: bool) -> None:
         """Arm a step if it waits, else plan it and the steps behind it from now on."""
@@ -231,7 +243,7 @@ class Script(Extension):
                 moment = step.at
             at_once = at_once and moment <= now
             if at_once:
-                state.queue.append((number, now))
+                state.queue.append((number, now, self._input))
             else:
                 timers.schedule(max(moment, now), STEP_TIMER, str(number + 1))
             moment += step.advance or 0
@@ -283,12 +295,12 @@ class Script(Extension):
         state = self._state
         if not state.queue or given != Stepped(state.queue[0][0] + 1):
             return  # of a journal from which inputs were taken away
-        index, at = state.queue.pop(0)
+        index, at, _ = state.queue.pop(0)
         following = index + 1
         if following < len(self._steps) and self._steps[following].when is not None:
             self._arm(following)  # before this step acts, for it may cause what that one waits for
         step = _with_order_id(self._step(index))
-        under_way = StepUnderWay(index, at, [given])
+        under_way = StepUnderWay(index, at, [given], outcome.seq)
         try:
             under_way.inputs += [*_actions(step), *self._clients.inputs(step)]
         except Refusal as refusal:

@@ -9,11 +9,14 @@ from sim.kernel.instants import Instant
 
 
 class StepUnderWay(Struct):
-    """A step that has begun, with what it has yet to do. `at` is its moment."""
+    """A step that has begun, with what it has yet to do. `at` is its moment, `seq` the input in
+    which it began.
+    """
 
     index: int
     at: Instant
     inputs: list[Input]
+    seq: int = 0
     refusal: str = ""
 
 
@@ -21,14 +24,14 @@ class ScriptState(Struct):
     """How far a script is: results so far, values that steps saved, and steps under way.
 
     `waiting` is the index of the armed step (-1: none) and `late` the timer that ends its patience.
-    `queue` holds (index, moment) of steps whose moment has come. `pending` holds steps whose call
-    has no answer yet, in the same form, by the name of the answer.
+    `queue` holds (index, moment, input that brought it) of steps whose moment has come. `pending`
+    holds (index, moment) of steps whose call has no answer yet, by the name of the answer.
     """
 
     results: list[StepResult] = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)
     waiting: int = -1
     late: int = 0
-    queue: list[tuple[int, Instant]] = field(default_factory=list)
+    queue: list[tuple[int, Instant, int]] = field(default_factory=list)
     under_way: StepUnderWay | None = None
     pending: dict[str, tuple[int, Instant]] = field(default_factory=dict)

@@ -282,8 +282,9 @@ class StepResult(Struct, frozen=True, omit_defaults=True):
 
 
 class Outcome(Struct, kw_only=True):
-    """Everything that came of one input. `stream` is the id of a stream that it opened; `warning`
-    is for the operator, about what could not be done for later.
+    """Everything that came of one input. `stream` is the id of a stream that it opened; `cause` is
+    the nearest earlier input without which this one would not be (0: none); `warning` is for the
+    operator, about what could not be done for later.
     """
 
     seq: int
@@ -293,6 +294,7 @@ class Outcome(Struct, kw_only=True):
     steps: list[StepResult] = field(default_factory=list)
     stream: int = 0
     value: object = None
+    cause: int = 0
     warning: str = ""
 
     def take(self, parts: Sequence[Outcome]) -> None:

@@ -41,6 +41,7 @@ class Stream:
     | Field | Meaning |
     |---|---|
     | session | the identity that another stream can take (rule S6), or None |
+    | opened_in | the input that opened it |
     | last_sent | when the last frame was sent |
     | heartbeat_due | when the next heartbeat is due |
     | skips | a reader that is too slow loses its backlog instead of the stream |
@@ -52,6 +53,7 @@ class Stream:
         "heartbeat_due",
         "id",
         "last_sent",
+        "opened_in",
         "operation",
         "rpc",
         "sent",
@@ -67,6 +69,7 @@ class Stream:
         self.operation = admitted.operation.name
         self.session: tuple[str, str, str] | None = None
         self.id = 0
+        self.opened_in = 0
         self.since: Instant = 0
         self.sent = 0
         self.last_sent: Instant = 0

@@ -175,6 +175,11 @@ class Hub:
             self._stream_faults.forget(stream)
             self._forget(ended)
 
+    def opened_in(self, stream: int) -> int:
+        """The input that opened a stream; 0 when none of this id is open."""
+        found = self._streams.get(stream)
+        return 0 if found is None else found.opened_in
+
     def close(self, stream: int, code: int, message: str) -> list[Effect]:
         """End one stream. NotFound when no stream has this id."""
         ended = self._streams.get(stream)
@@ -290,6 +295,7 @@ class Hub:
     def _enter(self, stream: Stream) -> None:
         ctx = self._exchange.ctx
         stream.id = ctx.ids.count("stream")
+        stream.opened_in = int(ctx.trace_id, 16)
         stream.since = ctx.now
         self._streams[stream.id] = stream
         if stream.session is not None:

@@ -142,6 +142,11 @@ class SynchronousOrders:
             answer.clock_stalled, answer.timed_out = True, False
             self._end(answer)
 
+    def timer_of(self, name: str) -> int:
+        """The timer that ends an answer that waits, which was set with it; 0 when it is over."""
+        answer = self._state.waits.get(name)
+        return 0 if answer is None else answer.timer
+
     def take_ended(self) -> list[PendingAnswer]:
         """Return the answers that ended since the last call, in order."""
         ended, self.ended = self.ended, []

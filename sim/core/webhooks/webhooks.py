@@ -267,6 +267,11 @@ class Webhooks:
         self._record(name, notice, url, number)
         return name
 
+    def timer_of(self, attempt: str) -> int:
+        """The timer that ends an attempt under way, which was set with it; 0 when it is over."""
+        under_way = self._state.in_flight.get(attempt)
+        return 0 if under_way is None else under_way.timer
+
     def take_attempts(self) -> list[Attempt]:
         """Attempts to make now, in order."""
         attempts, self.outbox = self.outbox, []

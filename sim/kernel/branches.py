@@ -1,0 +1,122 @@
+"""Branches: lines of inputs, each of which begins at a moment of another.
+
+The tree lasts as long as the run. A rewind or a restore begins a branch at the moment it goes to; a
+reset begins one of its own, at the start. A branch holds the places of its own lines only, and has
+the lines of the branches that it came from up to where it left them: one number names one line on
+each branch. Per line it keeps five integers (40 bytes), and nothing of what the line says.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_WIDTH = 5
+
+
+class Place(NamedTuple):
+    """Where the line of an input stands, and what it left behind.
+
+    `after` is the instant after the input, `timers` how many timers had been scheduled by then, and
+    `cause` the nearest earlier input without which this one would not be (0: none, it came from
+    outside or from the start).
+    """
+
+    offset: int
+    size: int
+    after: int
+    timers: int
+    cause: int
+
+
+class Branch:
+    """A line of inputs. `begun` says by what: start, rewind, restore or reset; `timers` is how many
+    timers the start of the run had scheduled.
+    """
+
+    __slots__ = ("_numbers", "begun", "from_seq", "name", "parent", "seed", "timers")
+
+    def __init__(
+        self, name: str, seed: int, begun: str = "start", parent: Branch | None = None, at: int = 0
+    ) -> None:
+        self.name = name
+        self.seed = seed
+        self.begun = begun
+        self.parent = parent
+        self.from_seq = at
+        self.timers = parent.timers if parent is not None else 0
+        self._numbers = array("q")
+
+    def add(self, place: tuple[int, int, int, int, int]) -> None:
+        """Add the next line, as the fields of its `Place`: a tuple is made faster."""
+        self._numbers.extend(place)
+
+    @property
+    def seq(self) -> int:
+        """The number of its last input."""
+        return self.from_seq + len(self._numbers) // _WIDTH
+
+    def copy(self, parent: Branch | None) -> Branch:
+        """The same branch for a run that goes its own way."""
+        branch = Branch(self.name, self.seed, self.begun, parent, self.from_seq)
+        branch.timers, branch._numbers = self.timers, self._numbers[:]
+        return branch
+
+    def holder(self, seq: int) -> Branch:
+        """The branch that the line `seq` of this one was written on."""
+        branch = self
+        while seq <= branch.from_seq and branch.parent is not None:
+            branch = branch.parent
+        return branch
+
+    def place(self, seq: int) -> Place:
+        """Where the line of an input is, from 1 to `self.seq`."""
+        branch = self.holder(seq)
+        first = _WIDTH * (seq - branch.from_seq - 1)
+        return Place(*branch._numbers[first : first + _WIDTH])
+
+    def places(self, start: int, end: int) -> Iterator[Place]:
+        """The places of the inputs `start`+1 … `end`."""
+        for branch, first, last in self.parts(start, end):
+            numbers = branch._numbers
+            origin = branch.from_seq
+            for index in range(_WIDTH * (first - origin), _WIDTH * (last - origin), _WIDTH):
+                yield Place(*numbers[index : index + _WIDTH])
+
+    def parts(self, start: int, end: int) -> list[tuple[Branch, int, int]]:
+        """The inputs `start`+1 … `end` by the branch that each was written on, oldest first, each
+        part as (branch, the input before its first, its last).
+        """
+        found: list[tuple[Branch, int, int]] = []
+        branch: Branch | None = self
+        while branch is not None and end > start:
+            origin = branch.from_seq if branch.parent is not None else 0
+            if end > origin:
+                found.append((branch, max(start, origin), end))
+                end = origin
+            branch = branch.parent
+        return found[::-1]
+
+    def seq_at(self, at: int) -> int:
+        """Number of inputs that were complete at an instant, inclusive."""
+        return self._first(at, 2, self.seq)
+
+    def scheduled_by(self, timer: int, until: int) -> int:
+        """The input, up to `until`, that scheduled a timer, by the timer's number; 0: the start."""
+        found = self._first(timer, 3, until)
+        return found + 1 if found < until and timer >= self.timers else 0
+
+    def _first(self, limit: int, column: int, until: int) -> int:
+        """How many of the inputs up to `until` have at most `limit` in a column, which grows."""
+        for branch, first, last in self.parts(0, until):
+            numbers, origin = branch._numbers, branch.from_seq
+            found = bisect_right(
+                range(first, last),
+                limit,
+                key=lambda seq: numbers[_WIDTH * (seq - origin) + column],  # noqa: B023
+            )
+            if first + found < last:
+                return first + found
+        return until
