@@ -14,8 +14,8 @@ import pytest
 from sim import Simulation, load_scenario
 from sim.analysis.conformance.recorded_run import Run
 from sim.analysis.explain import explain
+from sim.analysis.history.rows import rows
 from sim.analysis.replay import replay
-from sim.analysis.timeline.rows import rows
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import NS_PER_S
 from sim.kernel.journal import read_journal

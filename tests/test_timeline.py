@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sim.analysis.timeline.rows import KINDS
+from sim.analysis.history.rows import KINDS
 from sim.cli import timeline as cli_timeline
 from sim.cli.main import main
 

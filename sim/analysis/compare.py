@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TextIO
 
 from sim.actors.operator import views
 from sim.analysis.errors import UnreadableJournal
+from sim.analysis.history.rows import rows
 from sim.analysis.replay import (
     UNREADABLE,
     Divergence,
@@ -25,7 +26,6 @@ from sim.analysis.replay import (
     simulation_of,
 )
 from sim.analysis.timeline.printing import write
-from sim.analysis.timeline.rows import rows
 from sim.kernel.instants import format_instant
 from sim.kernel.journal import Header, read_line
 from sim.simulation import Simulation

@@ -1,4 +1,4 @@
-"""Which earlier input an input comes of: the nearest one on its branch without which it would not be.
+"""Which earlier input an input comes of: the nearest on its branch without which it would not be.
 
 | Input | Comes of |
 |---|---|
@@ -16,7 +16,7 @@ journal knows how many there were after each input.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from sim.api.pipeline.inputs import (
     AnswerDue,
@@ -26,27 +26,38 @@ from sim.api.pipeline.inputs import (
     WebhookAnswered,
     by_script,
 )
-
-if TYPE_CHECKING:
-    from sim.engine.engine import Engine
-
-
-def cause_of(engine: Engine, given: Input) -> int:
-    """The input that one about to be handled comes of; 0 for none, or for an advance, whose timers
-    have yet to fire.
-    """
-    if by_script(given):
-        return max(extension.cause_of(given) for extension in engine.extensions.values())
-    match given:
-        case StreamFrame() | StreamHungUp():
-            return engine.hub.opened_in(given.stream)
-        case WebhookAnswered():
-            return scheduled_by(engine, engine.exchange.webhooks.timer_of(given.attempt))
-        case AnswerDue():
-            return scheduled_by(engine, engine.exchange.awaited.timer_of(given.pending_on))
-    return 0
+from sim.api.streams.hub import Hub
+from sim.core.exchange import Exchange
+from sim.engine.extension import Extension
+from sim.kernel.journal import Journal
 
 
-def scheduled_by(engine: Engine, timer: int) -> int:
-    """The earlier input that scheduled a timer, by its number; 0 for the start, or no timer."""
-    return engine.journal.branch.scheduled_by(timer, engine.journal.seq) if timer else 0
+class Causes:
+    """Knows where the inputs of one engine come from."""
+
+    def __init__(
+        self, exchange: Exchange, hub: Hub, extensions: Sequence[Extension], journal: Journal
+    ) -> None:
+        self._exchange = exchange
+        self._hub = hub
+        self._extensions = extensions
+        self._journal = journal
+
+    def of(self, given: Input) -> int:
+        """The input that one about to be handled comes of; 0 for none, or for an advance, whose
+        timers have yet to fire.
+        """
+        if by_script(given):
+            return max(extension.cause_of(given) for extension in self._extensions)
+        match given:
+            case StreamFrame() | StreamHungUp():
+                return self._hub.opened_in(given.stream)
+            case WebhookAnswered():
+                return self.of_timer(self._exchange.webhooks.timer_of(given.attempt))
+            case AnswerDue():
+                return self.of_timer(self._exchange.awaited.timer_of(given.pending_on))
+        return 0
+
+    def of_timer(self, timer: int) -> int:
+        """The input that scheduled a timer, by its number; 0 for the start, or no timer."""
+        return self._journal.branch.scheduled_by(timer, self._journal.seq) if timer else 0

@@ -66,7 +66,7 @@ from sim.core.exchange import Exchange
 from sim.core.identity.credentials import Environment
 from sim.core.model.refusals import NotFound, Refusal
 from sim.core.trading.synchronous import PendingAnswer
-from sim.engine.causes import cause_of, scheduled_by
+from sim.engine.causes import Causes
 from sim.engine.extension import Extension
 from sim.engine.journal_record import event_record, record_of
 from sim.engine.snapshots import Snapshot, Snapshots, encode_state, unsavable
@@ -139,6 +139,7 @@ class Engine:
         self._on_answer = [hook.on_answer for hook in extensions if _hears(hook, "on_answer")]
         self._on_done = [hook.on_done for hook in extensions if _hears(hook, "on_done")]
         self._askers = [hook.next_input for hook in extensions if _hears(hook, "next_input")]
+        self._causes = Causes(self.exchange, self.hub, extensions, journal)
         self._inputs = merge_owners(extension.inputs for extension in extensions)
         self._timers = self._timer_handlers()
         self.travelled = True  # something may be asked for before the next input enters
@@ -279,7 +280,7 @@ class Engine:
         journal.check_open()
         digested, aside = without_nonce(given)
         entering = _encode(digested)
-        outcome = Outcome(seq=journal.seq + 1, cause=cause_of(self, given))
+        outcome = Outcome(seq=journal.seq + 1, cause=self._causes.of(given))
         ctx.trace_id = f"{outcome.seq:016x}"
         ctx.service_time = 0
         at = ctx.now
@@ -288,9 +289,7 @@ class Engine:
             events = self._finish_input(given, outcome)
             record = record_of(outcome, events, self.log.last(outcome.seq), ctx.now)
             entry = _encode(record)
-            journal.append(
-                at, entering, entry, aside, ctx.now, ctx.timers.scheduled, outcome.cause
-            )
+            journal.append(at, entering, entry, aside, ctx.now, ctx.timers.scheduled, outcome.cause)
         except BaseException as error:
             journal.end(error)
             raise
@@ -358,7 +357,7 @@ class Engine:
         else:
             ctx.now = max(ctx.now, to)
         if latest:
-            outcome.cause = scheduled_by(self, latest)
+            outcome.cause = self._causes.of_timer(latest)
 
     def _next_timer(self, to: Instant) -> Timer | None:
         """The next timer that is due.

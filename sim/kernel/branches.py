@@ -46,7 +46,7 @@ class Branch:
         self.begun = begun
         self.parent = parent
         self.from_seq = at
-        self.timers = parent.timers if parent is not None else 0
+        self.timers: int = parent.timers if parent is not None else 0
         self._numbers = array("q")
 
     def add(self, place: tuple[int, int, int, int, int]) -> None:
@@ -113,9 +113,7 @@ class Branch:
         for branch, first, last in self.parts(0, until):
             numbers, origin = branch._numbers, branch.from_seq
             found = bisect_right(
-                range(first, last),
-                limit,
-                key=lambda seq: numbers[_WIDTH * (seq - origin) + column],  # noqa: B023
+                range(first, last), limit, key=lambda seq: numbers[_WIDTH * (seq - origin) + column]
             )
             if first + found < last:
                 return first + found

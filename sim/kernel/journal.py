@@ -32,7 +32,7 @@ from zlib import error as ZlibError
 
 from msgspec import DecodeError, Raw, Struct, ValidationError, json, structs
 
-from sim.kernel.branches import Branch
+from sim.kernel.branches import Branch, Place
 
 if TYPE_CHECKING:
     from gzip import GzipFile
@@ -261,7 +261,11 @@ class Journal:
         last = self.seq if branch is None else branch.seq
         branch = branch or self.branch
         for place in branch.places(start, last if end is None else min(end, last)):
-            yield self._read(place.offset, place.size)
+            yield self.line_at(place)
+
+    def line_at(self, place: Place) -> bytes:
+        """The line at a place, without its newline."""
+        return self._read(place.offset, place.size)
 
     def fork(self, file: BinaryIO | None = None) -> Journal:
         """A journal that goes on from here by itself.

@@ -13,7 +13,8 @@ import logging
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from sim.api.pipeline.inputs import Close, Effect, Fired, Outcome, Post, Reply, Resolve, Send
 from sim.contract.contract import Plane
@@ -26,6 +27,9 @@ from sim.server.held_replies import HeldReplies
 from sim.server.stream_buffer import StreamBuffer
 from sim.server.webhooks.sender import Answered, WebhookSender
 from sim.simulation import Simulation
+
+if TYPE_CHECKING:
+    from sim.analysis.history.history import History
 
 log = logging.getLogger("sim.server")
 
@@ -77,6 +81,13 @@ class Host:
     def now(self) -> Instant:
         """Virtual now."""
         return self.simulation.now
+
+    @cached_property
+    def history(self) -> History:
+        """What happened, at any moment; made when somebody first asks."""
+        from sim.analysis.history.history import History
+
+        return History(self.simulation)
 
     # ---- inputs
 

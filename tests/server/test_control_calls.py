@@ -69,6 +69,8 @@ def steps(exchange):
             "DELETE /worlds/{name}": [("/worlds/other", None)],
             "GET /journal": [("/journal?since=0", None)],
             "GET /digest": [("/digest", None)],
+            "GET /history": [("/history?limit=3&kind=control&kind=request", None)],
+            "GET /branches": [("/branches", None)],
             "GET /requests": [
                 ("/requests?operation=StartKYCVerification&status=200&since=0", None)
             ],

@@ -17,19 +17,10 @@ from typing import Any
 from msgspec import Struct, field, json
 
 from sim.analysis.conformance.finding import Finding
-from sim.api.codecs.codecs import (
-    BadInput,
-    Casing,
-    apply_path,
-    form_decoder,
-    json_decoder,
-    protobuf_decoder,
-    query_decoder,
-)
+from sim.analysis.requests import CallInput, RequestReader
 from sim.api.pipeline.authentication import names_of
 from sim.api.pipeline.inputs import (
     RestCall,
-    RpcCall,
     StreamHungUp,
     StreamOpened,
     VerifiedCredential,
@@ -38,8 +29,6 @@ from sim.api.pipeline.inputs import (
     recorded_input,
 )
 from sim.api.pipeline.request_log import LoggedCall
-from sim.api.pipeline.routing import Match, Router
-from sim.contract.contract import Plane
 from sim.kernel.instants import NS_PER_S, Instant, Span, parse_span
 from sim.kernel.journal import read_line
 from sim.simulation import Simulation
@@ -49,9 +38,6 @@ _HTTP_OF_CODE = (
     *(200, 499, 500, 400, 504, 404, 409, 403),
     *(429, 422, 409, 500, 501, 500, 503, 500, 401),
 )
-_REST_PLANES: tuple[Plane, ...] = ("gateway", "retail", "exchange", "auth")
-
-CallInput = RestCall | RpcCall | StreamOpened
 
 
 @dataclass(eq=False, kw_only=True)
@@ -173,11 +159,8 @@ class _Reader:
         self._log = {entry.seq: entry for entry in sim.log.entries(0, sim.seq)}
         self._attempts: dict[str, tuple[str, str]] = {}  # attempt: (event id, url)
         self._open: dict[int, RecordedStream] = {}
+        self._requests = RequestReader(sim.contract)
         self._firms: dict[str, str] = {}  # fingerprint of a token: firm
-
-    @cached_property
-    def _routers(self) -> dict[str, Router]:
-        return {plane: Router(self._sim.contract.routes(plane)) for plane in _REST_PLANES}
 
     def read(self) -> None:
         """Read every line, in order."""
@@ -265,24 +248,7 @@ class _Reader:
         return out.get("caller", "") or recorded.peer
 
     def _request(self, recorded: CallInput, name: str) -> Any:
-        if not name:
-            return None
-        message = self._sim.contract.by_name(name).request
-        try:
-            if not isinstance(recorded, RestCall):
-                return protobuf_decoder(message)(recorded.message)
-            found = self._routers[recorded.plane].match(recorded.verb, recorded.path)
-            if not isinstance(found, Match):
-                return None
-            if found.body == "":
-                request = query_decoder(message, Casing.CAMEL_OR_SNAKE)(recorded.query)
-            else:
-                decoder = form_decoder if recorded.form else json_decoder
-                request = decoder(message)(recorded.body.encode())
-            apply_path(request, found.path_params)
-        except (BadInput, ValueError):
-            return None
-        return request
+        return self._requests.request(recorded, self._sim.contract.by_name(name)) if name else None
 
 
 def _status(recorded: CallInput, out: dict[str, Any]) -> int:

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from sim.actors.script.expectations import failures
+from sim.analysis.history.rows import rows
 from sim.analysis.replay import journal_lines, replaying, simulation_of
 from sim.analysis.timeline.printing import write
-from sim.analysis.timeline.rows import rows
 from sim.core.invariants import broken
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import Instant, format_instant

@@ -12,9 +12,9 @@ from msgspec import DecodeError
 
 from sim.actors.script.runner import STEP_TIMER
 from sim.analysis.errors import UnreadableJournal
+from sim.analysis.history.events import MARK
+from sim.analysis.history.rows import Row, rows
 from sim.analysis.replay import UNREADABLE, journal_lines
-from sim.analysis.timeline.events import MARK
-from sim.analysis.timeline.rows import Row, rows
 from sim.kernel.instants import EASTERN, Instant, format_instant, format_span, to_datetime
 from sim.kernel.journal import Header
 

@@ -35,7 +35,8 @@ class InstanceControl(Protocol):
 
 
 class Call(NamedTuple):
-    """One call: the variables of the path, the query parameters, and the body.
+    """One call: the variables of the path, the query parameters, and the body; `many` has the
+    values of parameters that may repeat.
 
     `instances` are those of the process, where it serves several.
 
@@ -47,10 +48,11 @@ class Call(NamedTuple):
     query: dict[str, str]
     body: Any
     instances: InstanceControl | None = None
+    many: dict[str, tuple[str, ...]] = {}
 
-    def number(self, parameter: str) -> int:
-        """A query parameter that counts from 0, which is also its default."""
-        text = self.query.get(parameter) or "0"
+    def number(self, parameter: str, default: int = 0) -> int:
+        """A query parameter that counts from 0."""
+        text = self.query.get(parameter) or str(default)
         if not text.isascii() or not text.isdigit() or len(text) > 18:
             raise InvalidRequest(f"{parameter} must be an integer from 0")
         return int(text)
@@ -70,6 +72,7 @@ class NoBody(Struct, frozen=True):
 class Endpoint(NamedTuple):
     """A row of the table of calls: a `Route`, the function that answers, and what it takes.
 
+    Parameters in `many` may repeat, those in `query` may not.
     `body` is the type of an entry, or the action that reads it. A `large` one may hold a scenario;
     it is read beside the event loop.
     """
@@ -78,6 +81,7 @@ class Endpoint(NamedTuple):
     respond: Callable[[Host, Call], Awaitable[object]]
     body: type[Struct] | Action = NoBody
     query: tuple[str, ...] = ()
+    many: tuple[str, ...] = ()
     large: bool = False
 
     @property

@@ -75,11 +75,11 @@ class ControlPlane:
         endpoint, variables = addressed
         self._host.catch_up()
         try:
-            query = _query(request, endpoint)
+            query, many = _query(request, endpoint)
             body = await self._body(request, endpoint)
             if isinstance(body, Response):
                 return body
-            call = Call(variables, query, body, self._instances)
+            call = Call(variables, query, body, self._instances, many)
             value = await endpoint.respond(self._host, call)
         except Refusal as refusal:
             return self._refused(refusal)
@@ -153,10 +153,21 @@ def _pattern(template: str) -> re.Pattern[str]:
     )
 
 
-def _query(request: web.BaseRequest, endpoint: Endpoint) -> dict[str, str]:
-    query = dict(parse_qsl(request.raw_path.partition("?")[2], keep_blank_values=True))
-    check_names("parameter", query, endpoint.query)
-    return query
+def _query(
+    request: web.BaseRequest, endpoint: Endpoint
+) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
+    """The parameters that are there once, and those that may repeat."""
+    query: dict[str, str] = {}
+    many: dict[str, tuple[str, ...]] = {}
+    for name, text in parse_qsl(request.raw_path.partition("?")[2], keep_blank_values=True):
+        if name in endpoint.many:
+            many[name] = (*many.get(name, ()), text)
+        elif name in query:
+            raise InvalidRequest(f"the parameter {name} is there twice; it is taken once")
+        else:
+            query[name] = text
+    check_names("parameter", query, (*endpoint.query, *endpoint.many))
+    return query, many
 
 
 def _entry(endpoint: Endpoint, raw: bytes) -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 
 from sim.actors.operator.action import Action
 from sim.actors.operator.actions import ACTIONS
-from sim.server.control import clock_calls, instance_calls, read_calls
+from sim.server.control import clock_calls, history_calls, instance_calls, read_calls
 from sim.server.control.call import Call, Endpoint
 from sim.server.host import Host
 
@@ -33,6 +33,13 @@ _OWN = (
     Endpoint("DELETE /worlds/{name}", instance_calls.stop_instance),
     Endpoint("GET /journal", read_calls.read_journal, query=("since",)),
     Endpoint("GET /digest", read_calls.read_digest),
+    Endpoint(
+        "GET /history",
+        history_calls.read_history,
+        query=("after", "limit", "subject", "caller", "branch"),
+        many=("kind",),
+    ),
+    Endpoint("GET /branches", history_calls.read_branches),
     Endpoint(
         "GET /requests", read_calls.read_requests, query=("operation", "status", "caller", "since")
     ),

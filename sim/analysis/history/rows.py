@@ -1,20 +1,23 @@
-"""A journal as people read it: virtual time, who did what, the result, and what it set off.
+"""A row for each input, as people read it: virtual time, who did what, the result, and what it set
+off.
 
 Lines are read without replaying them, so this is quick and shows a journal that no longer replays.
-What an input set off comes from the events in its outcome.
+What an input set off comes from the events in its outcome. `sim timeline` prints these rows, and
+history answers with them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from msgspec import json
 
 from sim.actors.script.runner import STEP_TIMER
-from sim.analysis.timeline.events import details_of, result_of, short_name
+from sim.analysis.history.events import details_of, result_of, short_name
 from sim.api.pipeline.inputs import SCRIPT
+from sim.core.model.refusals import Code
 from sim.kernel.instants import Instant, format_span
 from sim.kernel.journal import Header, Line, read_line
 
@@ -24,8 +27,10 @@ KINDS = ("clock", "timer", "request", "stream", "frame", "step", "control", "web
 
 
 class Row(NamedTuple):
-    """One entry of a timeline. `good` is None where success has no meaning; `details` are what the
-    input set off; `fired` counts timers; `caller` is the whole name of a client.
+    """One input. `good` is None where success has no meaning; `details` are what the input set off,
+    `events` the names of its events; `fired` counts timers; `caller` is the whole name of a client.
+    `subject` is what it is about, as far as the line says: a symbol, an order, a stream, …
+    `status` is the HTTP status of an answer, or the name of its gRPC code.
     """
 
     at: Instant
@@ -38,11 +43,14 @@ class Row(NamedTuple):
     seq: int = 0
     caller: str = ""
     fired: int = 0
+    subject: str = ""
+    status: int | str | None = None
+    events: tuple[str, ...] = ()
 
 
 def rows(lines: Iterable[bytes], header: Header | None = None) -> Iterator[Row]:
     """A row for each journal line; with the header, steps have their names and places."""
-    now, steps = 0, _steps(header) if header is not None else []
+    now, steps = 0, steps_of(header) if header is not None else []
     for raw in lines:
         line = read_line(raw)
         if line.mark:
@@ -50,10 +58,10 @@ def rows(lines: Iterable[bytes], header: Header | None = None) -> Iterator[Row]:
             yield Row(now, "jump", "tester", line.mark, to)
             continue
         now = line.at
-        yield _row(line, steps)
+        yield row_of(line, steps)
 
 
-def _steps(header: Header) -> list[str]:
+def steps_of(header: Header) -> list[str]:
     """Names of the scenario's steps, with their places in the file."""
     steps = json.decode(header.scenario).get("steps", ())
     places = header.places if len(header.places) == len(steps) else [""] * len(steps)
@@ -63,44 +71,85 @@ def _steps(header: Header) -> list[str]:
     ]
 
 
-def _row(line: Line, steps: list[str]) -> Row:
+def row_of(line: Line, steps: list[str]) -> Row:
+    """The row of a line, with the names of the scenario's steps (`steps_of`)."""
     given, out = json.decode(line.input), json.decode(line.out)
+    return row_of_parts(line, given, out, steps)
+
+
+def row_of_parts(line: Line, given: Record, out: Record, steps: list[str]) -> Row:
+    """The same of a line whose parts are read already."""
+    events = out.get("events", ())
     resolved = out.get("resolved", ())
     details = (
-        *details_of(out.get("events", ())),
+        *details_of(events),
         *(f"{name} is answered: {status}" for name, status, _ in resolved),
         *(result_of(result) for result in out.get("steps", ())),
     )
     row = _ROWS[given["type"]](line.at, given, out)
     if row.kind == "step" and 0 < given["step"] <= len(steps):
         row = row._replace(what=" ".join(steps[given["step"] - 1].split()))
-    return row._replace(details=details, seq=line.seq, caller=out.get("caller", ""))
+    return row._replace(
+        details=details,
+        seq=line.seq,
+        caller=out.get("caller", ""),
+        subject=row.subject or _subject(events),
+        events=tuple(event["event"] for event in events),
+    )
+
+
+def _subject(events: Sequence[Record]) -> str:
+    """What the events of an input are about: the first of them that says."""
+    for event in events:
+        execution = event.get("execution")
+        found = execution["order"]["symbol"] if execution else event.get("symbol")
+        if found:
+            return str(found)
+        if external_id := event.get("external_id"):
+            return f"kyc/{external_id}"
+    return ""
 
 
 def _rest(at: Instant, given: Record, out: Record) -> Row:
     status = out["status"]
     message = "" if status < 400 else " " + str((out.get("body") or {}).get("message", ""))
     request = f"{given['verb']} {given['path']}"
-    return Row(at, "request", _caller(out), request, f"{status}{message}", status < 400)
+    return Row(
+        at, "request", _caller(out), request, f"{status}{message}", status < 400, status=status
+    )
 
 
 def _rpc(at: Instant, given: Record, out: Record) -> Row:
     code = out.get("code", 0)
     result = f"{code} {out.get('message', '')}".strip() if code else "OK"
-    return Row(at, "request", _caller(out), f"gRPC {_method(given['method'])}", result, not code)
+    what = f"gRPC {_method(given['method'])}"
+    return Row(at, "request", _caller(out), what, result, not code, status=_code(out))
 
 
 def _open(at: Instant, given: Record, out: Record) -> Row:
     refused = out.get("code") or out.get("status")
     result = f"refused: {out.get('message', '')}" if refused else f"stream {out.get('stream')}"
+    status = out.get("status") if given.get("web_socket") else None
     return Row(
-        at, "stream", _caller(out), f"opens {_method(given['method'])}", result, "stream" in out
+        at,
+        "stream",
+        _caller(out),
+        f"opens {_method(given['method'])}",
+        result,
+        "stream" in out,
+        subject=f"stream/{out['stream']}" if "stream" in out else "",
+        status=_code(out) if status is None else status,
     )
+
+
+def _code(out: Record) -> str:
+    return Code(out.get("code", 0)).name
 
 
 def _on_stream(kind: str, what: str, at: Instant, given: Record, out: Record) -> Row:
     who = "scenario" if given.get("peer") == SCRIPT else "client"
-    return Row(at, kind, who, f"{what} stream {given['stream']}")
+    number = given["stream"]
+    return Row(at, kind, who, f"{what} stream {number}", subject=f"stream/{number}")
 
 
 def _advance(at: Instant, given: Record, out: Record) -> Row:
@@ -109,19 +158,23 @@ def _advance(at: Instant, given: Record, out: Record) -> Row:
     kind, to = "timer" if fired else "clock", max(given["to"], at)
     if any(one["timer"] == STEP_TIMER for one in fired):
         to = max(one["at"] for one in fired)  # a step stops the advance
-    return Row(to, kind, "clock", f"+{format_span(to - at)}", kinds, fired=len(fired))
+    subject = next((one["subject"] for one in fired if one["subject"]), "")
+    passed = f"+{format_span(to - at)}"
+    return Row(to, kind, "clock", passed, kinds, fired=len(fired), subject=subject)
 
 
 def _step(at: Instant, given: Record, out: Record) -> Row:
-    return Row(at, "step", "scenario", f"step {given['step']}")
+    step = f"step {given['step']}"
+    return Row(at, "step", "scenario", step, subject=step)
 
 
 def _control(at: Instant, given: Record, out: Record) -> Row:
     what = f"{given['action']} {given.get('subject', '')} {given.get('arguments', '')}".strip()
     who = "scenario" if given.get("peer") == SCRIPT else "tester"
+    subject = given.get("subject", "")
     if refused := out.get("message", ""):
-        return Row(at, "control", who, what, f"refused: {refused}", False)
-    return Row(at, "control", who, what)
+        return Row(at, "control", who, what, f"refused: {refused}", False, subject=subject)
+    return Row(at, "control", who, what, subject=subject)
 
 
 def _answer_due(at: Instant, given: Record, out: Record) -> Row:
@@ -131,7 +184,10 @@ def _answer_due(at: Instant, given: Record, out: Record) -> Row:
 def _webhook_answer(at: Instant, given: Record, out: Record) -> Row:
     status = given.get("status", 0)
     result = str(status or given.get("error", ""))
-    return Row(at, "webhook", "receiver", "answers the webhook", result, 200 <= status < 300)
+    good = 200 <= status < 300
+    return Row(
+        at, "webhook", "receiver", "answers the webhook", result, good, status=status or None
+    )
 
 
 _ROWS: dict[str, Callable[[Instant, Record, Record], Row]] = {

@@ -1,0 +1,312 @@
+"""Pages of rows: what happened on a branch, input by input.
+
+A page reads the lines that it shows and no others, so it costs the same however long the journal
+is. A filter has to look at every line until its page is full; it looks at the bytes first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from msgspec import json
+
+from sim.analysis.history.rows import KINDS, Row, row_of_parts, steps_of
+from sim.analysis.history.work import Work
+from sim.analysis.requests import CallInput, RequestReader
+from sim.api.pipeline.inputs import recorded_input
+from sim.api.pipeline.named_symbols import symbols_of
+from sim.core.catalogue.assumption_values import unknown_name
+from sim.core.model.refusals import InvalidRequest, NotFound
+from sim.kernel.branches import Branch, Place
+from sim.kernel.instants import format_instant
+from sim.kernel.journal import Journal, Line, read_line
+from sim.simulation import Simulation
+
+LIMIT, LIMIT_MAX = 100, 1_000
+ROW_KINDS = tuple(kind for kind in KINDS if kind != "jump")
+# The kinds that each type of input may be.
+_KINDS_OF = {
+    b"rest": ("request",),
+    b"rpc": ("request",),
+    b"open": ("stream",),
+    b"hangup": ("stream",),
+    b"frame": ("frame",),
+    b"advance": ("clock", "timer"),
+    b"step": ("step",),
+    b"control": ("control",),
+    b"answer_due": ("control",),
+    b"answer": ("webhook",),
+}
+_TYPE = re.compile(rb'"input":\{"type":"(\w+)"')
+_CALLER = re.compile(rb'"caller":"([^"\\]+)"')
+# Inputs whose caller or subject stands in the line that they come of.
+_OF_ANOTHER = ("frame", "hangup", "answer")
+# What a request without a symbol is about: the first of these that it has.
+_NAMES = ("order_id", "external_id", "event_id", "account", "clord_id", "id")
+_LINES_PER_STEP = 64
+
+
+class Query(NamedTuple):
+    """Which rows: at most `limit` after the input `after`, of these kinds (all when empty), about
+    this subject, of this caller ("" for any).
+    """
+
+    after: int = 0
+    limit: int = LIMIT
+    kinds: tuple[str, ...] = ()
+    subject: str = ""
+    caller: str = ""
+
+
+class Entry(NamedTuple):
+    """A line with what is known of it."""
+
+    branch: Branch
+    place: Place
+    line: Line
+    input: dict[str, Any]
+    out: dict[str, Any]
+    row: Row
+
+
+class Rows:
+    """The rows of a simulation's journal, on any of its branches."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self._requests = RequestReader(simulation.contract)
+        self._steps = steps_of(simulation.journal.header)
+
+    @property
+    def journal(self) -> Journal:
+        """The journal whose rows these are."""
+        return self._simulation.journal
+
+    def branch(self, name: str = "") -> Branch:
+        """A branch by its name, the present one for "". InvalidRequest names those there are."""
+        branches = self.journal.branches
+        if not name:
+            return self.journal.branch
+        if name not in branches:
+            known = tuple(branches)
+            raise InvalidRequest(
+                unknown_name("branch", name, known), remedy=f"known: {_some(known)}"
+            )
+        return branches[name]
+
+    def check(self, branch: Branch, seq: int, least: int = 1) -> None:
+        """Refuse an input that a branch does not have: NotFound says which it has."""
+        if not least <= seq <= branch.seq:
+            message = f"{branch.name} has the inputs {least}..{branch.seq}, not {seq}"
+            if branch.seq < least:
+                message = f"{branch.name} has no inputs yet"
+            raise NotFound(message, rule="control", remedy="GET /_sim/v1/history lists them")
+
+    # ---- one row
+
+    def entry(self, branch: Branch, seq: int) -> Entry:
+        """The line of an input, read. Raises NotFound."""
+        self.check(branch, seq)
+        place = branch.place(seq)
+        return self._read(branch.holder(seq), place, self.journal.line_at(place))
+
+    def _read(self, branch: Branch, place: Place, raw: bytes) -> Entry:
+        line = read_line(raw)
+        given, out = json.decode(line.input), json.decode(line.out)
+        row = row_of_parts(line, given, out, self._steps)
+        row = self._completed(branch, place, row, line, given)
+        return Entry(branch, place, line, given, out, row)
+
+    def _completed(
+        self, branch: Branch, place: Place, row: Row, line: Line, given: dict[str, Any]
+    ) -> Row:
+        """A row with what its own line does not say."""
+        if row.kind == "request" and not row.subject:
+            return row._replace(subject=self._asked_about(line))
+        if given["type"] in _OF_ANOTHER and place.cause:
+            cause = read_line(self.journal.line_at(branch.place(place.cause)))
+            out = json.decode(cause.out)
+            if row.kind != "webhook":
+                return row._replace(caller=out.get("caller", ""))
+            for post in out.get("posts", ()):
+                attempt, event, url, *_ = post.split(" ")
+                if attempt == given["attempt"]:
+                    return row._replace(subject=f"webhook/{event}", what=f"{url} answers")
+        return row
+
+    def _asked_about(self, line: Line) -> str:
+        recorded = recorded_input(line)
+        assert isinstance(recorded, CallInput)
+        operation = self._requests.operation_of(recorded)
+        if operation is None:
+            return ""
+        request = self._requests.request(recorded, operation)
+        if request is None:
+            return ""
+        if symbols := symbols_of(request):
+            return symbols[0]
+        named = (getattr(request, name, "") for name in _NAMES)
+        return next((text for text in named if isinstance(text, str) and text), "")
+
+    def plain(self, entry: Entry) -> dict[str, Any]:
+        """A row as it is answered."""
+        row = entry.row
+        return {
+            "seq": row.seq,
+            "at": format_instant(row.at),
+            "branch": entry.branch.name,
+            "kind": row.kind,
+            "title": _title(entry),
+            "subject": row.subject,
+            "caller": row.caller,
+            "status": row.status,
+            "events": list(row.events),
+            "caused_by": entry.place.cause or None,
+            "who": row.who,
+            "result": row.result,
+            "ok": row.good,
+        }
+
+    # ---- pages
+
+    def page(self, query: Query, branch: Branch) -> Work[dict[str, Any]]:
+        """A page of rows, as it is answered. Refuses what cannot be meant: a limit or a kind that
+        there is not, a start beyond the end, a caller or subject that nobody has heard of.
+        """
+        last = branch.seq
+        self._check_query(query, branch, last)
+        found: list[dict[str, Any]] = []
+        fits, read = _prefilter(query), 0
+        for place in branch.places(query.after, last):
+            read += 1
+            if read % _LINES_PER_STEP == 0:
+                yield
+            raw = self.journal.line_at(place)
+            if not fits(raw):
+                continue
+            entry = self._read(branch.holder(query.after + read), place, raw)
+            if _holds(query, entry.row):
+                found.append(self.plain(entry))
+                if len(found) == query.limit:
+                    break
+        if not found and (query.caller or query.subject):
+            yield from self._check_names(query, branch)
+        seq = query.after + read
+        return {"rows": found, "next": seq if seq < last else None, "last": last}
+
+    def _check_query(self, query: Query, branch: Branch, last: int) -> None:
+        if not 1 <= query.limit <= LIMIT_MAX:
+            raise InvalidRequest(f"limit is a number of rows from 1 to {LIMIT_MAX}")
+        if query.after > last:
+            remedy = "`next` of a page says where to go on; `last` is the last input there is"
+            message = f"{branch.name} has the inputs 1..{last}: there is nothing after"
+            raise InvalidRequest(f"{message} {query.after}", remedy=remedy)
+        for kind in query.kinds:
+            if kind not in ROW_KINDS:
+                remedy = f"known: {', '.join(ROW_KINDS)}"
+                raise InvalidRequest(unknown_name("kind", kind, ROW_KINDS), remedy=remedy)
+
+    def _check_names(self, query: Query, branch: Branch) -> Work[None]:
+        """Refuse a caller or a subject that is in no row of the branch and nothing of the run."""
+        seen: dict[str, set[str]] = {"caller": set(), "subject": set()}
+        exchange = self._simulation.exchange
+        known = {
+            "caller": lambda name: name in set(self._parties()),
+            "subject": lambda name: name in exchange.instruments or name in exchange.trading.ledger,
+        }
+        wanted = [
+            what
+            for what, name in (("caller", query.caller), ("subject", query.subject))
+            if name and not known[what](name)
+        ]
+        if not wanted:
+            return
+        for number, place in enumerate(branch.places(0, branch.seq), start=1):
+            raw = self.journal.line_at(place)
+            if "subject" in wanted:
+                row = self._read(branch.holder(number), place, raw).row
+                seen["subject"].add(row.subject)
+            seen["caller"].update(name.decode() for name in _CALLER.findall(raw))
+            if number % _LINES_PER_STEP == 0:
+                yield
+        more = {"caller": self._parties(), "subject": exchange.instruments.symbols()}
+        for what in wanted:
+            name = getattr(query, what)
+            if name not in seen[what]:
+                here = sorted(seen[what] - {""})
+                remedy = f"here: {_some(here)}" if here else f"no row has a {what} here"
+                nearest = unknown_name(what, name, [*here, *more[what]])
+                raise InvalidRequest(nearest, remedy=remedy)
+
+    def _parties(self) -> Iterator[str]:
+        """Everybody who may call, by every name that rows use."""
+        firms = self._simulation.exchange.firms
+        for firm in firms.all():
+            yield firm.name
+            yield firm.client_id
+            yield from (user.name for user in firm.users)
+        yield from (key.key_id for key in firms.api_keys())
+
+    # ---- branches
+
+    def branches(self) -> list[dict[str, Any]]:
+        """Every branch, oldest first."""
+        journal = self.journal
+        return [
+            {
+                "name": branch.name,
+                "parent": branch.parent.name if branch.parent is not None else None,
+                "from_seq": branch.from_seq,
+                "last_seq": branch.seq,
+                "current": branch is journal.branch,
+                "forked": None,
+                "begun": branch.begun,
+                "seed": branch.seed,
+            }
+            for branch in journal.branches.values()
+        ]
+
+
+def _title(entry: Entry) -> str:
+    row = entry.row
+    if row.kind != "timer":
+        return row.what
+    fired = dict.fromkeys(f"{one['timer']} {one['subject']}".strip() for one in entry.out["fired"])
+    more = f" and {len(fired) - 3} more" if len(fired) > 3 else ""
+    return ", ".join(list(fired)[:3]) + more
+
+
+def _holds(query: Query, row: Row) -> bool:
+    return (
+        (not query.kinds or row.kind in query.kinds)
+        and (not query.caller or row.caller == query.caller)
+        and (not query.subject or row.subject == query.subject)
+    )
+
+
+def _prefilter(query: Query) -> Callable[[bytes], bool]:
+    """Whether the bytes of a line can be those of a row that is asked for."""
+    if not query.kinds and not query.caller and not query.subject:
+        return lambda raw: True
+    types = {
+        type for type, kinds in _KINDS_OF.items() if not query.kinds or {*kinds} & {*query.kinds}
+    }
+    texts = [json.encode(text)[1:-1] for text in (query.caller, query.subject) if text]
+    # The line does not name them: it holds a message in protobuf, or refers to another line.
+    unnamed = {b"rpc", b"open", *(kind.encode() for kind in _OF_ANOTHER), b"step"}
+
+    def fits(raw: bytes) -> bool:
+        found = _TYPE.search(raw)
+        if found is None or found[1] not in types:
+            return False
+        return found[1] in unnamed or all(text in raw for text in texts)
+
+    return fits
+
+
+def _some(names: list[str] | tuple[str, ...]) -> str:
+    """Names for a sentence; how many more there are when there are many."""
+    shown = ", ".join(names[:20])
+    return f"{shown} and {len(names) - 20} more" if len(names) > 20 else shown

@@ -1,0 +1,24 @@
+"""Calls about what happened: rows, records and branches. None is an input."""
+
+from __future__ import annotations
+
+from sim.server.control.call import Call
+from sim.server.host import Host
+from sim.server.turns import in_turns
+
+
+async def read_history(host: Host, call: Call) -> object:
+    from sim.analysis.history.pages import LIMIT, Query
+
+    query = Query(
+        after=call.number("after"),
+        limit=call.number("limit", LIMIT),
+        kinds=call.many.get("kind", ()),
+        subject=call.query.get("subject", ""),
+        caller=call.query.get("caller", ""),
+    )
+    return await in_turns(host.history.page(query, call.query.get("branch", "")))
+
+
+async def read_branches(host: Host, call: Call) -> object:
+    return {"branches": host.history.branches()}
