@@ -10,8 +10,9 @@ import pytest
 
 from sim import Simulation, load_scenario
 from sim.kernel.instants import DAY, EASTERN, NS_PER_S, parse_instant, to_datetime
-from sim.testing.client import Connection, Response, connect
-from tests.journeys import firm, key, order, trader
+from sim.messages import exchange_v1 as wire
+from sim.testing.client import Connection, Response, RpcError, connect
+from tests.journeys import firm, key, order, quiet, trader
 
 TEXT = "name: dated\nextends: quickstart\nclock: {{start: {start}}}\nworld: {{games: 40}}\n"
 
@@ -71,6 +72,73 @@ def test_fields_of_statistics_and_orders_begin_on_their_dates() -> None:
         assert ("lastTradeQty" in stats) is shown
         orders = trader(world).post("/v1/report/orders/search", json={"symbol": symbol}).json()
         assert all(("priceToQuantityFilled" in row) is shown for row in orders["order"])
+
+
+@pytest.mark.spec("S9-3", "S2.7-4")
+def test_fields_of_executions_begin_on_their_date() -> None:
+    added = {"commissionNotionalCollected", "commissionSpreadPx", "transactTradeDate"}
+    for start, shown in (
+        ("2026-04-12T12:00:00-04:00", set()),
+        ("2026-04-13T00:00:00-04:00", added),
+    ):
+        world = begun(start)
+        asked = {"symbol": traded(world)}
+        found = trader(world).post("/v1/report/executions/search", json=asked).json()["executions"]
+        assert found
+        assert {name for row in found for name in row if name in added} == shown
+
+
+@pytest.mark.spec("S9-3", "S2.8-2")
+@pytest.mark.parametrize(
+    ("start", "known"), [("2026-04-08T23:59:59-04:00", False), ("2026-04-09T00:00:00-04:00", True)]
+)
+def test_outcome_side_and_action_begin_on_their_date(start: str, known: bool) -> None:
+    """Before it a client that sends them is one that sends a field nobody knows."""
+    world = begun(start)
+    client = world.retail(key(world.simulation))
+    slug = traded(world)
+    body = {
+        "marketSlug": slug,
+        "type": "ORDER_TYPE_LIMIT",
+        "price": {"value": "0.01", "currency": "USD"},
+        "quantity": 1,
+        "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
+        "outcomeSide": "OUTCOME_SIDE_NO",
+        "action": "ORDER_ACTION_BUY",
+    }
+    alone = client.post("/v1/orders", json=body)
+    assert alone.status == (200 if known else 400), alone.body
+    if not known:
+        assert "intent is required" in alone.json()["message"]
+    both = client.post("/v1/orders", json=body | {"intent": "ORDER_INTENT_BUY_LONG"}).json()["id"]
+    order = client.get(f"/v1/order/{both}").json()["order"]
+    assert order["intent"] == f"ORDER_INTENT_BUY_{'SHORT' if known else 'LONG'}"
+    assert ({"outcomeSide", "action"} <= set(order)) is known
+    assert known or not {"outcomeSide", "action"} & set(order)
+
+
+@pytest.mark.spec("S9-3", "S8-4")
+@pytest.mark.parametrize(
+    ("start", "capped"), [("2026-04-30T23:59:00-04:00", False), ("2026-05-01T00:00:00-04:00", True)]
+)
+def test_the_pool_of_twenty_streams_begins_on_its_date(start: str, capped: bool) -> None:
+    world = begun(start)
+    client = world.rpc(firm(world.simulation))
+    request = wire.CreateInstrumentStateChangeSubscriptionRequest(
+        symbols=[quiet(world.simulation).symbol]
+    )
+
+    def another() -> Any:
+        return client.stream("DropCopyAPI.CreateInstrumentStateChangeSubscription", request)
+
+    streams = [another() for _ in range(20)]
+    if not capped:
+        streams.append(another())
+        world.advance("1m")
+    with pytest.raises(RpcError) as refused:
+        another()
+    assert refused.value.code == 8
+    assert [stream.end for stream in streams] == [None] * len(streams)  # none was ended
 
 
 def traded(world: Connection) -> str:

@@ -559,17 +559,25 @@ def test_verification_is_unknown_over_grpc(world: Connection) -> None:
 
 @pytest.mark.spec("S9-3", "S9-4")
 @pytest.mark.parametrize(
-    ("start", "code"), [("2026-08-05T12:00:00-04:00", 3), ("2026-08-06T00:00:00-04:00", 12)]
+    ("start", "codes"),
+    [
+        ("2026-08-05T23:59:59-04:00", {"Create": 3, "Get": 5, "Cancel": 5}),
+        ("2026-08-06T00:00:00-04:00", {"Create": 12, "Get": 12, "Cancel": 12}),
+    ],
 )
-def test_funded_orders_exist_until_the_sixth_of_august(start: str, code: int) -> None:
+def test_three_calls_of_funded_orders_exist_until_the_sixth_of_august(
+    start: str, codes: dict[str, int]
+) -> None:
     scenario = load_scenario("quickstart")
     world = connect(
         Simulation(replace(scenario, clock=replace(scenario.clock, start=parse_instant(start))))
     )
     rpc = world.rpc(firm(world.simulation))
-    with pytest.raises(RpcError) as refused:
-        rpc.call("OrderFundingService.CreateFundedOrder", funding.CreateFundedOrderRequest())
-    assert refused.value.code == code
+    for name, code in codes.items():
+        request = getattr(funding, f"{name}FundedOrderRequest")()
+        with pytest.raises(RpcError) as refused:
+            rpc.call(f"OrderFundingService.{name}FundedOrder", request)
+        assert refused.value.code == code
     with pytest.raises(RpcError) as malformed:
         rpc.call("OrderFundingService.CreateVendorOrder", funding.CreateVendorOrderRequest())
     assert malformed.value.code == 3

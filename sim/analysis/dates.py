@@ -15,6 +15,8 @@ from msgspec import Struct, structs
 
 from sim.api.exchange.ledgers import LEDGER_ROWS
 from sim.api.rendering.retention import PURGES, WIPES
+from sim.api.retail.order_request import PAIRS_READ
+from sim.api.streams.limits import STREAMS_PER_FIRM
 from sim.contract.changelog import releases
 from sim.contract.contract import load_contract
 from sim.contract.wire_fields import fields_of
@@ -38,6 +40,8 @@ RULES: tuple[Dated[Any], ...] = (
     *TWO_SIDED.values(),
     NAMED_SIDES,
     PARTIAL_CONTRACTS,
+    PAIRS_READ,
+    STREAMS_PER_FIRM,
 )
 
 Row = dict[str, Any]

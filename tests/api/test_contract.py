@@ -114,6 +114,7 @@ def test_the_descriptors_do_not_change_with_comments(tmp_path: Path) -> None:
     assert compile_schema(tmp_path / "b").stripped() == before
 
 
+@pytest.mark.spec("S0-5", "S9-5")
 def test_the_bundle_holds_what_a_grpc_client_compiles(tmp_path: Path) -> None:
     with zipfile.ZipFile(ROOT / "sim/pb/bundle.zip") as bundle:
         names = bundle.namelist()
@@ -124,6 +125,12 @@ def test_the_bundle_holds_what_a_grpc_client_compiles(tmp_path: Path) -> None:
     served = {operation.package for operation in load_contract().operations if operation.grpc}
     compiled = compile_schema(tmp_path)
     assert served <= set(compiled.packages)
+    lines = "\n".join(file.read_text() for file in tmp_path.rglob("exchange/**/*.proto"))
+    fields = re.findall(r"^ +(?:optional |repeated )?[a-zA-Z][\w.<>, ]* (\w+) = \d", lines, re.M)
+    assert len(fields) > 500
+    assert {
+        name for name in fields if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name)
+    } == set()
 
 
 def test_a_struct_has_a_field_per_wire_row_with_the_proto3_default(probe: Any) -> None:

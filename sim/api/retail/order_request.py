@@ -18,10 +18,18 @@ from sim.core.model.enums import Channel, OrderType, SelfMatchPrevention, Side, 
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import Price
 from sim.core.model.refusals import InvalidRequest, NotFound, PermissionDenied
+from sim.kernel.dated import Dated
 from sim.kernel.instants import Instant
 from sim.messages import retail_v1 as wire
 
 BATCH_MAX = 20
+PAIRS_READ = Dated(
+    False,
+    ("2026-04-09", True),
+    name="orders.outcome_side_and_action",
+    section="§9",
+    title="orders may say outcomeSide and action in place of intent",
+)
 _BUYING = (wire.OrderIntent.ORDER_INTENT_BUY_LONG, wire.OrderIntent.ORDER_INTENT_SELL_SHORT)
 _INTENTS: dict[tuple[int, int], wire.OrderIntent] = {two: one for one, two in OUTCOMES.items()}
 _PAIRS = frozenset((outcome, action) for outcome in wire.OutcomeSide for action in wire.OrderAction)
@@ -72,7 +80,8 @@ def place_command(
     """Return the command to place the order of a request."""
     instrument = market_of(exchange, request.market_slug)
     market = _is_market(request)
-    base = _base(caller, instrument, _intent(request), request.manual_order_indicator, defer=defer)
+    intent = _intent(exchange, request)
+    base = _base(caller, instrument, intent, request.manual_order_indicator, defer=defer)
     tif = _tif(request.tif, market=market)
     if request.participate_dont_initiate and tif in _AT_ONCE:
         raise InvalidRequest(
@@ -220,9 +229,13 @@ def _limit(price: wire.Amount | None, instrument: Instrument) -> Price:
     return read_price(price, instrument, "price")
 
 
-def _intent(request: wire.CreateOrderRequest) -> wire.OrderIntent:
-    """Return the intent of outcome side and action together, which win, or else of the field."""
-    pair = (request.outcome_side, request.action)
+def _intent(exchange: Exchange, request: wire.CreateOrderRequest) -> wire.OrderIntent:
+    """Return the intent of outcome side and action together, which win, or else of the field.
+
+    Before its date the pair is like any field that nobody knows: passed over.
+    """
+    known = PAIRS_READ.at(exchange.now)
+    pair = (request.outcome_side, request.action) if known else (0, 0)
     intent = _INTENTS.get(pair)
     if intent is not None:
         return intent

@@ -59,7 +59,7 @@ from sim.api.streams.funding import FundingFeed
 from sim.api.streams.heartbeats import Heartbeats
 from sim.api.streams.instruments import InstrumentFeed
 from sim.api.streams.ledger import LedgerFeed
-from sim.api.streams.limits import STREAMS_PER_FIRM_MAX
+from sim.api.streams.limits import STREAMS_PER_FIRM
 from sim.api.streams.market_data import MarketDataFeed
 from sim.api.streams.orders import OrderFeed
 from sim.api.streams.positions import PositionChangeFeed, PositionFeed
@@ -282,8 +282,9 @@ class Hub:
         """
         open_streams = self._pools.get(_pool_of(caller), 0) - freed
         if caller.firm is not None:
-            if open_streams >= STREAMS_PER_FIRM_MAX:
-                limit = f"at most {STREAMS_PER_FIRM_MAX} concurrent streams per firm"
+            most = STREAMS_PER_FIRM.at(self._exchange.now)
+            if 0 < most <= open_streams:
+                limit = f"at most {most} concurrent streams per firm"
                 remedy = "end a stream first: the pool is shared by all subscription types"
                 raise StreamLimit(f"rate limit exceeded: {limit}", rule="S7", remedy=remedy)
             return

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-STREAMS_PER_FIRM_MAX = 20  # pooled over all types (S7)
+from sim.kernel.dated import Dated
+
+# Pooled over all types (S7); v0.0.32 of the changelog introduced the cap.
+STREAMS_PER_FIRM = Dated(
+    0,
+    ("2026-05-01", 20),
+    name="streams.per_firm",
+    section="§8, §9",
+    title="concurrent gRPC streams of a firm at most; 0 is without limit",
+)
 MARKET_DATA_SYMBOLS_MAX = 1000  # per subscription (S8)
 MARKET_DATA_DEPTH = 10  # levels per side when a request names none (S8)
 ACK_SYMBOLS_MAX = 1000  # beyond, an acknowledgement gives counts only (S10)
