@@ -5,6 +5,7 @@ and the documented backoff recovers (§7.1).
 from __future__ import annotations
 
 import asyncio
+import functools
 import http.client
 import json
 import socket
@@ -20,6 +21,7 @@ from websockets.asyncio.client import connect as connect_web_socket
 from websockets.exceptions import ConnectionClosedError
 
 from sim import Simulation, load_scenario
+from sim.actors.operator.views import view as read_view
 from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
 from sim.core.service.fault_spec import KINDS, PLANES
 from sim.messages.exchange_v1 import (
@@ -36,11 +38,12 @@ from sim.testing.exchange_fixture import ControlError
 BACKOFF_S = (1, 2, 4, 8)
 
 
-def whole(exchange):
+@functools.cache
+def whole():
     """Open instruments that trade in whole contracts and cents, so that 2 is a price and 1 a
     contract.
     """
-    rows = exchange.control("GET", "/state/instruments")["instruments"]
+    rows = read_view(Simulation(load_scenario("quickstart")).engine, "instruments")["instruments"]
     return [
         row["symbol"]
         for row in rows
@@ -48,9 +51,9 @@ def whole(exchange):
     ]
 
 
-def book(exchange, timeout=10, symbol=None):
+def book(exchange, timeout=10):
     """(status, headers, body) of a public book, as a plain client gets it."""
-    symbol = symbol or whole(exchange)[0]
+    symbol = whole()[0]
     try:
         with urllib.request.urlopen(
             f"{exchange.gateway}/v1/markets/{symbol}/book", timeout=timeout
@@ -84,7 +87,7 @@ def test_an_injected_error_is_answered_until_the_documented_backoff_recovers(
     assert book(exchange)[0] == status
     (last, body), attempts = patient(exchange, lambda: book(exchange))
     assert (last, attempts) == (200, 3)
-    assert body["marketData"]["marketSlug"] == whole(exchange)[0]
+    assert body["marketData"]["marketSlug"] == whole()[0]
     assert [row["code"] for row in exchange.requests(operation="GetBook", status=status)] == [
         code
     ] * 3
@@ -127,7 +130,7 @@ def test_a_slow_body_arrives_whole_in_several_pieces(exchange):
     exchange.fault("GetBook", slow_body=True, times=1)
     with socket.create_connection((host, int(port))) as plain:
         plain.sendall(
-            f"GET /v1/markets/{whole(exchange)[0]}/book HTTP/1.1\r\nHost: x\r\nConnection:"
+            f"GET /v1/markets/{whole()[0]}/book HTTP/1.1\r\nHost: x\r\nConnection:"
             " close\r\n\r\n".encode()
         )
         pieces = list(iter(lambda: plain.recv(65536), b""))
@@ -152,7 +155,7 @@ def retail(exchange):
 
 def resting(exchange):
     return {
-        "marketSlug": whole(exchange)[0],
+        "marketSlug": whole()[0],
         "intent": "ORDER_INTENT_BUY_LONG",
         "type": "ORDER_TYPE_LIMIT",
         "price": {"value": "0.02", "currency": "USD"},
@@ -221,7 +224,7 @@ def channel(exchange):
 
 def read_book(exchange, channel, timeout=10.0):
     method = channel.unary_unary("/exchange.v1.OrderBookAPI/GetOrderBook")
-    request = protobuf_encoder(GetOrderBookRequest)(GetOrderBookRequest(symbol=whole(exchange)[0]))
+    request = protobuf_encoder(GetOrderBookRequest)(GetOrderBookRequest(symbol=whole()[0]))
     return method.with_call(request, metadata=bearer(exchange, exchange.firms[0]), timeout=timeout)[
         1
     ]
@@ -255,7 +258,7 @@ def test_a_delay_over_grpc_is_told_in_the_trailers(exchange, channel):
 
 
 def test_a_symbol_is_found_in_path_query_and_body_on_every_protocol(exchange, channel, retail):
-    struck, spared = whole(exchange)[:2]
+    struck, spared = whole()[:2]
     exchange.fault(symbol=struck, status=503)
     metadata = bearer(exchange, exchange.firms[0])
     place = channel.unary_unary("/exchange.v1.OrderEntryAPI/InsertOrder")
@@ -284,7 +287,7 @@ def market_data(exchange, channel):
     """Frames of one instrument's market data after the snapshot, and a way to make one: an order
     that changes the book.
     """
-    symbol = whole(exchange)[0]
+    symbol = whole()[0]
     request = protobuf_encoder(CreateMarketDataSubscriptionRequest)(
         CreateMarketDataSubscriptionRequest(symbols=[symbol])
     )
@@ -379,7 +382,7 @@ async def test_a_web_socket_is_reset_without_a_close_frame(exchange):
         request = {
             "requestId": "1",
             "subscriptionType": "SUBSCRIPTION_TYPE_MARKET_DATA",
-            "marketSlugs": whole(exchange)[:1],
+            "marketSlugs": whole()[:1],
         }
         await opened.send(json.dumps({"subscribe": request}))
         with pytest.raises(ConnectionClosedError) as closed:
@@ -505,10 +508,10 @@ def test_the_catalogue_of_faults_says_what_can_happen_where(exchange):
 def test_a_hostile_exchange_fails_often_in_many_ways_and_a_patient_client_gets_through(exchange):
     exchange.control("PUT", "/preset", {"name": "hostile"})
     exchange.control("DELETE", "/faults/hostile.gateway.hang")
-    seen, (symbol, *_) = {}, whole(exchange)
+    seen = {}
     for _ in range(120):
         try:
-            status = book(exchange, 1, symbol)[0]
+            status = book(exchange, timeout=1)[0]
         except (OSError, http.client.HTTPException) as broken:
             status = type(broken).__name__
         seen[status] = seen.get(status, 0) + 1
