@@ -16,9 +16,9 @@ import pytest
 
 from sim import Simulation, load_scenario
 from sim.actors.operator.views import view as read_view
-from sim.analysis.compare import diff
 from sim.analysis.replay import replay, simulation_at
 from sim.api.pipeline.settings import Settings
+from sim.cli.main import main
 from sim.kernel.instants import parse_instant
 from sim.testing.client import connect
 from tests.journeys import firm, key, order, quiet, retail_order, trader
@@ -79,12 +79,12 @@ def test_the_same_calls_give_the_same_digest_in_processes_with_other_hash_seeds_
         )
         digests.append(done.stdout.strip())
     assert digests[0] == digests[1] != ""
-    assert diff(str(tmp_path / "0.ndjson"), str(tmp_path / "1.ndjson"), io.StringIO()) == 0
+    assert main(["diff", str(tmp_path / "0.ndjson"), str(tmp_path / "1.ndjson")]) == 0
 
 
 def test_another_seed_gives_another_digest(tmp_path: Path) -> None:
     assert busy_journal(tmp_path / "a").digest != busy_journal(tmp_path / "b", seed=8).digest
-    assert diff(str(tmp_path / "a"), str(tmp_path / "b"), io.StringIO()) == 1
+    assert main(["diff", str(tmp_path / "a"), str(tmp_path / "b")]) == 1
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_a_file_that_is_no_journal_is_refused_in_one_line(tmp_path: Path, conten
     out = io.StringIO()
     assert replay(str(path), None, out) == 2
     assert out.getvalue().startswith(f"{path}:1:1: ")
-    assert diff(str(path), str(path), io.StringIO()) == 2
+    assert main(["diff", str(path), str(path)]) == 2
 
 
 def test_a_journal_holds_no_secret_in_clear(tmp_path: Path) -> None:

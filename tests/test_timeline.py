@@ -86,7 +86,7 @@ def test_json_alone_is_one_document_and_with_a_file_stands_there_too(
     (checked,) = _json(capsys, "check", scenario, "--json")["scenarios"]
     assert (checked["problems"], checked["steps"]) == ([], 3)
     (broken,) = _json(capsys, "check", "no-such", "--json")["scenarios"]
-    assert broken["problems"][0]["line"] == 1
+    assert broken["problems"][0]["line"] == 0
     assert _json(capsys, "explain", str(journal), "--json") == {"refused": []}
     assert _json(capsys, "conformance", str(journal), "--json")["ok"] is True
     assert len(_json(capsys, "catalogue", "quirks", "--json")) > 5

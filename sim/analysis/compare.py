@@ -1,31 +1,30 @@
 """Two journals side by side: the first line that differs, and how the states differ after it.
 
-`diff` compares what is written and stops there. `compare` (`sim bisect` with two journals) is for
-runs of different seeds or scenarios too: it ignores sequence numbers and digests, which follow from
-earlier lines, and replays both journals to show how the state of the exchange differs.
+`compare` (`sim bisect` with two journals) ignores sequence numbers and digests, which follow from
+earlier lines, and replays both journals to show how the state of the exchange differs right there.
+`run_diff.py` compares whole runs, by what their lines mean.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from sim.actors.operator import views
-from sim.analysis.errors import UnreadableJournal
 from sim.analysis.history.rows import rows
 from sim.analysis.replay import (
-    UNREADABLE,
     Divergence,
     NumberedLines,
-    excerpt,
     journal_lines,
     line_text,
     replaying,
     simulation_of,
 )
-from sim.analysis.timeline.printing import write
+from sim.analysis.search.shrink import without_identifiers
+from sim.analysis.timeline.printing import plain, write
 from sim.kernel.instants import format_instant
 from sim.kernel.journal import Header, read_line
 from sim.simulation import Simulation
@@ -40,6 +39,7 @@ VIEWS = {
     "faults": "id",
     "breakers": "firm",
 }
+OF_ONE_RUN = ("orders", "faults")  # views of what has no name but an identifier
 DIFFERENCES_MAX = 12
 WRITTEN = ("mark", "argument", "seq", "at", "input", "out", "digest")
 WHAT_HAPPENED = ("mark", "argument", "at", "input", "out")
@@ -86,76 +86,82 @@ def first_difference(
     return None
 
 
-def diff(first: str, second: str, out: TextIO) -> int:
-    """Compare two journals and print the first difference; the exit code of `sim diff`."""
-    try:
+class Comparison:
+    """Where two journals first differ, and how the states differ right after it."""
+
+    def __init__(self, first: Path, second: Path) -> None:
+        self.paths = (first, second)
         with journal_lines(first) as (one, ours), journal_lines(second) as (other, theirs):
-            for name in ("name", "seed", "start", "scenario_digest"):
-                if getattr(one, name) != getattr(other, name):
-                    both = f"{getattr(one, name)} and {getattr(other, name)}"
-                    print(f"headers differ in {name}: {both}", file=out)
-                    return 1
-            difference = first_difference(ours, theirs, WRITTEN)
-    except UnreadableJournal as error:
-        print(error, file=out)
-        return UNREADABLE
-    if difference is None:
-        print("the journals are the same", file=out)
-        return 0
-    if difference.part == "end":
-        longer = first if difference.first else second
-        print(f"the first {difference.same} lines are the same; {longer} goes on", file=out)
-        return 1
-    part = difference.part
-    lines = (read_line(difference.first), read_line(difference.second))
-    left, right = (line_text(getattr(line, part)) for line in lines)
-    print(f"line {difference.number}, {part}:", file=out)
-    print(f"  {first}: {excerpt(left, right)}\n  {second}: {excerpt(right, left)}", file=out)
-    return 1
+            self.headers = header_differences(one, other)
+            self.found = first_difference(ours, theirs)
+        self.states: list[str] = []
+        self.not_compared = ""
+        if self.found is not None and self.found.first and self.found.second:
+            self._compare_states(self.found.same + 1)
 
+    @property
+    def same(self) -> bool:
+        """Whether the same happened in both, line by line."""
+        return self.found is None
 
-def compare(first: Path, second: Path, out: TextIO) -> bool:
-    """Print where two runs first differ, and how their states do; whether they are the same."""
-    with journal_lines(first) as (one, ours), journal_lines(second) as (other, theirs):
-        _print_headers(one, other, out)
-        found = first_difference(ours, theirs)
-    if found is None:
-        print("the runs are the same, line by line", file=out)
-        return True
-    print(f"the first {found.same} lines are the same; then {_MEANINGS[found.part]}:", file=out)
-    for path, raw in ((first, found.first), (second, found.second)):
-        print(f"{path}, line {found.number}:" if raw else f"{path}: has ended", file=out)
-        if raw:
-            write(rows(iter([raw])), out)
-    if found.first and found.second:
-        _print_states(first, second, found.same + 1, out)
-    at = format_instant(read_line(found.first or found.second).at)
-    print(f"next: sim replay {first if found.first else second} --until {at} --serve", file=out)
-    return False
+    def _compare_states(self, lines: int) -> None:
+        try:
+            states = [_state_after(path, lines) for path in self.paths]
+            self.states = list(state_differences(*states))
+        except Divergence as difference:
+            self.not_compared = f"line {difference.number} of {difference.path} no longer replays"
 
+    def document(self) -> dict[str, Any]:
+        """The comparison for a program."""
+        found = self.found
+        sides = () if found is None else (found.first, found.second)
+        shown = [plain(next(rows(iter([raw])))) if raw else None for raw in sides] or [None, None]
+        return {
+            "same": self.same,
+            "begin": {name: list(pair) for name, pair in self.headers.items()},
+            "line": None if found is None else found.number,
+            "says": "" if found is None else _MEANINGS[found.part],
+            "first": shown[0],
+            "second": shown[1],
+            "states": self.states,
+            "not_compared": self.not_compared,
+        }
 
-def _print_headers(one: Header, other: Header, out: TextIO) -> None:
-    for name in ("name", "seed", "start", "scenario_digest", "settings", "libraries"):
-        left, right = getattr(one, name), getattr(other, name)
-        if left != right:
+    def write(self, out: TextIO) -> None:
+        """Print the comparison, and what to do next."""
+        for name, (left, right) in self.headers.items():
             print(f"they begin with different {name}: {left} and {right}", file=out)
+        if self.found is None:
+            print("the runs are the same, line by line", file=out)
+            return
+        found = self.found
+        print(f"the first {found.same} lines are the same; then {_MEANINGS[found.part]}:", file=out)
+        for path, raw in zip(self.paths, (found.first, found.second), strict=True):
+            print(f"{path}, line {found.number}:" if raw else f"{path}: has ended", file=out)
+            if raw:
+                write(rows(iter([raw])), out)
+        if found.first and found.second:
+            self._write_states(out)
+        at = format_instant(read_line(found.first or found.second).at)
+        print(f"next: sim replay {self.paths[not found.first]} --until {at} --serve", file=out)
+
+    def _write_states(self, out: TextIO) -> None:
+        if self.not_compared:
+            print(f"(their states cannot be compared: {self.not_compared})", file=out)
+        elif not self.states:
+            print("their states are the same after it", file=out)
+        for line in self.states[:DIFFERENCES_MAX]:
+            print(f"  {line}", file=out)
+        if len(self.states) > DIFFERENCES_MAX:
+            rest = len(self.states) - DIFFERENCES_MAX
+            print(f"  … and {rest} more differences of state; --json has all", file=out)
 
 
-def _print_states(first: Path, second: Path, lines: int, out: TextIO) -> None:
-    try:
-        states = (_state_after(first, lines), _state_after(second, lines))
-        differences = list(state_differences(*states))
-    except Divergence as difference:
-        where = f"line {difference.number} of {difference.path}"
-        print(f"(their states cannot be compared: {where} no longer replays)", file=out)
-        return
-    if not differences:
-        print("their states are the same after it", file=out)
-    for line in differences[:DIFFERENCES_MAX]:
-        print(f"  {line}", file=out)
-    if len(differences) > DIFFERENCES_MAX:
-        rest = len(differences) - DIFFERENCES_MAX
-        print(f"  … and {rest} more differences of state", file=out)
+def header_differences(one: Header, other: Header) -> dict[str, tuple[Any, Any]]:
+    """How two runs begin differently, by part of the header."""
+    names = ("name", "seed", "start", "scenario_digest", "settings", "libraries")
+    both = {name: (getattr(one, name), getattr(other, name)) for name in names}
+    return {name: pair for name, pair in both.items() if pair[0] != pair[1]}
 
 
 def _state_after(path: Path, lines: int) -> Simulation:
@@ -166,17 +172,53 @@ def _state_after(path: Path, lines: int) -> Simulation:
         return simulation
 
 
-def state_differences(one: Simulation, other: Simulation) -> Iterator[str]:
-    """How two states differ, a line for each value: `accounts maker: balance 10 → 12`."""
+def state_differences(
+    one: Simulation, other: Simulation, *, two_runs: bool = False
+) -> Iterator[str]:
+    """How two states differ, a line for each value: `accounts maker: balance 10 → 12`.
+
+    States of two different runs share no identifiers: orders and faults are left out, and of other
+    names and values the identifiers.
+    """
     for view, key in VIEWS.items():
+        if two_runs and view in OF_ONE_RUN:
+            continue
         left, right = _rows(one, view, key), _rows(other, view, key)
+        if two_runs:
+            left, right = _without_identifiers(left), _without_identifiers(right)
         for name in {**left, **right}:
             if name not in left or name not in right:
                 yield f"{view} {name}: only in the {'second' if name not in left else 'first'}"
                 continue
             for field, value in left[name].items():
-                if value != right[name].get(field):
-                    yield f"{view} {name}: {field} {value} → {right[name].get(field)}"
+                if value != (changed := right[name].get(field)):
+                    yield f"{view} {name}: {field} {_text(value)} → {_text(changed)}"
+
+
+def _text(value: Any) -> str:
+    """A value as people read it: levels as "0.45 x 10", positions as "symbol 10"."""
+    if not isinstance(value, list):
+        return str(value)
+    rows = (f"{row['px']} x {row['qty']}" if "px" in row else list(row.values()) for row in value)
+    return (
+        ", ".join(row if isinstance(row, str) else " ".join(map(str, row)) for row in rows)
+        or "none"
+    )
+
+
+def _without_identifiers(found: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Rows by name and number, because names that differ in an identifier alone become one."""
+    counts: Counter[str] = Counter()
+    plain: dict[str, dict[str, Any]] = {}
+    for name, row in found.items():
+        bare = without_identifiers(name)
+        counts[bare] += 1
+        bare += f" ({counts[bare]})" if counts[bare] > 1 else ""
+        plain[bare] = {
+            field: without_identifiers(value) if isinstance(value, str) else value
+            for field, value in row.items()
+        }
+    return plain
 
 
 def _rows(simulation: Simulation, view: str, key: str) -> dict[str, dict[str, Any]]:

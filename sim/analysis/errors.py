@@ -8,7 +8,11 @@ class UsageError(ValueError):
 
 
 class UnreadableJournal(Exception):
-    """A file that is no journal, or cannot be read. The message begins with `path:line:1:`."""
+    """A file that is no journal, or cannot be read.
+
+    The message begins with `path:line:1:`, or with the path alone where there is no line to look
+    at (`line` 0), because the file is not there.
+    """
 
     def __init__(self, path: object, reason: str, line: int = 1) -> None:
-        super().__init__(f"{path}:{line}:1: {reason}")
+        super().__init__(f"{path}:{line}:1: {reason}" if line else f"{path}: {reason}")

@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, TextIO
+from typing import Any, BinaryIO, NamedTuple, TextIO
 from zlib import crc32
 
 from msgspec import DecodeError, Raw, ValidationError, convert, json, structs, to_builtins
@@ -77,6 +77,18 @@ class Divergence(Exception):
         yield f"  replayed: {excerpt(self.replayed, self.recorded)}"
         yield from (f"  {line}" for line in self.libraries)
 
+    def document(self) -> dict[str, Any]:
+        """The difference for a program."""
+        return {
+            "journal": self.path,
+            "ok": False,
+            "line": self.number,
+            "part": self.part,
+            "recorded": self.recorded,
+            "replayed": self.replayed,
+            "libraries": list(self.libraries),
+        }
+
 
 class Replay(NamedTuple):
     """A journal that was replayed, and the simulation in the state it leads to."""
@@ -95,6 +107,19 @@ class Replay(NamedTuple):
         yield f"  scenario {self.header.name}, seed {self.header.seed}, until {until}"
         yield f"  digest {self.simulation.digest}"
 
+    def document(self) -> dict[str, Any]:
+        """The replay for a program; `seq` is the input after which the state now is."""
+        return {
+            "journal": self.path,
+            "ok": True,
+            "inputs": self.inputs,
+            "seq": self.simulation.seq,
+            "scenario": self.header.name,
+            "seed": self.header.seed,
+            "now": format_instant(self.simulation.now),
+            "digest": self.simulation.digest,
+        }
+
 
 # ---- files
 
@@ -105,7 +130,7 @@ def journal_lines(path: Path | str) -> Iterator[tuple[Header, NumberedLines]]:
     try:
         file = Path(path).open("rb")  # noqa: SIM115  (an error while reading is another thing)
     except OSError as error:
-        raise UnreadableJournal(path, unreadable(error)) from error
+        raise UnreadableJournal(path, f"cannot read: {unreadable(error)}", 0) from error
     with file:
         try:
             with _naming(path):

@@ -63,6 +63,12 @@ def as_text(rows: Rows) -> str:
     )
 
 
+def counted(count: int, noun: str) -> str:
+    """A number and its noun: "1 rule", "2 rules", "3 passes"."""
+    plural = noun[:-1] + "ies" if noun.endswith(("ry", "ty")) else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else plural}"
+
+
 def cell(value: object) -> str:
     """A value as people read it."""
     if isinstance(value, bool):

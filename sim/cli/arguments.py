@@ -22,7 +22,6 @@ T = TypeVar("T")
 FAILED, USAGE, DIVERGED, COULD_NOT_LISTEN, INTERRUPTED, TERMINATED = 1, 2, 3, 4, 130, 143
 PRESETS = ("ideal", "realistic", "hostile")
 READINGS = ("documented", "observed")
-STDOUT = "-"
 SEEDS_MAX = 10_000_000
 
 
@@ -184,12 +183,6 @@ def add_campaign(parser: argparse.ArgumentParser, jobs: int, jobs_text: str) -> 
     add_text(parser, "--save-failures", "DIR", failed, former="--keep")
 
 
-def add_json(parser: argparse._ActionsContainer, what: str) -> None:
-    """Add `--json [FILE]`; see `give_json`. What a command works on stands before its options."""
-    text = f"print {what} as one JSON document and nothing else; with FILE, write it there as well"
-    add_option(parser, "--json", text, metavar="FILE", nargs="?", const=STDOUT)
-
-
 # ---- from options to what a command calls
 
 
@@ -230,22 +223,6 @@ def check_writable(
             path.open("ab").close()
             if not existed:
                 path.unlink()
-
-
-def give_json(target: str | None, document: object) -> bool:
-    """Give a document to whoever asked for it with `--json`. True when it went to standard output,
-    where nothing else may stand then. OSError when its file cannot be written.
-    """
-    if target is None:
-        return False
-    from msgspec import json
-
-    text = json.format(json.encode(document), indent=1)
-    if target != STDOUT:
-        Path(target).write_bytes(text + b"\n")
-        return False
-    print(text.decode())
-    return True
 
 
 def check_regular_files(files: Sequence[str]) -> None:

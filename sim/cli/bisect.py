@@ -20,10 +20,10 @@ exit codes:
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from sim.cli.arguments import FAILED, add_option, add_text, check_regular_files, count
+from sim.cli.json_output import add_json, give_json, text_output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,19 +35,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "--becomes", becomes, choices=("false", "true"), default="false")
     every = "check after every N-th line first (default: about 5000 checks in all)"
     add_option(parser, "--every", every, type=count, default=0, metavar="N")
+    add_json(parser, "what was found")
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.analysis.compare import compare
+    from sim.analysis.compare import Comparison
     from sim.analysis.errors import UsageError
-    from sim.analysis.search.bisect import bisect, question
+    from sim.analysis.search.bisect import bisect, print_bisection, question
 
     paths = [Path(name) for name in args.journals]
     if len(paths) > 2 or (len(paths) == 2 and args.expect):
         raise UsageError("give one journal, with or without --expect, or two journals to compare")
     check_regular_files(args.journals)
+    out = text_output(args)
     if len(paths) == 2:
-        return 0 if compare(paths[0], paths[1], sys.stdout) else FAILED
+        compared = Comparison(*paths)
+        give_json(args, compared.document())
+        compared.write(out)
+        return 0 if compared.same else FAILED
     becomes = args.becomes == "true"
-    holds = bisect(paths[0], question(args.expect), sys.stdout, becomes=becomes, every=args.every)
-    return 0 if holds else FAILED
+    found = bisect(paths[0], question(args.expect), becomes=becomes, every=args.every)
+    give_json(args, found.document())
+    print_bisection(found, out)
+    return 0 if found.ok else FAILED

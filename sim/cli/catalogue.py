@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import argparse
 
-from sim.cli.arguments import add_flag, add_json, give_json, usage_error
+from sim.cli.arguments import add_flag, usage_error
+from sim.cli.json_output import add_json, give_json, text_output
 
 KINDS = (
     *("operations", "quirks", "faults", "presets", "assumptions", "observations"),
@@ -26,18 +27,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    import sys
-
     from sim.analysis.catalogues import rows
     from sim.analysis.tables import as_markdown, print_table
 
     found = rows(args.kind, pattern=args.pattern)
     if not found:
         return usage_error(f"none of the {args.kind} matches {args.pattern!r}")
-    if give_json(args.json, found):
-        return 0
+    out = text_output(args)
+    give_json(args, found)
     if args.markdown:
-        print(as_markdown(found))
+        print(as_markdown(found), file=out)
     else:
-        print_table(found, sys.stdout)
+        print_table(found, out)
     return 0

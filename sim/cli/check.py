@@ -8,7 +8,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from sim.cli.arguments import STDOUT, USAGE, add_json, add_scenarios, give_json
+from sim.cli.arguments import USAGE, add_scenarios
+from sim.cli.json_output import add_json, give_json, is_alone, text_output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,21 +21,20 @@ def run(args: argparse.Namespace) -> int:
     from sim.loader.load import load_scenario, scenario_variants
     from sim.scenario.yaml_tree import ScenarioError
 
-    code, found = 0, []
+    code, found, out = 0, [], text_output(args)
     for name in args.scenarios:
         try:
             variants = [load_scenario(name, params) for params in scenario_variants(name)]
         except ScenarioError as error:
             problems = [problem._asdict() for problem in error.problems]
             found.append({"scenario": name, "problems": problems})
-            if args.json != STDOUT:
+            if not is_alone(args):
                 print(*error.problems, sep="\n", file=sys.stderr)
             code = USAGE
         else:
             steps = len(variants[0].steps)
             found.append({"scenario": name, "problems": [], "steps": steps, "runs": len(variants)})
             runs = f", {len(variants)} combinations" if len(variants) > 1 else ""
-            if args.json != STDOUT:
-                print(f"{name}: fine, {steps} steps{runs}")
-    give_json(args.json, {"scenarios": found})
+            print(f"{name}: fine, {steps} steps{runs}", file=out)
+    give_json(args, {"scenarios": found})
     return code

@@ -11,19 +11,17 @@ examples:
 from __future__ import annotations
 
 import argparse
-import sys
 
 from sim.cli.arguments import (
     FAILED,
     add_flag,
     add_instant,
-    add_json,
     add_list,
     add_path,
     add_text,
     check_writable,
-    give_json,
 )
+from sim.cli.json_output import add_json, give_json, text_output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,12 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from sim.analysis.conformance import check, rulebook
-    from sim.analysis.conformance.report import print_rules
+    from sim.analysis.conformance.report import print_rules, rules_document
     from sim.analysis.errors import UsageError
     from sim.analysis.replay import simulation_at
 
+    out = text_output(args)
     if args.list:
-        print_rules(rulebook(), sys.stdout)
+        give_json(args, rules_document(rulebook()))
+        print_rules(rulebook(), out)
         return 0
     if args.journal is None:
         raise UsageError(
@@ -55,6 +55,6 @@ def run(args: argparse.Namespace) -> int:
     report = check(simulation, caller=args.caller, rules=tuple(args.rule))
     if args.junit is not None:
         args.junit.write_bytes(report.junit())
-    if not give_json(args.json, report.document()):
-        report.write(sys.stdout)
+    give_json(args, report.document())
+    report.write(out)
     return 0 if report.ok else FAILED

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import argparse
 
-from sim.cli.arguments import add_instant, add_json, give_json
+from sim.cli.arguments import add_instant
+from sim.cli.json_output import add_json, give_json, text_output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from sim.analysis.explain.text import explain_journal, text_of
 
+    out = text_output(args)
     found = explain_journal(args.journal, args.subject, args.until)
-    if not give_json(args.json, found):
-        print(*text_of(found), sep="\n")
+    give_json(args, found)
+    print(*text_of(found), sep="\n", file=out)
     return 0

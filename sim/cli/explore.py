@@ -17,6 +17,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from sim.cli.arguments import (
     FAILED,
@@ -25,10 +26,10 @@ from sim.cli.arguments import (
     add_option,
     add_params,
     add_text,
-    check_writable,
     count,
     from_options,
 )
+from sim.cli.json_output import add_json, give_json, is_alone, text_output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_params(parser, "set a parameter of the scenario")
     jobs = "number of processes, for scenarios (default: the machine's processors)"
     add_jobs(parser, os.cpu_count() or 1, jobs)
-    add_text(parser, "--json", "FILE", "write every trial as JSON")
+    add_json(parser, "every trial")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -52,20 +53,33 @@ def run(args: argparse.Namespace) -> int:
         return _explore_tests(args)
     from sim.analysis.search.explore import ExploreRequest, explore
 
-    check_writable(files=(args.json,))
+    out = text_output(args)
     request = from_options(ExploreRequest, args, params=dict(args.param))
-    return 0 if explore(request, sys.stdout, sys.stderr) else FAILED
+    outcomes = explore(request, out, sys.stderr)
+    give_json(args, [outcome.document() for outcome in outcomes])
+    return 0 if all(outcome.survived for outcome in outcomes) else FAILED
 
 
 def _explore_tests(args: argparse.Namespace) -> int:
-    """Run pytest in its own process, because it rewrites modules when it imports them."""
+    """Run pytest in its own process, because it rewrites modules when it imports them.
+
+    With `--json` alone pytest's own output goes to standard error.
+    """
+    from msgspec import json
+
     options = [
         "--explore",
         f"--explore-operations={args.operations}",
         f"--explore-faults={args.faults}",
         f"--explore-max-occurrences={args.max_occurrences}",
-        f"--explore-json={args.json}",
     ]
-    command = [sys.executable, "-m", "pytest", *args.scenarios, *args.rest, *options]
-    code = subprocess.run(command, check=False).returncode
+    text_output(args)  # finds a file that cannot be written
+    with TemporaryDirectory() as folder:
+        trials = Path(folder, "trials.json")
+        options.append(f"--explore-json={trials}")
+        command = [sys.executable, "-m", "pytest", *args.scenarios, *args.rest, *options]
+        to = sys.stderr if is_alone(args) else None
+        code = subprocess.run(command, check=False, stdout=to).returncode
+        if trials.is_file():
+            give_json(args, json.decode(trials.read_bytes()))
     return code if code in (0, FAILED) else USAGE

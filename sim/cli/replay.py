@@ -10,10 +10,10 @@ example:
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
-from sim.cli.arguments import add_flag, add_instant, add_option
+from sim.cli.arguments import DIVERGED, add_flag, add_instant, add_option
+from sim.cli.json_output import add_json, give_json, text_output
 from sim.cli.listening import add_listening, listen
 
 if TYPE_CHECKING:
@@ -28,14 +28,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     seq = "then rewind to the state right after this input"
     add_option(parser, "--seq", seq, type=int, metavar="N")
     add_flag(parser, "--serve", "then serve the exchange")
+    add_json(parser, "the verdict")
     add_listening(parser, default_clock="manual")
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.analysis.replay import replay, replay_file
+    from sim.analysis.errors import UsageError
+    from sim.analysis.replay import replay_file
 
     if not args.serve:
-        return replay(args.journal, args.until, sys.stdout, args.seq)
+        return _verify(args)
+    if args.json is not None:
+        raise UsageError("--json gives the verdict of a replay: leave out --serve")
 
     def build(settings: Settings) -> Simulation:
         done = replay_file(args.journal, args.until, settings=settings, seq=args.seq)
@@ -43,3 +47,18 @@ def run(args: argparse.Namespace) -> int:
         return done.simulation
 
     return listen(args, args.clock or "manual", build)
+
+
+def _verify(args: argparse.Namespace) -> int:
+    from sim.analysis.replay import Divergence, replay_file
+
+    out = text_output(args)
+    try:
+        done = replay_file(args.journal, args.until, seq=args.seq)
+    except Divergence as difference:
+        give_json(args, difference.document())
+        print(*difference.lines(), sep="\n", file=out)
+        return DIVERGED
+    give_json(args, done.document())
+    print(*done.lines(), sep="\n", file=out)
+    return 0

@@ -10,24 +10,20 @@ example:
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-from contextlib import nullcontext
 
 from sim.cli.arguments import (
     FAILED,
-    STDOUT,
     add_campaign,
     add_choices_of_scenario,
-    add_json,
     add_scenarios,
     add_seeds,
     add_text,
     campaign_of,
     check_writable,
-    give_json,
     read_scenario,
 )
+from sim.cli.json_output import add_json, give_json, text_output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,8 +46,6 @@ def run(args: argparse.Namespace) -> int:
         read_scenario(name, args)
     folders = (args.save_failures, args.journal)
     check_writable(files=(args.junit, args.results), folders=folders)
-    alone = args.json == STDOUT
-    with open(os.devnull, "w") if alone else nullcontext(sys.stdout) as out:
-        reports = run_all(plan, out, sys.stderr)
-    give_json(args.json, {"runs": [report.document() for report in reports]})
+    reports = run_all(plan, text_output(args), sys.stderr)
+    give_json(args, {"runs": [report.document() for report in reports]})
     return 0 if all(report.ok for report in reports) else FAILED

@@ -31,6 +31,7 @@ from sim.cli.arguments import (
     from_options,
     ordinal,
 )
+from sim.cli.json_output import add_json, give_json, text_output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     most = "run at most N scenarios (default 3000)"
     add_option(parser, "--trials", most, type=ordinal, default=3000, metavar="N")
     add_path(parser, "--out", "FILE", "where to write it (default: NAME-small.yaml here)")
+    add_json(parser, "the result")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -58,5 +60,6 @@ def run(args: argparse.Namespace) -> int:
     check_regular_files([args.source])
     check_writable(files=(args.out,))
     request = from_options(ShrinkRequest, args, params=dict(args.param))
-    shrink(request, sys.stdout, sys.stderr)
+    written = shrink(request, text_output(args), sys.stderr)
+    give_json(args, written.document())
     return 0

@@ -33,6 +33,7 @@ from sim.cli.arguments import (
     check_writable,
     count,
 )
+from sim.cli.json_output import add_json, give_json, text_output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,8 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_campaign(parser, os.cpu_count() or 1, "the machine's processors")
     cluster = "run on a Dask cluster, such as tcp://10.0.0.1:8786, whose workers have this package"
     add_text(parser, "--cluster", "ADDRESS", cluster)
-    table = "write table and failures as JSON; equal sweeps write equal bytes"
-    add_text(parser, "--json", "FILE", table)
+    add_json(parser, "table and failures")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -64,10 +64,15 @@ def run(args: argparse.Namespace) -> int:
     kinds = args.vary or (() if args.seeds or args.fuzz else ("assumptions", "quirks"))
     plan = campaign_of(args, variations=variations(args.scenarios, kinds, args.only))
     folders = () if args.cluster else (args.save_failures,)
-    check_writable((args.json, args.results, args.shrink), folders)
+    check_writable((args.results, args.shrink), folders)
+    out = text_output(args)
     if args.vary and len(plan.variations) == 1:
         raise UsageError(
             f"none of the {' and '.join(args.vary)} is called {args.only!r}; `sim catalogue` lists"
             " the names"
         )
-    return 0 if sweep(plan, sys.stdout, sys.stderr, args.json, args.shrink) else FAILED
+    swept = sweep(plan, out, sys.stderr)
+    give_json(args, swept.document())
+    if args.shrink is not None:
+        swept.shrink(args.shrink, out, sys.stderr)
+    return 0 if swept.ok else FAILED

@@ -11,9 +11,9 @@ examples:
 from __future__ import annotations
 
 import argparse
-import sys
 
-from sim.cli.arguments import add_json, add_list, add_text, give_json, instant
+from sim.cli.arguments import add_list, add_text, instant
+from sim.cli.json_output import add_json, give_json, text_output
 
 KINDS = ("clock", "timer", "request", "stream", "frame", "step", "control", "webhook", "jump")
 
@@ -33,9 +33,11 @@ def run(args: argparse.Namespace) -> int:
     from sim.analysis.timeline.printing import Wanted, document, timeline
 
     wanted = Wanted(tuple(args.kind), args.caller, args.symbol, args.since)
-    if args.json is not None and give_json(args.json, document(args.journal, wanted)):
+    out = text_output(args)
+    if args.json is not None and give_json(args, document(args.journal, wanted)):
         return 0
-    return timeline(args.journal, sys.stdout, wanted)
+    timeline(args.journal, out, wanted)
+    return 0
 
 
 def _since(text: str) -> int:

@@ -115,7 +115,7 @@ def _open(what: str) -> tuple[Node, FileAccess]:
             near = nearest(what, names)
             hint = f"; did you mean {near}?" if near else ""
             bundled = f"bundled are {', '.join(names)}{hint}"
-            at = Position(what, 1, 1)
+            at = Position(what, 0, 0)
             raise error_at(at, f"no scenario or file is called that: {bundled}")
         path = resources.path("scenarios", f"{what}.yaml")
     return read_file(path), access

@@ -90,13 +90,13 @@ def error_at(at: Position, message: str) -> ScenarioError:
 
 
 def read_file(path: Path) -> Node:
-    """Tree of a file. ScenarioError at 1:1 when it cannot be read."""
+    """Tree of a file. ScenarioError, without a line, when it cannot be read."""
     name = str(path)
     try:
         with path.open("rb") as file:
             raw = file.read(SIZE_LIMIT + 1)
     except OSError as failed:
-        raise error_at(Position(name, 1, 1), f"cannot read: {failed.strerror or failed}") from None
+        raise error_at(Position(name, 0, 0), f"cannot read: {failed.strerror or failed}") from None
     return read_text(raw, name)
 
 

@@ -170,7 +170,7 @@ class Explorer:
 def _why(report: pytest.TestReport) -> str:
     crash = getattr(report.longrepr, "reprcrash", None)
     text = str(crash.message if crash is not None else report.longrepr)
-    return text.strip().splitlines()[0][:200] if text.strip() else "failed"
+    return text.strip().splitlines()[0] if text.strip() else "failed"
 
 
 @contextmanager

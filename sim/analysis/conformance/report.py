@@ -105,6 +105,14 @@ def _case(verdict: Verdict) -> Case:
     )
 
 
+def rules_document(rules: dict[str, Rule]) -> list[dict[str, Any]]:
+    """The rulebook as JSON."""
+    return [
+        {"rule": rule.name, "section": f"§{rule.section}", "says": rule.says, "advice": rule.advice}
+        for rule in rules.values()
+    ]
+
+
 def print_rules(rules: dict[str, Rule], out: TextIO) -> None:
     """Print the rulebook."""
     for rule in rules.values():

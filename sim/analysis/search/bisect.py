@@ -128,19 +128,58 @@ def _walk(path: Path, asked: Question, becomes: bool, start: int, stride: int) -
     return SearchResult(change, first, last, stride)
 
 
-def bisect(path: Path, asked: Question, out: TextIO, *, becomes: bool, every: int = 0) -> bool:
-    """Search and print what was found. True when the answer ends as it should.
+class Bisection(NamedTuple):
+    """What was searched and found, and how many lines the journal has after its header."""
 
-    That is: it never became false, or, with `becomes`, it became true.
-    """
+    path: Path
+    asked: Question
+    becomes: bool
+    lines: int
+    found: SearchResult
+
+    @property
+    def ok(self) -> bool:
+        """Whether the answer ends as it should: it never became false, or it became true."""
+        return self.becomes if self.found.change is not None else self.found.last.holds
+
+    def document(self) -> dict[str, Any]:
+        """The result for a program; `changed` is null when the answer never changed."""
+        change = self.found.change
+        return {
+            "journal": str(self.path),
+            "question": self.asked.text,
+            "becomes": self.becomes,
+            "lines": self.lines,
+            "every": self.found.stride,
+            "first": self.found.first.holds,
+            "last": self.found.last.holds,
+            "changed": None if change is None else _check_document(change.after),
+            "says": (change.before if self.becomes else change.after).wrong
+            if change is not None
+            else self.found.last.wrong,
+        }
+
+
+def _check_document(check: Check) -> dict[str, Any]:
+    return {"line": check.number, "seq": check.seq, "at": format_instant(check.at)}
+
+
+def bisect(path: Path, asked: Question, *, becomes: bool, every: int = 0) -> Bisection:
+    """Search a journal. `every` is the number of lines between two checks, 0 for the usual."""
     with journal_lines(path) as (_, lines):
         total = sum(1 for _ in lines)
     found = search(path, asked, becomes, every or max(1, total // CHECKS))
+    return Bisection(path, asked, becomes, total, found)
+
+
+def print_bisection(result: Bisection, out: TextIO) -> None:
+    """Print what was found, and what to do next."""
+    path, asked, becomes, total, found = result
     steps = "line" if found.stride == 1 else f"{found.stride}. line, then line by line"
     print(f"{path}: {total} lines, checked after every {steps}", file=out)
     if found.change is None:
         _print_unchanged(found, asked, out)
-        return found.last.holds
+        return
     before, after = found.change
     was, now = ("false", "true") if becomes else ("true", "false")
     print(
@@ -155,7 +194,6 @@ def bisect(path: Path, asked: Question, out: TextIO, *, becomes: bool, every: in
     for line in before.wrong if becomes else after.wrong:
         print(f"  {'before' if becomes else 'now'}: {line}", file=out)
     print(f"next: sim replay {path} --until {format_instant(after.at)} --serve", file=out)
-    return becomes
 
 
 def _print_unchanged(found: SearchResult, asked: Question, out: TextIO) -> None:

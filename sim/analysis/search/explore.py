@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, TextIO
 
 from msgspec import Struct, json
@@ -48,7 +47,6 @@ class ExploreRequest(Struct, frozen=True, kw_only=True):
     faults: str = "*"
     max_occurrences: int = 0
     jobs: int = 1
-    json: str = ""
 
 
 class Trial(Struct, frozen=True):
@@ -85,8 +83,8 @@ class Outcome(Struct, frozen=True):
         }
 
 
-def explore(request: ExploreRequest, out: TextIO, progress: TextIO) -> bool:
-    """Make every trial and print the results; whether everything survived.
+def explore(request: ExploreRequest, out: TextIO, progress: TextIO) -> list[Outcome]:
+    """Make every trial and print the results.
 
     UsageError when a scenario fails without any fault, or a pattern matches nothing.
     """
@@ -99,11 +97,8 @@ def explore(request: ExploreRequest, out: TextIO, progress: TextIO) -> bool:
             outcomes.append(outcome)
             broke += not outcome.survived
             bar.step(f"{broke} broke")
-    if request.json:
-        documents = [outcome.document() for outcome in outcomes]
-        Path(request.json).write_bytes(json.format(json.encode(documents)) + b"\n")
     _print_outcomes(outcomes, out)
-    return not broke
+    return outcomes
 
 
 def _trials(request: ExploreRequest) -> Iterator[Trial]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from msgspec import Struct, json
 from msgspec.structs import replace
@@ -48,8 +48,26 @@ class ShrinkRequest(Struct, frozen=True, kw_only=True):
     out: Path | None = None
 
 
-def shrink(request: ShrinkRequest, out: TextIO, progress: TextIO) -> Path:
-    """Shrink and write; the path of the file. UsageError when nothing fails."""
+class Written(NamedTuple):
+    """A file that was written, how big things were before and are after, and whether nothing more
+    can go. `because` is the cause that was kept, `says` what fails.
+    """
+
+    path: Path
+    says: list[str]
+    before: dict[str, int]
+    after: dict[str, int]
+    because: str = ""
+    trials: int = 0
+    done: bool = True
+
+    def document(self) -> dict[str, Any]:
+        """The result for a program."""
+        return {**self._asdict(), "path": str(self.path)}
+
+
+def shrink(request: ShrinkRequest, out: TextIO, progress: TextIO) -> Written:
+    """Shrink and write. UsageError when nothing fails."""
     if not _is_journal(request.source):
         return write_smallest(_failing_scenario(request), request, out, progress)
     scenario = _scenario_of_journal(request, out)
@@ -58,8 +76,8 @@ def shrink(request: ShrinkRequest, out: TextIO, progress: TextIO) -> Path:
     return write_smallest(scenario, request, out, progress)
 
 
-def write_shortest(request: ShrinkRequest, out: TextIO, progress: TextIO) -> Path:
-    """Shrink a journal to its fewest inputs and write them as a journal; its path."""
+def write_shortest(request: ShrinkRequest, out: TextIO, progress: TextIO) -> Written:
+    """Shrink a journal to its fewest inputs and write them as a journal."""
     session, asked = session_of(Path(request.source)), question(request.expect)
     with Progress(progress, 0, "trials") as bar:
         inputs = smallest(session, asked, lambda left: bar.step(f"{left} inputs tried"))
@@ -69,16 +87,18 @@ def write_shortest(request: ShrinkRequest, out: TextIO, progress: TextIO) -> Pat
         sim = at_the_start(session.header, session.seed, file)
         feed(sim, inputs)
     print(f"{len(session.inputs)} inputs before, {len(inputs)} after; written to {path}", file=out)
-    for line in asked.ask(sim):
+    wrong = asked.ask(sim)
+    for line in wrong:
         print(f"  {line}", file=out)
     print(f"next: sim timeline {path}", file=out)
-    return path
+    sizes = ({"inputs": len(session.inputs)}, {"inputs": len(inputs)})
+    return Written(path, wrong, *sizes)
 
 
 def write_smallest(
     scenario: Scenario, request: ShrinkRequest, out: TextIO, progress: TextIO
-) -> Path:
-    """Shrink a scenario that fails and write it; its path."""
+) -> Written:
+    """Shrink a scenario that fails and write it."""
     with Progress(progress, 0, "trials") as bar:
         shrinker = Shrinker(
             scenario,
@@ -100,7 +120,8 @@ def write_smallest(
             " another cause, or nothing)",
             file=out,
         )
-    return path
+    sizes = (_sizes(scenario.plain()), _sizes(found.document))
+    return Written(path, [failure], *sizes, shrinker.because, found.trials, found.done)
 
 
 def _comment(

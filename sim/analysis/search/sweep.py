@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
-from msgspec import Struct, field, json
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sim.analysis.headless_run import Report
@@ -68,13 +68,49 @@ def variations(
     return list(found)
 
 
-def sweep(
-    plan: RunPlan, out: TextIO, progress: TextIO, json_file: str = "", smallest: Path | None = None
-) -> bool:
-    """Run the plan, print the table and what to do next; whether no run failed.
+class Sweep(NamedTuple):
+    """A finished sweep: its rows in the order of the plan, and every run that failed."""
 
-    The first failing run is shrunk into the file `smallest`.
-    """
+    rows: list[Row]
+    failures: list[tuple[Job, Report]]
+
+    @property
+    def ok(self) -> bool:
+        return not self.failures
+
+    def document(self) -> dict[str, Any]:
+        """Table and failures for a program, without wall-clock times and process ids: equal sweeps
+        give equal documents.
+        """
+        return {
+            "runs": sum(row.runs for row in self.rows),
+            "failed": len(self.failures),
+            "rows": [{**row.document(), "digests": sorted(row.digests)} for row in self.rows],
+            "failures": [
+                {
+                    "title": report.title,
+                    "seed": report.seed,
+                    "digest": report.digest,
+                    "lines": list(report.failures()),
+                    "journal": report.journal,
+                }
+                for _, report in self.failures
+            ],
+        }
+
+    def shrink(self, path: Path, out: TextIO, progress: TextIO) -> None:
+        """Write the first failing run as the smallest scenario that still fails."""
+        if not self.failures:
+            return
+        job, report = self.failures[0]
+        scenario = scenario_of(job)
+        seed = scenario.seed if job.seed is None else job.seed
+        request = ShrinkRequest(source=report.title, out=path)
+        write_smallest(replace(scenario, seed=seed), request, out, progress)
+
+
+def sweep(plan: RunPlan, out: TextIO, progress: TextIO) -> Sweep:
+    """Run the plan, print the table and what to do next."""
     jobs = jobs_of(plan)
     rows: dict[tuple[str, str], Row] = {}
     failures: list[tuple[Job, Report]] = []
@@ -92,15 +128,7 @@ def sweep(
     print_table(shown, out)
     reports = [report for _, report in failures]
     print("", *_summary(plan, list(rows.values()), reports), sep="\n", file=out)
-    if json_file:
-        Path(json_file).write_bytes(_document(list(rows.values()), reports))
-    if failures and smallest is not None:
-        job, report = failures[0]
-        scenario_found = scenario_of(job)
-        seed = scenario_found.seed if job.seed is None else job.seed
-        request = ShrinkRequest(source=report.title, out=smallest)
-        write_smallest(replace(scenario_found, seed=seed), request, out, progress)
-    return not failures
+    return Sweep(list(rows.values()), failures)
 
 
 def _summary(plan: RunPlan, rows: list[Row], failures: list[Report]) -> Iterator[str]:
@@ -140,23 +168,3 @@ def _assumptions_relied_on(rows: list[Row]) -> Iterator[str]:
             "  the real service does not document what it does there; a scenario whose expectations"
             " rely on it should set it under `assumptions:`"
         )
-
-
-def _document(rows: list[Row], failures: list[Report]) -> bytes:
-    """The results as JSON, without wall-clock times and process ids: equal sweeps, equal bytes."""
-    document = {
-        "runs": sum(row.runs for row in rows),
-        "failed": len(failures),
-        "rows": [{**row.document(), "digests": sorted(row.digests)} for row in rows],
-        "failures": [
-            {
-                "title": report.title,
-                "seed": report.seed,
-                "digest": report.digest,
-                "lines": list(report.failures()),
-                "journal": report.journal,
-            }
-            for report in failures
-        ],
-    }
-    return json.format(json.encode(document)) + b"\n"

@@ -14,7 +14,7 @@ from sim.actors.script.runner import STEP_TIMER
 from sim.analysis.errors import UnreadableJournal
 from sim.analysis.history.events import MARK
 from sim.analysis.history.rows import Row, rows
-from sim.analysis.replay import UNREADABLE, journal_lines
+from sim.analysis.replay import journal_lines
 from sim.kernel.instants import EASTERN, Instant, format_instant, format_span, to_datetime
 from sim.kernel.journal import Header
 
@@ -44,26 +44,17 @@ class Wanted(NamedTuple):
         return (row.at if self.since > row.seq + 10**12 else row.seq) >= self.since
 
 
-def timeline(path: str, out: TextIO, wanted: Wanted) -> int:
-    """Print a journal's timeline; the exit code of `sim timeline`."""
-    try:
-        with _shown(path, wanted) as (header, found):
-            print(f"{header.name}, seed {header.seed}", file=out)
-            write(found if wanted.kinds else folded(found), out)
-    except UnreadableJournal as error:
-        print(error, file=out)
-        return UNREADABLE
-    return 0
+def timeline(path: str, out: TextIO, wanted: Wanted) -> None:
+    """Print a journal's timeline. UnreadableJournal."""
+    with _shown(path, wanted) as (header, found):
+        print(f"{header.name}, seed {header.seed}", file=out)
+        write(found if wanted.kinds else folded(found), out)
 
 
 def document(path: str, wanted: Wanted) -> dict[str, Any]:
     """A journal's timeline for a program, every row on its own. UnreadableJournal."""
     with _shown(path, wanted) as (header, found):
-        return {
-            "scenario": header.name,
-            "seed": header.seed,
-            "rows": [_plain(row) for row in found],
-        }
+        return {"scenario": header.name, "seed": header.seed, "rows": [plain(row) for row in found]}
 
 
 @contextmanager
@@ -123,17 +114,17 @@ def write(found: Iterable[Row], out: TextIO) -> None:
         time = f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}"
         line = f"{time} {MARK[row.good]} {row.who:<28} {row.what:<52} {row.result}"
         print(line.rstrip(), file=out)
-        for detail in _together(row.details):
+        for detail in together(row.details):
             print(f"{'':15}└ {detail}", file=out)
 
 
-def _together(details: Iterable[str]) -> Iterator[str]:
+def together(details: Iterable[str], of_many: re.Pattern[str] = _OF_MANY) -> Iterator[str]:
     """Details, where the same thing happens to many instruments as one: the first, and how many
-    more. JSON has each.
+    more. JSON has each. `of_many` splits a detail into the name and the thing.
     """
     alike: dict[str, list[str]] = {}
     for detail in details:
-        found = _OF_MANY.fullmatch(detail)
+        found = of_many.fullmatch(detail)
         alike.setdefault(found[2] if found else detail, []).append(detail)
     for many in alike.values():
         if len(many) > _SHOWN_EACH:
@@ -142,7 +133,8 @@ def _together(details: Iterable[str]) -> Iterator[str]:
             yield from many
 
 
-def _plain(row: Row) -> dict[str, Any]:
+def plain(row: Row) -> dict[str, Any]:
+    """A row for a program."""
     return {
         "seq": row.seq,
         "at": format_instant(row.at),

@@ -1,0 +1,386 @@
+"""`sim diff`: two runs side by side, whatever their scenarios and seeds.
+
+Runs are aligned by meaning. What happens is named by who did what (`POST /v1/trading/orders` of
+`atlas`), without identifiers, and the n-th time in one run stands beside the n-th time in the
+other. So an input more in one run shifts nothing after it, and the work is linear. Of a pair, what
+was asked and what came of it are compared; identifiers and instants, which two runs never share,
+are not. Moves of the clock that set nothing off are no happenings.
+
+Journals of one scenario, seed and start are compared line by line as well, to the byte.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+from msgspec import json
+
+from sim.analysis.compare import (
+    WRITTEN,
+    Difference,
+    first_difference,
+    header_differences,
+    state_differences,
+)
+from sim.analysis.history.rows import Row, rows
+from sim.analysis.replay import Divergence, excerpt, journal_lines, line_text, simulation_at
+from sim.analysis.search.shrink import without_identifiers
+from sim.analysis.tables import counted, print_table
+from sim.analysis.timeline.printing import plain, together, write
+from sim.kernel.instants import Instant, format_instant
+from sim.kernel.journal import Header, Line, read_line
+
+ASKED = ("query", "body", "arguments", "frame", "request")
+SHOWN_MAX = 20
+_ONE_RUN = ("name", "seed", "start", "scenario_digest")
+
+
+class Meaning(NamedTuple):
+    """What happened, without what differs between any two runs."""
+
+    kind: str
+    who: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.what} of {self.who}" if self.who else self.what
+
+
+class Happening(NamedTuple):
+    """One line of a journal. `asked` and `answered` are hashes, so that long runs fit in memory."""
+
+    line: int
+    at: Instant
+    asked: int
+    answered: int
+
+
+class Run(NamedTuple):
+    """A journal as it is compared."""
+
+    path: Path
+    header: Header
+    inputs: int
+    ended: Instant
+    happenings: dict[Meaning, list[Happening]]
+    events: Counter[str]
+
+    def document(self) -> dict[str, Any]:
+        """The run for a program."""
+        return {
+            "journal": str(self.path),
+            "scenario": self.header.name,
+            "seed": self.header.seed,
+            "inputs": self.inputs,
+            "until": format_instant(self.ended),
+        }
+
+    def raw(self, number: int) -> bytes:
+        """A line of the journal; line 1 is the header."""
+        with journal_lines(self.path) as (_, lines):
+            return next(islice(lines, number - 2, None))[1]
+
+    def line(self, number: int) -> Row:
+        """A line of the journal as a row of a timeline."""
+        return next(rows(iter([self.raw(number)]), self.header))
+
+    def asked(self, number: int) -> str:
+        """What a line asks for, as JSON."""
+        return _asked(read_line(self.raw(number)))
+
+
+class Mismatch(NamedTuple):
+    """The n-th time that something happened, where the runs differ: in what was asked, in what came
+    of it, or because one run has it and the other has not.
+    """
+
+    meaning: Meaning
+    nth: int
+    first: Happening | None
+    second: Happening | None
+
+    @property
+    def says(self) -> str:
+        if self.second is None:
+            return "only the first run has it"
+        if self.first is None:
+            return "only the second run has it"
+        return (
+            "what was asked differs" if self.first.asked != self.second.asked else "outcomes differ"
+        )
+
+
+class Tally(NamedTuple):
+    """How often something happened in each run, and how many pairs differ."""
+
+    meaning: Meaning
+    first: int
+    second: int
+    differ: int
+
+
+class RunDiff:
+    """The comparison of two journals. UnreadableJournal for a file that is none."""
+
+    def __init__(self, first: Path, second: Path) -> None:
+        self.exact = _exact(first, second)
+        self.first, self.second = read_run(first), read_run(second)
+        self.mismatches = sorted(self._mismatches(), key=_position)
+
+    @property
+    def same(self) -> bool:
+        """Whether the journals are the same, line by line."""
+        return self.exact is None and not self.headers
+
+    @cached_property
+    def headers(self) -> dict[str, tuple[Any, Any]]:
+        """How the runs begin differently."""
+        return header_differences(self.first.header, self.second.header)
+
+    def _meanings(self) -> Iterable[Meaning]:
+        return dict.fromkeys([*self.first.happenings, *self.second.happenings])
+
+    def _mismatches(self) -> Iterator[Mismatch]:
+        for meaning in self._meanings():
+            ours, theirs = (run.happenings.get(meaning, []) for run in (self.first, self.second))
+            for index in range(max(len(ours), len(theirs))):
+                one = ours[index] if index < len(ours) else None
+                other = theirs[index] if index < len(theirs) else None
+                if one is None or other is None or one[2:] != other[2:]:
+                    yield Mismatch(meaning, index + 1, one, other)
+
+    @cached_property
+    def tallies(self) -> list[Tally]:
+        """What happened in the runs, by meaning; what differs most comes first."""
+        differ = Counter(each.meaning for each in self.mismatches if each.first and each.second)
+        found = [
+            Tally(
+                each,
+                len(self.first.happenings.get(each, ())),
+                len(self.second.happenings.get(each, ())),
+                differ[each],
+            )
+            for each in self._meanings()
+        ]
+        return sorted(found, key=lambda each: -abs(each.first - each.second) - each.differ)
+
+    @cached_property
+    def events(self) -> dict[str, tuple[int, int]]:
+        """How many events of each name the runs have."""
+        one, other = self.first.events, self.second.events
+        return {name: (one[name], other[name]) for name in sorted({**one, **other})}
+
+    @cached_property
+    def states(self) -> list[str] | str:
+        """How the states differ at the end; or why they cannot be compared."""
+        try:
+            one, other = simulation_at(self.first.path), simulation_at(self.second.path)
+        except Divergence as difference:
+            return f"line {difference.number} of {difference.path} no longer replays"
+        return list(state_differences(one, other, two_runs=True))
+
+    def document(self) -> dict[str, Any]:
+        """The comparison for a program."""
+        first = self.mismatches[0] if self.mismatches else None
+        states = [] if self.same else self.states
+        return {
+            "same": self.same,
+            "first": self.first.document(),
+            "second": self.second.document(),
+            "begin": {name: list(pair) for name, pair in self.headers.items()},
+            "line": self.exact.number if self.exact is not None else None,
+            "difference": None if first is None else self._document(first),
+            "happened": [
+                {**each.meaning._asdict(), **dict(zip(_COUNTS, each[1:], strict=True))}
+                for each in self.tallies
+            ],
+            "events": {
+                name: {"first": one, "second": other} for name, (one, other) in self.events.items()
+            },
+            "end": states if isinstance(states, list) else [],
+            "not_compared": "" if isinstance(states, list) else states,
+        }
+
+    def _document(self, found: Mismatch) -> dict[str, Any]:
+        rows = {
+            name: plain(run.line(one.line)) if one is not None else None
+            for name, run, one in self._sides(found)
+        }
+        return {**found.meaning._asdict(), "nth": found.nth, "says": found.says, **rows}
+
+    def _sides(self, found: Mismatch) -> tuple[tuple[str, Run, Happening | None], ...]:
+        return ("first", self.first, found.first), ("second", self.second, found.second)
+
+    def write(self, out: TextIO) -> None:
+        """Print the comparison: how they begin, the first difference, counts, and the end."""
+        if self.same:
+            print("the journals are the same", file=out)
+            return
+        for name, run in (("first", self.first), ("second", self.second)):
+            print(f"{name:<7} {run.path}", file=out)
+            print(
+                f"{'':7} {run.header.name}, seed {run.header.seed}, {run.inputs} inputs,",
+                end="",
+                file=out,
+            )
+            print(f" until {format_instant(run.ended)}", file=out)
+        for name, pair in self.headers.items():
+            one, other = (_begins_with(name, value) for value in pair)
+            print(f"they begin with different {name}: {one} and {other}", file=out)
+        if self.exact is not None:
+            self._write_line(self.exact, out)
+        self._write_first(out)
+        self._write_counts(out)
+        self._write_states(out)
+
+    def _write_line(self, exact: Difference, out: TextIO) -> None:
+        if exact.part == "end":
+            longer = "first" if exact.first else "second"
+            print(f"\nthe first {exact.same} lines are the same; the {longer} goes on", file=out)
+            return
+        sides = (read_line(exact.first), read_line(exact.second))
+        left, right = (line_text(getattr(line, exact.part)) for line in sides)
+        print(f"\nthe first line that differs is {exact.number}, in its {exact.part}", file=out)
+        print(f"  first   {excerpt(left, right)}\n  second  {excerpt(right, left)}", file=out)
+
+    def _write_first(self, out: TextIO) -> None:
+        if not self.mismatches:
+            print("\nthe same happened in both, apart from identifiers and instants", file=out)
+            return
+        found = self.mismatches[0]
+        times = f" (number {found.nth} of its kind)" if found.nth > 1 else ""
+        print(f"\nfirst difference: {found.meaning}{times}: {found.says}", file=out)
+        for name, run, one in self._sides(found):
+            print(f"{name}, line {one.line}:" if one is not None else f"{name}: nothing", file=out)
+            if one is not None:
+                write([run.line(one.line)], out)
+        if found.first and found.second and found.first.asked != found.second.asked:
+            ours, theirs = self.first.asked(found.first.line), self.second.asked(found.second.line)
+            print(f"what was asked:\n  first   {excerpt(ours, theirs)}", file=out)
+            print(f"  second  {excerpt(theirs, ours)}", file=out)
+
+    def _write_counts(self, out: TextIO) -> None:
+        if all(each.first == each.second and not each.differ for each in self.tallies):
+            return
+        rows: list[dict[str, Any]] = [
+            {"what": each.meaning.what, "who": each.meaning.who}
+            | dict(zip(_COUNTS, each[1:], strict=True))
+            for each in self.tallies
+            if each.differ or each.first != each.second
+        ]
+        events = [
+            {"what": name, "who": "(event)", "first": one, "second": other, "differ": ""}
+            for name, (one, other) in self.events.items()
+            if one != other
+        ]
+        alike = sum(each.first - each.differ for each in self.tallies if each.first == each.second)
+        print(f"\nhow often, where it differs ({alike} happenings are alike)", file=out)
+        print_table((rows + events)[:SHOWN_MAX], out)
+        if len(rows + events) > SHOWN_MAX:
+            print(f"… and {len(rows + events) - SHOWN_MAX} more kinds; --json has all", file=out)
+
+    def _write_states(self, out: TextIO) -> None:
+        states = self.states
+        if isinstance(states, str):
+            print(f"\nthe ends cannot be compared: {states}", file=out)
+            return
+        if not states:
+            print("\ntheir states at the end are the same, apart from identifiers", file=out)
+            return
+        print(f"\nat the end (first → second): {counted(len(states), 'value')} differ", file=out)
+        lines = list(together(states, _OF_MANY))
+        for line in lines[:SHOWN_MAX]:
+            print(f"  {line}", file=out)
+        if len(lines) > SHOWN_MAX:
+            print(f"  … and {len(lines) - SHOWN_MAX} more lines; --json has all", file=out)
+
+
+# The same value of many instruments or accounts.
+_OF_MANY = re.compile(r"(\w+ \S+)(: .*)")
+
+
+def _begins_with(name: str, value: Any) -> str:
+    if name == "start":
+        return format_instant(value)
+    return f"{value[:12]}…" if name == "scenario_digest" else str(value)
+
+
+_COUNTS = ("first", "second", "differ")
+
+
+def _position(found: Mismatch) -> tuple[Instant, int]:
+    happenings = [each for each in (found.first, found.second) if each is not None]
+    return min(each.at for each in happenings), min(each.line for each in happenings)
+
+
+def _exact(first: Path, second: Path) -> Difference | None:
+    """The first line that differs between two journals of one run."""
+    with journal_lines(first) as (one, ours), journal_lines(second) as (other, theirs):
+        if any(getattr(one, name) != getattr(other, name) for name in _ONE_RUN):
+            return None
+        return first_difference(ours, theirs, WRITTEN)
+
+
+def read_run(path: Path) -> Run:
+    """Read a journal for a comparison. UnreadableJournal."""
+    happenings: defaultdict[Meaning, list[Happening]] = defaultdict(list)
+    events: Counter[str] = Counter()
+    inputs, now = 0, 0
+    with journal_lines(path) as (header, numbered):
+        numbers: list[int] = []
+        raws: list[bytes] = []
+
+        def each_line() -> Iterator[bytes]:
+            for number, raw in numbered:
+                numbers[:], raws[:] = [number], [raw]
+                yield raw
+
+        for row in rows(each_line(), header):
+            line = read_line(raws[0])
+            inputs += not line.mark
+            now = now if line.mark else line.at
+            out = {} if line.mark else json.decode(line.out)
+            events.update(event["event"] for event in out.get("events", ()))
+            if row.kind in ("clock", "timer") and not row.details:
+                continue
+            asked, answered = hash(_asked(line)), hash(_answered(row, out))
+            happening = Happening(numbers[0], now - header.start, asked, answered)
+            happenings[_meaning(row, out)].append(happening)
+        return Run(path, header, inputs, now or header.start, dict(happenings), events)
+
+
+def _meaning(row: Row, out: dict[str, Any]) -> Meaning:
+    """What a row is about. A timer is named by what it is and whom it belongs to."""
+    what = row.what
+    if row.kind == "timer":
+        fired = out["fired"]
+        what = ", ".join(dict.fromkeys(one["timer"] for one in fired))
+        what += f" {fired[0]['subject']}" if len(fired) == 1 else ""
+    elif row.kind == "step":
+        what = what.rpartition(" (")[0] or what
+        what = re.sub(r"^step \d+ (?=.)", "step ", what)  # a name lasts longer than a number
+    elif row.kind == "control":
+        action, _, rest = what.partition(" ")
+        subject = "" if rest.startswith("{") else rest.partition(" ")[0]
+        what = f"{action} {subject}".strip()
+    return Meaning(row.kind, row.caller or row.who, without_identifiers(what))
+
+
+def _asked(line: Line) -> str:
+    if line.mark:
+        return line.argument
+    given = json.decode(line.input)
+    parts = [given[key] for key in ASKED if given.get(key)]
+    texts = (part if isinstance(part, str) else json.encode(part).decode() for part in parts)
+    return without_identifiers(" ".join(texts))
+
+
+def _answered(row: Row, out: dict[str, Any]) -> str:
+    body = without_identifiers(json.encode(out.get("body")).decode())
+    return "\n".join((row.result, *map(without_identifiers, row.details), body))

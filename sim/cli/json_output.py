@@ -1,0 +1,91 @@
+"""`--json [FILE]`, which every command with a verdict or a table has.
+
+Alone it prints one document on standard output and nothing else there; with FILE it writes the
+document to the file, and the command prints for people as ever. What a command works on stands
+before its options, so a FILE that looks like such a thing is refused instead of being overwritten.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+from pathlib import Path
+from typing import TextIO
+
+from sim.cli.arguments import add_option, check_writable
+
+STDOUT = "-"
+# Names of what commands read. A document never needs one of them.
+_READ_BY_COMMANDS = (".yaml", ".yml", ".ndjson", ".ndjson.gz", ".csv", ".py", ".pem")
+_OPENS_A_DOCUMENT = (b"{", b"[")
+_OPENS_A_JOURNAL = (b'{"journal":', b'{"recording":')
+
+
+def add_json(parser: argparse._ActionsContainer, what: str) -> None:
+    """Add `--json [FILE]`, which gives `what`; see `give_json`."""
+    text = f"print {what} as one JSON document and nothing else; with FILE, write it there as well"
+    add_option(parser, "--json", text, metavar="FILE", nargs="?", const=STDOUT, type=_target)
+
+
+def _target(text: str) -> str:
+    """The file of `--json`. ArgumentTypeError for one that a command reads or somebody wrote."""
+    if text == STDOUT:
+        return text
+    if text.lower().endswith(_READ_BY_COMMANDS) or _is_something_else(Path(text)):
+        raise argparse.ArgumentTypeError(
+            f"{text} is no JSON document and would be overwritten; what a command works on stands"
+            " before its options: sim COMMAND FILE... --json"
+        )
+    return text
+
+
+def _is_something_else(path: Path) -> bool:
+    if not path.suffix and not path.is_file() and "/" not in str(path):
+        from sim.kernel import resources
+
+        return str(path) in resources.bundled_scenarios()
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        begins = file.read(16).lstrip()
+    return bool(begins) and (
+        not begins.startswith(_OPENS_A_DOCUMENT) or begins.startswith(_OPENS_A_JOURNAL)
+    )
+
+
+class _Nowhere(io.TextIOBase):
+    """Takes text and forgets it."""
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+
+def is_alone(args: argparse.Namespace) -> bool:
+    """Whether standard output is for the document and for nothing else."""
+    return bool(args.json == STDOUT)
+
+
+def text_output(args: argparse.Namespace) -> TextIO:
+    """Where a command prints for people: standard output, or nowhere when `--json` stands alone.
+
+    A file that cannot be written is found here, before any work: OSError.
+    """
+    if is_alone(args):
+        return _Nowhere()  # type: ignore[return-value]
+    check_writable(files=(args.json,))
+    return sys.stdout
+
+
+def give_json(args: argparse.Namespace, document: object) -> bool:
+    """Give the document to whoever asked for it. True when it went to standard output."""
+    if args.json is None:
+        return False
+    from msgspec import json
+
+    text = json.format(json.encode(document), indent=1)
+    if is_alone(args):
+        print(text.decode())
+        return True
+    Path(args.json).write_bytes(text + b"\n")
+    return False
