@@ -28,7 +28,7 @@ from sim.analysis.compare import (
     header_differences,
     state_differences,
 )
-from sim.analysis.history.rows import Row, rows
+from sim.analysis.history.rows import Row, row_of, rows, steps_of
 from sim.analysis.replay import Divergence, excerpt, journal_lines, line_text, simulation_at
 from sim.analysis.search.shrink import without_identifiers
 from sim.analysis.tables import counted, print_table
@@ -333,24 +333,18 @@ def read_run(path: Path) -> Run:
     events: Counter[str] = Counter()
     inputs, now = 0, 0
     with journal_lines(path) as (header, numbered):
-        numbers: list[int] = []
-        raws: list[bytes] = []
-
-        def each_line() -> Iterator[bytes]:
-            for number, raw in numbered:
-                numbers[:], raws[:] = [number], [raw]
-                yield raw
-
-        for row in rows(each_line(), header):
-            line = read_line(raws[0])
-            inputs += not line.mark
-            now = now if line.mark else line.at
-            out = {} if line.mark else json.decode(line.out)
-            events.update(event["event"] for event in out.get("events", ()))
+        steps = steps_of(header)
+        for number, raw in numbered:
+            line = read_line(raw)
+            if line.mark:
+                continue
+            inputs, now = inputs + 1, line.at
+            row, out = row_of(line, steps), json.decode(line.out)
+            events.update(row.events)
             if row.kind in ("clock", "timer") and not row.details:
                 continue
             asked, answered = hash(_asked(line)), hash(_answered(row, out))
-            happening = Happening(numbers[0], now - header.start, asked, answered)
+            happening = Happening(number, now - header.start, asked, answered)
             happenings[_meaning(row, out)].append(happening)
         return Run(path, header, inputs, now or header.start, dict(happenings), events)
 
@@ -373,8 +367,6 @@ def _meaning(row: Row, out: dict[str, Any]) -> Meaning:
 
 
 def _asked(line: Line) -> str:
-    if line.mark:
-        return line.argument
     given = json.decode(line.input)
     parts = [given[key] for key in ASKED if given.get(key)]
     texts = (part if isinstance(part, str) else json.encode(part).decode() for part in parts)
