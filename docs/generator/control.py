@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from sim.actors.operator.views import VIEWS, view
+from sim.actors.operator.views import NARROWED, VIEWS, view
 from sim.analysis.tables import as_markdown
 from sim.kernel import resources
 from sim.kernel.instants import NS_PER_S
@@ -54,6 +54,7 @@ def views() -> str:
             {
                 "view": f"`{name}`",
                 "one row for each": _ROW_OF[name],
+                "narrowed by": ", ".join(f"`{by}`" for by in NARROWED.get(name, ())),
                 "keys": ", ".join(f"`{key}`" for key in (shown[0] if shown else {})),
             }
         )
@@ -74,15 +75,20 @@ steps:
 _ROW_OF = {
     "accounts": "account, with its positions",
     "books": "book that is not empty",
+    "assumptions": "assumption, with its value",
     "breakers": "firm's webhook circuit breaker",
+    "deliveries": "attempt to deliver a webhook",
     "faults": "fault, also after it has ended",
     "funding": "transaction through a funding source",
     "instruments": "instrument that exists",
+    "ledger": "movement of cash of an account",
     "limits": "rate limit and caller that has used it",
     "maintenance": "maintenance window, present or announced",
     "orders": "order",
     "participants": "simulated trader on an instrument",
+    "quirks": "quirk, with its odds",
     "sessions": "open stream",
     "timers": "timer that waits",
+    "trades": "trade",
     "verifications": "verification",
 }

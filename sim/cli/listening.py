@@ -63,6 +63,7 @@ def add_listening(parser: argparse.ArgumentParser, default_clock: str) -> None:
     add_path(parser, "--control-token-file", "PATH", token)
     shown = "the token itself, which every user of this machine can then see in the process list"
     add_text(parser, "--control-token", "TOKEN", shown)
+    add_flag(parser, "--open", "open the control room in a browser")
     add_flag(parser, "--quiet", "write no line for each request, step and webhook")
     lines = "json: every line is an object with a `kind`"
     add_option(parser, "--log-format", lines, choices=("text", "json"), default="text")

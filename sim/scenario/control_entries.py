@@ -51,9 +51,12 @@ class SettingEntry(Struct, frozen=True):
 
 
 class RedeliveryEntry(Struct, frozen=True):
-    """A firm whose webhook events are sent again."""
+    """A firm whose webhook events are sent again: those that were never acknowledged, or one event,
+    acknowledged or not.
+    """
 
     firm: Annotated[str, "firms/<firm>, or <firm>"]
+    event_id: str = ""
 
 
 class StreamReference(Struct, frozen=True):

@@ -16,6 +16,7 @@ from sim.core.model.instrument import Instrument
 from sim.kernel.instants import format_instant
 from sim.server.addresses import Addresses
 from sim.server.listeners import SURFACES
+from sim.server.room import room_url
 from sim.simulation import Simulation
 
 
@@ -46,6 +47,7 @@ def ready_facts(
     ]
     return {
         **dict(addresses.surfaces()),
+        "room": room_url(addresses.control),
         "tls_ca": str(addresses.tls_ca) if addresses.tls_ca else None,
         "scenario": simulation.scenario.name,
         "seed": simulation.seed,
@@ -110,11 +112,12 @@ def clear_ready_file(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
-def greeting(facts: dict[str, Any], took_ms: float) -> str:
-    """Addresses and client settings that are ready to paste."""
+def greeting(facts: dict[str, Any], took_ms: float, room: str) -> str:
+    """Addresses, of the room too, and client settings that are ready to paste."""
     started = f"{facts['scenario']}, seed {facts['seed']}, {facts['now']}, {facts['reading']}"
     lines = [f"sandbox exchange: {started}, ready in {took_ms:.0f} ms", ""]
     lines += [f"  {surface:<9} {facts[surface]}" for surface in SURFACES]
+    lines.append(f"  room      {room}")
     if facts["tls_ca"]:
         lines.append(f"  trust     {facts['tls_ca']}")
     if facts["api_keys"]:

@@ -27,6 +27,7 @@ from sim.server.http.fast_path import AVAILABLE as FAST_PATH_AVAILABLE
 from sim.server.instances import Instances, settings_at
 from sim.server.listeners import Bound, bind, is_loopback
 from sim.server.ready_file import clear_ready_file, greeting, ready_facts, write_ready_file
+from sim.server.room import open_in_browser, room_url
 from sim.server.service import Service
 from sim.server.tls import Identity, make_identity
 from sim.simulation import Simulation
@@ -48,6 +49,7 @@ class ServeOptions(NamedTuple):
     control_token: str = ""
     quiet: bool = False
     log_format: str = "text"
+    open: bool = False
     began: float = 0.0
 
 
@@ -115,7 +117,9 @@ def _announce(
     token = {"control_token": control_token} if control_token else {}
     if options.ready_file is not None:
         write_ready_file(options.ready_file, facts | token)
-    console.ready(facts, greeting(facts, (time.perf_counter() - options.began) * 1_000))
+    took_ms = (time.perf_counter() - options.began) * 1_000
+    room = room_url(service.addresses.control, control_token)
+    console.ready(facts, greeting(facts, took_ms, room))
     if control_token and options.log_format == "text":
         print(f"control plane token: {control_token}", flush=True)
     elif control_token and options.ready_file is None:
@@ -123,6 +127,8 @@ def _announce(
             "the control plane asks for a token, which no line shows: choose one with"
             " SIM_CONTROL_TOKEN, or read it in the file of --ready-file"
         )
+    if options.open:
+        open_in_browser(room_url(service.addresses.control, control_token), console)
     if not FAST_PATH_AVAILABLE:
         console.say(
             f"warning: aiohttp {aiohttp.__version__} is not a tested release: answers are the same,"

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from test_kyc_and_webhooks import Partner
 
+from sim.actors.operator.views import VIEWS
 from sim.kernel import resources
 from sim.server.control.routes import ROUTES
 
@@ -145,26 +146,11 @@ def steps(exchange):
             ],
             "GET /metrics": [("/metrics", None)],
             "GET /health": [("/health", None)],
+            "GET /calls": [("/calls", None)],
+            "GET /instruments": [("/instruments?text=nfl+phi&limit=1", None)],
         }[f"{verb} {template}"]
 
     return make
-
-
-VIEWS = (
-    "accounts",
-    "books",
-    "breakers",
-    "faults",
-    "funding",
-    "instruments",
-    "limits",
-    "maintenance",
-    "orders",
-    "participants",
-    "sessions",
-    "timers",
-    "verifications",
-)
 
 
 def _event(exchange) -> str:

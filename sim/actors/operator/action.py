@@ -104,6 +104,11 @@ class Action(NamedTuple):
         else:
             yield value if isinstance(value, self.entry) else self.entry(value)
 
+    @property
+    def step_form(self) -> str:
+        """How a step writes the entry: "entry", "text" (its only field) or "pair" (two fields)."""
+        return {str: "text", dict: "pair"}.get(_forms_of(Step)[self.step], "entry")
+
     def step_value(self, entry: Struct) -> Any:
         """The JSON value of a step's key that means an entry: the inverse of `entries`."""
         written = record(self.entry).write(entry)

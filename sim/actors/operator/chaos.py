@@ -124,9 +124,9 @@ def _refused(catalogue: str) -> Iterator[None]:
 
 
 def redeliver_webhooks(engine: Engine, entry: RedeliveryEntry) -> Answer:
-    """Send a firm's webhook events again."""
+    """Send a firm's unacknowledged webhook events again, or one event that is named."""
     firm = "firms/" + entry.firm.removeprefix("firms/")
-    return {"redelivered": engine.exchange.webhooks.redeliver(firm)}
+    return {"redelivered": engine.exchange.webhooks.redeliver(firm, entry.event_id)}
 
 
 def close_stream(engine: Engine, entry: StreamReference) -> list[Effect]:

@@ -1,12 +1,15 @@
 """Read-only views of a running exchange for testers: complete, sorted, stable, in dollars and
 contracts. Reading a view changes nothing.
+
+Some views can be narrowed, so that a reader who watches one instrument or account does not pay for
+all of them: to a `symbol`, to an `account`, to the `last` rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from operator import attrgetter
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import json, to_builtins
 from msgspec.structs import asdict
@@ -21,23 +24,39 @@ from sim.actors.operator.answers import (
 )
 from sim.actors.participants.participants import participants_of
 from sim.actors.participants.recurring_fair_price import UNIT
+from sim.core.accounts.ledger import Account
+from sim.core.catalogue import assumptions, quirks
 from sim.core.exchange import Exchange
 from sim.core.matching.book import Book
 from sim.core.model.enums import Side
 from sim.core.model.instrument import Instrument
+from sim.core.model.orders import Trade
 from sim.core.model.quantities import CASH_SCALE, cash_text, decimal_fixed, decimal_text
-from sim.core.model.refusals import NotFound
+from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.engine.engine import Engine
+from sim.indexes.indexed_log import IndexedLog
 from sim.kernel.instants import format_instant
 
 Rows: TypeAlias = list[Answer]
+R = TypeVar("R")
 _ALL_LEVELS = 1_000
 
 
-def _books(engine: Engine) -> Rows:
+class Only(NamedTuple):
+    """What a view is narrowed to. "" and 0 mean everything."""
+
+    symbol: str = ""
+    account: str = ""
+    last: int = 0
+
+
+_ALL = Only()
+
+
+def _books(engine: Engine, only: Only) -> Rows:
     trading = engine.exchange.trading
     rows = []
-    for symbol in sorted(trading.lifecycle.symbols()):
+    for symbol in (only.symbol,) if only.symbol else sorted(trading.lifecycle.symbols()):
         instrument = engine.exchange.instruments.require(symbol)
         book = trading.books.touched(symbol)
         if book is None:
@@ -60,17 +79,75 @@ def _levels(book: Book, side: Side, instrument: Instrument) -> Rows:
     ]
 
 
-def _instruments(engine: Engine) -> Rows:
-    instruments = sorted(engine.exchange.instruments, key=attrgetter("symbol"))
+def _instruments(engine: Engine, only: Only) -> Rows:
+    listed = engine.exchange.instruments
+    chosen = (listed.require(only.symbol),) if only.symbol else listed
+    instruments = sorted(chosen, key=attrgetter("symbol"))
     return [instrument_answer(engine.exchange, terms) for terms in instruments]
 
 
-def _orders(engine: Engine) -> Rows:
-    orders = engine.exchange.trading.orders.all()
-    return [order_answer(order) for order in sorted(orders, key=attrgetter("created", "id"))]
+def _orders(engine: Engine, only: Only) -> Rows:
+    orders = _chosen(engine.exchange.trading.orders.rows, only)
+    rows = sorted(orders, key=attrgetter("created", "id"))
+    return [order_answer(order) for order in (rows[-only.last :] if only.last else rows)]
 
 
-def _accounts(engine: Engine) -> Rows:
+def _chosen(log: IndexedLog[R], only: Only) -> Iterable[R]:
+    """The rows of a log that a view is narrowed to, oldest first."""
+    if not only.symbol and not only.account:
+        return log
+    of_account = log.of_account(only.account) if only.account else None
+    if not only.symbol:
+        return map(log.__getitem__, of_account or ())
+    seqs = log.of_symbol(only.symbol)
+    kept = seqs if of_account is None else sorted(frozenset(seqs).intersection(of_account))
+    return map(log.__getitem__, kept)
+
+
+def _trades(engine: Engine, only: Only) -> Rows:
+    trades = list(_chosen(engine.exchange.trading.trades, only))
+    return [_trade(trade) for trade in (trades[-only.last :] if only.last else trades)]
+
+
+def _trade(trade: Trade) -> Answer:
+    taker, maker = trade.aggressor.order, trade.passive.order
+    return {
+        "id": trade.id,
+        "at": format_instant(trade.at),
+        "symbol": trade.symbol,
+        "price": decimal_text(trade.price, taker.price_scale),
+        "qty": decimal_text(trade.qty, taker.qty_scale),
+        "side": Side(taker.side).name,
+        "taker": taker.account,
+        "maker": maker.account,
+        "taker_order": taker.id,
+        "maker_order": maker.id,
+        "state": trade.state.name,
+    }
+
+
+def _ledger(engine: Engine, only: Only) -> Rows:
+    ledger = engine.exchange.trading.ledger
+    accounts = [only.account] if only.account else sorted(account.name for account in ledger)
+    rows = [row for account in accounts for row in ledger.entries(account)]
+    rows.sort(key=attrgetter("at"))
+    return [
+        {
+            "id": row.id,
+            "at": format_instant(row.at),
+            "account": row.account,
+            "type": row.type.name,
+            "amount": cash_text(row.after - row.before),
+            "balance": cash_text(row.after),
+            "symbol": row.symbol,
+            "reference": row.reference,
+            "description": row.description,
+        }
+        for row in (rows[-only.last :] if only.last else rows)
+    ]
+
+
+def _accounts(engine: Engine, only: Only) -> Rows:
     trading = engine.exchange.trading
     return [
         {
@@ -81,8 +158,13 @@ def _accounts(engine: Engine) -> Rows:
             "open_orders": cash_text(trading.open_orders_reserve(account.name)),
             "positions": _positions(engine.exchange, account.name),
         }
-        for account in sorted(trading.ledger, key=attrgetter("name"))
+        for account in sorted(_accounts_of(engine, only), key=attrgetter("name"))
     ]
+
+
+def _accounts_of(engine: Engine, only: Only) -> Iterable[Account]:
+    ledger = engine.exchange.trading.ledger
+    return (ledger.require(only.account),) if only.account else ledger
 
 
 def _positions(exchange: Exchange, account: str) -> Rows:
@@ -94,43 +176,47 @@ def _positions(exchange: Exchange, account: str) -> Rows:
     return rows
 
 
-def _funding(engine: Engine) -> Rows:
+def _funding(engine: Engine, only: Only) -> Rows:
     """Transactions through funding sources; money that moved at once is in no state to show."""
     exchange = engine.exchange
     accounts = [account.name for account in exchange.trading.ledger]
     return [funding_answer(row) for row in exchange.funding.of(accounts) if row.source]
 
 
-def _sessions(engine: Engine) -> Rows:
+def _sessions(engine: Engine, only: Only) -> Rows:
     return engine.hub.describe()
 
 
-def _limits(engine: Engine) -> Rows:
+def _limits(engine: Engine, only: Only) -> Rows:
     """Usage of each limit, with the calls that a limit that is off would have refused."""
     limits = engine.exchange.rate_limits
     over = {row[:3]: row.used for row in limits.unenforced()}
     return [{**row._asdict(), "would_refuse": over.get(row[:3], 0)} for row in limits.usage()]
 
 
-def _breakers(engine: Engine) -> Rows:
+def _breakers(engine: Engine, only: Only) -> Rows:
     return [
         {"firm": firm, **to_builtins(breaker)}
         for firm, breaker in sorted(engine.exchange.webhooks.breakers().items())
     ]
 
 
-def _verifications(engine: Engine) -> Rows:
+def _deliveries(engine: Engine, only: Only) -> Rows:
+    return deliveries(engine.exchange)
+
+
+def _verifications(engine: Engine, only: Only) -> Rows:
     return [case_answer(case) for case in engine.exchange.kyc.cases()]
 
 
-def _timers(engine: Engine) -> Rows:
+def _timers(engine: Engine, only: Only) -> Rows:
     return [
         {"at": format_instant(timer.due), "timer": timer.kind, "subject": timer.subject}
         for timer in engine.exchange.ctx.timers.pending()
     ]
 
 
-def _faults(engine: Engine) -> Rows:
+def _faults(engine: Engine, only: Only) -> Rows:
     faults = engine.exchange.faults
     return [
         {
@@ -145,14 +231,30 @@ def _faults(engine: Engine) -> Rows:
     ]
 
 
-def _maintenance(engine: Engine) -> Rows:
+def _quirks(engine: Engine, only: Only) -> Rows:
+    shown = engine.exchange.ctx.quirks.shown
+    return [
+        {"name": one.name, "value": shown(one.name), "default": str(one.default)}
+        for one in quirks.catalogue().values()
+    ]
+
+
+def _assumptions(engine: Engine, only: Only) -> Rows:
+    shown = engine.exchange.ctx.assumptions.shown
+    return [
+        {"name": one.name, "value": shown(one.name), "default": one.show(one.default)}
+        for one in assumptions.catalogue().values()
+    ]
+
+
+def _maintenance(engine: Engine, only: Only) -> Rows:
     return [
         {**window_answer(window), "open": window.begins <= engine.now}
         for window in engine.exchange.maintenance.upcoming()
     ]
 
 
-def _participants(engine: Engine) -> Rows:
+def _participants(engine: Engine, only: Only) -> Rows:
     rows: Rows = [
         {
             "name": trader.entry.name,
@@ -182,29 +284,69 @@ def _participants(engine: Engine) -> Rows:
     return sorted(rows, key=lambda row: (row["name"], row.get("symbol", "")))
 
 
-VIEWS: dict[str, Callable[[Engine], Rows]] = {
+VIEWS: dict[str, Callable[[Engine, Only], Rows]] = {
     "accounts": _accounts,
+    "assumptions": _assumptions,
     "books": _books,
     "breakers": _breakers,
+    "deliveries": _deliveries,
     "faults": _faults,
     "funding": _funding,
     "instruments": _instruments,
+    "ledger": _ledger,
     "limits": _limits,
     "maintenance": _maintenance,
     "orders": _orders,
     "participants": _participants,
+    "quirks": _quirks,
     "sessions": _sessions,
     "timers": _timers,
+    "trades": _trades,
     "verifications": _verifications,
 }
 
 
-def view(engine: Engine, name: str) -> dict[str, Rows]:
-    """A view by name, as {name: rows}. NotFound lists the names."""
+# Views that can be narrowed, and by what.
+NARROWED: dict[str, tuple[str, ...]] = {
+    "accounts": ("account",),
+    "books": ("symbol",),
+    "instruments": ("symbol",),
+    "ledger": ("account", "last"),
+    "orders": ("symbol", "account", "last"),
+    "trades": ("symbol", "account", "last"),
+}
+
+
+def view(engine: Engine, name: str, only: Only = _ALL) -> dict[str, Rows]:
+    """A view by name, as {name: rows}. NotFound lists the names, and names a symbol or an account
+    that does not exist; InvalidRequest says by what the view can be narrowed.
+    """
     if name not in VIEWS:
         remedy = "one of " + ", ".join(VIEWS)
         raise NotFound(f"there is no view {name!r}", rule="control", remedy=remedy)
-    return {name: VIEWS[name](engine)}
+    taken = NARROWED.get(name, ())
+    for by, value in only._asdict().items():
+        if value and by not in taken:
+            remedy = f"it takes {', '.join(taken)}" if taken else "it shows everything"
+            message = f"the view {name} cannot be narrowed by {by}"
+            raise InvalidRequest(message, rule="control", remedy=remedy)
+    if only.symbol:
+        engine.exchange.instruments.require(only.symbol)
+    if only.account:
+        engine.exchange.trading.ledger.require(only.account)
+    return {name: VIEWS[name](engine, only)}
+
+
+def find_instruments(engine: Engine, text: str, limit: int) -> dict[str, Any]:
+    """At most `limit` instruments whose symbol contains every word of a text, those with a book
+    first, and how many there are. Creates none but those that it shows.
+    """
+    words, trading = text.lower().split(), engine.exchange.trading
+    symbols = engine.exchange.instruments.symbols()
+    found = [symbol for symbol in symbols if all(word in symbol.lower() for word in words)]
+    found.sort(key=lambda symbol: (trading.books.touched(symbol) is None, symbol))
+    rows = [{"symbol": one, "state": trading.state(one).name} for one in found[:limit]]
+    return {"instruments": rows, "found": len(found)}
 
 
 def deliveries(exchange: Exchange) -> Rows:

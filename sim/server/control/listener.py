@@ -18,7 +18,8 @@ from sim.actors.operator.action import ENTRY_NODES, Action, read_entry
 from sim.api.pipeline.error_mapping import grpc_code, http_status
 from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest, Refusal
-from sim.scenario.yaml_tree import NODE_LIMIT
+from sim.kernel.instants import Instant
+from sim.scenario.yaml_tree import NODE_LIMIT, ScenarioError, read_text, value_of
 from sim.server.beside import beside
 from sim.server.control.call import Call, Endpoint, InstanceControl, Lines, check_names
 from sim.server.control.routes import ROUTES
@@ -27,6 +28,7 @@ from sim.server.http.body import Uploads
 from sim.server.http.page_guard import PageGuard, guarded
 from sim.server.http.response import SERVER, Response, http_date
 from sim.server.http.server import HttpServer, body_or_refusal, error_response
+from sim.server.room import Room
 
 log = logging.getLogger("sim.server")
 
@@ -34,6 +36,7 @@ PREFIX = "/_sim/v1"
 
 _VARIABLE = re.compile(r"\{(\w+)(\*?)\}")
 _PIECE = 256 * 1024
+_YAML_TYPES = frozenset({"application/yaml", "application/x-yaml", "text/yaml"})  # RFC 9512
 # A scenario sent to the control plane may be larger than any body of a client of the service.
 _BODY_LIMIT, _LARGE_BODY_LIMIT = 1 << 20, 16 << 20
 
@@ -44,12 +47,21 @@ def control_server(
     instances: InstanceControl | None = None,
     names: tuple[str, ...] = (),
 ) -> HttpServer:
-    """The server of the control plane. With a token, every call but /health must carry it. `names`
-    are what this machine may be called besides loopback names and IP addresses.
+    """The server of the control plane and of the room's files. With a token, every call but
+    /health must carry it; the files are the same for everybody. `names` are what this machine may
+    be called besides loopback names and IP addresses.
     """
-    guard = PageGuard(names, json_only=True)
-    plane = ControlPlane(host, token, instances)
-    return HttpServer(guarded(plane, guard, lambda: host.now), lambda: host.now)
+
+    def now() -> Instant:
+        return host.now
+
+    plane = guarded(ControlPlane(host, token, instances), PageGuard(names, json_only=True), now)
+    room = guarded(Room(now), PageGuard(names, static=True), now)
+
+    async def handle(request: web.BaseRequest) -> web.StreamResponse:
+        return await (plane if request.raw_path.startswith("/_sim") else room)(request)
+
+    return HttpServer(handle, now)
 
 
 class ControlPlane:
@@ -86,7 +98,11 @@ class ControlPlane:
         if isinstance(value, Lines):
             return await self._stream(request, value)
         content = msgspec.json.encode(value)
-        return Response(200, content, content_type="application/json", now=self._host.now)
+        # What was answered held right after this input; a reader of two answers can compare.
+        seq = (("x-sim-seq", str(self._host.simulation.seq)),)
+        return Response(
+            200, content, content_type="application/json", now=self._host.now, headers=seq
+        )
 
     def _admits(self, request: web.BaseRequest, path: str) -> bool:
         if not self._token or path == PREFIX + "/health":
@@ -122,11 +138,12 @@ class ControlPlane:
         if isinstance(read, Response):
             return read
         raw, oversize = read
+        kind = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if oversize:
             raise InvalidRequest(f"a body of the control plane may have {limit} bytes here")
         if endpoint.large:
-            return await beside(_entry, endpoint, raw)
-        return _entry(endpoint, raw)
+            return await beside(_entry, endpoint, raw, kind)
+        return _entry(endpoint, raw, kind)
 
     def _refused(self, refusal: Refusal) -> Response:
         why = {"rule": refusal.rule, "remedy": refusal.remedy}
@@ -170,8 +187,8 @@ def _query(
     return query, many
 
 
-def _entry(endpoint: Endpoint, raw: bytes) -> Any:
-    body = _json_object(raw)
+def _entry(endpoint: Endpoint, raw: bytes, kind: str) -> Any:
+    body = _yaml_object(raw) if kind in _YAML_TYPES else _json_object(raw)
     if isinstance(endpoint.body, Action):
         check_names("key", body, endpoint.keys)
         return body
@@ -187,6 +204,17 @@ def _json_object(raw: bytes) -> dict[str, Any]:
         raise InvalidRequest(f"the body is not JSON: {problem}") from None
     if not isinstance(body, dict):
         raise InvalidRequest("the body must be a JSON object")
+    return body
+
+
+def _yaml_object(raw: bytes) -> dict[str, Any]:
+    """A body in YAML, so that an entry of a scenario can be sent as it is written there."""
+    try:
+        body = value_of(read_text(raw, "body")) if raw.strip() else {}
+    except ScenarioError as error:
+        raise InvalidRequest(str(error)) from None
+    if not isinstance(body, dict):
+        raise InvalidRequest("the body must be a mapping")
     return body
 
 

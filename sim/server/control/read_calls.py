@@ -13,6 +13,7 @@ from sim.server.ready_file import reading
 _NO_SUBJECT = (
     "no refused call, order, stream, account, instrument, verification or webhook is called that"
 )
+_FOUND, _FOUND_MAX = 20, 1_000
 _SUBJECTS = (
     "a request id (GET /_sim/v1/requests shows those of refused calls as `explain`), an order id,"
     " stream/7, firms/…, a symbol, kyc/EXTERNAL_ID, or webhook/EVENT_ID"
@@ -70,7 +71,20 @@ async def read_deliveries(host: Host, call: Call) -> object:
 
 
 async def read_state(host: Host, call: Call) -> object:
-    return views.view(host.simulation.engine, call.path["view"])
+    return views.view(host.simulation.engine, call.path["view"], narrowed(call))
+
+
+def narrowed(call: Call) -> views.Only:
+    """What a view is narrowed to, from the query of a call."""
+    symbol, account = call.query.get("symbol", ""), call.query.get("account", "")
+    return views.Only(symbol, account, call.number("last"))
+
+
+async def find_instruments(host: Host, call: Call) -> object:
+    limit = call.number("limit") or _FOUND
+    if limit > _FOUND_MAX:
+        raise InvalidRequest(f"limit is at most {_FOUND_MAX}", rule="control")
+    return views.find_instruments(host.simulation.engine, call.query.get("text", ""), limit)
 
 
 async def read_faults(host: Host, call: Call) -> object:

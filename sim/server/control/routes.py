@@ -13,9 +13,15 @@ from sim.actors.operator.action import Action
 from sim.actors.operator.actions import ACTIONS
 from sim.server.control import clock_calls, history_calls, instance_calls, read_calls
 from sim.server.control.call import Call, Endpoint
+from sim.server.control.reference import described
 from sim.server.host import Host
 
 _FILTERS = ("caller", "rules", "form")
+VIEW_FILTERS = ("symbol", "account", "last")
+
+async def _read_routes(host: Host, call: Call) -> object:
+    return {"calls": described(ROUTES)}
+
 
 _OWN = (
     Endpoint("GET /clock", clock_calls.read_clock),
@@ -50,11 +56,13 @@ _OWN = (
     Endpoint("GET /faults", read_calls.read_faults),
     Endpoint("GET /webhooks/deliveries", read_calls.read_deliveries),
     Endpoint("GET /streams", read_calls.read_streams),
-    Endpoint("GET /state/{view}", read_calls.read_state),
+    Endpoint("GET /state/{view}", read_calls.read_state, query=VIEW_FILTERS),
+    Endpoint("GET /instruments", read_calls.find_instruments, query=("text", "limit")),
     Endpoint("GET /catalogue", read_calls.read_catalogue),
     Endpoint("GET /catalogue/{kind}", read_calls.read_catalogue_of),
     Endpoint("GET /metrics", read_calls.read_metrics),
     Endpoint("GET /health", read_calls.health),
+    Endpoint("GET /calls", _read_routes),
 )
 
 

@@ -1,0 +1,68 @@
+// Where everything stands: the clock on top, time below it, then rows, detail and market, and the
+// other parts behind tabs. On a narrow screen every part stands behind a tab.
+
+import {Account} from './panels/accounts.js';
+import {Actions} from './panels/actions.js';
+import {Branches} from './panels/branches.js';
+import {Clock} from './panels/clock.js';
+import {Detail} from './panels/detail.js';
+import {Faults} from './panels/faults.js';
+import {History} from './panels/history.js';
+import {Instances} from './panels/instances.js';
+import {LastCall} from './panels/last_call.js';
+import {Limits} from './panels/limits.js';
+import {Market} from './panels/market.js';
+import {Orders} from './panels/orders.js';
+import {Script} from './panels/script.js';
+import {Settings} from './panels/settings.js';
+import {Streams} from './panels/streams.js';
+import {Time} from './panels/time.js';
+import {TokenForm} from './panels/token.js';
+import {Tour} from './panels/tour.js';
+import {Verifications} from './panels/verifications.js';
+import {Webhooks} from './panels/webhooks.js';
+import {patch, useKeys} from './store.js';
+import {html} from './vendor/preact-htm.js';
+import {Question, Tabs} from './widgets.js';
+
+const PARTS = [
+  ['script', 'Script', Script],
+  ['orders', 'Orders', Orders],
+  ['accounts', 'Accounts', Account],
+  ['streams', 'Streams', Streams],
+  ['webhooks', 'Webhooks', Webhooks],
+  ['verifications', 'Verifications', Verifications],
+  ['limits', 'Limits', Limits],
+  ['faults', 'Faults', Faults],
+  ['settings', 'Settings', Settings],
+  ['branches', 'Branches', Branches],
+  ['instances', 'Instances', Instances],
+  ['actions', 'Do', Actions],
+];
+const NARROW = [['history', 'History', History], ['detail', 'Detail', Detail], ['book', 'Market', Market]];
+
+function Lower({parts}) {
+  const {tab, script} = useKeys('tab', 'script');
+  const counts = {script: script.failed ? `${script.failed} ✗` : ''};
+  const tabs = parts.map(([id, title]) => [id, title, counts[id]]);
+  const [id, title, Part] = parts.find(([name]) => name === tab) || parts[0];
+  return html`<section class="lower">
+    <${Tabs} tabs=${tabs} chosen=${id} onChoose=${chosen => patch({tab: chosen})} label="Parts of the exchange" />
+    <div class="panel" role="tabpanel" id="panel" aria-labelledby=${'tab-' + id} aria-label=${title}><${Part} key=${id} /></div>
+  </section>`;
+}
+
+export function App() {
+  const {narrow, moment, needsToken} = useKeys('narrow', 'moment', 'needsToken');
+  if (needsToken) return html`<${TokenForm} />`;
+  return html`<div class=${moment === null ? 'room' : 'room past'}>
+    <${Clock} />
+    <${Time} />
+    ${narrow
+      ? html`<${Lower} parts=${[...NARROW, ...PARTS]} />`
+      : html`<main class="upper"><${History} /><${Detail} /><${Market} /></main><${Lower} parts=${PARTS} />`}
+    <${LastCall} />
+    <${Tour} />
+    <${Question} />
+  </div>`;
+}

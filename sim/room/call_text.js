@@ -1,0 +1,85 @@
+// A control call as text to paste: for a terminal, for a test, and as the step of a scenario.
+
+import {PREFIX, token} from './control.js';
+
+const single = text => `'${text.replaceAll("'", `'\\''`)}'`;
+
+export function asCurl({verb, path, body, type}) {
+  const parts = ['curl'];
+  if (verb !== 'POST' || !hasBody(body)) parts.push('-X', verb);
+  parts.push(single(location.origin + PREFIX + path));
+  if (token()) parts.push('-H', '"Authorization: Bearer $SIM_CONTROL_TOKEN"');
+  if (hasBody(body)) {
+    if (type !== 'application/json') parts.push('-H', single('Content-Type: ' + type));
+    parts.push('-d', single(typeof body === 'string' ? body : JSON.stringify(body)));
+  }
+  return parts.join(' ');
+}
+
+const hasBody = body => typeof body === 'string' || Object.keys(body || {}).length > 0;
+
+export function asPython({verb, path, body}) {
+  const made = hasBody(body) ? `, ${typeof body === 'string' ? pythonText(body) : python(body)}` : '';
+  return `exchange.control(${pythonText(verb)}, ${pythonText(path)}${made})  # in a test with the fixture`;
+}
+
+const pythonText = text => JSON.stringify(text);
+
+function python(value) {
+  if (value === null) return 'None';
+  if (value === true || value === false) return value ? 'True' : 'False';
+  if (Array.isArray(value)) return `[${value.map(python).join(', ')}]`;
+  if (typeof value === 'object')
+    return `{${Object.entries(value).map(([key, one]) => `${pythonText(key)}: ${python(one)}`).join(', ')}}`;
+  return JSON.stringify(value);
+}
+
+// The step that does the same, by the table of calls; a comment where the language has none.
+export function asStep(call, calls) {
+  if (call.path === '/clock/advance')
+    return call.body.by ? `- at: +${call.body.by}` : call.body.to ? `- at: ${call.body.to}` : '# a step says when it runs: at';
+  for (const row of calls) {
+    const [verb, template] = row.call.split(' ');
+    const variables = verb === call.verb && match(template, call.path);
+    if (!variables) continue;
+    if (!row.step) break;
+    return '- ' + yaml({[row.step]: stepValue(row, variables, call)});
+  }
+  return `# no step of a scenario does ${call.verb} ${call.path}`;
+}
+
+function stepValue(row, variables, {body}) {
+  if (typeof body === 'string') return body;
+  const subject = row.subject ? {[row.subject]: Object.values(variables)[0]} : {};
+  if (row.form === 'text') return Object.values({...subject, ...body})[0];
+  if (row.form === 'pair') return {[Object.values(subject)[0]]: Object.values(body)[0]};
+  return {...subject, ...body};
+}
+
+function match(template, path) {
+  const names = [];
+  const pattern = template.replace(/\{(\w+)(\*?)\}/g, (_, name, many) => {
+    names.push(name);
+    return many ? '(.+)' : '([^/]+)';
+  });
+  const found = new RegExp(`^${pattern}$`).exec(path.split('?')[0]);
+  return found && Object.fromEntries(names.map((name, place) => [name, decodeURIComponent(found[place + 1])]));
+}
+
+// YAML in flow style: JSON is YAML, and plain words need no quotes.
+export function yaml(value) {
+  const inner = one => {
+    if (one === null || typeof one !== 'object') return scalar(one);
+    if (Array.isArray(one)) return `[${one.map(inner).join(', ')}]`;
+    return `{${Object.entries(one).map(([key, part]) => `${scalar(key)}: ${inner(part)}`).join(', ')}}`;
+  };
+  const [[key, part]] = Object.entries(value);
+  if (typeof part === 'string' && part.includes('\n'))
+    return `${key}:\n${part.trimEnd().split('\n').map(line => '    ' + line).join('\n')}`;
+  return `${key}: ${inner(part)}`;
+}
+
+const PLAIN = /^[A-Za-z_][\w./-]*$/;
+const RESERVED = /^(true|false|yes|no|on|off|null|y|n)$/i;
+const scalar = one =>
+  typeof one === 'string' && PLAIN.test(one) && !RESERVED.test(one) ? one : JSON.stringify(one);

@@ -1,0 +1,84 @@
+// The only door to the exchange: its public control interface. Nothing else in this page fetches.
+
+import {patch, state} from './store.js';
+
+export const PREFIX = '/_sim/v1';
+const TOKEN = 'room.token';
+
+// Move the token from the fragment (#token=…) to this tab's storage, out of history and links.
+export function takeToken() {
+  const found = new URLSearchParams(location.hash.slice(1)).get('token');
+  if (!found) return;
+  sessionStorage.setItem(TOKEN, found);
+  history.replaceState(null, '', location.pathname + location.search);
+}
+
+export const token = () => sessionStorage.getItem(TOKEN) || '';
+
+export function useToken(text) {
+  sessionStorage.setItem(TOKEN, text);
+}
+
+// The address of another instance's room; the token goes along in the fragment.
+export const roomOf = control => control + '/' + (token() ? '#token=' + encodeURIComponent(token()) : '');
+
+export class Refused extends Error {
+  constructor(status, answer) {
+    super(answer.message || `answered ${status}`);
+    this.status = status;
+    this.rule = answer.rule || '';
+    this.remedy = answer.remedy || '';
+  }
+}
+
+export function headers(more = {}) {
+  return token() ? {...more, Authorization: 'Bearer ' + token()} : more;
+}
+
+async function send(verb, path, body, type, signal) {
+  const options = {method: verb, headers: headers(), signal};
+  if (body !== undefined) {
+    options.body = typeof body === 'string' ? body : JSON.stringify(body);
+    options.headers = headers({'Content-Type': type});
+  }
+  const answer = await fetch(PREFIX + path, options);
+  const kind = answer.headers.get('Content-Type') || '';
+  const value = kind.startsWith('application/json') ? await answer.json() : {message: await answer.text()};
+  if (answer.status === 401) patch({needsToken: true});
+  if (!answer.ok) throw new Refused(answer.status, value);
+  return {value, seq: Number(answer.headers.get('x-sim-seq') || NaN)};
+}
+
+// What a read answers, and the last input that it knew of.
+export const ask = (path, signal) => send('GET', path, undefined, '', signal);
+export const read = async (path, signal) => (await ask(path, signal)).value;
+
+// A call that changes something: it is shown, with its answer, ready to be pasted elsewhere.
+export async function act(verb, path, body = {}, type = 'application/json') {
+  const call = {verb, path, body, type, at: Date.now()};
+  patch({busy: state.busy + 1});
+  try {
+    const {value} = await send(verb, path, body, type);
+    patch({lastCall: {...call, answer: value}, busy: state.busy - 1});
+    return value;
+  } catch (problem) {
+    const says = problem.remedy ? `${problem.message} (${problem.remedy})` : problem.message;
+    patch({lastCall: {...call, problem: says, status: problem.status || 0}, busy: state.busy - 1});
+    throw problem;
+  }
+}
+
+// The same for a button: a refusal is shown in the line of the last call, and is no error.
+export async function tryAct(...call) {
+  try {
+    return await act(...call);
+  } catch (problem) {
+    if (!(problem instanceof Refused) && !(problem instanceof TypeError)) throw problem;
+    return null;
+  }
+}
+
+export const query = values => {
+  const set = Object.entries(values).filter(([, value]) => value !== '' && value !== null && value !== undefined);
+  return set.length ? '?' + new URLSearchParams(set) : '';
+};

@@ -1,0 +1,53 @@
+// How times, numbers and values are spelled. An instant stays text: a number would lose nanoseconds.
+
+const eastern = new Intl.DateTimeFormat('en-CA', {
+  timeZone: 'America/New_York', year: 'numeric', month: '2-digit', day: '2-digit',
+  hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23', timeZoneName: 'short',
+});
+
+// Milliseconds since the epoch; the fraction below them is cut.
+export const ms = instant => Date.parse(instant);
+export const instant = millis => new Date(millis).toISOString().replace(/\.000Z$/, 'Z');
+
+export function inEastern(text) {
+  const millis = typeof text === 'number' ? text : ms(text);
+  if (!Number.isFinite(millis)) return {date: '', time: String(text ?? ''), zone: ''};
+  const part = Object.fromEntries(eastern.formatToParts(millis).map(({type, value}) => [type, value]));
+  return {
+    date: `${part.year}-${part.month}-${part.day}`,
+    time: `${part.hour}:${part.minute}:${part.second}`,
+    fraction: '.' + String(((millis % 1000) + 1000) % 1000).padStart(3, '0'),
+    zone: part.timeZoneName,
+  };
+}
+
+export function shortTime(text) {
+  const {time, fraction} = inEastern(text);
+  return time + (fraction || '');
+}
+
+export const dayAndTime = text => {
+  const {date, time} = inEastern(text);
+  return date ? `${date.slice(5)} ${time}` : time;
+};
+
+export const utc = text => {
+  const millis = typeof text === 'number' ? text : ms(text);
+  return Number.isFinite(millis) ? new Date(millis).toISOString().replace('T', ' ').replace('Z', ' UTC') : '';
+};
+
+// Thousands apart, the decimals as they are: "12500.50" is "12,500.50".
+export function grouped(text) {
+  const [, sign, whole, rest] = /^(-?)(\d+)(.*)$/.exec(String(text)) || [, '', '', String(text)];
+  return sign + whole.replace(/\B(?=(\d{3})+$)/g, ',') + rest;
+}
+
+// The last part of a resource name: firms/atlas-fcm/accounts/8f3a61c4 is 8f3a61c4.
+export const lastPart = name => String(name || '').split('/').pop();
+
+export const words = name => String(name || '').toLowerCase().replaceAll('_', ' ');
+
+export const shown = value =>
+  value === null || value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
+
+export const plural = (count, noun) => `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;

@@ -1,0 +1,73 @@
+// Server-Sent Events read with fetch: an EventSource could not send the token.
+
+import {PREFIX, headers, token} from './control.js';
+
+const RETRY_MS = [250, 500, 1000, 2000, 4000];
+
+// Follow /live for ever: `onEvent(name, data)` for each event, `onState(live)` when the connection
+// comes or goes. It resumes after the last row that it saw.
+export async function follow(onEvent, onState) {
+  let last = '', failed = 0;
+  for (;;) {
+    try {
+      const more = last ? {'Last-Event-ID': last} : {};
+      const answer = await fetch(PREFIX + '/live', {headers: headers({...more, Accept: 'text/event-stream'})});
+      if (!answer.ok) throw new Error(`/live answers ${answer.status}`);
+      failed = 0;
+      onState(true, answer.status);
+      await readEvents(answer.body, event => {
+        if (event.id) last = event.id;
+        if (event.name === 'behind') last = '';
+        onEvent(event.name, event.data);
+      });
+    } catch (problem) {
+      if (problem instanceof SyntaxError) console.error(problem);
+      last = failed > 2 ? '' : last; // a server that knows nothing of it any more
+    }
+    onState(false);
+    await pause(RETRY_MS[Math.min(failed++, RETRY_MS.length - 1)]);
+  }
+}
+
+const pause = duration => new Promise(done => {
+  const timer = setTimeout(end, duration);
+  addEventListener('online', end);
+  addEventListener('tokenchange', end);
+  function end() {
+    clearTimeout(timer);
+    removeEventListener('online', end);
+    removeEventListener('tokenchange', end);
+    done(token());
+  }
+});
+
+async function readEvents(body, onEvent) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let waiting = '';
+  for (;;) {
+    const {value, done} = await reader.read();
+    if (done) return;
+    const blocks = (waiting + value).split(/\r?\n\r?\n/);
+    waiting = blocks.pop();
+    for (const block of blocks) {
+      const event = eventOf(block);
+      if (event.data !== undefined) onEvent(event);
+    }
+  }
+}
+
+function eventOf(block) {
+  const event = {name: 'message', id: '', data: undefined};
+  const lines = [];
+  for (const line of block.split(/\r?\n/)) {
+    const at = line.indexOf(':');
+    if (at === 0) continue; // a comment keeps the connection open
+    const field = at < 0 ? line : line.slice(0, at);
+    const value = at < 0 ? '' : line.slice(at + 1).replace(/^ /, '');
+    if (field === 'event') event.name = value;
+    else if (field === 'id') event.id = value;
+    else if (field === 'data') lines.push(value);
+  }
+  if (lines.length || event.name !== 'message') event.data = lines.length ? JSON.parse(lines.join('\n')) : {};
+  return event;
+}

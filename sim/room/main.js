@@ -1,0 +1,12 @@
+// Begins the page: takes the token from the fragment, follows the exchange, draws.
+
+import {html, render} from './vendor/preact-htm.js';
+import {App} from './app.js';
+import {takeToken} from './control.js';
+import {begin} from './run.js';
+import {beginTheme} from './theme.js';
+
+takeToken();
+beginTheme();
+render(html`<${App} />`, document.getElementById('room'));
+begin();

@@ -1,0 +1,99 @@
+// What a tester does by hand: orders, states, settlements, money, prices, maintenance, and any other
+// call of the control plane.
+
+import {act, Refused, tryAct} from '../control.js';
+import {confirm} from '../run.js';
+import {useKeys} from '../store.js';
+import {html, useState} from '../vendor/preact-htm.js';
+import {useOnce, useView} from '../views.js';
+
+const STATES = ['OPEN', 'SUSPENDED', 'HALTED', 'PREOPEN', 'CLOSED', 'EXPIRED', 'SCHEDULE'];
+
+function Form({title, children, onGo, testid, button}) {
+  const go = event => {
+    event.preventDefault();
+    onGo(Object.fromEntries(new FormData(event.target)));
+  };
+  return html`<form class="action" onSubmit=${go} data-testid=${testid}><h3>${title}</h3>${children}
+    <button class="main">${button}</button></form>`;
+}
+
+const Field = ({name, label, value = '', ...more}) =>
+  html`<label>${label || name}<input name=${name} value=${value} spellcheck="false" autocomplete="off" ...${more} /></label>`;
+
+function Order({symbol}) {
+  const send = ({as, side, type, tif, price, qty}) =>
+    tryAct('POST', '/orders', {as, symbol, side, ...(price ? {price} : {}), qty, ...(type ? {type} : {}), ...(tif ? {tif} : {})});
+  const accounts = useView('accounts');
+  const names = ['maker', 'taker', 'noise', ...(accounts.rows || []).map(one => one.account)];
+  return html`<${Form} title="Send an order" onGo=${send} testid="do-order" button="Send">
+    <label>as<input name="as" value="maker" list="parties" spellcheck="false" /></label>
+    <datalist id="parties">${names.map(name => html`<option value=${name} key=${name} />`)}</datalist>
+    <label>side<select name="side"><option>buy</option><option>sell</option></select></label>
+    <${Field} name="price" value="0.50" class="short num" /><${Field} name="qty" label="contracts" value="10" class="short num" />
+    <label>type<select name="type"><option value="">limit</option><option>market_to_limit</option></select></label>
+    <label>time in force<select name="tif"><option value="">default</option><option>day</option><option>ioc</option><option>fok</option></select></label>
+  <//>`;
+}
+
+function Instrument({symbol}) {
+  const path = '/instruments/' + encodeURIComponent(symbol);
+  const state = ({state: to}) => tryAct('POST', `${path}/state`, {state: to});
+  const settle = async ({price}) => {
+    const sure = await confirm(`Settle ${symbol} at ${price}?`, 'It closes, every position is paid at once, and this does not come back with the clock.', 'Settle');
+    if (sure) await tryAct('POST', `${path}/settle`, {price});
+  };
+  return html`<${Form} title="Move the instrument" onGo=${state} testid="do-state" button="Set state">
+      <label>state<select name="state">${STATES.map(one => html`<option key=${one} selected=${one === 'HALTED'}>${one}</option>`)}</select></label><//>
+    <${Form} title="Settle it" onGo=${settle} testid="do-settle" button="Settle"><${Field} name="price" value="1" class="short num" /><//>`;
+}
+
+function Any() {
+  const calls = useOnce('/calls', 'calls');
+  const rows = (calls.rows || []).filter(one => !one.call.startsWith('GET '));
+  const [name, setName] = useState('');
+  const [path, setPath] = useState('');
+  const [body, setBody] = useState('');
+  const [says, setSays] = useState('');
+  const pick = event => {
+    const chosen = rows.find(one => one.call === event.target.value);
+    setName(event.target.value);
+    setPath(chosen ? chosen.call.split(' ')[1] : '');
+    setBody(chosen && chosen.body ? JSON.stringify(chosen.body) : '');
+    setSays(chosen ? chosen.does : '');
+  };
+  const go = async event => {
+    event.preventDefault();
+    try {
+      await act(name.split(' ')[0], path, body.trim() ? JSON.parse(body) : {});
+    } catch (problem) {
+      if (!(problem instanceof Refused)) setSays(String(problem.message));
+    }
+  };
+  return html`<form class="action wide" onSubmit=${go} data-testid="do-any"><h3>Any other call</h3>
+    <label>call<select value=${name} onChange=${pick}><option value="">choose…</option>
+      ${rows.map(one => html`<option key=${one.call} value=${one.call}>${one.call}</option>`)}</select></label>
+    <label class="grow">path<input value=${path} onInput=${event => setPath(event.target.value)} spellcheck="false" /></label>
+    <label class="grow">body<input value=${body} onInput=${event => setBody(event.target.value)} spellcheck="false" /></label>
+    <button class="main" disabled=${!name}>Call</button><p class="faint">${says}</p></form>`;
+}
+
+export function Actions() {
+  const {symbol, moment} = useKeys('symbol', 'moment');
+  const maintain = ({begins, length}) => tryAct('POST', '/maintenance', {...(begins ? {begins} : {}), length});
+  const fund = ({account, amount}) => tryAct('POST', `/accounts/${account}/fund`, {amount});
+  const price = ({asset, price: to}) => tryAct('POST', `/prices/${encodeURIComponent(asset)}`, {price: to});
+  return html`<div class="fill scroll" data-testid="actions" tabindex="0">
+    <p class="bar"><span>Acts on the running exchange${moment === null ? '' : ', not on the past that is shown'}; instrument <b>${symbol || 'none'}</b>.</span></p>
+    <div class="actions">
+      <${Order} symbol=${symbol} /><${Instrument} symbol=${symbol} />
+      <${Form} title="Announce maintenance" onGo=${maintain} testid="do-maintenance" button="Announce">
+        <${Field} name="begins" value="+10m" class="short" /><${Field} name="length" value="5m" class="short" /><//>
+      <${Form} title="Fund an account" onGo=${fund} testid="do-fund" button="Fund">
+        <label>account<input name="account" list="parties" required spellcheck="false" /></label><${Field} name="amount" value="100.00" class="short num" /><//>
+      <${Form} title="Tick a price" onGo=${price} testid="do-price" button="Tick">
+        <${Field} name="asset" value="crypto:btc" class="short" /><${Field} name="price" value="63000.5" class="short num" /><//>
+      <${Any} />
+    </div>
+  </div>`;
+}

@@ -1,0 +1,58 @@
+// The price of an instrument over virtual time, from its trades. The plot library is loaded when a
+// chart is first drawn.
+
+import {inEastern, ms} from '../format.js';
+import {useKeys} from '../store.js';
+import {html, useEffect, useRef} from '../vendor/preact-htm.js';
+
+let library = null;
+const plots = () => (library ||= import('../vendor/uplot.js').then(found => found.default));
+
+function options(width, height, style) {
+  const grid = {stroke: style.getPropertyValue('--line'), width: 1};
+  const axis = {stroke: style.getPropertyValue('--faint'), grid, ticks: {show: false}, font: '11px system-ui'};
+  return {
+    width, height, legend: {show: false}, cursor: {y: false, points: {size: 5}},
+    scales: {x: {time: false}},
+    axes: [
+      {...axis, size: 22, space: 70, values: (_, ticks) => ticks.map(at => inEastern(at).time.slice(0, 5))},
+      {...axis, size: 44, values: (_, ticks) => ticks.map(price => price.toFixed(price % 0.01 ? 3 : 2))},
+    ],
+    series: [{}, {stroke: style.getPropertyValue('--accent'), width: 1.5, points: {show: true, size: 4}}],
+  };
+}
+
+export function Chart({trades, symbol}) {
+  const box = useRef(null), plot = useRef(null);
+  const {themeVersion} = useKeys('themeVersion');
+  const points = trades.map(one => [ms(one.at), Number(one.price)]);
+  const key = points.map(point => point.join()).join(' ');
+  useEffect(() => {
+    let over = false;
+    if (points.length < 2) {
+      plot.current?.destroy();
+      plot.current = null;
+      return undefined;
+    }
+    plots().then(UPlot => {
+      if (over || !box.current) return;
+      const data = [points.map(([at]) => at), points.map(([, price]) => price)];
+      plot.current?.destroy();
+      box.current.replaceChildren();
+      plot.current = new UPlot(options(box.current.clientWidth, 120, getComputedStyle(box.current)), data, box.current);
+    });
+    return () => { over = true; };
+  }, [key, themeVersion]);
+  useEffect(() => {
+    const watch = new ResizeObserver(() => plot.current?.setSize({width: box.current.clientWidth, height: 120}));
+    watch.observe(box.current);
+    return () => {
+      watch.disconnect();
+      plot.current?.destroy();
+    };
+  }, []);
+  return html`<div class="chart" role="img" data-testid="chart" data-points=${points.length}
+    aria-label=${`Price of ${symbol}: ${points.length} trades`}>
+    <div ref=${box} class="plot"></div>
+    ${points.length < 2 && html`<span class="faint">The price chart begins with the second trade.</span>`}</div>`;
+}

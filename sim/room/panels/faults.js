@@ -1,0 +1,58 @@
+// Faults in force and those that are over; a new one is written as a scenario writes it.
+
+import {tryAct} from '../control.js';
+import {grouped, shown} from '../format.js';
+import {useKeys} from '../store.js';
+import {html, useState} from '../vendor/preact-htm.js';
+import {useOnce, useView} from '../views.js';
+import {Answered, Empty, Tag, cx} from '../widgets.js';
+
+const EXAMPLES = [
+  ['orders answer 503, the second time', '{match: {operation: CreateOrder, nth: 2}, act: {status: 503}}'],
+  ['every exchange call takes 3 s', '{match: {plane: exchange}, act: {delay: 3s}, ttl: 1h}'],
+  ['the connection is reset, once', '{match: {plane: retail}, act: {reset: true}, times: 1}'],
+];
+
+export function Faults() {
+  const {moment} = useKeys('moment');
+  const view = useView('faults');
+  const kinds = useOnce('/catalogue/faults', 'faults');
+  const [text, setText] = useState('');
+  const add = async event => {
+    event.preventDefault();
+    const json = text.trim().startsWith('{"');
+    const entry = json ? parsed(text) : null;
+    const made = entry ? await tryAct('POST', '/faults', entry) : await tryAct('POST', '/faults', text, 'application/yaml');
+    if (made) setText('');
+  };
+  return html`<div class="fill split" data-testid="faults">
+    <div class="column">
+      <${Answered} view=${view} empty="No fault is in force.">
+        <ul class="plain scroll" tabindex="0">${(view.rows || []).map(one => html`<li key=${one.id} class=${cx('fault', one.over && 'late')}
+            data-testid="fault" data-id=${one.id} data-over=${one.over}>
+          <b class="num">${one.id}</b>
+          <code class="match">${shown(one.match)}</code> <span aria-hidden="true">→</span> <code class="act">${shown(one.act)}</code>
+          <span class="faint num">struck ${grouped(one.struck)} of ${grouped(one.seen)} seen</span>
+          ${one.over ? html`<${Tag}>over<//>` : moment === null && html`<button class="quiet" data-testid="fault-remove" data-id=${one.id}
+            onClick=${() => tryAct('DELETE', `/faults/${one.id}`)}>Remove</button>`}</li>`)}</ul><//>
+    </div>
+    <form class="one column" onSubmit=${add}>
+      <label for="fault-entry">A fault as a scenario writes it, in YAML or JSON</label>
+      <textarea id="fault-entry" data-testid="fault-entry" rows="4" spellcheck="false" value=${text}
+        placeholder=${EXAMPLES[0][1]} onInput=${event => setText(event.target.value)}></textarea>
+      <div class="buttons"><button class="main" data-testid="fault-add" disabled=${moment !== null || !text.trim()}>Inject</button>
+        ${EXAMPLES.map(([title, entry]) => html`<button type="button" class="quiet" onClick=${() => setText(entry)}>${title}</button>`)}</div>
+      <details><summary>What a fault can do</summary>
+        ${kinds.rows ? html`<ul class="plain">${kinds.rows.map(one => html`<li key=${one.act}><code>${one.act}</code> ${one.does}
+          <span class="faint">${one.matches}</span></li>`)}</ul>` : html`<${Empty}>…<//>`}</details>
+    </form>
+  </div>`;
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null; // the exchange says where it is wrong
+  }
+}

@@ -1,0 +1,101 @@
+// Everything that happened, one row an input.
+
+import {grouped, lastPart, shortTime} from '../format.js';
+import {choose, goTo, rows} from '../run.js';
+import {isBad} from '../rows.js';
+import {state, useKeys} from '../store.js';
+import {html, useEffect, useRef, useState} from '../vendor/preact-htm.js';
+import {Empty, VirtualList, cx} from '../widgets.js';
+
+const ROW = 25;
+
+function Row({seq, row, chosen, moment}) {
+  if (!row) return html`<div class="row" data-seq=${seq}><span class="num seq">${seq}</span><span class="faint">…</span></div>`;
+  const late = moment !== null && seq > moment;
+  return html`<div class=${cx('row', 'kind-' + row.kind, chosen && 'chosen', late && 'late', seq === moment && 'here', isBad(row) && 'bad')}
+      role="row" aria-selected=${chosen} data-testid="history-row" data-seq=${seq} data-kind=${row.kind}
+      onClick=${() => choose(seq)} onDblClick=${() => goTo(seq)}>
+    <span class="num seq" role="cell">${grouped(seq)}</span>
+    <span class="num at" role="cell">${shortTime(row.at)}</span>
+    <span class="kind" role="cell">${row.kind}</span>
+    <span class="title" role="cell" title=${row.title}>${row.title}${row.subject ? html` <i>${row.subject}</i>` : ''}</span>
+    <span class="who" role="cell" title=${row.caller || ''}>${lastPart(row.caller)}</span>
+    <span class="status num" role="cell">${row.status ?? ''}</span>
+  </div>`;
+}
+
+// The inputs that match the filter; null without one.
+function useFound(text) {
+  const {rowsVersion, looked} = useKeys('rowsVersion', 'looked');
+  const memory = useRef({});
+  if (!text.trim()) return null;
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const key = looked + '\0' + words.join(' ');
+  const known = memory.current;
+  if (known.key !== key || known.rows !== rows) Object.assign(known, {key, rows, seqs: [], until: 0});
+  if (rows.walked > known.until) {
+    known.seqs = known.seqs.concat(rows.search(words, known.until + 1));
+    known.until = rows.walked;
+  }
+  return rowsVersion === -1 ? null : known.seqs;
+}
+
+export function History() {
+  const {chosen, moment, last} = useKeys('chosen', 'moment', 'last', 'rowsVersion', 'looked');
+  const [text, setText] = useState('');
+  const found = useFound(text);
+  const field = useRef(null);
+  const count = found ? found.length : last;
+  const seqAt = index => (found ? found[index] : index + 1);
+  const focused = chosen ?? moment;
+  const [focus, setFocus] = useState(-1);
+  useEffect(() => {
+    if (moment !== null) setFocus(placeOf(moment));
+  }, [moment]);
+  useEffect(() => {
+    if (chosen !== null) setFocus(placeOf(chosen));
+  }, [chosen]);
+  const placeOf = seq => (found ? found.indexOf(seq) : seq - 1);
+
+  useEffect(() => {
+    const slash = event => {
+      if (event.key !== '/' || /INPUT|TEXTAREA|SELECT/.test(event.target.tagName)) return;
+      event.preventDefault();
+      field.current?.focus();
+    };
+    addEventListener('keydown', slash);
+    return () => removeEventListener('keydown', slash);
+  }, []);
+
+  const keys = event => {
+    const here = focused ? placeOf(focused) : count;
+    const steps = {ArrowUp: here - 1, ArrowDown: here + 1, PageUp: here - 15, PageDown: here + 15, Home: 0, End: count - 1};
+    if (event.key === 'Enter' && chosen) goTo(chosen);
+    else if (event.key in steps && count) {
+      const seq = seqAt(Math.max(0, Math.min(count - 1, steps[event.key])));
+      choose(seq);
+    } else return;
+    event.preventDefault();
+  };
+  return html`<section class="history pane">
+    <div class="pane-head">
+      <h2>History</h2>
+      <input type="search" data-testid="history-filter" ref=${field} value=${text} spellcheck="false"
+        placeholder="filter: kind, title, subject, caller, status   ( / )"
+        aria-label="Filter by kind, title, subject, caller, status" onInput=${event => setText(event.target.value)} />
+      <span class="faint num">${found ? `${grouped(count)} of ${grouped(last)}` : grouped(last)}</span>
+    </div>
+    <div class="fill" data-testid="history">
+      ${count === 0
+        ? html`<${Empty}>${found ? (rows.walked < last ? 'searching…' : 'No row has all of these words.')
+            : 'Nothing has happened yet. Send a call, or move the clock.'}<//>`
+        : html`<${VirtualList} count=${count} height=${ROW} label="Inputs" follow=${moment === null && chosen === null}
+            focus=${focus} onKeyDown=${keys}
+            render=${index => {
+              const seq = seqAt(index);
+              return html`<${Row} key=${seq} seq=${seq} row=${rows.at(seq)} chosen=${seq === chosen} moment=${state.moment} />`;
+            }} />`}
+      ${found && !rows.searchedAll && rows.walked >= last ? html`<${Empty}>Only the first 150,000 inputs are searched.<//>` : ''}
+    </div>
+  </section>`;
+}

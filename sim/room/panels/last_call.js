@@ -1,0 +1,42 @@
+// The line at the foot: the control call that the page made last, what came of it, and the same call
+// for a terminal, a test and a scenario.
+
+import {shown} from '../format.js';
+import {patch, useKeys} from '../store.js';
+import {asCurl, asPython, asStep} from '../call_text.js';
+import {html, useState} from '../vendor/preact-htm.js';
+import {useOnce} from '../views.js';
+
+const FORMS = [['curl', 'curl', asCurl], ['python', 'Python', asPython], ['step', 'Scenario step', asStep]];
+
+export function LastCall() {
+  const {lastCall, busy, forked} = useKeys('lastCall', 'busy', 'forked');
+  const calls = useOnce(lastCall ? '/calls' : null, 'calls');
+  const [form, setForm] = useState('');
+  const [copied, setCopied] = useState(false);
+  const chosen = FORMS.find(([id]) => id === form);
+  const text = chosen && lastCall ? chosen[2](lastCall, calls.rows || []) : '';
+  const copy = async () => {
+    await navigator.clipboard?.writeText(text);
+    setCopied(true);
+    setTimeout(() => setCopied(false), 1500);
+  };
+  const made = lastCall && `${lastCall.verb} ${lastCall.path} ${typeof lastCall.body === 'string' ? '' : shown(lastCall.body)}`;
+  const came = lastCall && (lastCall.problem ? `${lastCall.status || 'no answer'}: ${lastCall.problem}` : shown(lastCall.answer));
+  return html`<footer class="foot" data-testid="last-call">
+    ${chosen && lastCall && html`<div class="pasted">
+      <pre data-testid="call-text">${text}</pre>
+      <button onClick=${copy}>${copied ? 'Copied' : 'Copy'}</button>
+      <button class="quiet" aria-label="close" onClick=${() => setForm('')}>×</button></div>`}
+    <div class="line">
+      ${lastCall
+        ? html`<code class="made" title=${made}>${made}</code>
+            <span class=${lastCall.problem ? 'came bad' : 'came'} role="status" title=${came}>${busy ? '…' : came}</span>`
+        : html`<span class="faint">Calls that this page makes to the control plane are shown here.</span>`}
+      ${forked && html`<a class="forked" href=${forked.url} target="_blank" rel="noreferrer" data-testid="forked">room of ${forked.name} ↗</a>
+        <button class="quiet" aria-label="forget" onClick=${() => patch({forked: null})}>×</button>`}
+      ${lastCall && FORMS.map(([id, title]) => html`<button class="quiet" aria-pressed=${form === id}
+        data-testid=${'as-' + id} onClick=${() => setForm(form === id ? '' : id)}>${title}</button>`)}
+    </div>
+  </footer>`;
+}

@@ -1,0 +1,153 @@
+// One instrument: its state, its book with depth, its last trades and its price.
+
+import {query, read} from '../control.js';
+import {grouped, shortTime} from '../format.js';
+import {patch, state, useKeys} from '../store.js';
+import {html, useEffect, useRef, useState} from '../vendor/preact-htm.js';
+import {useView} from '../views.js';
+import {Answered, Empty, State, When} from '../widgets.js';
+import {Chart} from './chart.js';
+
+const TRADES = 60, SUGGESTED = 30;
+
+// Where something has happened last, or else one that has a book.
+async function firstSymbol() {
+  for (const [path, of] of [['/state/trades?last=1', 'trades'], ['/state/orders?last=1', 'orders'], ['/instruments?limit=1', 'instruments']]) {
+    const [row] = (await read(path))[of];
+    if (row) return row.symbol;
+  }
+  return '';
+}
+
+// A text field with suggestions: words of the symbol find it.
+export function SymbolPicker() {
+  const {symbol} = useKeys('symbol');
+  const [text, setText] = useState(symbol);
+  const [found, setFound] = useState(null);
+  const [place, setPlace] = useState(-1);
+  const box = useRef(null), asked = useRef(0);
+  useEffect(() => { setText(symbol); }, [symbol]);
+  useEffect(() => {
+    if (!symbol) firstSymbol().then(found => found && !state.symbol && pick(found), () => 0);
+  }, []);
+
+  async function suggest(words) {
+    const mine = ++asked.current;
+    try {
+      const answer = await read('/instruments' + query({text: words, limit: SUGGESTED}));
+      if (mine !== asked.current) return;
+      setFound(answer);
+      setPlace(-1);
+      if (answer.instruments.some(one => one.symbol === words)) patch({symbol: words});
+    } catch {
+      // the connection tells
+    }
+  }
+  const pick = chosen => {
+    ++asked.current;
+    patch({symbol: chosen});
+    setText(chosen);
+    setFound(null);
+  };
+  const rows = found ? found.instruments : [];
+  const keys = event => {
+    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      event.preventDefault();
+      if (!found) suggest(text === symbol ? '' : text.trim());
+      else setPlace(Math.max(-1, Math.min(rows.length - 1, place + (event.key === 'ArrowDown' ? 1 : -1))));
+    } else if (event.key === 'Enter') {
+      event.preventDefault();
+      const exact = text.trim();
+      pick(place >= 0 ? rows[place].symbol : rows.length && !rows.some(one => one.symbol === exact) && text !== symbol ? rows[0].symbol : exact);
+    } else if (event.key === 'Escape') {
+      setFound(null);
+      setText(symbol);
+    }
+  };
+  return html`<div class="picker" ref=${box}>
+    <input data-testid="symbol-picker" role="combobox" aria-label="Instrument" aria-expanded=${!!found} spellcheck="false"
+      aria-controls="symbols" aria-autocomplete="list" aria-activedescendant=${place >= 0 ? 'symbol-' + place : undefined}
+      autocomplete="off" value=${text} placeholder="symbol, or words of it"
+      onFocus=${event => event.target.select()}
+      onInput=${event => { setText(event.target.value); suggest(event.target.value.trim()); }}
+      onKeyDown=${keys} onBlur=${() => setTimeout(() => { setFound(null); }, 150)} />
+    ${found && html`<ul class="suggestions" role="listbox" id="symbols">
+      ${rows.map((one, index) => html`<li role="option" id=${'symbol-' + index} key=${one.symbol} aria-selected=${index === place}
+        onMouseDown=${event => { event.preventDefault(); pick(one.symbol); }}><span>${one.symbol}</span><${State} of=${one.state} /></li>`)}
+      ${found.found > rows.length && html`<li class="faint">${grouped(found.found - rows.length)} more: write more words</li>`}
+      ${!rows.length && html`<li class="faint">no symbol has these words</li>`}</ul>`}
+  </div>`;
+}
+
+// Prices with as many decimals as the longest, so that they stand below each other.
+const decimals = text => (text.split('.')[1] || '').length;
+const padded = (text, places) => (places ? text + (text.includes('.') ? '' : '.') + '0'.repeat(places - decimals(text)) : text);
+
+function Levels({side, levels, most, places}) {
+  return levels.map(level => html`<div class=${'level ' + side} role="row" key=${side + level.px}
+      data-testid="book-level" data-side=${side} data-px=${level.px} data-qty=${level.qty}>
+    <span class="bar" style=${{width: (100 * Number(level.qty)) / most + '%'}} aria-hidden="true"></span>
+    <span class="num px" role="cell">${padded(level.px, places)}</span>
+    <span class="num qty" role="cell">${grouped(level.qty)}</span>
+    <span class="num faint" role="cell">${level.orders}</span></div>`);
+}
+
+function Ladder({book}) {
+  const {bids = [], offers = []} = book || {};
+  const most = Math.max(1e-9, ...[...bids, ...offers].map(one => Number(one.qty)));
+  const places = Math.max(0, ...[...bids, ...offers].map(one => decimals(one.px)));
+  if (!bids.length && !offers.length) return html`<${Empty}>The book is empty.<//>`;
+  const spread = bids.length && offers.length ? (Number(offers[0].px) - Number(bids[0].px)).toFixed(4).replace(/0+$/, '').replace(/\.$/, '') : '–';
+  return html`<div role="table" aria-label="Order book">
+    <div class="level th" role="row"><span role="columnheader">price</span><span role="columnheader">contracts</span><span role="columnheader">orders</span></div>
+    <${Levels} side="offer" levels=${[...offers].reverse()} most=${most} places=${places} />
+    <div class="level spread" role="row"><span role="cell">spread</span><span class="num" role="cell">${spread}</span></div>
+    <${Levels} side="bid" levels=${bids} most=${most} places=${places} />
+  </div>`;
+}
+
+function Book({symbol}) {
+  const view = useView('books', {symbol});
+  const book = view.rows && view.rows.find(one => one.symbol === symbol);
+  return html`<div class="book" data-testid="book" data-symbol=${symbol} data-seq=${Number.isFinite(view.seq) ? view.seq : ''}>
+    ${view.problem ? html`<${Empty}>${view.problem}<//>` : view.rows === null ? html`<${Empty}>…<//>` : html`<${Ladder} book=${book} />`}
+  </div>`;
+}
+
+function Trades({view}) {
+  const rows = view.rows ? [...view.rows].reverse() : [];
+  return html`<div class="trades" data-testid="trades">
+    <${Answered} view=${view} empty="No trades yet.">
+      <div role="table" aria-label="Last trades">
+        <div class="level th" role="row"><span role="columnheader">last trades</span><span role="columnheader">price</span><span role="columnheader">contracts</span></div>
+        ${rows.map(one => html`<div class="level trade" role="row" key=${one.id} data-testid="trade" data-id=${one.id}
+          title=${`${one.id} · taker ${one.taker} · maker ${one.maker} · ${one.state}`}>
+          <span class="num faint" role="cell">${shortTime(one.at)}</span>
+          <span class=${'num ' + (one.side === 'BUY' ? 'bid' : 'offer')} role="cell">${one.price}</span>
+          <span class="num qty" role="cell">${grouped(one.qty)}</span></div>`)}
+      </div>
+    <//>
+  </div>`;
+}
+
+export function Market() {
+  const {symbol} = useKeys('symbol');
+  const terms = useView(symbol ? 'instruments' : '', {symbol});
+  const trades = useView(symbol ? 'trades' : '', {symbol, last: TRADES});
+  const one = terms.rows && terms.rows[0];
+  return html`<section class="market pane" aria-label="Market">
+    <div class="pane-head"><${SymbolPicker} /></div>
+    ${symbol
+      ? html`<div class="terms">${one ? html`<${State} of=${one.state} />
+            <span class="num">tick ${one.tick_size}</span>
+            <span class="num faint">${one.price_limit.low} to ${one.price_limit.high}</span>
+            <span class="faint">expires <${When} at=${one.expiration} /></span>` : terms.problem || '…'}</div>
+          <div class="scroll" tabindex="0" aria-label="Book, price and trades">
+            <${Book} symbol=${symbol} />
+            <${Chart} trades=${trades.rows || []} symbol=${symbol} />
+            <${Trades} view=${trades} />
+          </div>`
+      : html`<${Empty}>Choose an instrument.<//>`}
+  </section>`;
+}
+

@@ -1,0 +1,44 @@
+// Orders, newest first, of one instrument or account or of all.
+
+import {grouped, lastPart, words} from '../format.js';
+import {patch, useKeys} from '../store.js';
+import {html, useState} from '../vendor/preact-htm.js';
+import {useView} from '../views.js';
+import {Answered, State, Table, When} from '../widgets.js';
+
+const LAST = 2000;
+const OPEN = /^(NEW|PARTIALLY_FILLED|PENDING)/;
+
+const COLUMNS = [
+  {key: 'created', title: 'time', width: '112px', cell: row => html`<${When} at=${row.created} />`},
+  {key: 'id', title: 'order', width: '118px', class: 'num'},
+  {key: 'account', title: 'account', width: '96px', cell: row => html`<span title=${row.account}>${lastPart(row.account)}</span>`},
+  {key: 'symbol', title: 'instrument', width: 'minmax(140px, 1fr)',
+    cell: row => html`<button class="link" onClick=${() => patch({symbol: row.symbol})} title=${row.symbol}>${row.symbol}</button>`},
+  {key: 'side', title: 'side', width: '44px', cell: row => html`<span class=${row.side === 'BUY' ? 'bid' : 'offer'}>${row.side.toLowerCase()}</span>`},
+  {key: 'price', title: 'price', width: '60px', end: true},
+  {key: 'qty', title: 'contracts', width: '76px', end: true, cell: row => grouped(row.qty)},
+  {key: 'filled', title: 'filled', width: '66px', end: true, cell: row => grouped(row.filled)},
+  {key: 'type', title: 'type', width: '130px', cell: row => `${words(row.type)} ${shortTif(row.tif)}`},
+  {key: 'state', title: 'state', width: '120px', cell: row => html`<${State} of=${row.state} />`},
+];
+
+const shortTif = tif => tif.split('_').map(word => word[0]).join('');
+
+export function Orders() {
+  const {symbol} = useKeys('symbol');
+  const [all, setAll] = useState(true);
+  const [open, setOpen] = useState(false);
+  const view = useView('orders', all ? {last: LAST} : {symbol, last: LAST});
+  const rows = (view.rows || []).filter(row => !open || OPEN.test(row.state)).reverse();
+  return html`<div class="fill column" data-testid="orders">
+    <div class="bar">
+      <label><input type="checkbox" checked=${!all} onChange=${() => setAll(!all)} /> only ${symbol || 'the chosen instrument'}</label>
+      <label><input type="checkbox" checked=${open} onChange=${() => setOpen(!open)} /> open ones</label>
+      <span class="faint num">${view.rows ? `${grouped(rows.length)} ${rows.length >= LAST ? 'newest' : ''}` : ''}</span>
+    </div>
+    <${Answered} view=${view.rows && !rows.length ? {rows: [], problem: ''} : view} empty="No orders.">
+      <${Table} label="Orders" columns=${COLUMNS} rows=${rows} rowProps=${row => ({'data-testid': 'order', 'data-id': row.id, 'data-state': row.state})} />
+    <//>
+  </div>`;
+}

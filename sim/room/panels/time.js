@@ -1,0 +1,137 @@
+// The run as a line: where the reader looks, what is marked on it, and what can be done from there.
+
+import {read} from '../control.js';
+import {grouped, inEastern, plural} from '../format.js';
+import {backToNow, branchQuery, choose, forkHere, goTo, play, rewindHere, rows} from '../run.js';
+import {FAULT, FILL, MAINTENANCE, REFUSED, STATE, STEP} from '../rows.js';
+import {query} from '../control.js';
+import {patch, state, useKeys} from '../store.js';
+import {html, useEffect, useLayoutEffect, useRef, useState} from '../vendor/preact-htm.js';
+
+const LANES = [
+  [REFUSED, '--bad', 'refused'], [FAULT, '--fault', 'fault'], [FILL, '--fill', 'fill'],
+  [STATE, '--wait', 'state'], [MAINTENANCE, '--accent', 'maintenance'], [STEP, '--faint', 'step'],
+];
+const PAGES = 20; // how many PageDowns lead through the run
+
+function paint(canvas) {
+  const {width, height} = canvas.getBoundingClientRect();
+  const scale = devicePixelRatio || 1;
+  if (canvas.width !== Math.round(width * scale)) canvas.width = Math.round(width * scale);
+  if (canvas.height !== Math.round(height * scale)) canvas.height = Math.round(height * scale);
+  const pen = canvas.getContext('2d');
+  pen.setTransform(scale, 0, 0, scale, 0, 0);
+  pen.clearRect(0, 0, width, height);
+  const style = getComputedStyle(canvas);
+  const {last} = state, span = Math.max(1, last);
+  const lane = height / LANES.length;
+  LANES.forEach(([bit, colour], place) => {
+    pen.fillStyle = style.getPropertyValue(colour);
+    let drawn = -1;
+    for (let seq = 1; seq <= Math.min(rows.walked, last); seq++) {
+      if (!(rows.marks[seq] & bit)) continue;
+      const x = Math.round((seq / span) * (width - 3));
+      if (x !== drawn) pen.fillRect(x, place * lane + 0.5, 2.5, lane - 1);
+      drawn = x;
+    }
+  });
+}
+
+function Scrubber() {
+  const {moment, last, first, rowsVersion} = useKeys('moment', 'last', 'first', 'rowsVersion', 'looked');
+  const canvas = useRef(null), wanted = useRef(0);
+  const value = moment ?? last;
+  useLayoutEffect(() => { paint(canvas.current); }, [rowsVersion, last]);
+  useEffect(() => {
+    const again = () => canvas.current && paint(canvas.current);
+    const watch = new ResizeObserver(again);
+    watch.observe(canvas.current);
+    addEventListener('themechange', again);
+    const dark = matchMedia('(prefers-color-scheme: dark)');
+    dark.addEventListener('change', again);
+    return () => {
+      watch.disconnect();
+      removeEventListener('themechange', again);
+      dark.removeEventListener('change', again);
+    };
+  }, []);
+  const to = seq => {
+    patch({playing: 0});
+    cancelAnimationFrame(wanted.current);
+    wanted.current = requestAnimationFrame(() => goTo(seq));
+  };
+  const keys = event => {
+    const page = Math.max(1, Math.round((last - first) / PAGES));
+    const steps = {
+      ArrowLeft: value - 1, ArrowDown: value - 1, ArrowRight: value + 1, ArrowUp: value + 1,
+      PageDown: value - page, PageUp: value + page, Home: first, End: last,
+    };
+    if (!(event.key in steps)) return;
+    event.preventDefault();
+    patch({playing: 0});
+    goTo(steps[event.key]);
+  };
+  return html`<div class="scrubber">
+    <canvas ref=${canvas} aria-hidden="true"></canvas>
+    <input type="range" role="slider" data-testid="scrubber" min=${first} max=${last} step="1" value=${value}
+      aria-label="Moment of the run, by input" aria-valuemin=${first} aria-valuemax=${last} aria-valuenow=${value}
+      aria-valuetext=${moment === null ? `now, input ${last}` : `input ${moment} of ${last}`}
+      onInput=${event => to(Number(event.target.value))} onKeyDown=${keys} />
+  </div>`;
+}
+
+// What is known about the moment that is looked at: its instant and its digest.
+function useMoment() {
+  const {moment, version, looked} = useKeys('moment', 'version', 'looked', 'connection');
+  const [known, setKnown] = useState({});
+  const key = moment === null ? `now ${version}` : `${looked} ${moment}`;
+  useEffect(() => {
+    let over = false;
+    const path = moment === null ? '/digest' : `/history/${moment}${query(branchQuery())}`;
+    if (moment !== null) rows.row(moment).then(row => over || patch({momentAt: row ? row.at : null}), () => 0);
+    else patch({momentAt: null});
+    read(path).then(value => {
+      if (over) return;
+      setKnown({digest: value.digest || '', seq: value.seq});
+      if (value.at && moment !== null) patch({momentAt: value.at});
+    }, () => over || setKnown({digest: ''}));
+    return () => { over = true; };
+  }, [key]);
+  return known;
+}
+
+export function Time() {
+  const {moment, last, branch, looked, playing, rowsVersion, chosen, momentAt} =
+    useKeys('moment', 'last', 'branch', 'looked', 'playing', 'rowsVersion', 'chosen', 'momentAt');
+  const {digest = ''} = useMoment();
+  const past = moment !== null;
+  const {date, time, zone} = inEastern(momentAt || '');
+  return html`<section class="time" aria-label="Time of the run">
+    <${Scrubber} />
+    <div class="buttons">
+      <button data-testid="fork-here" onClick=${forkHere} title="another instance that begins as this moment">Fork here</button>
+      <button data-testid="rewind-here" onClick=${rewindHere} disabled=${!past || !!looked}
+        title=${past ? 'move the running exchange back to this moment' : 'look at an earlier moment first'}>Rewind here</button>
+      <span class="group" role="group" aria-label="Replay">
+        ${[1, 10, 100].map(speed => html`<button aria-pressed=${playing === speed} data-testid=${'replay-' + speed}
+          title=${`replay at ${speed} virtual seconds a second; long waits are cut`}
+          onClick=${() => play(playing === speed ? 0 : speed)}>${playing === speed ? '❚❚' : '▶'} ${speed}×</button>`)}
+      </span>
+    </div>
+    <div class="where">
+      ${past
+        ? html`<div class="banner" data-testid="banner-past" role="status">
+            <b>${looked ? `Branch ${looked}` : 'The past'}</b>
+            <span class="num">input ${grouped(moment)} of ${grouped(last)}${momentAt ? ` · ${date} ${time} ${zone}` : ''}</span>
+            <button class="main" data-testid="back-to-now" onClick=${backToNow}>Back to now</button>
+            ${moment > 0 && chosen !== moment && html`<button class="quiet" onClick=${() => choose(moment)}>What happened here</button>`}
+          </div>`
+        : html`<span class="present"><b>Now</b> <span class="num">input ${grouped(last)}</span>
+            <span class="faint">branch ${branch || 'main'}</span></span>`}
+      <span class="legend" aria-hidden="true">${LANES.map(([, colour, name]) =>
+        html`<span><i style=${{background: `var(${colour})`}}></i>${name}</span>`)}
+        ${rows.walked < last && rowsVersion >= 0 ? html`<span>${plural(last - rows.walked, 'row')} to read</span>` : ''}</span>
+      <code class="digest num" data-testid="digest" data-digest=${digest} title=${'digest ' + digest}>${digest.slice(0, 12) || '…'}</code>
+    </div>
+  </section>`;
+}

@@ -1,0 +1,32 @@
+// Verifications of identity, and their decision by hand.
+
+import {tryAct} from '../control.js';
+import {lastPart} from '../format.js';
+import {useKeys} from '../store.js';
+import {html} from '../vendor/preact-htm.js';
+import {useView} from '../views.js';
+import {Answered, State, Table} from '../widgets.js';
+
+export function Verifications() {
+  const {moment} = useKeys('moment');
+  const view = useView('verifications');
+  const decide = (row, decision) => tryAct('POST', `/kyc/${encodeURIComponent(row.external_id)}/decision`, {decision});
+  const upload = (row, result) => tryAct('POST', `/kyc/${encodeURIComponent(row.external_id)}/document`, {result});
+  const columns = [
+    {key: 'external_id', title: 'applicant', width: 'minmax(110px, 1fr)'},
+    {key: 'status', title: 'status', width: '150px', cell: row => html`<${State} of=${row.status} />`},
+    {key: 'sub_status', title: 'detail', width: 'minmax(100px, 1fr)'},
+    {key: 'decision', title: 'decision', width: '110px', cell: row => row.decision && html`<${State} of=${row.decision} />`},
+    {key: 'provisioned_account', title: 'account', width: 'minmax(110px, 1fr)', cell: row => html`<span title=${row.provisioned_account}>${lastPart(row.provisioned_account)}</span>`},
+    {key: 'do', title: '', width: '240px', cell: row => moment === null && html`<span class="buttons">
+      <button class="quiet" onClick=${() => decide(row, 'approve')}>Approve</button>
+      <button class="quiet" onClick=${() => decide(row, 'reject')}>Reject</button>
+      <button class="quiet" onClick=${() => upload(row, 'uploaded')}>Document</button></span>`},
+  ];
+  return html`<div class="fill" data-testid="verifications">
+    <${Answered} view=${view} empty="Nobody is being verified.">
+      <${Table} label="Verifications" columns=${columns} rows=${view.rows || []}
+        rowProps=${row => ({'data-testid': 'verification', 'data-id': row.external_id, 'data-status': row.status})} />
+    <//>
+  </div>`;
+}

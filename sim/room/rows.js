@@ -1,0 +1,160 @@
+// The rows of the history, as much of them as the page needs.
+//
+// Rows are read in pages where somebody looks and forgotten where nobody does. One walk over the
+// whole branch keeps a byte and a line of text for each input: the marks of the scrubber, and what
+// the filter searches.
+
+import {query, read} from './control.js';
+
+const PAGE = 200, PAGES_MAX = 80, WALK = 1000;
+const SEARCHED_MAX = 150_000;
+
+export const REFUSED = 1, FAULT = 2, FILL = 4, STATE = 8, MAINTENANCE = 16, STEP = 32;
+const EVENT_MARKS = {
+  Traded: FILL, StateChanged: STATE, Settled: STATE, MaintenanceChanged: MAINTENANCE,
+};
+
+export function marksOf(row) {
+  let marks = 0;
+  for (const name of row.events || []) marks |= EVENT_MARKS[name] || 0;
+  if (isBad(row)) marks |= REFUSED;
+  if (row.kind === 'step') marks |= STEP;
+  if (/fault/.test(row.title) && row.kind === 'control' || row.fault) marks |= FAULT;
+  return marks;
+}
+
+// Whether something was refused or failed: HTTP status, gRPC code name, or the verdict of a step.
+export function isBad(row) {
+  const status = row.status;
+  if (status === null || status === undefined || status === '') return false;
+  if (typeof status === 'number') return status >= 400 || (status > 0 && status < 17);
+  const number = Number(status);
+  if (Number.isFinite(number)) return number >= 400 || (number > 0 && number < 17);
+  return /refused|failed|error|timeout|denied|[A-Z]{2,}_[A-Z]/i.test(status) && status !== 'passed';
+}
+
+const textOf = row =>
+  [row.kind, row.title, row.subject, row.caller, row.status].filter(part => part !== null && part !== undefined)
+    .join(' ').toLowerCase();
+
+export class Rows {
+  // `changed` is called when more is known; `branch` is '' for the running one.
+  constructor(branch, changed) {
+    this.branch = branch;
+    this.changed = changed;
+    this.last = 0;
+    this.walked = 0;
+    this.marks = new Uint8Array(1024);
+    this.texts = [];
+    this._pages = new Map();
+    this._reading = new Set();
+    this._walking = false;
+    this._ended = false;
+  }
+
+  end() {
+    this._ended = true;
+  }
+
+  // The row of an input, when it has been read; reads it otherwise.
+  at(seq) {
+    const number = Math.floor((seq - 1) / PAGE);
+    const page = this._pages.get(number);
+    if (page) {
+      this._pages.delete(number); // the newest use stands last
+      this._pages.set(number, page);
+      const row = page[(seq - 1) % PAGE];
+      if (row) return row;
+    }
+    if (seq >= 1 && seq <= this.last) this._read(number);
+    return undefined;
+  }
+
+  // The same, and waits for it.
+  async row(seq) {
+    const known = this.at(seq);
+    if (known) return known;
+    const {rows} = await this._history(seq - 1, 1);
+    return rows.find(row => row.seq === seq);
+  }
+
+  _history(after, limit) {
+    return read('/history' + query({after, limit, branch: this.branch}));
+  }
+
+  async _read(number) {
+    if (this._reading.has(number)) return;
+    this._reading.add(number);
+    try {
+      const {rows} = await this._history(number * PAGE, PAGE);
+      if (this._ended) return;
+      for (const row of rows) this._keep(row);
+      this.changed();
+    } catch {
+      // The connection tells; the page is asked for again when it is needed.
+    } finally {
+      this._reading.delete(number);
+    }
+  }
+
+  _keep(row) {
+    const number = Math.floor((row.seq - 1) / PAGE);
+    if (!this._pages.has(number)) {
+      this._pages.set(number, []);
+      if (this._pages.size > PAGES_MAX) this._pages.delete(this._pages.keys().next().value);
+    }
+    this._pages.get(number)[(row.seq - 1) % PAGE] = row;
+  }
+
+  // A row that has just happened.
+  add(row) {
+    this._keep(row);
+    this.last = Math.max(this.last, row.seq);
+    if (row.seq === this.walked + 1) this._note(row);
+  }
+
+  _note(row) {
+    if (row.seq >= this.marks.length) {
+      const more = new Uint8Array(this.marks.length * 2);
+      more.set(this.marks);
+      this.marks = more;
+    }
+    this.marks[row.seq] = marksOf(row);
+    if (row.seq <= SEARCHED_MAX) this.texts[row.seq] = textOf(row);
+    this.walked = row.seq;
+  }
+
+  // Walk over everything that has not been seen yet, in the background.
+  async walk() {
+    if (this._walking) return;
+    this._walking = true;
+    try {
+      while (!this._ended && this.walked < this.last) {
+        const {rows} = await this._history(this.walked, WALK);
+        if (!rows.length || this._ended) break;
+        for (const row of rows) if (row.seq === this.walked + 1) this._note(row);
+        if (this.walked < rows.at(-1).seq) break;
+        this.changed();
+        await new Promise(done => setTimeout(done, 10));
+      }
+    } catch {
+      // begins again with the next row
+    } finally {
+      this._walking = false;
+    }
+  }
+
+  // The inputs whose text has all words; `from` continues an earlier search.
+  search(words, from = 1) {
+    const found = [];
+    for (let seq = from; seq <= Math.min(this.walked, SEARCHED_MAX); seq++) {
+      const text = this.texts[seq];
+      if (text !== undefined && words.every(word => text.includes(word))) found.push(seq);
+    }
+    return found;
+  }
+
+  get searchedAll() {
+    return this.last <= SEARCHED_MAX && this.walked >= this.last;
+  }
+}

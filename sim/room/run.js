@@ -1,0 +1,229 @@
+// What the page follows: the running exchange and, beside it, the moment that the reader looks at.
+
+import {read, roomOf, tryAct} from './control.js';
+import {instant, ms} from './format.js';
+import {follow} from './live.js';
+import {Rows} from './rows.js';
+import {patch, state} from './store.js';
+
+const COALESCE_MS = 120; // how often at most the present is read anew while much happens
+
+export let rows = new Rows('', () => rowsChanged());
+
+function rowsChanged() {
+  patch({rowsVersion: (state.rowsVersion || 0) + 1});
+}
+
+export async function begin() {
+  const narrow = matchMedia('(max-width: 1099px)');
+  const measure = () => patch({narrow: narrow.matches, tab: tabFor(narrow.matches)});
+  narrow.addEventListener('change', measure);
+  measure();
+  follow(onEvent, onState);
+}
+
+const ALONE = ['history', 'detail', 'book'];
+const tabFor = narrow =>
+  narrow ? (state.tab === 'script' ? 'history' : state.tab) : ALONE.includes(state.tab) ? 'script' : state.tab;
+
+function onState(live) {
+  patch({connection: live ? 'live' : 'lost'});
+  if (live) refresh();
+}
+
+// Read everything that events only tell the changes of.
+export async function refresh() {
+  try {
+    const [health, clock, branches] = await Promise.all([read('/health'), read('/clock'), read('/branches')]);
+    const current = branches.branches.find(one => one.current);
+    if (state.branch && current && current.name !== state.branch) lookAnew();
+    const shown = branches.branches.find(one => one.name === state.looked) || current;
+    patch({
+      health, clock, seen: performance.now(), branches: branches.branches,
+      branch: current ? current.name : '', needsToken: false,
+      last: state.looked && shown ? shown.last_seq : health.seq,
+    });
+    rows.last = Math.max(rows.last, state.last);
+    rows.walk();
+    changed();
+    document.title = `${health.scenario} · control room`;
+  } catch (problem) {
+    if (!problem.status) patch({connection: 'lost'});
+  }
+}
+
+// ---- events
+
+function onEvent(name, data) {
+  if (name === 'row') onRow(data);
+  else if (name === 'clock') patch({clock: {...state.clock, ...data}, seen: performance.now()});
+  else if (name === 'script') scriptChanged();
+  else if (name === 'jump') onJump();
+  else if (name === 'behind') refresh();
+  if (name === 'clock') changed();
+}
+
+let incoming = 0;
+
+function onRow(row) {
+  if (state.looked) {
+    changed();
+    return;
+  }
+  if (row.seq > rows.last + 1) refresh();
+  rows.add(row);
+  if (!incoming) {
+    incoming = requestAnimationFrame(() => {
+      incoming = 0;
+      patch({last: rows.last});
+      rowsChanged();
+      if (rows.walked < rows.last) rows.walk();
+    });
+  }
+  changed();
+}
+
+function onJump() {
+  lookAnew();
+  refresh();
+}
+
+function lookAnew() {
+  rows.end();
+  rows = new Rows('', rowsChanged);
+  patch({looked: '', moment: null, chosen: null, playing: 0, rowsVersion: (state.rowsVersion || 0) + 1});
+}
+
+let soon = 0, lastChange = 0;
+
+// Something about the present may be different now.
+export function changed() {
+  if (soon) return;
+  const wait = Math.max(0, COALESCE_MS - (performance.now() - lastChange));
+  soon = setTimeout(() => {
+    soon = 0;
+    lastChange = performance.now();
+    patch({version: state.version + 1});
+    scriptChanged();
+  }, wait);
+}
+
+let readingScript = false, scriptAgain = false;
+
+async function scriptChanged() {
+  if (readingScript) {
+    scriptAgain = true;
+    return;
+  }
+  readingScript = true;
+  try {
+    patch({script: await read('/script')});
+  } catch {
+    // the connection tells
+  }
+  readingScript = false;
+  if (scriptAgain) {
+    scriptAgain = false;
+    scriptChanged();
+  }
+}
+
+// ---- moments
+
+export const isPast = () => state.moment !== null;
+
+// Show everything as it was right after an input; the last one of the running branch is now.
+export function goTo(seq, {choose = false} = {}) {
+  const to = Math.max(state.first, Math.min(state.last, Math.round(seq)));
+  const moment = to >= state.last && !state.looked ? null : to;
+  patch(choose ? {moment, chosen: to || null} : {moment});
+}
+
+export function backToNow() {
+  patch({playing: 0});
+  if (state.looked) lookAt('');
+  patch({moment: null});
+}
+
+export const choose = seq => patch({chosen: seq});
+
+// Look at another branch, at its end; '' is the running one.
+export async function lookAt(name) {
+  const branch = name === state.branch ? '' : name;
+  const found = (state.branches || []).find(one => one.name === (branch || state.branch));
+  rows.end();
+  rows = new Rows(branch, rowsChanged);
+  rows.last = found ? found.last_seq : state.health.seq;
+  patch({
+    looked: branch, last: rows.last, moment: branch ? rows.last : null, chosen: null,
+    rowsVersion: (state.rowsVersion || 0) + 1,
+  });
+  rows.walk();
+  if (!branch) refresh();
+}
+
+export const branchQuery = () => (state.looked ? {branch: state.looked} : {});
+
+// ---- replay
+
+let replay = 0;
+
+// Walk on from the moment that is looked at, `speed` virtual seconds a second; a long wait is cut.
+export async function play(speed) {
+  const mine = ++replay;
+  patch({playing: speed});
+  if (!speed) return;
+  if (state.moment === null) patch({moment: state.first});
+  let at = state.moment ? (await rows.row(state.moment))?.at : undefined;
+  while (mine === replay && state.playing && state.moment !== null && state.moment < state.last) {
+    const next = await rows.row(state.moment + 1);
+    if (!next || mine !== replay) break;
+    const gap = at ? (ms(next.at) - ms(at)) / speed : 0;
+    await new Promise(done => setTimeout(done, Math.min(Math.max(gap, 60 / speed + 8), 1200)));
+    if (mine !== replay || !state.playing || state.moment === null) break;
+    at = next.at;
+    goTo(next.seq, {choose: true});
+  }
+  if (mine === replay) patch({playing: 0});
+}
+
+// ---- what changes the exchange
+
+export async function advance(text) {
+  const to = /^\d{4}-/.test(text) ? {to: text} : {by: text};
+  return await tryAct('POST', '/clock/advance', {...to, fired: 'counts'});
+}
+
+export async function forkHere() {
+  const seq = state.moment ?? state.last;
+  const made = await tryAct('POST', '/fork', {seq, ...branchQuery()});
+  if (made) patch({forked: {name: made.world, url: roomOf(made.control), seq}});
+}
+
+export async function rewindHere() {
+  const seq = state.moment ?? state.last;
+  const sure = await confirm(
+    `Rewind the running exchange to input ${seq}?`,
+    'Open streams of clients end, what came after it stays on its branch, and the exchange goes on from here.',
+    'Rewind',
+  );
+  if (sure && (await tryAct('POST', '/rewind', {seq}))) {
+    lookAnew();
+    await refresh();
+  }
+}
+
+// Ask before what cannot be undone; false for no and for Escape.
+export const confirm = (question, consequences, yes) =>
+  new Promise(done => patch({asking: {question, consequences, yes, done}}));
+
+// Virtual now as this page reckons it: a paced clock moves between two events.
+export function clockNow() {
+  const {clock} = state;
+  if (!clock) return null;
+  const rate = /^paced(?::(\d+(?:\.\d+)?))?$/.exec(clock.mode || '');
+  if (!rate || state.connection !== 'live') return clock.now;
+  const moved = (performance.now() - state.seen) * Number(rate[1] || 1);
+  const due = clock.next_due ? ms(clock.next_due) : Infinity;
+  return instant(Math.min(ms(clock.now) + moved, Math.max(due, ms(clock.now))));
+}

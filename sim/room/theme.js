@@ -1,0 +1,18 @@
+// Light or dark: as the system says, until the reader chooses.
+
+const KEY = 'room.theme';
+const THEMES = ['system', 'light', 'dark'];
+
+export const theme = () => localStorage.getItem(KEY) || 'system';
+
+export function beginTheme() {
+  const chosen = theme();
+  if (chosen === 'system') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = chosen;
+}
+
+export function nextTheme() {
+  localStorage.setItem(KEY, THEMES[(THEMES.indexOf(theme()) + 1) % THEMES.length]);
+  beginTheme();
+  window.dispatchEvent(new Event('themechange'));
+}

@@ -1,0 +1,156 @@
+// Small parts that several panels are made of.
+
+import {dayAndTime, inEastern, utc} from './format.js';
+import {patch, useKeys} from './store.js';
+import {html, useEffect, useLayoutEffect, useRef, useState} from './vendor/preact-htm.js';
+
+export const cx = (...names) => names.filter(Boolean).join(' ');
+
+// A virtual instant in Eastern; UTC stands in its title.
+export const When = ({at, long}) => {
+  const {date, time, zone} = inEastern(at);
+  return html`<time class="num" datetime=${at} title=${`${date} ${time} ${zone} · ${utc(at)}`}>
+    ${long ? `${date} ${time} ${zone}` : dayAndTime(at)}</time>`;
+};
+
+export const Empty = ({children}) => html`<p class="empty">${children}</p>`;
+
+// What stands in a panel before the first answer, and when it is refused.
+export function Answered({view, empty, children}) {
+  if (view.problem) return html`<${Empty}>${view.problem}<//>`;
+  if (view.rows === null) return html`<${Empty}>…<//>`;
+  if (Array.isArray(view.rows) && !view.rows.length) return html`<${Empty}>${empty}<//>`;
+  return children;
+}
+
+// Draws the visible part of a long list. `count` rows of `height` pixels; `render(index)` draws one.
+export function VirtualList({count, height, render, focus, follow, testid, label, role = 'rowgroup', onKeyDown, header}) {
+  const box = useRef(null);
+  const [range, setRange] = useState({from: 0, to: 40});
+  const atEnd = useRef(true);
+
+  const measure = () => {
+    const {scrollTop, clientHeight, scrollHeight} = box.current;
+    atEnd.current = scrollTop + clientHeight >= scrollHeight - height;
+    const from = Math.max(0, Math.floor(scrollTop / height) - 6);
+    const to = Math.min(count, Math.ceil((scrollTop + clientHeight) / height) + 6);
+    setRange(old => (old.from === from && old.to === to ? old : {from, to}));
+  };
+  useLayoutEffect(() => {
+    if (follow && atEnd.current) box.current.scrollTop = count * height;
+    measure();
+  }, [count, follow, height]);
+  useEffect(() => {
+    const watch = new ResizeObserver(measure);
+    watch.observe(box.current);
+    return () => watch.disconnect();
+  }, [count]);
+  useLayoutEffect(() => {
+    if (focus === undefined || focus < 0 || !box.current) return;
+    const {scrollTop, clientHeight} = box.current;
+    const top = focus * height;
+    if (top < scrollTop || top + height > scrollTop + clientHeight) {
+      box.current.scrollTop = Math.max(0, top - clientHeight / 2);
+      measure();
+    }
+  }, [focus]);
+
+  const rows = [];
+  for (let index = range.from; index < Math.min(range.to, count); index++) rows.push(render(index));
+  return html`<div class="scroll" ref=${box} onScroll=${measure} tabindex="0" role=${role} aria-label=${label}
+      aria-rowcount=${count} data-testid=${testid} onKeyDown=${onKeyDown}>
+    ${header}
+    <div class="tall" style=${{height: count * height + 'px'}}>
+      <div style=${{transform: `translateY(${range.from * height}px)`}}>${rows}</div>
+    </div>
+  </div>`;
+}
+
+const ROW = 25;
+
+// A table of which the visible part is drawn. A column is {key, title, width, end, cell}.
+export function Table({columns, rows, label, rowProps, testid}) {
+  const template = {gridTemplateColumns: columns.map(one => one.width || 'minmax(80px, 1fr)').join(' ')};
+  const head = html`<div class="tr th" role="row" style=${template}>
+    ${columns.map(one => html`<span role="columnheader" class=${one.end && 'end'}>${one.title}</span>`)}</div>`;
+  const cells = row => columns.map(one => {
+    const shown = one.cell ? one.cell(row) : row[one.key];
+    return html`<span role="cell" class=${cx(one.end && 'end num', one.class)} title=${one.cell ? undefined : String(shown ?? '')}>
+      ${shown === null || shown === undefined ? '' : shown}</span>`;
+  });
+  return html`<div class="table" role="table" aria-label=${label} data-testid=${testid}>
+    <${VirtualList} count=${rows.length} height=${ROW} label=${label} header=${head}
+      render=${index => html`<div class="tr" role="row" key=${index} style=${template}
+        ...${rowProps ? rowProps(rows[index]) : {}}>${cells(rows[index])}</div>`} />
+  </div>`;
+}
+
+export const Tag = ({children, tone}) => html`<span class=${cx('tag', tone)}>${children}</span>`;
+
+export const toneOf = word => {
+  const text = String(word).toUpperCase();
+  if (/OPEN|PASSED|FILLED|APPROVED|COMPLETED|LIVE|CLOSED_BREAKER/.test(text) && !/PRE|PARTIAL/.test(text)) return 'good';
+  if (/HALT|SUSPEND|FAILED|REJECT|REFUSED|TRIPPED/.test(text)) return 'bad';
+  if (/PENDING|PRE|PARTIAL|AUCTION|WAIT|REVIEW/.test(text)) return 'wait';
+  return '';
+};
+
+export const State = ({of}) => html`<${Tag} tone=${toneOf(of)}>${String(of).toLowerCase().replaceAll('_', ' ')}<//>`;
+
+// A choice among tabs: arrows move, Home and End too. `tabs` are [id, title, count].
+export function Tabs({tabs, chosen, onChoose, label}) {
+  const move = event => {
+    const place = tabs.findIndex(([id]) => id === chosen);
+    const to = {ArrowRight: place + 1, ArrowLeft: place - 1, Home: 0, End: tabs.length - 1}[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    const [id] = tabs[(to + tabs.length) % tabs.length];
+    onChoose(id);
+    requestAnimationFrame(() => document.getElementById('tab-' + id)?.focus());
+  };
+  return html`<div class="tabs" role="tablist" aria-label=${label} onKeyDown=${move}>
+    ${tabs.map(([id, title, count]) => html`<button role="tab" id=${'tab-' + id} data-testid=${'tab-' + id} key=${id}
+      aria-selected=${id === chosen} aria-controls="panel" tabindex=${id === chosen ? 0 : -1}
+      onClick=${() => onChoose(id)}>${title}${count ? html`<span class="count num">${count}</span>` : ''}</button>`)}
+  </div>`;
+}
+
+// A yes or no before what cannot be undone. Escape is no.
+export function Question() {
+  const {asking} = useKeys('asking');
+  const yes = useRef(null), dialog = useRef(null);
+  useEffect(() => {
+    if (!asking) return undefined;
+    const before = document.activeElement;
+    yes.current?.focus();
+    return () => before?.focus?.();
+  }, [asking]);
+  if (!asking) return null;
+  const end = answer => {
+    patch({asking: null});
+    asking.done(answer);
+  };
+  const keys = event => {
+    if (event.key === 'Escape') {
+      event.stopPropagation();
+      end(false);
+    }
+    if (event.key === 'Tab') {
+      const buttons = [...dialog.current.querySelectorAll('button')];
+      const step = event.shiftKey ? -1 : 1;
+      event.preventDefault();
+      buttons[(buttons.indexOf(document.activeElement) + step + buttons.length) % buttons.length].focus();
+    }
+  };
+  return html`<div class="veil" onClick=${event => event.target === event.currentTarget && end(false)}>
+    <div class="question" role="alertdialog" aria-modal="true" aria-labelledby="question" aria-describedby="consequences"
+        ref=${dialog} onKeyDown=${keys}>
+      <h2 id="question">${asking.question}</h2>
+      <p id="consequences">${asking.consequences}</p>
+      <div class="buttons">
+        <button data-testid="confirm-no" onClick=${() => end(false)}>Cancel</button>
+        <button class="danger" data-testid="confirm-yes" ref=${yes} onClick=${() => end(true)}>${asking.yes}</button>
+      </div>
+    </div>
+  </div>`;
+}

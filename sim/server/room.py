@@ -1,0 +1,95 @@
+"""The control room's files: a page of static files on the control listener (`sim/room`). They are
+read when a browser asks for them, so a server that nobody looks at pays nothing.
+
+The page holds nothing about a run: it asks the control plane, like any other program, and needs its
+token like any other. Its policy lets scripts and styles come from this listener alone.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+
+from aiohttp import web
+
+from sim.kernel.instants import Instant
+from sim.server.console import Console
+from sim.server.http.response import Response
+from sim.server.http.server import error_response
+
+FOLDER = Path(__file__).resolve().parents[1] / "room"
+_NAME = re.compile(r"(?:[a-z0-9][a-z0-9_-]*/)?[a-z0-9][a-z0-9_-]*\.(?P<kind>[a-z]+)", re.ASCII)
+_TYPES = {
+    "html": "text/html; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+_HEADERS = (
+    (
+        "Content-Security-Policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+        " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    ("X-Content-Type-Options", "nosniff"),
+    ("Referrer-Policy", "no-referrer"),
+    ("Cache-Control", "no-cache"),
+)
+
+
+class Room:
+    """Answers with the files of the page."""
+
+    def __init__(self, now: Callable[[], Instant]) -> None:
+        self._now = now
+
+    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer with a file, 304 to a browser that has it, or 404."""
+        path = request.raw_path.partition("?")[0]
+        found = room_file(path)
+        if found is None:
+            text = "the room is at /, the control plane lives under /_sim/v1"
+            return error_response(404, 5, text, now=self._now())
+        if request.method not in ("GET", "HEAD"):
+            return error_response(405, 12, "the room's files take GET", now=self._now())
+        content, kind = found
+        tag = f'"{sha256(content).hexdigest()[:32]}"'
+        unchanged = tag in request.headers.get("If-None-Match", "")
+        return Response(
+            304 if unchanged else 200,
+            b"" if unchanged else content,
+            content_type=_TYPES[kind],
+            now=self._now(),
+            headers=(*_HEADERS, ("ETag", tag)),
+        )
+
+
+def room_file(path: str) -> tuple[bytes, str] | None:
+    """Content and kind of a file of the page by its path in a URL; None where there is none."""
+    name = _NAME.fullmatch("index.html" if path == "/" else path.removeprefix("/"))
+    if name is None or name["kind"] not in _TYPES:
+        return None
+    try:
+        return (FOLDER / name[0]).read_bytes(), name["kind"]
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def room_url(control: str, token: str = "") -> str:
+    """Where the room is; with a token in the fragment, which no browser sends to a server."""
+    return f"{control}/#token={token}" if token else f"{control}/"
+
+
+def open_in_browser(url: str, console: Console) -> None:
+    """Open the page in the user's browser, beside the server: a browser may take long to start."""
+
+    def run() -> None:
+        import webbrowser
+
+        if not webbrowser.open(url):
+            console.say(f"no browser could be opened; the room is at {url}", error=True)
+
+    threading.Thread(target=run, name="browser", daemon=True).start()
