@@ -19,6 +19,7 @@ from sim.server.host import Host
 _FILTERS = ("caller", "rules", "form")
 VIEW_FILTERS = ("symbol", "account", "last")
 
+
 async def _read_routes(host: Host, call: Call) -> object:
     return {"calls": described(ROUTES)}
 
