@@ -20,6 +20,7 @@ from msgspec import Raw, json
 
 from sim.actors.operator.actions import act
 from sim.actors.participants.participants import Participants
+from sim.actors.receivers import Receivers
 from sim.actors.script.runner import Script
 from sim.api.pipeline import redaction
 from sim.api.pipeline.inputs import (
@@ -410,7 +411,7 @@ def _begin_again(run: Run, engine: Engine) -> Engine:
 
 def _begin(run: Run, journal: Journal, epoch: int = 0) -> Engine:
     """An engine at the start of a run."""
-    behaviour = Behaviour(handlers(), FINISHERS, act, (Participants, Script))
+    behaviour = Behaviour(handlers(), FINISHERS, act, (Participants, Receivers, Script))
     engine = Engine(run, build_world(run.scenario, run.start), journal, behaviour, epoch=epoch)
     engine.begin()
     return engine

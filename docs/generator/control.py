@@ -78,6 +78,7 @@ _ROW_OF = {
     "assumptions": "assumption, with its value",
     "breakers": "firm's webhook circuit breaker",
     "deliveries": "attempt to deliver a webhook",
+    "receivers": "scripted receiver of webhooks",
     "faults": "fault, also after it has ended",
     "funding": "transaction through a funding source",
     "instruments": "instrument that exists",

@@ -206,5 +206,5 @@ def _inputs_between_checks(sim: Simulation) -> int:
 
 def _answer_webhooks(sim: Simulation, outcome: Outcome) -> None:
     for effect in outcome.effects:
-        if isinstance(effect, Post):
+        if isinstance(effect, Post) and not effect.receiver:
             _answer_webhooks(sim, sim.answer(effect.attempt, 200))

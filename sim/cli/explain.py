@@ -1,8 +1,8 @@
 """Explain why a call was refused, or why something is as it is.
 
-The subject is a refused call, an order, stream, account, instrument, verification or webhook. The
-command replays the journal and asks the exchange. Without a subject it lists the refused
-calls with their request ids.
+The subject is a refused call, an order, stream, account, instrument, verification, webhook or
+fault. The command replays the journal and asks the exchange. Without a subject it lists the
+refused calls with their request ids.
 
 examples:
   sim explain run.ndjson
@@ -21,8 +21,8 @@ from sim.cli.json_output import add_json, give_json, text_output
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("journal", metavar="JOURNAL")
     subject = (
-        "a request id, an order id, stream/7, firms/…, a symbol, kyc/EXTERNAL_ID or"
-        " webhook/EVENT_ID"
+        "a request id, an order id, stream/7, firms/…, a symbol, kyc/EXTERNAL_ID,"
+        " webhook/EVENT_ID or fault/f1"
     )
     parser.add_argument("subject", metavar="SUBJECT", nargs="?", default="", help=subject)
     add_instant(parser, "--until", "explain the state at this instant")

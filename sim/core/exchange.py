@@ -8,7 +8,7 @@ table `_consequences`. Events are collected in order on the context.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -124,11 +124,12 @@ class Exchange:
         now: Instant,
         environment: Environment | None = None,
         webhook_hosts: tuple[str, ...] = (),
+        receivers: Collection[str] = (),
     ) -> None:
         ctx = self.ctx = Context(seed=seed, now=now)
         self._compose_trading(ctx)
         self._compose_time(ctx)
-        self._compose_people(ctx, environment, webhook_hosts)
+        self._compose_people(ctx, environment, webhook_hosts, receivers)
         self._compose_money(ctx)
         self.answer_caches: dict[object, dict[Any, Any]] = {}
         self.published = 0
@@ -184,7 +185,11 @@ class Exchange:
         )
 
     def _compose_people(
-        self, ctx: Context, environment: Environment | None, webhook_hosts: tuple[str, ...]
+        self,
+        ctx: Context,
+        environment: Environment | None,
+        webhook_hosts: tuple[str, ...],
+        receivers: Collection[str],
     ) -> None:
         """Who may call, and what firms are told: a verified person is enrolled."""
         self.firms = Firms(ctx)
@@ -193,7 +198,9 @@ class Exchange:
         self.prefills = Prefills(ctx)
         self.isv_users = IsvUsers(ctx)
         self.referrals = Referrals()
-        self.webhooks = Webhooks(ctx, hosts=webhook_hosts, tamper=self.faults.of_webhook)
+        self.webhooks = Webhooks(
+            ctx, hosts=webhook_hosts, scripted=receivers, tamper=self.faults.of_webhook
+        )
         self.rate_limits = RateLimits(ctx)
 
     def _compose_money(self, ctx: Context) -> None:

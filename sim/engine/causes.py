@@ -47,7 +47,7 @@ class Causes:
         """The input that one about to be handled comes of; 0 for none, or for an advance, whose
         timers have yet to fire.
         """
-        if by_script(given):
+        if by_script(given) and not isinstance(given, WebhookAnswered):
             return max(extension.cause_of(given) for extension in self._extensions)
         match given:
             case StreamFrame() | StreamHungUp():

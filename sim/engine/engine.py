@@ -124,6 +124,7 @@ class Engine:
             now=run.start,
             environment=Environment.called(run.scenario.environment),
             webhook_hosts=settings.webhook_hosts,
+            receivers=[one.address for one in run.scenario.world.receivers],
         )
         self.exchange.credentials.addresses = settings.api_addresses
         self.log = RequestLog()
@@ -442,8 +443,12 @@ class Engine:
                     "webhook registration", registration, registration.request_id
                 )
                 outcome.effects.append(Resolve(registration.id, reply))
+                for on_answer in self._on_answer:
+                    on_answer(registration.id, reply, outcome)
         for on_done in self._on_done:
             on_done(given, outcome)
+        if exchange.faults.struck:
+            outcome.struck = exchange.faults.take_struck()
         return (
             [event_record(event) for event in exchange.take_events()] if exchange.ctx.events else []
         )

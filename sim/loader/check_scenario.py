@@ -41,6 +41,7 @@ MERGE_KEYS = {
     "firms": "name",
     "accounts": "name",
     "api_keys": "key_id",
+    "receivers": "name",
     "assets": "id",
     "events": "slug",
     "incentives": "symbol",
@@ -54,7 +55,7 @@ MERGE_KEYS = {
 }
 
 
-_WHO = ("firms", "accounts", "api_keys")
+_WHO = ("firms", "accounts", "api_keys", "receivers")
 
 
 def check_scenario(scenario: Scenario, node: Node, flow_files: Values[str, str]) -> None:
@@ -113,7 +114,7 @@ def _fault(node: Mapping) -> Iterator[Problem]:
     except ValueError as error:
         yield problem(node.at, str(error))
         return
-    if wrong := unknown_operation(spec.match.operation) or never_strikes(spec.match):
+    if wrong := unknown_operation(spec.match.operation) or never_strikes(spec):
         yield problem(operation.at if operation is not None else node.at, wrong)
 
 

@@ -26,6 +26,7 @@ from sim.kernel.instants import (
     parse_span,
 )
 from sim.loader.check_prices import price_problems
+from sim.loader.check_world import answer_problems
 from sim.loader.nodes import items_of, mappings_of, node_at, text_at, unknown
 from sim.scenario.fault_names import unknown_operation
 from sim.scenario.steps import VERBS, Step, When
@@ -106,6 +107,7 @@ class _Checker:
         self._creates_users = any(
             step.call is not None and step.call.path.startswith(_CREATE_USERS) for step in steps
         )
+        self._receivers = [receiver.name for receiver in scenario.world.receivers]
         self._participants = [trader.name for trader in scenario.participants.traders]
         self._terms = {terms.symbol: terms for terms in world.instruments}
         self._symbols = list(self._terms)
@@ -160,6 +162,10 @@ class _Checker:
         name = text_at(step, "participant", "name")
         if name is not None and name.text not in self._participants:
             yield unknown("no participant is called", name, self._participants)
+        name = text_at(step, "receiver", "name")
+        if name is not None and name.text not in self._receivers:
+            yield unknown("world.receivers has no", name, self._receivers)
+        yield from answer_problems(node_at(step, "receiver"))
 
     def _accounts(self, step: Mapping) -> Iterator[Problem]:
         expect = node_at(step, "expect")

@@ -5,12 +5,15 @@ names of users and accounts that do not exist.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
+from sim.core.webhooks.payloads import url_problem
 from sim.loader.check_prices import price_problems
 from sim.loader.nodes import items_of, text_at, unknown
 from sim.scenario.yaml_tree import Node, Problem, problem
 from sim.world.world import World
 
+_ANSWERS = ("status", "hang", "reset")
 SECTIONS = ("books", "orders", "incentives")
 
 
@@ -20,6 +23,7 @@ def world_problems(node: Node, world: World) -> Iterator[Problem]:
     symbols = list(terms)
     for order in items_of(node, "world", "orders"):
         yield from price_problems(order, terms)
+    yield from _receivers(node, world)
     for item in (each for section in SECTIONS for each in items_of(node, "world", section)):
         symbol, user = (text_at(item, key, empty=True) for key in ("symbol", "as"))
         if symbol is not None and not world.has(symbol.text):
@@ -31,3 +35,37 @@ def world_problems(node: Node, world: World) -> Iterator[Problem]:
             account = text_at(reward, "account", empty=True)
             if account is not None and world.parties.account(account.text) is None:
                 yield problem(account.at, f"no account is called {account.text!r}")
+
+
+def _receivers(node: Node, world: World) -> Iterator[Problem]:
+    """Receivers of unknown firms, at URLs that are none or another's, and answers that are two."""
+    urls: dict[str, int] = {}
+    for item in items_of(node, "world", "receivers"):
+        firm, url = text_at(item, "firm"), text_at(item, "url")
+        names = [one.name for one in world.parties.firms]
+        if firm is not None and "firms/" + firm.text.removeprefix("firms/") not in names:
+            yield unknown("no firm is called", firm, names)
+        if url is not None:
+            wrong = url_problem(url.text, allow_private=True, hosts=(_host_of(url.text),))
+            if wrong:
+                yield problem(url.at, f"url: {wrong.removeprefix('webhook_')}")
+            elif url.text in urls:
+                line = urls[url.text]
+                yield problem(url.at, f"{url.text!r} is another receiver's, in line {line}")
+            urls.setdefault(url.text, url.at.line)
+        yield from answer_problems(item)
+
+
+def answer_problems(receiver: Node | None) -> Iterator[Problem]:
+    """Answers of a receiver that are more than one thing."""
+    for answer in items_of(receiver, "answers"):
+        stated = [key for key in _ANSWERS if text_at(answer, key) is not None]
+        if len(stated) > 1:
+            yield problem(answer.at, f"an answer is {' or '.join(stated)}, not both")
+
+
+def _host_of(url: str) -> str:
+    try:
+        return (urlsplit(url).hostname or "").lower()
+    except ValueError:
+        return ""

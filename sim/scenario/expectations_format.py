@@ -17,6 +17,9 @@ from sim.scenario.world_entries import STATES
 ORDER_STATES = choice_of(OrderState, "ORDER_STATE_")
 REFUSED = Choice(("false", "true", "maybe"))
 
+OUTCOMES = Choice(("delivered", "failed", "lost", "in_flight"))
+BREAKER_STATES = Choice(("closed", "open", "half_open"))
+
 
 class StreamExpect(Struct, frozen=True, kw_only=True):
     """What came on a stream since the step that last looked at it."""
@@ -96,11 +99,28 @@ class TradesExpect(Struct, frozen=True, kw_only=True):
 
 
 class WebhookExpect(Struct, frozen=True, kw_only=True):
-    """Webhook deliveries since the scenario began."""
+    """Attempts to deliver webhooks since the scenario began, and deliveries that were lost."""
 
-    type: Annotated[str, "kyc.approved, kyc.rejected"] = ""
-    external_id: str = ""
-    count: Annotated[int, COUNT] = 1
+    type: Annotated[str, "kyc.approved, kyc.rejected, webhook.test"] = ""
+    external_id: Annotated[str, "only about this verification"] = ""
+    outcome: Annotated[str, OUTCOMES, "only those that ended so"] = ""
+    attempt: Annotated[int | None, ORDINAL, "only the attempt of this number"] = None
+    count: Annotated[int, COUNT, "how many there are"] = 1
+
+
+class BreakerExpect(Struct, frozen=True, kw_only=True):
+    """The circuit breaker of a firm's webhook."""
+
+    firm: Annotated[str, "firms/<firm>, or <firm>"]
+    state: Annotated[str, BREAKER_STATES]
+
+
+class FaultExpect(Struct, frozen=True, kw_only=True):
+    """What an injected fault has done so far."""
+
+    id: Annotated[str, "f1 is the first that was added"]
+    struck: Annotated[int | None, COUNT, "how often it struck"] = None
+    seen: Annotated[int | None, COUNT, "how often it matched"] = None
 
 
 class Expect(Struct, frozen=True, kw_only=True):
@@ -125,6 +145,8 @@ class Expect(Struct, frozen=True, kw_only=True):
     book: Annotated[tuple[BookExpect, ...], one_or_more(BookExpect)] = ()
     trades: Annotated[tuple[TradesExpect, ...], one_or_more(TradesExpect)] = ()
     webhook: Annotated[tuple[WebhookExpect, ...], one_or_more(WebhookExpect)] = ()
+    breaker: Annotated[tuple[BreakerExpect, ...], one_or_more(BreakerExpect)] = ()
+    fault: Annotated[tuple[FaultExpect, ...], one_or_more(FaultExpect)] = ()
     stream: Annotated[tuple[StreamExpect, ...], one_or_more(StreamExpect)] = ()
     digest: Annotated[str | None, "journal digest at this point"] = None
     refused: Annotated[

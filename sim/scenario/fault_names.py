@@ -9,9 +9,11 @@ from __future__ import annotations
 from functools import cache
 
 from sim.contract.contract import load_contract
-from sim.core.service.fault_spec import ENGINE, FaultMatch
-from sim.core.webhooks.payloads import APPROVED, REJECTED
+from sim.core.service.fault_spec import ENGINE, OF_DELIVERIES, FaultSpec
+from sim.core.webhooks.payloads import APPROVED, REJECTED, TEST
 from sim.scenario.value_types import suggestion
+
+_WEBHOOKS = (APPROVED, REJECTED, TEST)
 
 
 @cache
@@ -20,13 +22,17 @@ def operation_names() -> frozenset[str]:
     operations = load_contract().operations
     return frozenset(
         {name for operation in operations for name in (operation.name, operation.rpc)}
-        | {APPROVED, REJECTED, *ENGINE}
+        | {*_WEBHOOKS, *ENGINE}
     )
 
 
-def never_strikes(match: FaultMatch) -> str:
-    """Why a fault would never strike, because its plane does not serve its operation; else ""."""
-    plane, name = match.plane, match.operation
+def never_strikes(fault: FaultSpec) -> str:
+    """Why a fault would never strike: its plane does not serve its operation, or its act cannot
+    happen to that; else "".
+    """
+    plane, name = fault.match.plane, fault.match.operation
+    if name == TEST and any(getattr(fault.act, effect) for effect in OF_DELIVERIES):
+        return f"{TEST} is one attempt, no delivery of an event: use hang, status, reset or delay"
     if not plane or not name or "*" in name:
         return ""
     places = _places(name)
@@ -45,7 +51,7 @@ def _places(name: str) -> tuple[str, ...]:
             found |= {"stream": None} if operation.kind != "unary" else {}
     return (
         *found,
-        *(("webhook",) if name in (APPROVED, REJECTED) else ()),
+        *(("webhook",) if name in _WEBHOOKS else ()),
         *(("engine",) if name in ENGINE else ()),
     )
 

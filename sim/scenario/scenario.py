@@ -22,6 +22,7 @@ from sim.kernel.instants import Instant, parse_instant
 from sim.scenario.fees_entries import FeesSection
 from sim.scenario.participant_entries import ParticipantsSection
 from sim.scenario.party_entries import ENVIRONMENT, AccountEntry, ApiKeyEntry, FirmEntry
+from sim.scenario.receiver_entries import ReceiverEntry
 from sim.scenario.recurring_entries import WindowsEntry
 from sim.scenario.steps import PRESET, READING, FaultEntry, Step
 from sim.scenario.struct_types import ListOf, MappingOf, OneOrMore, record
@@ -107,6 +108,7 @@ class WorldSection(Struct, frozen=True, kw_only=True):
     firms: Annotated[tuple[FirmEntry, ...], "by name"] = ()
     accounts: Annotated[tuple[AccountEntry, ...], "by name"] = ()
     api_keys: Annotated[tuple[ApiKeyEntry, ...], "by key_id"] = ()
+    receivers: Annotated[tuple[ReceiverEntry, ...], "scripted receivers of webhooks, by name"] = ()
     assets: Annotated[tuple[AssetEntry, ...], "by id"] = ()
     automated_windows: Annotated[
         bool,

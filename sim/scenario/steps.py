@@ -21,6 +21,7 @@ from sim.core.service.fault_spec import FaultSpec
 from sim.core.service.presets import PRESETS
 from sim.kernel.instants import DAY, Instant, Span
 from sim.scenario.expectations_format import ORDER_STATES, Expect
+from sim.scenario.receiver_entries import ReceiverStep
 from sim.scenario.struct_types import PLACE, Alias, AnyJson, ListOf, MappingOf, ScalarOr, record
 from sim.scenario.value_types import (
     BOOLEAN,
@@ -333,6 +334,7 @@ class Step(Struct, frozen=True, kw_only=True):
     event: EventStep | None = None
     fund: FundStep | None = None
     kyc: KycStep | None = None
+    receiver: ReceiverStep | None = None
     fault: FaultEntry | None = None
     clear_fault: Annotated[str, "id of a fault to remove: f1 is the first that was added"] = ""
     maintenance: MaintenanceEntry | None = None

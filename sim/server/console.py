@@ -2,7 +2,7 @@
 
 A line has virtual time in Eastern, the plane, the call, its status, the operation and the caller; a
 refused call also its rule and sentence. As JSON every line is an object with a `kind`: `ready`,
-`request`, `step`, `webhook` or `log`. Nothing here is an input, and no line holds a secret.
+`request`, `fault`, `step`, `webhook` or `log`. Nothing here is an input; no line holds a secret.
 
 A pipe that nobody reads would stop the exchange when it is full, so a thread writes to it; lines
 that it cannot keep up with are counted and dropped.
@@ -17,11 +17,13 @@ import threading
 from collections import deque
 from typing import Any, Protocol, TextIO
 
-from msgspec import json
+from msgspec import json, to_builtins
 
 from sim.actors.script.view import step_row, verdict
 from sim.api.pipeline.inputs import Outcome, Post, StepResult
 from sim.api.pipeline.request_log import LoggedCall
+from sim.core.model.events import FaultStruck
+from sim.core.service.fault_spec import CALLS
 from sim.kernel.instants import EASTERN, Instant, format_instant, to_datetime
 from sim.server.webhooks.sender import Answered
 from sim.simulation import Simulation
@@ -88,6 +90,11 @@ class Console:
             return
         for entry in simulation.log.since(outcome.seq - 1):
             self._write(_request(entry) if self._json else self._request_line(entry))
+        for struck in outcome.struck:
+            if struck.plane not in CALLS:  # the line of a call names its fault
+                self._write(self._strike(struck))
+        for record in outcome.answered:
+            self._attempt(simulation, record.url, record.event_id, record.status or record.error)
         for result in outcome.steps:
             self._write(self._step(simulation, result))
 
@@ -95,15 +102,32 @@ class Console:
         """Write one attempt to deliver a webhook."""
         if self._silent:
             return
-        result = answer.status or answer.error
+        said = answer.status or answer.error
+        self._attempt(simulation, post.url, post.event_id, said, attempt=post.attempt)
+
+    def _attempt(
+        self, simulation: Simulation, url: str, event_id: str, result: int | str, **more: str
+    ) -> None:
         if self._json:
             at = format_instant(simulation.now)
-            row = {"kind": "webhook", "at": at, "url": post.url, "event_id": post.event_id}
-            self._write({**row, "attempt": post.attempt, "result": result})
+            row = {"kind": "webhook", "at": at, "url": url, "event_id": event_id}
+            self._write({**row, **more, "result": result})
             return
-        good = 200 <= answer.status < 300
-        line = f"{_time(simulation.now)} webhook   {post.url}"
-        self._write(f"{line}  {self._painted(str(result), good)}  {post.event_id}")
+        painted = self._painted(str(result), good=str(result).startswith("2"))
+        self._write(f"{_time(simulation.now)} webhook   {url}  {painted}  {event_id}")
+
+    def _strike(self, struck: FaultStruck) -> str | dict[str, Any]:
+        """A fault that struck no call: a frame, an attempt, a delivery or the engine."""
+        if self._json:
+            return {"kind": "fault", **to_builtins(struck), "at": format_instant(struck.at)}
+        number = f" attempt {struck.attempt}" if struck.attempt else ""
+        name = struck.operation
+        what = f"{name if struck.plane == 'webhook' else name.rpartition('.')[2]}{number}"
+        whom = struck.subject or struck.caller
+        done = self._painted(struck.act, good=False)
+        return (
+            f"{_time(struck.at)} {struck.plane:<9} {what}  {done}  {whom}  (fault {struck.fault})"
+        )
 
     def _write(self, line: str | dict[str, Any]) -> None:
         if isinstance(line, dict):

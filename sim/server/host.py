@@ -221,7 +221,7 @@ class Host:
                     ended.end(effect)
             elif isinstance(effect, Resolve):
                 self.replies.resolve(effect)
-            else:
+            elif not effect.receiver:
                 self.webhooks.post(effect)
         for watcher in self._watchers:
             watcher.set()

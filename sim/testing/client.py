@@ -202,7 +202,8 @@ class Connection:
                 self.resolved[effect.pending_on] = effect.reply
             else:
                 self.webhooks.append(effect)
-                self.absorb(self.simulation.answer(effect.attempt, self.receive(effect)))
+                if not effect.receiver:
+                    self.absorb(self.simulation.answer(effect.attempt, self.receive(effect)))
 
     def begin(self, outcome: Outcome, decode: Callable[[bytes], Any]) -> Stream:
         """The stream that an outcome opened, with its first frames."""

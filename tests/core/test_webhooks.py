@@ -43,9 +43,11 @@ class Bench:
     made: list[Attempt] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.webhooks = Webhooks(
-            self.ctx, hosts=("hooks.example.com",), tamper=lambda kind, firm: self.action
-        )
+        self.webhooks = Webhooks(self.ctx, hosts=("hooks.example.com",), tamper=self._fault)
+
+    def _fault(self, kind: str, firm: str, event_id: str, attempt: int) -> FaultAction | None:
+        asked = self.action is not None and self.action.of_delivery is (attempt == 0)
+        return self.action if asked else None
 
     def registered(self) -> Bench:
         self.webhooks.register(FIRM, URL)

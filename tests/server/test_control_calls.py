@@ -117,6 +117,7 @@ def steps(exchange):
             "PUT /participants/{name}": [
                 ("/participants/fog", {"active": active}) for active in (False, True)
             ],
+            "PUT /receivers/{name}": [("/receivers/hooks", {"answers": [{"status": 500}]})],
             "POST /events/{slug}": [
                 (
                     f"/events/{event}",
@@ -160,7 +161,9 @@ def _event(exchange) -> str:
         return str(json.load(answer)["events"][0]["slug"])
 
 
-@pytest.mark.scenario("living-market")
+@pytest.mark.scenario(
+    "name: every-call\nextends: living-market\nworld: {receivers: [{name: hooks}]}\n"
+)
 def test_every_call_does_what_it_says(exchange, steps):
     # Those that leave the present come last; a stream's end is shown where streams are
     # (tests/server/test_tester_tools.py).

@@ -23,6 +23,7 @@ from sim.scenario.control_entries import (
     TradeEntry,
     WindowReference,
 )
+from sim.scenario.receiver_entries import ReceiverStep
 from sim.scenario.steps import (
     CancelStep,
     EventStep,
@@ -119,6 +120,9 @@ _TABLE = (
         chaos.set_assumption,
         "PUT /assumptions/{name}",
         "assumption",
+    ),
+    Action(
+        "receiver.change", ReceiverStep, chaos.change_receiver, "PUT /receivers/{name}", "receiver"
     ),
     Action(
         "webhook.redeliver",

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sim.actors.operator.answers import Answer, window_answer
+from sim.actors.receivers import receivers_of
 from sim.api.pipeline.inputs import Effect
 from sim.core.catalogue import observations
 from sim.core.model.refusals import InvalidRequest, NotFound
@@ -24,6 +25,7 @@ from sim.scenario.control_entries import (
     WindowReference,
 )
 from sim.scenario.fault_names import never_strikes, unknown_operation
+from sim.scenario.receiver_entries import ReceiverStep
 from sim.scenario.steps import FaultEntry
 from sim.scenario.world_entries import MaintenanceEntry
 from sim.world import maintenance_windows
@@ -31,7 +33,7 @@ from sim.world import maintenance_windows
 
 def add_fault(engine: Engine, entry: FaultEntry) -> Answer:
     """Put a fault in force."""
-    if problem := unknown_operation(entry.match.operation) or never_strikes(entry.match):
+    if problem := unknown_operation(entry.match.operation) or never_strikes(entry):
         remedy = "`sim catalogue operations` lists them"
         raise InvalidRequest(problem, rule="control", remedy=remedy)
     try:
@@ -121,6 +123,12 @@ def _refused(catalogue: str) -> Iterator[None]:
         raise NotFound(str(error.args[0]), rule="control", remedy=remedy) from error
     except ValueError as error:
         raise InvalidRequest(str(error), rule="control") from error
+
+
+def change_receiver(engine: Engine, entry: ReceiverStep) -> Answer:
+    """Let a scripted receiver of webhooks answer otherwise from now on."""
+    receivers_of(engine).change(entry.name, entry.answers)
+    return {"name": entry.name}
 
 
 def redeliver_webhooks(engine: Engine, entry: RedeliveryEntry) -> Answer:

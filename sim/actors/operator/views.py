@@ -24,6 +24,7 @@ from sim.actors.operator.answers import (
 )
 from sim.actors.participants.participants import participants_of
 from sim.actors.participants.recurring_fair_price import UNIT
+from sim.actors.receivers import receivers_of
 from sim.core.accounts.ledger import Account
 from sim.core.catalogue import assumptions, quirks
 from sim.core.exchange import Exchange
@@ -284,6 +285,10 @@ def _participants(engine: Engine, only: Only) -> Rows:
     return sorted(rows, key=lambda row: (row["name"], row.get("symbol", "")))
 
 
+def _receivers(engine: Engine, only: Only) -> Rows:
+    return receivers_of(engine).rows()
+
+
 VIEWS: dict[str, Callable[[Engine, Only], Rows]] = {
     "accounts": _accounts,
     "assumptions": _assumptions,
@@ -299,6 +304,7 @@ VIEWS: dict[str, Callable[[Engine, Only], Rows]] = {
     "orders": _orders,
     "participants": _participants,
     "quirks": _quirks,
+    "receivers": _receivers,
     "sessions": _sessions,
     "timers": _timers,
     "trades": _trades,
@@ -352,11 +358,11 @@ def find_instruments(engine: Engine, text: str, limit: int) -> dict[str, Any]:
 def deliveries(exchange: Exchange) -> Rows:
     """The webhook delivery log, oldest first."""
     rows = []
-    for record in exchange.webhooks.deliveries():
-        body: dict[str, Any] = json.decode(exchange.webhooks.body_of(record.event_id) or b"{}")
+    for delivery in exchange.webhooks.deliveries():
+        body: dict[str, Any] = json.decode(exchange.webhooks.body_of(delivery.event_id) or b"{}")
         external_id = body.get("external_id") or body.get("data", {}).get("external_id", "")
-        at = format_instant(record.at)
-        rows.append({**asdict(record), "at": at, "external_id": external_id})
+        at = format_instant(delivery.at)
+        rows.append({**asdict(delivery), "at": at, "external_id": external_id})
     return rows
 
 

@@ -20,7 +20,9 @@ from sim.engine.engine import Engine
 from sim.scenario.expectations_format import (
     BalanceExpect,
     BookExpect,
+    BreakerExpect,
     Expect,
+    FaultExpect,
     InstrumentExpect,
     OpenOrdersExpect,
     OrderExpect,
@@ -51,6 +53,10 @@ def failures(engine: Engine, expect: Expect, reply: Reply | None, own: str) -> l
         lines += _trades(engine, trades)
     for webhook in expect.webhook:
         lines += _webhook(engine, webhook)
+    for breaker in expect.breaker:
+        lines += _breaker(engine, breaker)
+    for fault in expect.fault:
+        lines += _fault(engine, fault)
     if expect.digest is not None and expect.digest != engine.journal.digest:
         lines.append(f"digest is {engine.journal.digest}, not {expect.digest}")
     return lines
@@ -260,9 +266,37 @@ def _trades(engine: Engine, expect: TradesExpect) -> Iterator[str]:
 
 
 def _webhook(engine: Engine, expect: WebhookExpect) -> Iterator[str]:
-    count = sum(
-        expect.type in ("", row["type"]) and expect.external_id in ("", row["external_id"])
+    rows = [
+        row
         for row in deliveries(engine.exchange)
-    )
-    if count != expect.count:
-        yield f"{count} deliveries of {expect.type or 'any type'}, not {expect.count}"
+        if expect.type in ("", row["type"])
+        and expect.external_id in ("", row["external_id"])
+        and expect.outcome in ("", row["outcome"])
+        and expect.attempt in (None, row["attempt"])
+    ]
+    if len(rows) != expect.count:
+        how = f" {expect.outcome}" if expect.outcome else ""
+        which = f" (attempt {expect.attempt})" if expect.attempt else ""
+        what = expect.type or "any type"
+        yield f"{len(rows)} deliveries of {what}{how}{which}, not {expect.count}"
+
+
+def _breaker(engine: Engine, expect: BreakerExpect) -> Iterator[str]:
+    firm = "firms/" + expect.firm.removeprefix("firms/")
+    breaker = engine.exchange.webhooks.breakers().get(firm)
+    state = breaker.state if breaker is not None else "closed"
+    if state != expect.state:
+        yield f"the breaker of {firm} is {state}, not {expect.state}"
+
+
+def _fault(engine: Engine, expect: FaultExpect) -> Iterator[str]:
+    faults = engine.exchange.faults
+    known = {one.id: one for one in (*faults.over(), *faults.all())}
+    fault = known.get(expect.id)
+    if fault is None:
+        yield f"no fault is called {expect.id!r}: there are {', '.join(known) or 'none'}"
+        return
+    if expect.struck is not None and fault.struck != expect.struck:
+        yield f"fault {fault.id} struck {fault.struck} times, not {expect.struck}"
+    if expect.seen is not None and fault.seen != expect.seen:
+        yield f"fault {fault.id} matched {fault.seen} times, not {expect.seen}"

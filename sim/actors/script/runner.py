@@ -177,7 +177,7 @@ class Script(Extension):
         """
         state, reply = self._state, outcome.reply
         if self._is_next(given):
-            if reply is not None and reply.deadline:
+            if reply is not None and reply.pending_on:
                 assert state.under_way is not None
                 state.pending[reply.pending_on] = (state.under_way.index, state.under_way.at)
                 state.under_way = None

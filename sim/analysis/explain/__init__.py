@@ -1,5 +1,5 @@
 """Why something is as it is: a refused call, an order, a stream, an account, an instrument, a
-verification, a webhook.
+verification, a webhook, an injected fault.
 
 An explanation is a dict for people and for tests: the subject, a summary sentence, and the chain
 of causes, oldest first. Each cause has its virtual instant, journal position, rule and section, and
@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sim.analysis.explain.accounts import explain_account
+from sim.analysis.explain.faults import explain_fault
 from sim.analysis.explain.instruments import explain_instrument
 from sim.analysis.explain.orders import explain_order
 from sim.analysis.explain.refusals import explain_refusal
@@ -47,6 +48,7 @@ _EXPLAINERS: dict[str, Explain] = {
     "account": explain_account,
     "webhook": explain_delivery,
     "kyc": explain_verification,
+    "fault": explain_fault,
 }
 
 
@@ -55,7 +57,8 @@ def explain(sim: Simulation, subject: str) -> dict[str, Any] | None:
 
     A subject is the request id of a call (`x-request-id`), an order id, `stream/7` or `7`, an
     account or user (`firms/…`), a scripted participant, a symbol, the external id of a verification
-    (`kyc/…`) or the event id of a webhook (`webhook/…`). A kind in front says which is meant.
+    (`kyc/…`), the event id of a webhook (`webhook/…`) or the id of a fault (`fault/f1`). A kind in
+    front says which is meant.
     """
     kind, _, name = subject.partition("/")
     if kind in _EXPLAINERS and name:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from sim.analysis.explain.causes import Basis, Cause, JournalStep, steps
+from sim.analysis.explain.faults import strikes_of
 from sim.core.catalogue.assumptions import (
     CANCEL_LEAD,
     COLLAPSE_TO_EXPIRED,
@@ -102,6 +103,8 @@ def order_chain(sim: Simulation, order_id: str, until: int | None = None) -> lis
 def _order_causes(sim: Simulation, order_id: str, until: int | None) -> Iterator[Cause]:
     accepted = False
     for step in steps(sim, f'"{order_id}"', until=until):
+        if not accepted:
+            yield from (one for one in strikes_of(step) if "on engine" in one["what"])
         for event in step.events:
             if event["event"] == "Executed" and event["execution"]["order"]["id"] == order_id:
                 execution = event["execution"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sim.analysis.explain.causes import Basis, Cause, JournalStep, Verdict, steps
+from sim.analysis.explain.faults import strikes_of
 from sim.api.streams.stream_faults import REVOKED
 from sim.core.catalogue.assumptions import (
     BIDI_IDLE_TIMEOUT,
@@ -38,14 +39,16 @@ _LEFT_BEHIND = Verdict(
 def explain_stream(sim: Simulation, number: int) -> dict[str, Any] | None:
     """Explain a stream by its id; None when the present branch never had it."""
     chain: list[Cause] = []
+    subject = f"stream/{number}"
     rpc, caller, end, verdict = "", "", None, _OPEN
-    for step in steps(sim, f'"stream":{number},', f'"stream":{number}}}'):
+    for step in steps(sim, f'"stream":{number},', f'"stream":{number}}}', f'"{subject}"'):
         if step.out.get("stream") == number:
             rpc, caller = step.out["operation"], step.out["caller"]
             chain.append(step.cause("it was opened", _STREAMS))
         if step.input["type"] == "hangup" and step.input["stream"] == number:
             end, verdict = {"code": 1, "message": _HUNG_UP.summary}, _HUNG_UP
             chain.append(step.cause(verdict.summary, _STREAMS))
+        chain += strikes_of(step, subject=subject)
         for closed in step.out.get("closed", ()):
             if closed["stream"] == number:
                 end = {"code": closed["code"], "message": closed["message"]}
@@ -57,7 +60,7 @@ def explain_stream(sim: Simulation, number: int) -> dict[str, Any] | None:
     if end is None and not is_open:
         end, verdict = {"code": 14, "message": _LEFT_BEHIND.summary}, _LEFT_BEHIND
     return {
-        "subject": f"stream/{number}",
+        "subject": subject,
         "kind": "stream",
         "state": "OPEN" if is_open else "ENDED",
         "rpc": rpc,
@@ -71,6 +74,10 @@ def explain_stream(sim: Simulation, number: int) -> dict[str, Any] | None:
 def _ended(step: JournalStep, closed: dict[str, Any]) -> tuple[Verdict, Basis]:
     """Why the exchange ended a stream, and the basis."""
     code, message = closed["code"], closed["message"]
+    struck = step.events_of("FaultStruck", plane="stream")
+    if any(event.get("subject") == f"stream/{closed['stream']}" for event in struck):
+        why = f"an injected fault ended it with {code}: {message}"
+        return Verdict(why, "subscribe again, as after any broken connection", retry=True), _STREAMS
     if message == REVOKED:
         successor = step.out.get("stream")
         why = (

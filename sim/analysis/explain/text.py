@@ -65,8 +65,8 @@ def explain_journal(path: str, subject: str, until: Instant | None) -> dict[str,
     explanation = explain(sim, subject)
     if explanation is None:
         raise UsageError(
-            "no refused call, order, stream, account, instrument, verification or webhook is called"
-            f" {subject!r} at the end of this run"
+            "no refused call, order, stream, account, instrument, verification, webhook or fault"
+            f" is called {subject!r} at the end of this run"
         )
     return explanation
 

@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import json
 
-from sim.analysis.explain.causes import (
-    Basis,
-    Cause,
-    JournalStep,
-    Verdict,
-    due_of,
-    fault_document,
-    steps,
-)
+from sim.analysis.explain.causes import Basis, Cause, JournalStep, Verdict, due_of, steps
+from sim.analysis.explain.faults import strikes_of
 from sim.core.catalogue.assumptions import (
     WEBHOOK_ATTEMPTS,
     WEBHOOK_BREAKER_BUFFERS,
@@ -132,8 +125,9 @@ def _chain(sim: Simulation, event_id: str, records: list[DeliveryRecord]) -> Ite
     A post of the journal names its attempt: "a7 <event id> <url> <checksum>".
     """
     firm, person = records[0].firm, _external_id(sim, event_id)
-    attempts: dict[str, int] = {}  # number by the journal's name
-    unsent = [one for one in records if one.outcome == "lost" or _fault(one)]
+    log = sim.exchange.webhooks.save().log
+    made = [name for name, one in log.items() if one.event_id == event_id and one.attempt]
+    numbers = {name: number for number, name in enumerate(made, start=1)}
     needles = [event_id, '"type":"answer"', '"webhook.timeout"']
     if person:
         needles.append(json.encode(person).decode()[1:-1])
@@ -142,14 +136,15 @@ def _chain(sim: Simulation, event_id: str, records: list[DeliveryRecord]) -> Ite
             decision = "approved" if event["approved"] else "rejected"
             what = f"{firm} is to be notified: {person} was {decision}"
             yield step.cause(what, _RAISED, event["at"])
-            yield from (_not_sent(step, one) for one in unsent if one.at == event["at"])
+            for one in records:
+                if one.outcome == "lost" and not one.fault and one.at == event["at"]:
+                    yield step.cause(f"it was not sent: {one.error}", _BREAKER, one.at)
+        yield from strikes_of(step, subject=event_id)
         for post in step.out.get("posts", ()):
             name, subject, url, _ = post.split(" ")
-            if subject == event_id:
-                record = records[min(len(attempts) + len(unsent), len(records) - 1)]
-                attempts[name] = len(attempts) + 1
-                yield _attempt(step, attempts[name], url, record)
-        yield from _answers(step, attempts)
+            if subject == event_id and name in numbers:
+                yield _attempt(step, numbers[name], url, log[name])
+        yield from _answers(step, numbers)
 
 
 def _answers(step: JournalStep, attempts: dict[str, int]) -> Iterator[Cause]:
@@ -163,17 +158,6 @@ def _answers(step: JournalStep, attempts: dict[str, int]) -> Iterator[Cause]:
         if timer["timer"] == "webhook.timeout" and timer["subject"] in attempts:
             what = f"attempt {attempts[timer['subject']]}: the receiver did not answer in time"
             yield step.cause(what, _ANSWER, timer["at"])
-
-
-def _fault(record: DeliveryRecord) -> str:
-    """Id of the fault that took an attempt, if one did."""
-    return record.error.removeprefix("fault ") if record.error.startswith("fault ") else ""
-
-
-def _not_sent(step: JournalStep, record: DeliveryRecord) -> Cause:
-    basis = _BREAKER if "breaker" in record.error else Basis(section="6.1")
-    cause = step.cause(f"an attempt was not made: {record.error}", basis, record.at)
-    return cause | fault_document(step.sim, _fault(record))
 
 
 def _attempt(step: JournalStep, number: int, url: str, record: DeliveryRecord) -> Cause:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from sim.analysis.explain.faults import sentence
 from sim.core.model.enums import ExecutionType, InstrumentState
 
 Record = dict[str, Any]
@@ -49,6 +50,7 @@ _EVENTS: dict[str, Callable[[Record], str]] = {
     "Settled": lambda e: f"{e['symbol']} settles: {e['text'] or e['price']}",
     "CashMoved": _cash,
     "KycDecided": _decision,
+    "FaultStruck": sentence,
     "MaintenanceChanged": lambda e: f"maintenance {'begins' if e['active'] else 'ends'}",
 }
 

@@ -16,7 +16,7 @@ from msgspec import json
 
 from sim.actors.script.runner import STEP_TIMER
 from sim.analysis.history.events import details_of, result_of, short_name
-from sim.api.pipeline.inputs import SCRIPT
+from sim.api.pipeline.inputs import RECEIVER, SCRIPT
 from sim.core.model.refusals import Code
 from sim.kernel.instants import Instant, format_span
 from sim.kernel.journal import Header, Line, read_line
@@ -184,10 +184,9 @@ def _answer_due(at: Instant, given: Record, out: Record) -> Row:
 def _webhook_answer(at: Instant, given: Record, out: Record) -> Row:
     status = given.get("status", 0)
     result = str(status or given.get("error", ""))
+    who = "scripted receiver" if given.get("peer") == RECEIVER else "receiver"
     good = 200 <= status < 300
-    return Row(
-        at, "webhook", "receiver", "answers the webhook", result, good, status=status or None
-    )
+    return Row(at, "webhook", who, "answers the webhook", result, good, status=status or None)
 
 
 _ROWS: dict[str, Callable[[Instant, Record, Record], Row]] = {

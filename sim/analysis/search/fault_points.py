@@ -47,6 +47,7 @@ FAULT_KINDS = (
     FaultKind("slow answer", HTTP, {"slow_body": True}, wire=True),
     FaultKind("hang", CALLS, {"hang": True}, wire=True),
     FaultKind("reset delivery", ("webhook",), {"reset": True}),
+    FaultKind("hang delivery", ("webhook",), {"hang": True}),
     FaultKind("drop", MESSAGES, {"drop": True}),
     FaultKind("duplicate", MESSAGES, {"duplicate": True}),
     FaultKind("reorder", ("stream",), {"reorder": True}),

@@ -13,6 +13,8 @@ from typing import TypeAlias
 from msgspec import Struct, field, json, structs
 
 from sim.contract.contract import Plane
+from sim.core.model.events import FaultStruck
+from sim.core.webhooks.records import DeliveryRecord
 from sim.kernel.instants import Instant, Span
 from sim.kernel.journal import Line
 from sim.kernel.timers import Timer
@@ -46,6 +48,8 @@ NOBODY = VerifiedCredential(kind="none")
 
 # The `peer` of what a scenario's script does. That of a client is an address.
 SCRIPT = "script"
+# That of the answers of scripted receivers of webhooks.
+RECEIVER = "receiver"
 
 # ---- inputs
 
@@ -142,6 +146,7 @@ class WebhookAnswered(Struct, frozen=True, tag="answer", omit_defaults=True):
     status: int = 0
     error: str = ""
     retry_after: Span | None = None
+    peer: str = ""
 
 
 class AnswerDue(Struct, frozen=True, tag="answer_due"):
@@ -165,8 +170,10 @@ Input: TypeAlias = (
 
 
 def by_script(given: Input) -> bool:
-    """Whether an input is the script's own, which a run of the same scenario makes by itself."""
-    return isinstance(given, Stepped) or getattr(given, "peer", "") == SCRIPT
+    """Whether an input is the scenario's own, of a step or a scripted receiver: a run of the same
+    scenario makes it by itself.
+    """
+    return isinstance(given, Stepped) or getattr(given, "peer", "") in (SCRIPT, RECEIVER)
 
 
 _read_input = json.Decoder(Input).decode
@@ -241,7 +248,10 @@ class Close(Struct, frozen=True, tag="close"):
 
 
 class Post(Struct, frozen=True, tag="post"):
-    """A webhook attempt to make now, signed with the secret of this fingerprint ("" unsigned)."""
+    """A webhook attempt to make now, signed with the secret of this fingerprint ("" unsigned).
+
+    `receiver` names the scripted receiver that answers it; then nothing is sent.
+    """
 
     attempt: str
     url: str
@@ -249,6 +259,7 @@ class Post(Struct, frozen=True, tag="post"):
     body: bytes
     secret: str = ""
     timeout: Span = 5_000_000_000
+    receiver: str = ""
 
 
 class Resolve(Struct, frozen=True, tag="resolve"):
@@ -284,7 +295,8 @@ class StepResult(Struct, frozen=True, omit_defaults=True):
 class Outcome(Struct, kw_only=True):
     """Everything that came of one input. `stream` is the id of a stream that it opened; `cause` is
     the nearest earlier input without which this one would not be (0: none); `warning` is for the
-    operator, about what could not be done for later.
+    operator, about what could not be done for later. `struck` are injected faults, `answered`
+    attempts that scripted receivers answered.
     """
 
     seq: int
@@ -292,6 +304,8 @@ class Outcome(Struct, kw_only=True):
     effects: list[Effect] = field(default_factory=list)
     fired: list[Fired] = field(default_factory=list)
     steps: list[StepResult] = field(default_factory=list)
+    struck: list[FaultStruck] = field(default_factory=list)
+    answered: list[DeliveryRecord] = field(default_factory=list)
     stream: int = 0
     value: object = None
     cause: int = 0
@@ -302,6 +316,8 @@ class Outcome(Struct, kw_only=True):
         self.effects = [effect for part in parts for effect in part.effects]
         self.fired = [fired for part in parts for fired in part.fired]
         self.steps = [result for part in parts for result in part.steps]
+        self.struck = [struck for part in parts for struck in part.struck]
+        self.answered = [record for part in parts for record in part.answered]
         self.warning = "; ".join(filter(None, (part.warning for part in parts)))
 
 

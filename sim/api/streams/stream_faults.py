@@ -84,7 +84,9 @@ class StreamFaults:
             # The stream ended in this input; its `Close` is further down the list.
             return (send,)
         exchange = self._context.exchange
-        action = exchange.faults.pick("stream", stream.operation, stream.caller.names)
+        action = exchange.faults.pick(
+            "stream", stream.operation, stream.caller.names, subject=f"stream/{stream.id}"
+        )
         if action is None:
             duplicate, delay = exchange.ctx.quirks.strikes(STREAM_DUPLICATES), 0
         elif action.status or action.effect in ("revoke", "reset"):

@@ -162,6 +162,23 @@ class RfqChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
     at: Instant
 
 
+class FaultStruck(Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """An injected fault struck a call, a frame, an attempt or a delivery, or the engine.
+
+    `subject` names what was struck where the call does not: a stream, an event of a webhook, an
+    instrument. `attempt` is 0 but for an attempt of a delivery. `act` is in words.
+    """
+
+    fault: str
+    plane: str
+    operation: str
+    act: str
+    at: Instant
+    caller: str = ""
+    subject: str = ""
+    attempt: int = 0
+
+
 Event: TypeAlias = (
     Executed
     | CancelRejected
@@ -176,4 +193,5 @@ Event: TypeAlias = (
     | KycDecided
     | MaintenanceChanged
     | RfqChanged
+    | FaultStruck
 )

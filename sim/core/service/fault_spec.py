@@ -14,7 +14,7 @@ from msgspec import Meta, Struct, ValidationError, convert, field
 
 from sim.core.catalogue.quirks import parse_chance
 from sim.core.model.refusals import HTTP_OF_CODE, Code
-from sim.kernel.instants import NS_PER_S, Instant, Span, parse_instant, parse_span
+from sim.kernel.instants import NS_PER_S, Instant, Span, format_span, parse_instant, parse_span
 
 HTTP = ("gateway", "retail", "exchange", "auth")
 CALLS = (*HTTP, "grpc")
@@ -38,14 +38,14 @@ KINDS = (
         "status",
         PLANES[:-1],
         "answers with this HTTP status and the gRPC code that goes with it; ends a stream with it;"
-        " fails a delivery",
+        " fails each attempt of a delivery that it matches",
     ),
     Kind("code", PLANES[:-1], "the same by gRPC code"),
     Kind(
         "delay",
         PLANES,
-        "takes so much virtual time: the answer (504 after 30 s), the frame and those behind it, a"
-        " delivery's first attempt, the engine",
+        "takes so much virtual time: the answer (504 after 30 s), the frame and those behind it, an"
+        " attempt of a delivery, the engine; with `duplicate` the second delivery of an event",
     ),
     Kind(
         "reset",
@@ -53,19 +53,25 @@ KINDS = (
         "resets the connection instead of answering; ends a stream, or an attempt, that way",
     ),
     Kind("refuse", CALLS, "closes the connection before a byte is answered"),
-    Kind("hang", CALLS, "never answers: the client's own time-out ends the call"),
+    Kind(
+        "hang",
+        (*CALLS, "webhook"),
+        "never answers: the client's own time-out ends the call; `webhook.timeout` ends an attempt",
+    ),
     Kind(
         "half_close",
         CALLS,
         "handles the call, then closes the connection in the middle of the answer",
     ),
     Kind("slow_body", HTTP, "handles the call and sends the answer in slow pieces"),
-    Kind("drop", ("stream", "webhook"), "loses the frame or the delivery"),
-    Kind("duplicate", ("stream", "webhook"), "sends the frame or the delivery twice"),
+    Kind("drop", ("stream", "webhook"), "loses the frame, or the whole delivery of an event"),
+    Kind("duplicate", ("stream", "webhook"), "sends the frame twice, or delivers the event twice"),
     Kind("reorder", ("stream",), "swaps the frame with the next"),
     Kind("revoke", ("stream",), "ends the stream as a revoked session"),
 )
 EFFECTS = tuple(kind.name for kind in KINDS if kind.name not in ("status", "code", "delay"))
+# Effects on the whole delivery of an event; every other act of a webhook is one attempt's.
+OF_DELIVERIES = ("drop", "duplicate")
 # Effects on an answer: the call is handled first.
 _OF_ANSWERS = ("half_close", "slow_body")
 
@@ -101,15 +107,17 @@ class FaultMatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     may contain `*`.
 
     `operation` is "Rpc" or "Service.Rpc" (for webhooks the event type); `caller` any name of the
-    caller; `symbol` an instrument that the call names in its path, query or body; `nth` only the
-    n-th match, `every` each n-th; `probability` as for quirks; `from` and `until` instants, or
-    "+30s" counted from when the fault was added.
+    caller; `symbol` an instrument that the call names in its path, query or body; `attempts` which
+    attempts of a delivery, counted from 1; `nth` only the n-th match, `every` each n-th;
+    `probability` as for quirks; `from` and `until` instants, or "+30s" counted from when the fault
+    was added. Matches of a webhook are attempts; for `drop` and `duplicate` they are events.
     """
 
     plane: str = ""
     operation: str = ""
     caller: str = ""
     symbol: str = ""
+    attempts: str = ""
     nth: Annotated[int, Meta(ge=1)] = 0
     every: Annotated[int, Meta(ge=1)] = 0
     probability: str = "always"
@@ -155,7 +163,7 @@ class FaultSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
 
 
 class FaultAction(Struct, frozen=True, kw_only=True):
-    """What a fault does to one call, frame or delivery. `status` 0 is no error; `effect` is one of
+    """What a fault does to one call, frame or attempt. `status` 0 is no error; `effect` is one of
     EFFECTS or empty. `handled`: it happens to the answer, after the call was handled.
     """
 
@@ -172,6 +180,20 @@ class FaultAction(Struct, frozen=True, kw_only=True):
     def answers(self) -> bool:
         """Whether it replaces the answer of a call, rather than only delaying it."""
         return bool(self.status or self.effect)
+
+    @property
+    def of_delivery(self) -> bool:
+        """Whether it is about the whole delivery of an event, rather than one attempt."""
+        return self.effect in OF_DELIVERIES
+
+    def __str__(self) -> str:
+        parts = [
+            f"status {self.status}" if self.status else "",
+            self.effect,
+            f"delay {format_span(self.delay)}" if self.delay else "",
+        ]
+        after = " after the call was handled" if self.handled and self.answers else ""
+        return " and ".join(filter(None, parts)) + after
 
 
 def fault_from(document: object) -> FaultSpec:
@@ -196,6 +218,13 @@ def check(spec: FaultSpec) -> None:
         raise ValueError("ttl must be positive")
     if spec.times < 0:
         raise ValueError("times counts from 1")
+    if spec.match.attempts:
+        attempts_of(spec.match.attempts)
+        if compile_act("", spec.act).of_delivery:
+            raise ValueError(
+                "drop and duplicate happen to a whole delivery: leave `attempts` out, or write"
+                " `hang` to lose an attempt"
+            )
     if spec.match.plane and spec.match.plane not in PLANES:
         raise ValueError(f"plane is one of {', '.join(PLANES)}, not {spec.match.plane!r}")
     if not planes_of(spec):
@@ -205,10 +234,12 @@ def check(spec: FaultSpec) -> None:
 def planes_of(spec: FaultSpec) -> tuple[str, ...]:
     """Planes on which a fault can strike: those that it matches and where its act can happen.
 
-    Only calls and commands to the engine name an instrument, and only calls are handled. A fault
-    strikes the engine only if it names that plane.
+    Only calls and commands to the engine name an instrument, only calls are handled, and only
+    deliveries have attempts. A fault strikes the engine only if it names that plane.
     """
     matched = {spec.match.plane} if spec.match.plane else set(PLANES[:-1])
+    if spec.match.attempts:
+        matched &= {"webhook"}
     if spec.match.symbol:
         matched &= {*CALLS, "engine"}
     if spec.act.handled:
@@ -229,6 +260,8 @@ def _possible(act: FaultAct) -> str:
 
 def _matched(match: FaultMatch) -> str:
     plane = match.plane or "any plane"
+    if match.attempts:
+        return f"{plane} by attempts, which only a webhook has"
     return f"{plane} by symbol, which only calls and the engine have" if match.symbol else plane
 
 
@@ -273,6 +306,19 @@ def _code(value: int | str) -> Code:
     except (KeyError, ValueError):
         problem = f"code is a gRPC status such as UNAVAILABLE or 14, not {value!r}"
         raise ValueError(problem) from None
+
+
+def attempts_of(text: str) -> tuple[int, int]:
+    """First and last attempt of "2", "1..3" or "4.."; the last is 0 without an end. ValueError."""
+    first, dots, last = text.partition("..")
+    numbers = (first, last or "0") if dots else (first, first)
+    problem = f"attempts are a number such as 1, or a range such as 1..3 or 2.., not {text!r}"
+    if not all(number.isascii() and number.isdigit() and len(number) < 10 for number in numbers):
+        raise ValueError(problem)
+    begin, end = map(int, numbers)
+    if begin < 1 or (last and end < begin):
+        raise ValueError(problem)
+    return begin, end
 
 
 def moment(text: str, added: Instant) -> Instant | None:

@@ -15,12 +15,14 @@ from msgspec import Struct, field
 
 from sim.core.catalogue.quirks import Chance, parse_chance
 from sim.core.model.context import Context
+from sim.core.model.events import FaultStruck
 from sim.core.model.refusals import Code, Injected
 from sim.core.model.stateful import Stateful
 from sim.core.service.fault_spec import (
     FaultAction,
     FaultMatch,
     FaultSpec,
+    attempts_of,
     check,
     compile_act,
     moment,
@@ -87,6 +89,7 @@ class Faults(Stateful[FaultsState]):
         self._faults = self._state.faults
         self.by_symbol = False
         self.survey: dict[tuple[str, str], int] | None = None
+        self.struck: list[FaultStruck] = []
 
     @property
     def armed(self) -> bool:
@@ -136,14 +139,18 @@ class Faults(Stateful[FaultsState]):
         operation: str = "",
         caller: tuple[str, ...] = (),
         symbols: tuple[str, ...] | None = None,
+        *,
+        subject: str = "",
+        attempt: int = 0,
     ) -> FaultAction | None:
-        """What faults do to a call, a frame or a delivery, or None. `operation` is "Service.Rpc",
-        `caller` has every name of the caller.
+        """What faults do to a call, a frame, an attempt or a delivery, or None. `operation` is
+        "Service.Rpc", `caller` has every name of the caller, `subject` names what is struck.
 
         A call is asked about twice: before its instruments are known (`symbols` None), and with
-        them. Each fault takes part in one of the two.
+        them. So is a webhook: as a whole delivery (`attempt` 0), and for each attempt. Each fault
+        takes part in one of the two.
         """
-        if self.survey is not None and symbols is None:
+        if self.survey is not None and symbols is None and not attempt:
             self.survey[plane, operation] = self.survey.get((plane, operation), 0) + 1
         if not self._faults:
             return None
@@ -155,6 +162,7 @@ class Faults(Stateful[FaultsState]):
             elif (
                 plane in fault.planes
                 and (fault.begins is None or now >= fault.begins)
+                and (plane != "webhook" or _asks_of(fault, attempt))
                 and _matches(fault.spec.match, operation, caller, symbols)
             ):
                 fault.seen += 1
@@ -163,6 +171,7 @@ class Faults(Stateful[FaultsState]):
                 if self._strikes(fault) and chosen is None:
                     fault.struck += 1
                     chosen = fault.action
+                    self._note(chosen, plane, operation, caller, subject, attempt)
                     if fault.struck == fault.spec.times:
                         self._finish(fault)
         return chosen
@@ -188,12 +197,43 @@ class Faults(Stateful[FaultsState]):
         """How long an injected fault delays a command on its way to the engine."""
         if not self.armed:
             return 0
-        action = self.pick("engine", kind, names) or self.pick("engine", kind, names, (symbol,))
+        action = self.pick("engine", kind, names, subject=symbol) or self.pick(
+            "engine", kind, names, (symbol,), subject=symbol
+        )
         return action.delay if action else 0
 
-    def of_webhook(self, kind: str, firm: str) -> FaultAction | None:
-        """What an injected fault does to a delivery to a firm."""
-        return self.pick("webhook", kind, (firm,))
+    def of_webhook(self, kind: str, firm: str, event: str, attempt: int) -> FaultAction | None:
+        """What an injected fault does to the delivery of an event to a firm (`attempt` 0), or to
+        one of its attempts.
+        """
+        return self.pick("webhook", kind, (firm,), subject=event, attempt=attempt)
+
+    def take_struck(self) -> list[FaultStruck]:
+        """What faults have struck since the last call, in order."""
+        struck, self.struck = self.struck, []
+        return struck
+
+    def _note(
+        self,
+        action: FaultAction,
+        plane: str,
+        operation: str,
+        caller: tuple[str, ...],
+        subject: str,
+        attempt: int,
+    ) -> None:
+        struck = FaultStruck(
+            fault=action.fault,
+            plane=plane,
+            operation=operation,
+            caller=caller[0] if caller else "",
+            subject=subject,
+            attempt=attempt,
+            act=str(action),
+            at=self._ctx.now,
+        )
+        self.struck.append(struck)
+        self._ctx.emit(struck)
 
     def _ended(self, fault: Fault) -> bool:
         return fault.ends is not None and self._ctx.now >= fault.ends
@@ -226,6 +266,16 @@ class Faults(Stateful[FaultsState]):
         super().load(state)
         self._faults = self._state.faults
         self._index()
+
+
+def _asks_of(fault: Fault, attempt: int) -> bool:
+    """Whether a fault asks for this attempt of a delivery, or for the delivery as a whole."""
+    if fault.action.of_delivery:
+        return not attempt
+    if not attempt or not fault.spec.match.attempts:
+        return attempt > 0
+    first, last = attempts_of(fault.spec.match.attempts)
+    return first <= attempt and (not last or attempt <= last)
 
 
 def _matches(

@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
 
+from sim.core.service.fault_spec import FaultAction
 from sim.kernel.instants import Instant, Span
 
 BreakerState: TypeAlias = Literal["closed", "open", "half_open"]
@@ -22,22 +23,6 @@ class Registration(Struct, frozen=True):
     at: Instant
 
 
-class PendingRegistration(Struct):
-    """A registration whose test delivery is out, asked for with the request `request_id`.
-    `validated` is None until it is settled.
-    """
-
-    id: str
-    firm: str
-    url: str
-    secret: str
-    order: int
-    request_id: str
-    attempt: str = ""
-    validated: bool | None = None
-    message: str = ""
-
-
 class Notice(Struct):
     """An event for a firm. `delivered` once any attempt was acknowledged."""
 
@@ -47,6 +32,23 @@ class Notice(Struct):
     body: bytes
     raised: Instant
     delivered: bool = False
+
+
+class PendingRegistration(Struct):
+    """A registration whose test delivery (`notice`) is out, asked for with the request
+    `request_id`. `validated` is None until it is settled.
+    """
+
+    id: str
+    firm: str
+    url: str
+    secret: str
+    order: int
+    request_id: str
+    notice: Notice
+    attempt: str = ""
+    validated: bool | None = None
+    message: str = ""
 
 
 class Delivery(Struct):
@@ -84,7 +86,7 @@ class InFlight(Struct, frozen=True):
 
 class DeliveryRecord(Struct):
     """A line of the delivery log. `status` is the HTTP status or 0; `outcome`: in_flight,
-    delivered, failed, lost.
+    delivered, failed, lost. `fault` is the injected one that delayed, failed or lost it.
     """
 
     event_id: str
@@ -96,6 +98,7 @@ class DeliveryRecord(Struct):
     status: int = 0
     outcome: str = "in_flight"
     error: str = ""
+    fault: str = ""
 
 
 class Breaker(Struct, kw_only=True):
@@ -114,7 +117,8 @@ class Breaker(Struct, kw_only=True):
 
 class WebhooksState(Struct):
     """Everything by its id or firm. `in_flight` by attempt id, `deliveries` are the unfinished
-    ones, `log` by attempt id, oldest first.
+    ones, `held_up` the injected delays by delivery or registration, `log` by attempt id, oldest
+    first.
     """
 
     registrations: dict[str, Registration] = field(default_factory=dict)
@@ -122,5 +126,6 @@ class WebhooksState(Struct):
     notices: dict[str, Notice] = field(default_factory=dict)
     deliveries: dict[str, Delivery] = field(default_factory=dict)
     in_flight: dict[str, InFlight] = field(default_factory=dict)
+    held_up: dict[str, FaultAction] = field(default_factory=dict)
     breakers: dict[str, Breaker] = field(default_factory=dict)
     log: dict[str, DeliveryRecord] = field(default_factory=dict)

@@ -23,9 +23,7 @@ polling the status is the only complete source.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import islice
-from typing import TypeAlias
+from collections.abc import Collection
 
 from msgspec import convert
 
@@ -43,6 +41,7 @@ from sim.core.model.context import Context
 from sim.core.model.events import KycDecided
 from sim.core.model.refusals import Conflict, InvalidRequest, NotFound
 from sim.core.service.fault_spec import FaultAction
+from sim.core.webhooks.attempts import DUE_TIMER, TIMEOUT_TIMER, Attempts, Tamper, keep_last
 from sim.core.webhooks.breaker import BREAKER_TIMER, Breakers
 from sim.core.webhooks.payloads import (
     APPROVED,
@@ -59,7 +58,6 @@ from sim.core.webhooks.records import (
     Breaker,
     Delivery,
     DeliveryRecord,
-    InFlight,
     Notice,
     PendingRegistration,
     Registration,
@@ -68,30 +66,35 @@ from sim.core.webhooks.records import (
 from sim.kernel.instants import Span, format_span
 from sim.kernel.timers import Timer, TimerHandlers
 
-DUE_TIMER, TIMEOUT_TIMER = "webhook.due", "webhook.timeout"
-
 __all__ = ["Attempt", "DeliveryRecord", "PendingRegistration", "Webhooks", "WebhooksState"]
 
 KEPT_EVENTS = 1_000
-KEPT_RECORDS = 2_000
-
-Tamper: TypeAlias = Callable[[str, str], FaultAction | None]
 
 
 class Webhooks:
-    """Registrations and deliveries of all firms. `hosts` may be delivered to besides loopback;
-    `tamper(type, firm)` is the injected fault of a delivery.
+    """Registrations and deliveries of all firms.
+
+    `hosts` may be delivered to besides loopback. Nothing is sent to the URLs in `scripted`, so any
+    host will do there. `tamper(type, firm, event_id, attempt)` is the injected fault of an attempt;
+    attempt 0 is the whole delivery.
     """
 
     def __init__(
-        self, ctx: Context, *, hosts: tuple[str, ...] = (), tamper: Tamper | None = None
+        self,
+        ctx: Context,
+        *,
+        hosts: tuple[str, ...] = (),
+        scripted: Collection[str] = (),
+        tamper: Tamper = lambda kind, firm, event_id, attempt: None,
     ) -> None:
         self._ctx = ctx
         self.hosts = hosts
+        self._scripted = frozenset(scripted)
         self._tamper = tamper
         self._state = WebhooksState()
         self._breakers = Breakers(ctx)
-        self.outbox: list[Attempt] = []
+        self._attempts = Attempts(ctx, self._state, tamper)
+        self.outbox = self._attempts.outbox
         self.settled: list[PendingRegistration] = []
 
     # ---- registration
@@ -102,7 +105,8 @@ class Webhooks:
         """
         ctx = self._ctx
         allow_private = ctx.assumptions.flag(WEBHOOK_ALLOW_PRIVATE)
-        if problem := url_problem(url, allow_private=allow_private, hosts=self.hosts):
+        problem = url_problem(url, allow_private=allow_private, hosts=self.hosts)
+        if problem and url not in self._scripted:
             remedy = "use https and a listed host, or a receiver on 127.0.0.1"
             raise InvalidRequest(problem, rule="K8", remedy=remedy)
         if secret and not is_secret(secret):
@@ -112,13 +116,28 @@ class Webhooks:
                 remedy="decoded, 24 bytes or more",
             )
         order = ctx.ids.count("webhook.registration")
-        pending = PendingRegistration(f"r{order}", firm, url, secret, order, ctx.trace_id)
-        self._state.pending[pending.id] = pending
         event_id = ctx.ids.uuid("webhook.event")
         body = body_of(test_payload(event_id, firm, ctx.now, ctx.assumptions.text(WEBHOOK_SHAPE)))
         notice = Notice(event_id, TEST, firm, body, ctx.now)
-        pending.attempt = self._post(pending.id, notice, url, secret, 1)
+        pending = PendingRegistration(f"r{order}", firm, url, secret, order, ctx.trace_id, notice)
+        self._state.pending[pending.id] = pending
+        self._test(pending)
         return pending
+
+    def begin_registered(self, firm: str, url: str) -> None:
+        """Have a URL as a firm's from the beginning, unsigned and without a test delivery."""
+        order = self._ctx.ids.count("webhook.registration")
+        self._state.registrations[firm] = Registration(url, "", order, self._ctx.now)
+
+    def _test(self, pending: PendingRegistration) -> None:
+        """Make the only attempt of a test delivery."""
+        action, held_up = self._attempts.fault_of(pending.id, pending.notice, 1)
+        if not held_up:
+            url, secret = pending.url, pending.secret
+            pending.attempt = self._attempts.make(
+                pending.id, pending.notice, url, secret, 1, action
+            )
+            self._disturb(pending.attempt, action)
 
     def take_settled(self) -> list[PendingRegistration]:
         """Registrations settled since last asked, in order: whoever holds a reply for them
@@ -160,18 +179,18 @@ class Webhooks:
         kind = APPROVED if decided.approved else REJECTED
         notice = Notice(event_id, kind, decided.firm, body, ctx.now)
         self._state.notices[event_id] = notice
-        _keep_last(self._state.notices, KEPT_EVENTS)
-        action = self._tamper(notice.type, notice.firm) if self._tamper else None
+        keep_last(self._state.notices, KEPT_EVENTS)
         open = self._breakers.of(decided.firm).state == "open"
         if open and not ctx.assumptions.flag(WEBHOOK_BREAKER_BUFFERS):
             self._lose(notice, "circuit breaker open")
-        elif action is not None and action.effect == "drop":
-            self._lose(notice, f"fault {action.fault}")
-        else:
-            self._deliver(notice, action)
-            doubled = action is not None and action.effect == "duplicate"
-            if ctx.quirks.strikes(WEBHOOK_DUPLICATES) or doubled:
-                self._deliver(notice, None)
+            return event_id
+        action = self._tamper(notice.type, notice.firm, event_id, 0)
+        if action is not None and action.effect == "drop":
+            self._lose(notice, f"fault {action.fault}", action.fault)
+            return event_id
+        self._deliver(notice)
+        if ctx.quirks.strikes(WEBHOOK_DUPLICATES) or action is not None:
+            self._deliver(notice, action.delay if action is not None else 0)
         return event_id
 
     def redeliver(self, firm: str, event_id: str = "") -> list[str]:
@@ -192,42 +211,26 @@ class Webhooks:
             raise NotFound(f"no event {event_id!r} of {firm}")
         self._resume(firm)
         for notice in chosen:
-            self._deliver(notice, None)
+            self._deliver(notice)
         return [notice.event_id for notice in chosen]
 
     # ---- attempts
 
-    def _deliver(self, notice: Notice, action: FaultAction | None) -> None:
-        """Begin a delivery. An injected delay comes before its first attempt; an injected status or
-        reset is the first attempt's, which is then not made.
-        """
+    def _deliver(self, notice: Notice, delay: Span = 0) -> None:
+        """Begin a delivery, after an injected delay."""
         ctx = self._ctx
         name = f"d{ctx.ids.count('webhook.delivery')}"
         delivery = Delivery(name, notice.event_id, notice.firm)
         self._state.deliveries[delivery.id] = delivery
-        if action is not None and (action.status or action.effect == "reset"):
-            delivery.attempts = 1
-            url = self._state.registrations[notice.firm].url
-            record = self._record(f"{delivery.id}-{action.fault}", notice, url, 1)
-            record.status, record.outcome = action.status, "failed"
-            record.error = f"fault {action.fault}"
-            self._failed(delivery, "", action.retry_after)
-        elif action is not None and action.delay:
-            ctx.timers.schedule(ctx.now + action.delay, DUE_TIMER, delivery.id)
+        if delay:
+            ctx.timers.schedule(ctx.now + delay, DUE_TIMER, delivery.id)
         else:
             self._attempt(delivery)
 
-    def _lose(self, notice: Notice, why: str) -> None:
+    def _lose(self, notice: Notice, why: str, fault: str = "") -> None:
         url = self._state.registrations[notice.firm].url
-        record = self._record(f"lost-{notice.event_id}", notice, url, 0)
-        record.outcome, record.error = "lost", why
-
-    def _record(self, name: str, notice: Notice, url: str, number: int) -> DeliveryRecord:
-        event_id, kind, firm = notice.event_id, notice.type, notice.firm
-        record = DeliveryRecord(event_id, kind, firm, url, number, self._ctx.now)
-        self._state.log[name] = record
-        _keep_last(self._state.log, KEPT_RECORDS)
-        return record
+        record = self._attempts.record(f"lost-{notice.event_id}", notice, url, 0)
+        record.outcome, record.error, record.fault = "lost", why, fault
 
     def _attempt(self, delivery: Delivery) -> None:
         """Make the next attempt, unless the breaker holds it back."""
@@ -238,34 +241,20 @@ class Webhooks:
         if notice is None:
             del self._state.deliveries[delivery.id]
             return
-        delivery.attempts += 1
+        number = delivery.attempts + 1
+        action, held_up = self._attempts.fault_of(delivery.id, notice, number)
+        if held_up:
+            return
+        delivery.attempts = number
         url, secret = registration.url, registration.secret
-        attempt = self._post(delivery.id, notice, url, secret, delivery.attempts)
+        attempt = self._attempts.make(delivery.id, notice, url, secret, number, action)
         self._breakers.attempted(delivery.firm, attempt)
+        self._disturb(attempt, action)
 
-    def _post(self, subject: str, notice: Notice, url: str, secret: str, number: int) -> str:
-        """Make an attempt for the server to send; `subject` is a delivery or registration."""
-        ctx = self._ctx
-        name = f"a{ctx.ids.count('webhook.attempt')}"
-        timeout = ctx.assumptions.number(WEBHOOK_TIMEOUT)
-        self.outbox.append(
-            Attempt(
-                id=name,
-                event_id=notice.event_id,
-                type=notice.type,
-                firm=notice.firm,
-                url=url,
-                attempt=number,
-                body=notice.body,
-                secret=secret,
-                due=ctx.now,
-                timeout=timeout,
-            )
-        )
-        timer = ctx.timers.schedule(ctx.now + timeout, TIMEOUT_TIMER, name)
-        self._state.in_flight[name] = InFlight(subject, timer)
-        self._record(name, notice, url, number)
-        return name
+    def _disturb(self, attempt: str, action: FaultAction | None) -> None:
+        """Fail an attempt as its injected fault says. One that hangs is left to its time-out."""
+        if action is not None and action.answers and action.effect != "hang":
+            self.answer(attempt, action.status, f"fault {action.fault}", action.retry_after)
 
     def timer_of(self, attempt: str) -> int:
         """The timer that ends an attempt under way, which was set with it; 0 when it is over."""
@@ -274,7 +263,7 @@ class Webhooks:
 
     def take_attempts(self) -> list[Attempt]:
         """Attempts to make now, in order."""
-        attempts, self.outbox = self.outbox, []
+        attempts, self.outbox[:] = self.outbox[:], []
         return attempts
 
     def answer(
@@ -343,8 +332,11 @@ class Webhooks:
 
     def _attempt_due(self, timer: Timer) -> None:
         delivery = self._state.deliveries.get(timer.subject)
+        pending = self._state.pending.get(timer.subject)
         if delivery is not None:
             self._attempt(delivery)
+        elif pending is not None:
+            self._test(pending)
 
     def _unanswered(self, timer: Timer) -> None:
         timeout = self._ctx.assumptions.number(WEBHOOK_TIMEOUT)
@@ -360,6 +352,10 @@ class Webhooks:
     def deliveries(self) -> tuple[DeliveryRecord, ...]:
         """The delivery log, oldest first."""
         return tuple(self._state.log.values())
+
+    def record_of(self, attempt: str) -> DeliveryRecord | None:
+        """The line of an attempt in the delivery log; None for a forgotten one."""
+        return self._state.log.get(attempt)
 
     def body_of(self, event_id: str) -> bytes:
         """Body of an event; empty for a forgotten one and for test deliveries."""
@@ -379,9 +375,6 @@ class Webhooks:
         """Take a saved state."""
         self._state = convert(state, WebhooksState)
         self._breakers.by_firm = self._state.breakers
-        self.outbox, self.settled = [], []
-
-
-def _keep_last(records: dict[str, Notice] | dict[str, DeliveryRecord], bound: int) -> None:
-    for name in list(islice(records, max(0, len(records) - bound))):
-        del records[name]
+        self._attempts.state = self._state
+        self.outbox.clear()
+        self.settled = []

@@ -1,0 +1,96 @@
+"""Attempts to deliver webhooks: they are made here, unless an injected fault takes them.
+
+Every attempt has a line in the delivery log and a timer that gives it up. One that a fault answers
+in the receiver's place is never sent; one that a fault delays is made when the delay is over, and
+its fault is not asked for again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from typing import TypeAlias
+
+from sim.core.catalogue.assumptions import WEBHOOK_TIMEOUT
+from sim.core.model.context import Context
+from sim.core.service.fault_spec import FaultAction
+from sim.core.webhooks.records import Attempt, DeliveryRecord, InFlight, Notice, WebhooksState
+
+DUE_TIMER, TIMEOUT_TIMER = "webhook.due", "webhook.timeout"
+KEPT_RECORDS = 2_000
+
+Tamper: TypeAlias = Callable[[str, str, str, int], FaultAction | None]
+
+
+class Attempts:
+    """Makes attempts for the server to send (`outbox`). `tamper` is as for `Webhooks`."""
+
+    def __init__(self, ctx: Context, state: WebhooksState, tamper: Tamper) -> None:
+        self._ctx = ctx
+        self.state = state
+        self._tamper = tamper
+        self.outbox: list[Attempt] = []
+
+    def fault_of(
+        self, subject: str, notice: Notice, number: int
+    ) -> tuple[FaultAction | None, bool]:
+        """The injected fault of an attempt, and whether its delay holds the attempt up."""
+        action = self.state.held_up.pop(subject, None)
+        if action is not None:
+            return action, False
+        action = self._tamper(notice.type, notice.firm, notice.event_id, number)
+        if action is None or not action.delay:
+            return action, False
+        self.state.held_up[subject] = action
+        self._ctx.timers.schedule(self._ctx.now + action.delay, DUE_TIMER, subject)
+        return action, True
+
+    def make(
+        self,
+        subject: str,
+        notice: Notice,
+        url: str,
+        secret: str,
+        number: int,
+        action: FaultAction | None,
+    ) -> str:
+        """Make an attempt for the server to send, unless an injected fault answers it; `subject` is
+        a delivery or registration.
+        """
+        ctx = self._ctx
+        name = f"a{ctx.ids.count('webhook.attempt')}"
+        timeout = ctx.assumptions.number(WEBHOOK_TIMEOUT)
+        if action is None or not action.answers:
+            self.outbox.append(
+                Attempt(
+                    id=name,
+                    event_id=notice.event_id,
+                    type=notice.type,
+                    firm=notice.firm,
+                    url=url,
+                    attempt=number,
+                    body=notice.body,
+                    secret=secret,
+                    due=ctx.now,
+                    timeout=timeout,
+                )
+            )
+        timer = ctx.timers.schedule(ctx.now + timeout, TIMEOUT_TIMER, name)
+        self.state.in_flight[name] = InFlight(subject, timer)
+        record = self.record(name, notice, url, number)
+        record.fault = action.fault if action is not None else ""
+        return name
+
+    def record(self, name: str, notice: Notice, url: str, number: int) -> DeliveryRecord:
+        """Add a line to the delivery log."""
+        event_id, kind, firm = notice.event_id, notice.type, notice.firm
+        record = DeliveryRecord(event_id, kind, firm, url, number, self._ctx.now)
+        self.state.log[name] = record
+        keep_last(self.state.log, KEPT_RECORDS)
+        return record
+
+
+def keep_last(records: dict[str, Notice] | dict[str, DeliveryRecord], bound: int) -> None:
+    """Forget the oldest records beyond so many."""
+    for name in list(islice(records, max(0, len(records) - bound))):
+        del records[name]

@@ -1,0 +1,372 @@
+"""Faults of webhook attempts and scripted receivers: what a scenario can do to a partner's webhook,
+and where it is seen.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim import Simulation, load_scenario
+from sim.actors.operator.views import deliveries, metrics, view
+from sim.analysis.explain import explain
+from sim.analysis.headless_run import run_scenario
+from sim.cli.main import main
+from sim.scenario.scenario import Scenario
+from sim.testing.client import connect
+
+URL = "https://hooks.receiver.invalid/"
+PERSON = {
+    "external_id": "person-1",
+    "ssn": "900112233",
+    "first_name": "Ada",
+    "last_name": "Moreno",
+    "date_of_birth": "1988-04-12",
+    "email": "reject@example.com",
+    "phone_number": "+12125550123",
+    "address": {
+        "address_line_1": "1 Main Street",
+        "city": "Albany",
+        "state": "NY",
+        "postal_code": "12207",
+        "country": "US",
+    },
+    "agreement": {"version": "PMX.ISV.SANDBOX.v1.0", "signed_at": "2026-09-08T17:59:00Z"},
+    "ip_address": "203.0.113.7",
+}
+START = {"plane": "exchange", "post": "/v1/kyc/start", "as": "firms/atlas", "json": PERSON}
+REGISTER = {
+    "plane": "exchange",
+    "post": "/v1/kyc/webhook",
+    "as": "firms/atlas",
+    "json": {"webhook_url": URL},
+}
+
+
+def scenario(
+    answers: list[dict[str, Any]] | None = None,
+    faults: list[dict[str, Any]] | None = None,
+    steps: list[dict[str, Any]] | None = None,
+    firm: str = "firms/atlas",
+) -> Scenario:
+    """A firm whose webhook a scripted receiver answers; a verification is rejected at the start."""
+    receiver = {"name": "hooks", "firm": firm, "answers": answers or []}
+    document = {
+        "name": "hooked",
+        "extends": "quickstart",
+        "world": {"games": 0, "receivers": [receiver]},
+        "faults": faults or [],
+        "steps": [{"call": START}, *(steps or [])],
+    }
+    return load_scenario(json.dumps(document, indent=1))
+
+
+def after(span: str, text: Scenario) -> Simulation:
+    """A simulation of a scenario, so much later."""
+    sim = Simulation(text)
+    connection = connect(sim)
+    connection.advance(span)
+    return sim
+
+
+def attempts(sim: Simulation, kind: str = "kyc.rejected") -> list[tuple[int, str, str]]:
+    """Number, outcome and fault of each attempt so far, as the control plane shows them."""
+    rows = deliveries(sim.exchange)
+    return [(row["attempt"], row["outcome"], row["fault"]) for row in rows if row["type"] == kind]
+
+
+# ---- which attempts a fault strikes
+
+
+@pytest.mark.spec("S6.1-6")
+@pytest.mark.parametrize("act", [{"status": 500}, {"reset": True}, {"hang": True}, {"code": 14}])
+@pytest.mark.parametrize(
+    ("which", "struck"),
+    [("", 4), ("1", 1), ("2", 0), ("1..3", 3), ("2..", 0), ("1..", 4), ("3..9", 0)],
+)
+def test_a_fault_strikes_the_attempts_that_it_names(
+    act: dict[str, Any], which: str, struck: int
+) -> None:
+    """Four attempts, all of which fail when a fault strikes the first; the receiver takes others."""
+    match = {"plane": "webhook", "operation": "kyc.rejected"} | (
+        {"attempts": which} if which else {}
+    )
+    text = scenario(faults=[{"match": match, "act": act}])
+    sim = after("55s", text)
+    seen = attempts(sim)[:4]
+    expected = [(number, "failed", "f1") for number in range(1, struck + 1)]
+    assert seen[:struck] == expected
+    if struck < 4:
+        assert seen[struck:] == [(struck + 1, "delivered", "")]
+
+
+@pytest.mark.parametrize("which", ["2", "2..3"])
+def test_a_later_attempt_is_struck_when_the_receiver_failed_the_first(which: str) -> None:
+    fault = {"match": {"plane": "webhook", "attempts": which}, "act": {"status": 503}}
+    sim = after("2m", scenario([{"status": 500}, {}], faults=[fault]))
+    failed = [(1, "failed", ""), (2, "failed", "f1")]
+    failed += [(3, "failed", "f1")] if which == "2..3" else []
+    assert attempts(sim) == [*failed, (len(failed) + 1, "delivered", "")]
+
+
+@pytest.mark.spec("S6.1-6")
+def test_a_fault_opens_the_circuit_breaker_and_its_end_closes_it() -> None:
+    fault = {"match": {"plane": "webhook"}, "act": {"status": 500}, "times": 5}
+    step = {"at": "+1m", "expect": {"breaker": {"firm": "atlas", "state": "open"}}}
+    closed = {
+        "at": "+2m",
+        "expect": {
+            "breaker": {"firm": "atlas", "state": "closed"},
+            "webhook": {"outcome": "delivered", "attempt": 6},
+            "fault": {"id": "f1", "struck": 5},
+        },
+    }
+    report = run_scenario(scenario(faults=[fault], steps=[step, closed]))
+    assert report.ok, report
+
+
+def test_a_delay_holds_up_the_attempt_that_it_names_and_one_with_a_status_fails_it_then() -> None:
+    late = {"match": {"plane": "webhook", "attempts": "1"}, "act": {"delay": "30s"}}
+    sim = after("29s", scenario(faults=[late]))
+    assert attempts(sim) == []
+    connect(sim).advance("1s")
+    assert attempts(sim) == [(1, "delivered", "f1")]
+    lost = {"match": {"plane": "webhook", "attempts": "1"}, "act": {"delay": "30s", "status": 500}}
+    sim = after("30s", scenario(faults=[lost]))
+    assert attempts(sim) == [(1, "failed", "f1")]
+
+
+def test_the_second_of_two_deliveries_may_come_late() -> None:
+    fault = {"match": {"plane": "webhook"}, "act": {"duplicate": True, "delay": "20s"}}
+    sim = after("19s", scenario(faults=[fault]))
+    assert attempts(sim) == [(1, "delivered", "")]
+    connect(sim).advance("1s")
+    assert attempts(sim) == [(1, "delivered", "")] * 2
+
+
+@pytest.mark.parametrize(
+    ("act", "says"),
+    [
+        ({"status": 500}, "HTTP 500"),
+        ({"reset": True}, "fault f1"),
+        ({"hang": True}, "no answer within 5s"),
+        ({"delay": "3s", "status": 503}, "HTTP 503"),
+    ],
+)
+def test_the_test_delivery_of_a_registration_can_fail(act: dict[str, Any], says: str) -> None:
+    fault = {"match": {"plane": "webhook", "operation": "webhook.test"}, "act": act, "times": 1}
+    expect = {
+        "status": 200,
+        "json": {"validated": False, "message": f"test delivery failed: {says}"},
+    }
+    again = {"call": REGISTER, "at": "+1m", "expect": {"json": {"validated": True}}}
+    steps = [{"call": REGISTER, "expect": expect}, again]
+    report = run_scenario(scenario(faults=[fault], steps=steps, firm=""))
+    assert report.ok, report
+
+
+@pytest.mark.parametrize(
+    ("fault", "problem"),
+    [
+        ({"match": {"attempts": "0"}, "act": {"status": 500}}, "attempts are a number such as 1"),
+        ({"match": {"attempts": "3..1"}, "act": {"status": 500}}, "attempts are a number such as"),
+        ({"match": {"attempts": "first"}, "act": {"status": 500}}, "attempts are a number such as"),
+        ({"match": {"attempts": "1"}, "act": {"drop": True}}, "write `hang` to lose an attempt"),
+        ({"match": {"plane": "retail", "attempts": "1"}, "act": {"status": 500}}, "only a webhook"),
+        (
+            {"match": {"plane": "webhook", "operation": "webhook.test"}, "act": {"drop": True}},
+            "webhook.test is one attempt",
+        ),
+    ],
+)
+def test_a_fault_that_never_strikes_is_refused_in_a_file_and_on_the_control_plane(
+    fault: dict[str, Any], problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_text(json.dumps({"name": "bad", "extends": "quickstart", "faults": [fault]}))
+    assert main(["check", str(file)]) == 2
+    assert problem in capsys.readouterr().err
+    with pytest.raises(Exception, match=problem.replace(".", r"\.")):
+        Simulation(load_scenario("quickstart")).control("fault.add", "", fault)
+
+
+# ---- scripted receivers
+
+
+ANSWERS = st.builds(
+    dict,
+    status=st.sampled_from([200, 204, 302, 404, 500, 503]),
+    times=st.integers(1, 3),
+    delay=st.sampled_from(["0s", "1s", "4s", "6s"]),
+) | st.builds(dict, st.sampled_from([{"hang": True}, {"reset": True}]), times=st.integers(1, 2))
+
+
+@pytest.mark.spec("S6.1-6")
+@given(st.lists(ANSWERS, max_size=4))
+def test_attempts_end_as_the_receiver_was_told_to_answer(answers: list[dict[str, Any]]) -> None:
+    """An oracle of the list: the n-th attempt gets its n-th answer, and the first 2xx in time ends
+    the delivery.
+    """
+    told = [answer for answer in answers for _ in range(answer["times"])] or [{}]
+    sim = after("4h", scenario(answers))
+    expected: list[tuple[int, str, str]] = []
+    for number in range(1, 9):
+        answer = told[min(number, len(told)) - 1]
+        in_time = answer.get("delay", "0s") != "6s"
+        lost = answer.get("hang") or answer.get("reset") or not in_time
+        delivered = not lost and answer.get("status", 200) < 300
+        expected.append((number, "delivered" if delivered else "failed", ""))
+        if delivered:
+            break
+    assert attempts(sim) == expected
+    (row,) = _view(sim, "receivers")
+    assert row["received"] == len(expected)
+
+
+def _view(sim: Simulation, name: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = view(sim.engine, name)[name]
+    return rows
+
+
+def test_a_retry_after_of_the_receiver_replaces_the_wait() -> None:
+    sim = after("10m", scenario([{"status": 429, "retry_after": "7m"}, {}]))
+    first, second = (row["at"] for row in deliveries(sim.exchange))
+    assert (first, second) == ("2026-09-08T18:00:00Z", "2026-09-08T18:07:00Z")
+
+
+def test_a_step_and_a_control_call_change_what_a_receiver_answers() -> None:
+    sim = after("6s", scenario([{"status": 500}]))
+    assert _view(sim, "receivers")[0]["next"] == {"status": 500}
+    sim.control("receiver.change", "hooks", {"answers": []})
+    connect(sim).advance("1m")
+    assert attempts(sim)[-1][1] == "delivered"
+    with pytest.raises(Exception, match="no receiver is called hoks"):
+        sim.control("receiver.change", "hoks", {})
+
+
+def test_a_run_with_a_receiver_replays_forks_and_rewinds() -> None:
+    text = scenario([{"status": 500, "delay": "1s"}, {"hang": True}, {"delay": "2s"}])
+    sim = Simulation(text)
+    connection = connect(sim)
+    connection.advance("500ms")  # an answer is on its way
+    seq, forked = sim.seq, sim.fork()
+    for one in (sim, forked):
+        connect(one).advance("1m")
+    assert (
+        attempts(sim)
+        == attempts(forked)
+        == [(1, "failed", ""), (2, "failed", ""), (3, "delivered", "")]
+    )
+    digest = sim.digest
+    assert forked.digest == digest
+    sim.rewind(seq=seq)
+    connect(sim).advance("1m")
+    assert sim.digest == digest
+    sim.reset()
+    assert attempts(sim) == []
+
+
+@pytest.mark.parametrize(
+    ("receiver", "problem"),
+    [
+        ({"name": "hooks", "firm": "firms/atlsa"}, "did you mean 'firms/atlas'"),
+        ({"name": "hooks", "url": "ftp://x"}, "url: url must be an https URL"),
+        ({"name": "hooks", "answers": [{"status": 500, "hang": True}]}, "status or hang, not both"),
+        ({"name": "hooks", "answers": [{"status": 99}]}, "200 to 599, not '99'"),
+    ],
+)
+def test_a_receiver_that_makes_no_sense_is_refused(
+    receiver: dict[str, Any], problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "bad.yaml"
+    document = {"name": "bad", "extends": "quickstart", "world": {"receivers": [receiver]}}
+    file.write_text(json.dumps(document))
+    assert main(["check", str(file)]) == 2
+    assert problem in capsys.readouterr().err
+
+
+# ---- where a strike is seen
+
+
+SEEN = {
+    "exchange": ({"operation": "GetWhoAmI"}, {"status": 503}, "struck GetWhoAmI"),
+    "gateway": ({"operation": "GetGatewayHealth"}, {"delay": "2s"}, "struck GetGatewayHealth"),
+    "stream": ({"operation": "CreateMarketDataSubscription"}, {"drop": True}, "struck a frame of"),
+    "webhook": ({"attempts": "1"}, {"status": 500}, "struck attempt 1 of kyc.rejected"),
+    "engine": ({"operation": "place"}, {"delay": "2s"}, "struck place (mine)"),
+}
+
+
+@pytest.mark.parametrize("plane", SEEN)
+def test_what_a_fault_struck_is_seen_in_timeline_explanation_counts_and_metrics(
+    plane: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    match, act, words = SEEN[plane]
+    text = {
+        "name": "seen",
+        "extends": "quickstart",
+        "world": {
+            "games": 0,
+            "instruments": [{"symbol": "mine", "tick_size": "0.01", "state": "OPEN"}],
+            "receivers": [{"name": "hooks", "firm": "atlas"}],
+        },
+        "faults": [{"match": {"plane": plane, **match}, "act": act, "times": 1}],
+        "steps": [
+            {
+                "subscribe": {
+                    "name": "books",
+                    "rpc": "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
+                    "as": "firms/atlas",
+                    "json": {"symbols": ["mine"]},
+                }
+            },
+            {"call": {"plane": "exchange", "get": "/v1/whoami", "as": "firms/atlas"}},
+            {"call": {"plane": "gateway", "get": "/v1/health"}},
+            {"call": START},
+            {
+                "call": {
+                    "plane": "retail",
+                    "post": "/v1/orders",
+                    "as": _a_key(),
+                    "json": {
+                        "marketSlug": "mine",
+                        "intent": "ORDER_INTENT_BUY_LONG",
+                        "type": "ORDER_TYPE_LIMIT",
+                        "price": {"value": "0.02", "currency": "USD"},
+                        "quantity": 1,
+                        "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
+                    },
+                }
+            },
+            {"at": "+1m", "expect": {"fault": {"id": "f1", "struck": 1}}},
+        ],
+    }
+    file = tmp_path / "seen.yaml"
+    file.write_text(json.dumps(text))
+    assert main(["run", str(file), "--journal", str(tmp_path)]) == 0, capsys.readouterr().out
+    assert main(["timeline", str(tmp_path / "seen-7.ndjson")]) == 0
+    shown = [line for line in capsys.readouterr().out.splitlines() if f"└ fault f1 {words}" in line]
+    assert len(shown) == 1
+    assert main(["explain", str(tmp_path / "seen-7.ndjson"), "fault/f1"]) == 0
+    assert f"fault f1 {words}" in capsys.readouterr().out
+    sim = after("2m", load_scenario(json.dumps(text, indent=1)))
+    explanation = explain(sim, "fault/f1")
+    assert explanation is not None and len(explanation["chain"]) == 1
+    (row,) = _view(sim, "faults")
+    assert (row["struck"], row["over"]) == (1, True)
+    assert metrics(sim.engine)['sim_fault_struck_total{fault="f1"}'] == 1
+    if plane == "stream":
+        assert "struck a frame" in str(explain(sim, "stream/1"))
+    if plane == "engine":
+        (order,) = [one["id"] for one in _view(sim, "orders") if one["symbol"] == "mine"]
+        assert "struck place" in str(explain(sim, order))
+
+
+def _a_key() -> str:
+    keys = Simulation(load_scenario("quickstart")).world.parties.api_keys
+    return str(keys[0].key_id)
