@@ -1515,7 +1515,7 @@ class Position(Message, kw_only=True):
     cost: int = 0  # price × quantity units, buys positive
     realized: int = 0  # price × quantity units
     bod_position: int = 0  # net at the last 17:00 Eastern
-    expired: bool = False
+    expired: bool = False  # its instrument expired or has paid
     update_time: int | None = None
 
     __full_name__ = "exchange.v1.Position"

@@ -1282,7 +1282,7 @@ class UserPosition(Message, kw_only=True):
     # what the holding cost: of a short one, a dollar less the price
     base_cost: Amount | None = None
     cost_per_share: Amount | None = None  # null
-    expired: bool = False
+    expired: bool = False  # its market expired or has paid
     update_time: int | None = None
     market_metadata: MarketMetadata | None = None
     combo_leg_details: list[ComboLegDetail] = []  # empty for plain markets

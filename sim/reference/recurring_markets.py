@@ -116,6 +116,7 @@ class RecurringEvents:
                 f"Up if the {series.asset} index at {_clock(ends)} is not below its price at"
                 f" {_clock(begins)}, else Down."
             ),
+            question=self._title(slot),
             product_id=series.product_id,
             price_scale=terms.price_scale,
             qty_scale=terms.qty_scale if PARTIAL_CONTRACTS.at(listed) else 1,

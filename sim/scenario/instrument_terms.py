@@ -195,4 +195,6 @@ def _texts(entry: InstrumentEntry, known: Instrument | None) -> dict[str, Any]:
     if known is None:
         terms.setdefault("product_id", entry.symbol.split("-")[0])
         terms.setdefault("description", entry.question or entry.symbol)
+    if entry.question:
+        terms["question"] = entry.question
     return terms

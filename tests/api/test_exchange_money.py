@@ -169,11 +169,23 @@ def test_positions_of_the_past_are_rebuilt_from_their_ledger() -> None:
 def test_flat_and_expired_positions_are_shown_unless_filtered() -> None:
     exchange = small_exchange()
     trade(exchange, 50, 52)
+    traded = exchange.now
+    assert [p.expired for p in positions(exchange, active_only=True)] == [False]
+    advance(exchange, traded + 1_000_000_000)
     exchange.trading.listings.settle(WHOLE, 100)
-    assert [(p.net_position, p.expired) for p in positions(exchange)] == [(0, False)]
+    assert [(p.net_position, p.expired) for p in positions(exchange)] == [(0, True)]
+    assert [p.expired for p in positions(exchange, as_of_time=traded)] == [False]
     assert positions(exchange, non_zero_only=True) == []
+    assert positions(exchange, active_only=True) == []
+
+
+def test_a_position_that_nobody_has_paid_expires_with_its_instrument() -> None:
+    exchange = small_exchange()
+    trade(exchange, 50, 52)
+    traded = exchange.now
     advance(exchange, parse_instant("2026-09-29T00:00:00Z"))
     assert [p.expired for p in positions(exchange)] == [True]
+    assert [p.expired for p in positions(exchange, as_of_time=traded)] == [False]
     assert positions(exchange, active_only=True) == []
 
 

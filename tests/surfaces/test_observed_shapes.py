@@ -123,7 +123,7 @@ TRADE = {
     "reportingCounterparty": "",
     "createTradeDate": MIDNIGHT,
     "updateTradeDate": MIDNIGHT,
-    "tradeLinkId": "",
+    "tradeLinkId": ID,
     "comboLegDetails": [],
 }
 RESOLUTION = {

@@ -13,7 +13,6 @@ from sim.api.rendering.exchange import CURRENCY, position_message
 from sim.core.accounts.positions import Position, position_after
 from sim.core.catalogue.assumptions import BUYING_POWER_NET
 from sim.core.exchange import Exchange
-from sim.core.lifecycle.states import EXPIRED_STATES
 from sim.core.model.quantities import Cash, cash_text
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import TRADE_DAY_ROLL_HOUR, Instant, eastern
@@ -101,13 +100,13 @@ def list_account_positions(
         position
         for position in held
         if request.symbol in ("", position.symbol)
-        and not (request.active_only and _expired(exchange, position.symbol))
+        and not (request.active_only and _expired(exchange, position, at))
         and (position.net or not request.non_zero_only)
     ]
     page, token = page_of(rows, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
     return wire.ListAccountPositionsResponse(
         positions=[
-            position_message(position, at, expired=_expired(exchange, position.symbol))
+            position_message(position, at, expired=_expired(exchange, position, at))
             for position in page
         ],
         available_position=[exchange.trading.risk.closable(position) for position in page],
@@ -139,5 +138,8 @@ def _positions_at(exchange: Exchange, account: str, at: Instant) -> list[Positio
     return [position_after(row) for row in last.values()]
 
 
-def _expired(exchange: Exchange, symbol: str) -> bool:
-    return exchange.trading.state(symbol) in EXPIRED_STATES
+def _expired(exchange: Exchange, position: Position, at: Instant) -> bool:
+    """Whether a position is expired at an instant: it was paid, or its instrument expired."""
+    if at >= exchange.now:
+        return exchange.trading.is_over(position.symbol)
+    return bool(position.settled) or exchange.instruments.require(position.symbol).expiration <= at

@@ -333,7 +333,7 @@ def _order_size_limit(instrument: Instrument) -> wire.OrderSizeLimit:
 def _event_attributes(instrument: Instrument) -> wire.EventAttributes:
     related = instrument.related
     return wire.EventAttributes(
-        question=instrument.description,
+        question=instrument.question or instrument.description,
         payout_value="1.00",
         event_id=instrument.event,
         strike_value=instrument.metadata.get("outcome_strike", ""),
@@ -423,6 +423,7 @@ def ledger_entry_message(moved: CashMoved) -> wire.BalanceLedgerEntry:
         after_balance=cash_text(moved.after),
         description=moved.description,
         update_time=moved.at,
+        modified_security_id=moved.symbol,
         entry_type=moved.type,
         symbol=moved.symbol,
         update_business_date=trade_date(moved.at).isoformat(),

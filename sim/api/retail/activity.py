@@ -227,6 +227,7 @@ def _trade(
             market=_market(exchange, trade.symbol),
             create_trade_date=midnight_utc(trade_date(trade.at)),
             update_trade_date=midnight_utc(trade_date(trade.state_at or trade.at)),
+            trade_link_id=trade.id,
             combo_leg_details=leg_details(exchange, trade.symbol),
         ),
     )
@@ -243,7 +244,7 @@ def _resolution(exchange: Exchange, row: PositionChanged) -> wire.Activity:
     before, after = holdings_around(exchange, row)
     held = None
     if before is not None:
-        held = position_message(exchange, before, row.at, available=before.net)
+        held = position_message(exchange, before, row.at, available=before.net, expired=False)
     sides = wire.PositionResolutionSide
     side = sides.POSITION_RESOLUTION_SIDE_NEUTRAL
     if row.settlement == instrument.price_scale:
@@ -255,7 +256,7 @@ def _resolution(exchange: Exchange, row: PositionChanged) -> wire.Activity:
         position_resolution=wire.PositionResolution(
             market_slug=row.symbol,
             before_position=held,
-            after_position=position_message(exchange, after, row.at),
+            after_position=position_message(exchange, after, row.at, expired=True),
             update_time=row.at,
             trade_id=row.trade_id,
             side=side,

@@ -9,7 +9,7 @@ from sim.api.pipeline.cursor import bad_cursor, page_size, read_cursor, write_cu
 from sim.api.pipeline.handler import handles
 from sim.api.retail.activity import Place, activities
 from sim.api.retail.order_request import account_of
-from sim.api.retail.positions import expired, position_message
+from sim.api.retail.positions import position_message, was_paid
 from sim.api.retail.read_lag import positions_read
 from sim.core.catalogue.assumptions import RETAIL_POSITIONS_PAGING
 from sim.core.exchange import Exchange
@@ -30,7 +30,9 @@ def list_positions(
     symbols = sorted(
         symbol
         for symbol, position in held.items()
-        if symbol > after and request.market in ("", symbol) and (position.net or expired(position))
+        if symbol > after
+        and request.market in ("", symbol)
+        and (position.net or was_paid(position))
     )
     size = page_size(request.limit) if paged else len(symbols)
     page = {

@@ -20,7 +20,7 @@ from sim.messages import retail_v1 as wire
 _UNIT = 10**PLACES  # of money, in a dollar
 
 
-def expired(position: Position) -> bool:
+def was_paid(position: Position) -> bool:
     """Whether a settlement closed the position, and nothing has opened it since."""
     return position.net == 0 and position.settled > 0
 
@@ -56,16 +56,22 @@ def _last_trade(exchange: Exchange, row: PositionChanged) -> Instant:
 
 
 def position_message(
-    exchange: Exchange, held: Position, at: Instant, *, available: Qty | None = None
+    exchange: Exchange,
+    held: Position,
+    at: Instant,
+    *,
+    available: Qty | None = None,
+    expired: bool | None = None,
 ) -> wire.UserPosition:
-    """Return a position at an instant. Without `available` it follows from the working orders.
+    """Return a position at an instant. Without `available` it follows from the working orders,
+    without `expired` from the instrument as it is now.
 
     Contracts that were settled count as sold by who was long and as bought by who was short.
     """
     instrument = exchange.instruments.require(held.symbol)
     scale = instrument.qty_scale
     free = exchange.trading.risk.closable(held) if available is None else available
-    start, resolved = held.bod(at), expired(held)
+    start, resolved = held.bod(at), was_paid(held)
     settled = _settled(exchange, held) if resolved else 0
     bought, sold = held.qty_bought + max(-settled, 0), held.qty_sold + max(settled, 0)
     # what was settled stays on the side on which it was held
@@ -84,7 +90,7 @@ def position_message(
         qty_available_decimal=fixed(free, scale),
         realized=fixed_notional(held.realized, instrument.price_scale, scale),
         cash_value=_cash_value(exchange, held, instrument),
-        expired=resolved,
+        expired=exchange.trading.is_over(held.symbol) if expired is None else expired,
         update_time=held.changed,
         market_metadata=metadata,
         combo_leg_details=leg_details(exchange, held.symbol),

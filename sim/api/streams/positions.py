@@ -19,8 +19,7 @@ from sim.api.streams.resume_tokens import ResumePoint
 from sim.api.streams.shared_frames import encoded, nesting, part
 from sim.core.accounts.positions import Position, position_after
 from sim.core.catalogue.assumptions import POSITION_CHANGE_SNAPSHOT
-from sim.core.lifecycle.states import EXPIRED_STATES
-from sim.core.model.events import PositionChanged
+from sim.core.model.events import PositionChanged, Settled, StateChanged
 from sim.kernel.instants import Instant
 from sim.messages import exchange_v1 as wire
 
@@ -130,7 +129,11 @@ class PositionFeed(KeyedFeed[KeyedStream]):
         self._changed: dict[tuple[str, str], None] = {}
 
     def reads(self) -> EventReaders:
-        return {PositionChanged: self._position_changed}
+        return {
+            PositionChanged: self._position_changed,
+            Settled: self._expired,
+            StateChanged: self._expired,
+        }
 
     def accept(self, admitted: Admitted) -> KeyedStream:
         accounts = visible_accounts(admitted.caller, admitted.request.accounts)
@@ -152,6 +155,13 @@ class PositionFeed(KeyedFeed[KeyedStream]):
         if event.account in self._followers:
             self._changed[event.account, event.symbol] = None
 
+    def _expired(self, event: Settled | StateChanged) -> None:
+        """Tell the positions of an instrument that expired or paid, the flat ones too."""
+        if self._followers and self.exchange.trading.is_over(event.symbol):
+            for position in self.exchange.trading.positions.in_symbol(event.symbol):
+                if position.account in self._followers:
+                    self._changed[position.account, event.symbol] = None
+
     def flush(self) -> None:
         if not self._changed:
             return
@@ -164,5 +174,5 @@ class PositionFeed(KeyedFeed[KeyedStream]):
                 self.outbox.send_all(followers.values(), frame)
 
     def _message(self, position: Position) -> wire.Position:
-        expired = self.exchange.trading.state(position.symbol) in EXPIRED_STATES
+        expired = self.exchange.trading.is_over(position.symbol)
         return position_message(position, self.context.now, expired=expired)

@@ -183,7 +183,10 @@ class PrivateSocketFeed(SocketFeed[Topic]):
             update_trade_date=midnight_utc(trade_date(event.at)),
         )
         if before is not None:
-            update.before_position = position_message(exchange, before, event.at)
+            paid = event.settlement is not None and event.qty_change != 0
+            update.before_position = position_message(
+                exchange, before, event.at, expired=False if paid else None
+            )
         self._publish_all(topics, update)
 
     def _cash_moved(self, event: CashMoved) -> None:

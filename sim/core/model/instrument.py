@@ -62,6 +62,7 @@ class Instrument(Struct, frozen=True, kw_only=True):
 
     | Field | Meaning |
     |---|---|
+    | `question` | what its event asks; empty: the description |
     | `closes` | trading ends for good, whatever the schedule says; 0: not before `expiration` |
     | `opening_state` | state when the scenario starts; None: what dates and schedule ask for |
     | `event` | groups the instruments of one event |
@@ -72,6 +73,7 @@ class Instrument(Struct, frozen=True, kw_only=True):
 
     symbol: str
     description: str = ""
+    question: str = ""
     product_id: str = ""
     price_scale: int = 100
     qty_scale: int = 1

@@ -21,7 +21,7 @@ from sim.core.lifecycle.lifecycle import Lifecycle, LifecycleState
 from sim.core.lifecycle.listings import Listings
 from sim.core.lifecycle.resolution import PlannedWorth, Resolution
 from sim.core.lifecycle.settlement import METHOD, Settlements, SettlementState
-from sim.core.lifecycle.states import AUCTION_STATES, OVER_STATES
+from sim.core.lifecycle.states import AUCTION_STATES, EXPIRED_STATES, OVER_STATES
 from sim.core.lifecycle.transitions import Transitions
 from sim.core.market_data.assets import Assets
 from sim.core.market_data.execution_log import ExecutionLog, ExecutionLogState, Record
@@ -296,6 +296,11 @@ class Trading:
         if book is not None and state in AUCTION_STATES:
             stats.indicative_open_px = self._transitions.indicative(symbol, book)
         return stats
+
+    def is_over(self, symbol: str) -> bool:
+        """Whether positions in a symbol are expired: it expired, or it closed and has paid."""
+        state = self.lifecycle.state(symbol)
+        return state in EXPIRED_STATES or (state in OVER_STATES and self.settlements.final(symbol))
 
     # ---- state
 
