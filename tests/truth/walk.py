@@ -132,6 +132,7 @@ def _trading() -> Iterator[Step]:
     yield "a purchase", lambda w: w.enter(w.ines, PARTS, "BUY", 34, 1)
     yield "the end of an order's time", lambda w: w.advance("6m")
     yield "a trade that is undone", _bust
+    yield "a fault", _fault
 
 
 def _list_parts(walk: Walk) -> None:
@@ -172,6 +173,11 @@ def _bust(walk: Walk) -> None:
     walk.enter(walk.ines, GAME, "SELL", 60, 1)
     answer = walk.mara.exchange.post("/v1/report/trades/search", json={"symbol": GAME})
     walk.control("trade.bust", answer.json()["trade"][-1]["id"])
+
+
+def _fault(walk: Walk) -> None:
+    walk.control("fault.add", match={"operation": "GetWhoAmI"}, act={"status": 503}, times=1)
+    assert walk.mara.exchange.get("/v1/whoami").status == 503
 
 
 def _halts() -> Iterator[Step]:
