@@ -91,5 +91,6 @@ _ROW_OF = {
     "sessions": "open stream",
     "timers": "timer that waits",
     "trades": "trade",
+    "users": "participant of a firm",
     "verifications": "verification",
 }

@@ -78,6 +78,23 @@ export async function tryAct(...call) {
   }
 }
 
+// Hand the reader a file: what was done so far, as a scenario.
+export async function saveScenario() {
+  const call = {verb: 'GET', path: '/scenario', body: {}, type: 'application/json'};
+  const answer = await fetch(PREFIX + '/scenario', {headers: headers()});
+  const text = await answer.text();
+  if (!answer.ok) {
+    patch({lastCall: {...call, problem: text, status: answer.status}});
+    return;
+  }
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([text], {type: 'application/yaml'}));
+  link.download = `${state.health.scenario}-by-hand.yaml`;
+  link.click();
+  URL.revokeObjectURL(link.href);
+  patch({lastCall: {...call, answer: `${link.download}: ${text.split('\n').length} lines`}});
+}
+
 export const query = values => {
   const set = Object.entries(values).filter(([, value]) => value !== '' && value !== null && value !== undefined);
   return set.length ? '?' + new URLSearchParams(set) : '';

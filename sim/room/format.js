@@ -21,10 +21,9 @@ export function inEastern(text) {
   };
 }
 
-export function shortTime(text) {
-  const {time, fraction} = inEastern(text);
-  return time + (fraction || '');
-}
+export const timeOf = text => inEastern(text).time;
+export const fractionOf = text => inEastern(text).fraction || '';
+export const shortTime = text => timeOf(text) + fractionOf(text);
 
 export const dayAndTime = text => {
   const {date, time} = inEastern(text);
@@ -49,5 +48,8 @@ export const words = name => String(name || '').toLowerCase().replaceAll('_', ' 
 
 export const shown = value =>
   value === null || value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
+
+// What a row is about, without the JSON that its title may end with.
+export const headline = row => String(row.title || row.kind).split(' {')[0].replace(/ +/g, ' ').trim();
 
 export const plural = (count, noun) => `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;

@@ -19,22 +19,15 @@ export function marksOf(row) {
   for (const name of row.events || []) marks |= EVENT_MARKS[name] || 0;
   if (isBad(row)) marks |= REFUSED;
   if (row.kind === 'step') marks |= STEP;
-  if (/fault/.test(row.title) && row.kind === 'control' || row.fault) marks |= FAULT;
+  if (row.kind === 'control' && /^(fault|preset)\./.test(row.title) || / fault |injected/.test(row.result || '')) marks |= FAULT;
   return marks;
 }
 
-// Whether something was refused or failed: HTTP status, gRPC code name, or the verdict of a step.
-export function isBad(row) {
-  const status = row.status;
-  if (status === null || status === undefined || status === '') return false;
-  if (typeof status === 'number') return status >= 400 || (status > 0 && status < 17);
-  const number = Number(status);
-  if (Number.isFinite(number)) return number >= 400 || (number > 0 && number < 17);
-  return /refused|failed|error|timeout|denied|[A-Z]{2,}_[A-Z]/i.test(status) && status !== 'passed';
-}
+// Whether something was refused or failed.
+export const isBad = row => row.ok === false;
 
 const textOf = row =>
-  [row.kind, row.title, row.subject, row.caller, row.status].filter(part => part !== null && part !== undefined)
+  [row.kind, row.title, row.subject, row.caller, row.status, row.result].filter(part => part !== null && part !== undefined)
     .join(' ').toLowerCase();
 
 export class Rows {

@@ -11,6 +11,15 @@ export function beginTheme() {
   else document.documentElement.dataset.theme = chosen;
 }
 
+// The colour that a variable of the style sheet has at an element, as a canvas takes it.
+export function colourOf(element, variable) {
+  const probe = element.appendChild(document.createElement('i'));
+  probe.style.color = `var(${variable})`;
+  const found = getComputedStyle(probe).color;
+  probe.remove();
+  return found;
+}
+
 export function nextTheme() {
   localStorage.setItem(KEY, THEMES[(THEMES.indexOf(theme()) + 1) % THEMES.length]);
   beginTheme();

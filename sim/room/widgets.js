@@ -108,6 +108,7 @@ export function Tabs({tabs, chosen, onChoose, label}) {
     onChoose(id);
     requestAnimationFrame(() => document.getElementById('tab-' + id)?.focus());
   };
+  useEffect(() => { document.getElementById('tab-' + chosen)?.scrollIntoView({block: 'nearest', inline: 'nearest'}); }, [chosen]);
   return html`<div class="tabs" role="tablist" aria-label=${label} onKeyDown=${move}>
     ${tabs.map(([id, title, count]) => html`<button role="tab" id=${'tab-' + id} data-testid=${'tab-' + id} key=${id}
       aria-selected=${id === chosen} aria-controls="panel" tabindex=${id === chosen ? 0 : -1}

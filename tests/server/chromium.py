@@ -28,11 +28,11 @@ class Page:
     """A tab."""
 
     def __init__(self, browser: Browser, session: str) -> None:
-        self._browser, self._session = browser, session
+        self._browser, self.session = browser, session
 
     async def go(self, url: str) -> None:
         """Navigate, and wait until the document is there."""
-        moved = await self._browser.call("Page.navigate", self._session, url=url)
+        moved = await self._browser.call("Page.navigate", self.session, url=url)
         assert not moved.get("errorText"), moved
         here = "await new Promise(done => {const look = () => document.readyState === 'complete'"
         here += " && location.href !== 'about:blank' ? done() : setTimeout(look, 5); look();})"
@@ -42,7 +42,7 @@ class Page:
         """The value of an async function's body that runs in the page."""
         answer = await self._browser.call(
             "Runtime.evaluate",
-            self._session,
+            self.session,
             expression=f"(async () => {{{script}}})()",
             awaitPromise=True,
             returnByValue=True,

@@ -70,6 +70,7 @@ def steps(exchange):
             "DELETE /worlds/{name}": [("/worlds/other", None)],
             "GET /journal": [("/journal?since=0", None)],
             "GET /digest": [("/digest", None)],
+            "GET /scenario": [],  # it is no JSON; tests/server/test_room_files.py reads it
             "GET /history": [("/history?limit=3&kind=control&kind=request", None)],
             "GET /branches": [("/branches", None)],
             "GET /requests": [

@@ -16,7 +16,11 @@ from patience import until
 from processes import Process
 from test_kyc_and_webhooks import Partner
 
+from sim.actors.operator.views import Only, view
+from sim.kernel.instants import NS_PER_S
+from sim.loader.load import load_scenario
 from sim.server.room import FOLDER
+from sim.simulation import Simulation
 from sim.testing.exchange_fixture import ControlError
 
 
@@ -269,6 +273,29 @@ def test_one_event_is_sent_again_acknowledged_or_not(exchange):
     with pytest.raises(ControlError) as refused:
         exchange.control("POST", "/webhooks/atlas/redeliver", {"event_id": "evt_none"})
     assert refused.value.status == 404
+
+
+def test_a_session_made_by_hand_is_a_scenario(exchange, traded, tmp_path):
+    exchange.clock.advance("30s")
+    exchange.control("POST", f"/instruments/{traded}/state", {"state": "HALTED"})
+    status, headers, text = ask(exchange.control, "/_sim/v1/scenario")
+    assert (status, headers["Content-Type"]) == (200, "application/yaml")
+    path = tmp_path / "session.yaml"
+    path.write_bytes(text)
+    simulation = Simulation(load_scenario(str(path)))
+    simulation.advance_to(simulation.now + 60 * NS_PER_S)
+    engine = simulation.engine
+    again = [view(engine, name, Only(symbol=traded))[name] for name in ("trades", "instruments")]
+    there = [
+        exchange.control("GET", f"/state/{name}?symbol={traded}")[name]
+        for name in ("trades", "instruments")
+    ]
+    kept = ("at", "price", "qty", "side")
+    assert [[row[key] for key in kept] for row in again[0]] == [
+        [row[key] for key in kept] for row in there[0]
+    ]
+    assert again[1][0]["state"] == there[1][0]["state"] == "HALTED"
+    assert not [result for result in simulation.script.results if result.failures]
 
 
 def test_answers_name_the_input_after_which_they_held(exchange, traded):

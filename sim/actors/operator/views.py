@@ -289,6 +289,12 @@ def _receivers(engine: Engine, only: Only) -> Rows:
     return receivers_of(engine).rows()
 
 
+def _users(engine: Engine, only: Only) -> Rows:
+    firms = engine.exchange.firms.all()
+    rows = [(user.name, firm.name, user.account) for firm in firms for user in firm.users]
+    return [dict(zip(("user", "firm", "account"), row, strict=True)) for row in sorted(rows)]
+
+
 VIEWS: dict[str, Callable[[Engine, Only], Rows]] = {
     "accounts": _accounts,
     "assumptions": _assumptions,
@@ -308,6 +314,7 @@ VIEWS: dict[str, Callable[[Engine, Only], Rows]] = {
     "sessions": _sessions,
     "timers": _timers,
     "trades": _trades,
+    "users": _users,
     "verifications": _verifications,
 }
 

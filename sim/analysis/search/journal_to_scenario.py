@@ -9,7 +9,7 @@ has no step for (a token request, a webhook receiver's answer) are left out and 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,7 +32,7 @@ from sim.api.pipeline.inputs import (
 )
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import format_instant, format_span
-from sim.kernel.journal import Line, read_line
+from sim.kernel.journal import Header, Line, read_line
 from sim.simulation import Simulation
 
 Step = dict[str, Any]
@@ -65,8 +65,13 @@ def scenario_document(path: Path, until: int | None = None) -> WrittenScenario:
         sim = simulation_of(header)
         for _ in replaying(sim, lines):
             pass
-        branch, seed = [read_line(raw) for raw in sim.journal.lines(0, until)], sim.seed
-        sim = at_the_start(header, seed)
+        return scenario_of(header, list(sim.journal.lines(0, until)), sim.seed)
+
+
+def scenario_of(header: Header, lines: Iterable[bytes], seed: int) -> WrittenScenario:
+    """The lines of a branch, from its first input on, as a scenario."""
+    branch = [read_line(raw) for raw in lines]
+    sim = at_the_start(header, seed)
     writer = _Writer(sim)
     for line in branch:
         if not by_script(recorded_input(line)):

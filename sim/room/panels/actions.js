@@ -1,7 +1,7 @@
 // What a tester does by hand: orders, states, settlements, money, prices, maintenance, and any other
 // call of the control plane.
 
-import {act, Refused, tryAct} from '../control.js';
+import {act, Refused, saveScenario, tryAct} from '../control.js';
 import {confirm} from '../run.js';
 import {useKeys} from '../store.js';
 import {html, useState} from '../vendor/preact-htm.js';
@@ -24,16 +24,22 @@ const Field = ({name, label, value = '', ...more}) =>
 function Order({symbol}) {
   const send = ({as, side, type, tif, price, qty}) =>
     tryAct('POST', '/orders', {as, symbol, side, ...(price ? {price} : {}), qty, ...(type ? {type} : {}), ...(tif ? {tif} : {})});
-  const accounts = useView('accounts');
-  const names = ['maker', 'taker', 'noise', ...(accounts.rows || []).map(one => one.account)];
+  const users = useView('users');
+  const names = ['maker', 'taker', 'noise', ...(users.rows || []).map(one => one.user)];
   return html`<${Form} title="Send an order" onGo=${send} testid="do-order" button="Send">
     <label>as<input name="as" value="maker" list="parties" spellcheck="false" /></label>
     <datalist id="parties">${names.map(name => html`<option value=${name} key=${name} />`)}</datalist>
-    <label>side<select name="side"><option>buy</option><option>sell</option></select></label>
+    <label>side<select name="side"><option value="buy">buy</option><option value="sell">sell</option></select></label>
     <${Field} name="price" value="0.50" class="short num" /><${Field} name="qty" label="contracts" value="10" class="short num" />
-    <label>type<select name="type"><option value="">limit</option><option>market_to_limit</option></select></label>
-    <label>time in force<select name="tif"><option value="">default</option><option>day</option><option>ioc</option><option>fok</option></select></label>
+    <label>type<select name="type"><option value="">limit</option><option value="market_to_limit">market to limit</option></select></label>
+    <label>time in force<select name="tif"><option value="">default</option><option value="day">day</option><option value="ioc">ioc</option><option value="fok">fok</option></select></label>
   <//>`;
+}
+
+// Account names, for fields that take one.
+function Accounts() {
+  const accounts = useView('accounts');
+  return html`<datalist id="accounts">${(accounts.rows || []).map(one => html`<option value=${one.account} key=${one.account} />`)}</datalist>`;
 }
 
 function Instrument({symbol}) {
@@ -44,7 +50,7 @@ function Instrument({symbol}) {
     if (sure) await tryAct('POST', `${path}/settle`, {price});
   };
   return html`<${Form} title="Move the instrument" onGo=${state} testid="do-state" button="Set state">
-      <label>state<select name="state">${STATES.map(one => html`<option key=${one} selected=${one === 'HALTED'}>${one}</option>`)}</select></label><//>
+      <label>state<select name="state">${STATES.map(one => html`<option key=${one} value=${one} selected=${one === 'HALTED'}>${one}</option>`)}</select></label><//>
     <${Form} title="Settle it" onGo=${settle} testid="do-settle" button="Settle"><${Field} name="price" value="1" class="short num" /><//>`;
 }
 
@@ -84,13 +90,13 @@ export function Actions() {
   const fund = ({account, amount}) => tryAct('POST', `/accounts/${account}/fund`, {amount});
   const price = ({asset, price: to}) => tryAct('POST', `/prices/${encodeURIComponent(asset)}`, {price: to});
   return html`<div class="fill scroll" data-testid="actions" tabindex="0">
-    <p class="bar"><span>Acts on the running exchange${moment === null ? '' : ', not on the past that is shown'}; instrument <b>${symbol || 'none'}</b>.</span></p>
+    <p class="bar"><button onClick=${saveScenario} data-testid="save-scenario" title="what was done so far, as steps of a scenario file">Save as a scenario</button><span>Acts on the running exchange${moment === null ? '' : ', not on the past that is shown'}; instrument <b>${symbol || 'none'}</b>.</span></p>
     <div class="actions">
       <${Order} symbol=${symbol} /><${Instrument} symbol=${symbol} />
       <${Form} title="Announce maintenance" onGo=${maintain} testid="do-maintenance" button="Announce">
         <${Field} name="begins" value="+10m" class="short" /><${Field} name="length" value="5m" class="short" /><//>
       <${Form} title="Fund an account" onGo=${fund} testid="do-fund" button="Fund">
-        <label>account<input name="account" list="parties" required spellcheck="false" /></label><${Field} name="amount" value="100.00" class="short num" /><//>
+        <label>account<${Accounts} /><input name="account" list="accounts" required spellcheck="false" /></label><${Field} name="amount" value="100.00" class="short num" /><//>
       <${Form} title="Tick a price" onGo=${price} testid="do-price" button="Tick">
         <${Field} name="asset" value="crypto:btc" class="short" /><${Field} name="price" value="63000.5" class="short num" /><//>
       <${Any} />

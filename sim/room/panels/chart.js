@@ -2,15 +2,15 @@
 // chart is first drawn.
 
 import {inEastern, ms} from '../format.js';
-import {useKeys} from '../store.js';
-import {html, useEffect, useRef} from '../vendor/preact-htm.js';
+import {colourOf} from '../theme.js';
+import {html, useEffect, useReducer, useRef} from '../vendor/preact-htm.js';
 
 let library = null;
 const plots = () => (library ||= import('../vendor/uplot.js').then(found => found.default));
 
-function options(width, height, style) {
-  const grid = {stroke: style.getPropertyValue('--line'), width: 1};
-  const axis = {stroke: style.getPropertyValue('--faint'), grid, ticks: {show: false}, font: '11px system-ui'};
+function options(width, height, box) {
+  const grid = {stroke: colourOf(box, '--line'), width: 1};
+  const axis = {stroke: colourOf(box, '--faint'), grid, ticks: {show: false}, font: '11px system-ui'};
   return {
     width, height, legend: {show: false}, cursor: {y: false, points: {size: 5}},
     scales: {x: {time: false}},
@@ -18,13 +18,13 @@ function options(width, height, style) {
       {...axis, size: 22, space: 70, values: (_, ticks) => ticks.map(at => inEastern(at).time.slice(0, 5))},
       {...axis, size: 44, values: (_, ticks) => ticks.map(price => price.toFixed(price % 0.01 ? 3 : 2))},
     ],
-    series: [{}, {stroke: style.getPropertyValue('--accent'), width: 1.5, points: {show: true, size: 4}}],
+    series: [{}, {stroke: colourOf(box, '--accent'), width: 1.5, points: {show: true, size: 4}}],
   };
 }
 
 export function Chart({trades, symbol}) {
   const box = useRef(null), plot = useRef(null);
-  const {themeVersion} = useKeys('themeVersion');
+  const [themes, repaint] = useReducer(count => count + 1, 0);
   const points = trades.map(one => [ms(one.at), Number(one.price)]);
   const key = points.map(point => point.join()).join(' ');
   useEffect(() => {
@@ -39,15 +39,20 @@ export function Chart({trades, symbol}) {
       const data = [points.map(([at]) => at), points.map(([, price]) => price)];
       plot.current?.destroy();
       box.current.replaceChildren();
-      plot.current = new UPlot(options(box.current.clientWidth, 120, getComputedStyle(box.current)), data, box.current);
+      plot.current = new UPlot(options(box.current.clientWidth, 120, box.current), data, box.current);
     });
     return () => { over = true; };
-  }, [key, themeVersion]);
+  }, [key, themes]);
   useEffect(() => {
     const watch = new ResizeObserver(() => plot.current?.setSize({width: box.current.clientWidth, height: 120}));
     watch.observe(box.current);
+    const dark = matchMedia('(prefers-color-scheme: dark)');
+    dark.addEventListener('change', repaint);
+    addEventListener('themechange', repaint);
     return () => {
       watch.disconnect();
+      dark.removeEventListener('change', repaint);
+      removeEventListener('themechange', repaint);
       plot.current?.destroy();
     };
   }, []);

@@ -1,31 +1,13 @@
 // One input: what was asked, what was answered, what it caused, what was sent, and why.
 
-import {branchQuery, choose, goTo, rows} from '../run.js';
 import {query} from '../control.js';
+import {headline} from '../format.js';
+import {branchQuery, choose, goTo, rows} from '../run.js';
 import {useKeys} from '../store.js';
-import {html, useEffect, useState} from '../vendor/preact-htm.js';
+import {html} from '../vendor/preact-htm.js';
 import {useOnce} from '../views.js';
-import {Empty, State, When} from '../widgets.js';
+import {Empty, Tag, When} from '../widgets.js';
 import {Json, Why} from './record.js';
-
-// The rows that led to this one, the first cause first.
-function useCauses(row) {
-  const [chain, setChain] = useState([]);
-  useEffect(() => {
-    let over = false;
-    (async () => {
-      const found = [];
-      let at = row;
-      while (at && at.caused_by && found.length < 12) {
-        at = await rows.row(at.caused_by).catch(() => null);
-        if (at) found.unshift(at);
-      }
-      if (!over) setChain(found);
-    })();
-    return () => { over = true; };
-  }, [row && row.seq]);
-  return chain;
-}
 
 // What this input caused: rows shortly after it that name it as their cause.
 function useEffects(seq) {
@@ -39,7 +21,14 @@ function useEffects(seq) {
 }
 
 const Link = ({row}) => html`<button class="link" onClick=${() => choose(row.seq)} data-seq=${row.seq}>
-  <span class="num">#${row.seq}</span> ${row.title}</button>`;
+  <span class="num">#${row.seq}</span> ${headline(row)}</button>`;
+
+// The parts of a record, and whether they are open at first.
+const PARTS = [
+  ['input', 'Asked', true], ['answer', 'Answered', true], ['steps', 'Steps', true], ['events', 'Events', true],
+  ['webhooks', 'Webhooks sent', true], ['frames', 'Frames sent', false], ['closed', 'Streams ended', true],
+  ['answered', 'Held answers given', false], ['fired', 'Fired', false],
+];
 
 function Part({title, value, open = true, children}) {
   if (children === undefined && (value === null || value === undefined || value === '' ||
@@ -52,13 +41,14 @@ export function Detail() {
   const record = useOnce(chosen ? `/history/${chosen}${query(branchQuery())}` : null, undefined);
   const fresh = record.rows && record.rows.seq === chosen ? record.rows : null;
   const row = chosen ? fresh || rows.at(chosen) : null;
-  const chain = useCauses(row);
+  const chain = fresh ? fresh.causes || [] : [];
   const caused = useEffects(chosen || 0);
   return html`<section class="detail pane" data-testid="detail" data-seq=${chosen ?? ''} aria-label="The chosen input">
     <div class="pane-head"><h2>${chosen ? `Input ${chosen}` : 'Detail'}</h2>
-      ${row && html`<${When} at=${row.at} long />`}
+      ${row && html`<${When} at=${row.at} />`}
       ${chosen && html`<span class="push"></span>
-        <button onClick=${() => goTo(chosen)} disabled=${moment === chosen && !looked} data-testid="look-here">Look at this moment</button>
+        <button onClick=${() => goTo(chosen)} disabled=${moment === chosen && !looked} data-testid="look-here"
+          title="show everything as it was right after this input">Look here</button>
         <button class="quiet" aria-label="close" onClick=${() => choose(null)}>×</button>`}
     </div>
     <div class="scroll" tabindex="0">
@@ -67,9 +57,9 @@ export function Detail() {
         : record.problem && !fresh ? html`<${Empty}>${record.problem}<//>`
         : !row ? html`<${Empty}>…<//>`
         : html`
-          <div class="headline"><span class=${'kind kind-' + row.kind}>${row.kind}</span> <b>${row.title}</b>
-            ${row.status !== null && row.status !== undefined && row.status !== '' && html`<${State} of=${row.status} />`}
-            ${row.subject && html`<span class="faint">${row.subject}</span>`}
+          <div class="headline"><span class=${'kind kind-' + row.kind}>${row.kind}</span> <b>${headline(row)}</b>
+            ${row.status !== null && row.status !== undefined && html`<${Tag} tone=${row.ok === false ? 'bad' : 'good'}>${row.status}<//>`}
+            ${row.subject && !headline(row).includes(row.subject) && html`<span class="faint">${row.subject}</span>`}
             ${row.caller && html`<span class="faint">by ${row.caller}</span>`}</div>
           ${(chain.length || caused.length) ? html`<nav class="causes" aria-label="Causes and effects">
             ${chain.map(one => html`<${Link} row=${one} /> <span aria-hidden="true">→</span> `)}
@@ -77,10 +67,7 @@ export function Detail() {
             ${caused.length ? html` <span aria-hidden="true">→</span> ${caused.map(one => html`<${Link} row=${one} /> `)}` : ''}
           </nav>` : ''}
           ${fresh && html`<${Why} why=${fresh.why} />`}
-          ${fresh && html`<${Part} title="Asked" value=${fresh.input} />
-            <${Part} title="Answered" value=${fresh.answer} />
-            <${Part} title="Events" value=${fresh.events} />
-            <${Part} title="Frames sent" value=${fresh.frames} open=${false} />`}`}
+          ${fresh ? PARTS.map(([key, title, open]) => html`<${Part} key=${key} title=${title} value=${fresh[key]} open=${open} />`) : html`<${Empty}>…<//>`}`}
     </div>
   </section>`;
 }

@@ -1,6 +1,6 @@
 // Everything that happened, one row an input.
 
-import {grouped, lastPart, shortTime} from '../format.js';
+import {fractionOf, grouped, headline, lastPart, timeOf, utc} from '../format.js';
 import {choose, goTo, rows} from '../run.js';
 import {isBad} from '../rows.js';
 import {state, useKeys} from '../store.js';
@@ -9,17 +9,21 @@ import {Empty, VirtualList, cx} from '../widgets.js';
 
 const ROW = 25;
 
+// The result without the status that stands in its own column.
+const said = row => String(row.result || '').replace(new RegExp(`^${row.status} `), '');
+
 function Row({seq, row, chosen, moment}) {
   if (!row) return html`<div class="row" data-seq=${seq}><span class="num seq">${seq}</span><span class="faint">…</span></div>`;
   const late = moment !== null && seq > moment;
-  return html`<div class=${cx('row', 'kind-' + row.kind, chosen && 'chosen', late && 'late', seq === moment && 'here', isBad(row) && 'bad')}
+  return html`<div class=${cx('row', chosen && 'chosen', late && 'late', seq === moment && 'here', isBad(row) && 'bad')}
       role="row" aria-selected=${chosen} data-testid="history-row" data-seq=${seq} data-kind=${row.kind}
       onClick=${() => choose(seq)} onDblClick=${() => goTo(seq)}>
     <span class="num seq" role="cell">${grouped(seq)}</span>
-    <span class="num at" role="cell">${shortTime(row.at)}</span>
-    <span class="kind" role="cell">${row.kind}</span>
-    <span class="title" role="cell" title=${row.title}>${row.title}${row.subject ? html` <i>${row.subject}</i>` : ''}</span>
-    <span class="who" role="cell" title=${row.caller || ''}>${lastPart(row.caller)}</span>
+    <span class="num at" role="cell" title=${utc(row.at)}>${timeOf(row.at)}<span class="wide">${fractionOf(row.at)}</span></span>
+    <span class=${'kind kind-' + row.kind} role="cell">${row.kind}</span>
+    <span class="title" role="cell" title=${`${row.title} ${row.result || ''}`}>${headline(row)}
+      ${row.subject && !headline(row).includes(row.subject) ? html`<i>${row.subject}</i>` : ''} ${row.ok === false ? html`<i class="bad">${said(row)}</i>` : ''}</span>
+    <span class="who" role="cell" title=${row.caller || row.who || ''}>${lastPart(row.caller || row.who)}</span>
     <span class="status num" role="cell">${row.status ?? ''}</span>
   </div>`;
 }

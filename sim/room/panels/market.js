@@ -26,9 +26,10 @@ export function SymbolPicker() {
   const [found, setFound] = useState(null);
   const [place, setPlace] = useState(-1);
   const box = useRef(null), asked = useRef(0);
-  useEffect(() => { setText(symbol); }, [symbol]);
+  const written = useRef(false);
+  useEffect(() => { if (!written.current) setText(symbol); }, [symbol]);
   useEffect(() => {
-    if (!symbol) firstSymbol().then(found => found && !state.symbol && pick(found), () => 0);
+    if (!symbol) firstSymbol().then(found => found && !state.symbol && !written.current && pick(found), () => 0);
   }, []);
 
   async function suggest(words) {
@@ -45,6 +46,7 @@ export function SymbolPicker() {
   }
   const pick = chosen => {
     ++asked.current;
+    written.current = false;
     patch({symbol: chosen});
     setText(chosen);
     setFound(null);
@@ -57,9 +59,10 @@ export function SymbolPicker() {
       else setPlace(Math.max(-1, Math.min(rows.length - 1, place + (event.key === 'ArrowDown' ? 1 : -1))));
     } else if (event.key === 'Enter') {
       event.preventDefault();
-      const exact = text.trim();
-      pick(place >= 0 ? rows[place].symbol : rows.length && !rows.some(one => one.symbol === exact) && text !== symbol ? rows[0].symbol : exact);
+      const exact = event.target.value.trim();
+      pick(place >= 0 ? rows[place].symbol : rows.length && !rows.some(one => one.symbol === exact) && exact !== symbol ? rows[0].symbol : exact);
     } else if (event.key === 'Escape') {
+      written.current = false;
       setFound(null);
       setText(symbol);
     }
@@ -69,7 +72,7 @@ export function SymbolPicker() {
       aria-controls="symbols" aria-autocomplete="list" aria-activedescendant=${place >= 0 ? 'symbol-' + place : undefined}
       autocomplete="off" value=${text} placeholder="symbol, or words of it"
       onFocus=${event => event.target.select()}
-      onInput=${event => { setText(event.target.value); suggest(event.target.value.trim()); }}
+      onInput=${event => { written.current = true; setText(event.target.value); suggest(event.target.value.trim()); }}
       onKeyDown=${keys} onBlur=${() => setTimeout(() => { setFound(null); }, 150)} />
     ${found && html`<ul class="suggestions" role="listbox" id="symbols">
       ${rows.map((one, index) => html`<li role="option" id=${'symbol-' + index} key=${one.symbol} aria-selected=${index === place}

@@ -1,7 +1,8 @@
 // Values of a record as people read them: a tree of keys, and the explanation in sentences.
 
+import {choose} from '../run.js';
 import {html} from '../vendor/preact-htm.js';
-import {Tag} from '../widgets.js';
+import {Tag, When} from '../widgets.js';
 
 const LONG = 600;
 
@@ -28,18 +29,18 @@ function Leaf({value}) {
 
 // What `explain` says: the sentence, the rule, what would have worked, and the chain behind it.
 export function Why({why}) {
-  if (!why || (typeof why === 'object' && !Object.keys(why).length)) return null;
-  if (typeof why === 'string') return html`<div class="why"><p>${why}</p></div>`;
-  const {summary, message, rule, section, remedy, advice, because, chain, ...rest} = why;
-  const says = message || summary || because;
-  const steps = Array.isArray(chain) ? chain : [];
+  if (!why) return null;
+  const {summary, message, rule, section, remedy, retry, retry_after_s: wait, assumptions = [], fault, chain = [], stage} = why;
+  const said = message && summary && summary.includes(message) ? summary : message || summary;
   return html`<div class="why" data-testid="why">
     <h3>Why</h3>
-    ${says && html`<p class="says">${says}</p>`}
-    ${rule || section ? html`<p>${rule && html`<${Tag}>rule ${rule}<//>`} ${section && html`<${Tag}>§${String(section).replace(/^§/, '')}<//>`}</p>` : ''}
-    ${remedy || advice ? html`<p class="remedy"><b>What would have worked:</b> ${remedy || advice}</p>` : ''}
-    ${steps.length ? html`<ol class="chain">${steps.map(step => html`<li><${Json} value=${step} /></li>`)}</ol>` : ''}
-    ${Object.keys(rest).length ? html`<${Json} value=${rest} />` : ''}
+    <p class="says">${said}</p>
+    <p class="tags">${rule ? html`<${Tag}>rule ${rule}<//> ` : ''}${section && !String(rule).includes(section) ? html`<${Tag}>§${section}<//> ` : ''}
+      ${stage ? html`<${Tag}>stage ${stage}<//> ` : ''}${fault ? html`<${Tag} tone="bad">fault ${fault}<//> ` : ''}
+      ${assumptions.map(one => html`<span title=${one.source}><${Tag}>${one.name}: ${String(one.value)}<//> </span>`)}</p>
+    ${remedy && html`<p class="remedy"><b>What would have worked:</b> ${remedy}${retry ? `; a retry may succeed${wait ? ` after ${wait} s` : ''}` : ''}</p>`}
+    ${chain.length ? html`<ol class="chain">${chain.map(one => html`<li key=${one.seq + one.what}>
+      <${When} at=${one.at} /> ${one.seq ? html`<button class="link num" onClick=${() => choose(one.seq)}>#${one.seq}</button> ` : ''}
+      ${one.what} <span class="faint">${one.by}${one.rule ? `, ${one.rule}` : ''}</span></li>`)}</ol>` : ''}
   </div>`;
 }
-

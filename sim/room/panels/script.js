@@ -7,11 +7,10 @@ import {Empty, State, When, cx} from '../widgets.js';
 
 const MARKS = {passed: '✓', failed: '✗', refused: '✗', pending: '·'};
 
-// The row of a step: the nearest one of its kind at its instant.
+// The row in which a step ran; null while it has not.
 function rowOf(step) {
-  for (let seq = 1; seq <= rows.walked; seq++) {
-    if (rows.texts[seq] && rows.texts[seq].startsWith('step') && step.name && rows.texts[seq].includes(step.name.toLowerCase())) return seq;
-  }
+  const begins = `step step ${step.n} `;
+  for (let seq = 1; seq <= rows.walked; seq++) if (rows.texts[seq]?.startsWith(begins)) return seq;
   return null;
 }
 

@@ -1,11 +1,11 @@
 // The run as a line: where the reader looks, what is marked on it, and what can be done from there.
 
-import {read} from '../control.js';
+import {query, read} from '../control.js';
 import {grouped, inEastern, plural} from '../format.js';
 import {backToNow, branchQuery, choose, forkHere, goTo, play, rewindHere, rows} from '../run.js';
 import {FAULT, FILL, MAINTENANCE, REFUSED, STATE, STEP} from '../rows.js';
-import {query} from '../control.js';
 import {patch, state, useKeys} from '../store.js';
+import {colourOf} from '../theme.js';
 import {html, useEffect, useLayoutEffect, useRef, useState} from '../vendor/preact-htm.js';
 
 const LANES = [
@@ -22,11 +22,10 @@ function paint(canvas) {
   const pen = canvas.getContext('2d');
   pen.setTransform(scale, 0, 0, scale, 0, 0);
   pen.clearRect(0, 0, width, height);
-  const style = getComputedStyle(canvas);
   const {last} = state, span = Math.max(1, last);
   const lane = height / LANES.length;
   LANES.forEach(([bit, colour], place) => {
-    pen.fillStyle = style.getPropertyValue(colour);
+    pen.fillStyle = colourOf(canvas.parentElement, colour);
     let drawn = -1;
     for (let seq = 1; seq <= Math.min(rows.walked, last); seq++) {
       if (!(rows.marks[seq] & bit)) continue;
@@ -122,9 +121,10 @@ export function Time() {
       ${past
         ? html`<div class="banner" data-testid="banner-past" role="status">
             <b>${looked ? `Branch ${looked}` : 'The past'}</b>
-            <span class="num">input ${grouped(moment)} of ${grouped(last)}${momentAt ? ` · ${date} ${time} ${zone}` : ''}</span>
+            <span class="num">input ${grouped(moment)} of ${grouped(last)}</span>
+            ${momentAt && html`<span class="num wide">${date} ${time} ${zone}</span>`}
             <button class="main" data-testid="back-to-now" onClick=${backToNow}>Back to now</button>
-            ${moment > 0 && chosen !== moment && html`<button class="quiet" onClick=${() => choose(moment)}>What happened here</button>`}
+            ${moment > 0 && chosen !== moment && html`<button class="quiet wide" onClick=${() => choose(moment)}>What happened here</button>`}
           </div>`
         : html`<span class="present"><b>Now</b> <span class="num">input ${grouped(last)}</span>
             <span class="faint">branch ${branch || 'main'}</span></span>`}

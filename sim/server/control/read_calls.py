@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from msgspec import json
+
 from sim.actors.operator import views
 from sim.actors.script.view import script_view
 from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.kernel.instants import format_instant
+from sim.kernel.journal import Header, encode_header
+from sim.server.beside import beside
 from sim.server.control.call import Call, Lines
 from sim.server.host import Host
 from sim.server.ready_file import reading
@@ -22,6 +26,20 @@ _SUBJECTS = (
 
 async def read_journal(host: Host, call: Call) -> object:
     return Lines("application/x-ndjson", host.simulation.journal_lines(call.number("since")))
+
+
+async def read_scenario(host: Host, call: Call) -> object:
+    """What was done so far as a scenario; written beside the loop, which may take a while."""
+    from sim.analysis.search.journal_to_scenario import scenario_of
+    from sim.analysis.search.yaml_writer import as_yaml
+
+    journal, seed = host.simulation.journal, host.simulation.seed
+    header = json.decode(encode_header(journal.header), type=Header)
+    found = await beside(scenario_of, header, list(journal.lines()), seed)
+    left_out = ", ".join(f"{count} {kind}" for kind, count in found.left_out.items())
+    why = ["What was done by hand, as steps: run it with `sim run`."]
+    why += [f"Left out, because no step says it: {left_out}."] if left_out else []
+    return Lines("application/yaml", [as_yaml(found.document, why).rstrip("\n").encode()])
 
 
 async def read_digest(host: Host, call: Call) -> object:

@@ -39,6 +39,7 @@ _OWN = (
     ),
     Endpoint("DELETE /worlds/{name}", instance_calls.stop_instance),
     Endpoint("GET /journal", read_calls.read_journal, query=("since",)),
+    Endpoint("GET /scenario", read_calls.read_scenario),
     Endpoint("GET /digest", read_calls.read_digest),
     Endpoint(
         "GET /history",
