@@ -16,6 +16,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from sim.analysis.exchange_coverage import Recorder, packed
 from sim.analysis.junit import Case, Suite
 from sim.analysis.junit import junit as junit_document
 from sim.api.pipeline.inputs import Outcome, Post, StepResult
@@ -33,7 +34,7 @@ class Report(Struct, frozen=True, kw_only=True):
 
     `params` are the values of the matrix it ran with, `changes` says what else was changed in the
     scenario. `broken` holds the invariants that did not hold, as they were first found, or the
-    internal error that ended the run.
+    internal error that ended the run. `coverage` is what it met, as JSON, if that was asked for.
     """
 
     scenario: str
@@ -46,6 +47,7 @@ class Report(Struct, frozen=True, kw_only=True):
     journal: str = ""
     changes: str = ""
     broken: tuple[str, ...] = ()
+    coverage: str = ""
 
     @property
     def ok(self) -> bool:
@@ -139,16 +141,19 @@ def run_scenario(
     changes: str = "",
     *,
     check_invariants: bool = True,
+    recorder: Recorder | None = None,
 ) -> Report:
     """Run a scenario to its last step. Webhooks go to a receiver that answers 200.
 
     `simulation` runs instead of a fresh one. A run that fails leaves its journal in the folder
     `save_failures`, every run in the folder `journals`. `changes` says what was changed in the
-    scenario, for the report.
+    scenario, for the report. `recorder` counts what the run meets.
     """
     written = BytesIO()
     sim = simulation or Simulation(scenario, seed=seed, journal=written)
-    invariants = tuple(_run(sim, check_invariants))
+    if recorder is not None:
+        recorder.begin(sim)
+    invariants = tuple(_run(sim, check_invariants, recorder))
     report = Report(
         scenario=scenario.name,
         seed=sim.seed,
@@ -161,6 +166,7 @@ def run_scenario(
         },
         changes=changes,
         broken=invariants,
+        coverage=packed(recorder.coverage) if recorder is not None else "",
     )
     folder = journals or (None if report.ok else save_failures)
     if folder is None:
@@ -181,12 +187,12 @@ def file_name(name: str) -> str:
     return "".join(letters).lstrip(".")[:200] or "scenario"
 
 
-def _run(sim: Simulation, check_invariants: bool) -> Iterator[str]:
+def _run(sim: Simulation, check_invariants: bool, recorder: Recorder | None) -> Iterator[str]:
     """Run every step; yield the invariants of the first failed check, and an internal error."""
     checking, checked, pause = check_invariants, 0, 0
     try:
         while not sim.script.done and (due := sim.next_due()) is not None:
-            _answer_webhooks(sim, sim.advance_to(due))
+            _answer_webhooks(sim, sim.advance_to(due), recorder)
             if not checking or (sim.seq <= checked + pause and not sim.script.done):
                 continue
             between = f" or up to {pause} before it" if pause else ""
@@ -204,7 +210,9 @@ def _inputs_between_checks(sim: Simulation) -> int:
     return max(0, orders - CHECK_EVERY_INPUT_BELOW) // ORDERS_PER_INPUT
 
 
-def _answer_webhooks(sim: Simulation, outcome: Outcome) -> None:
+def _answer_webhooks(sim: Simulation, outcome: Outcome, recorder: Recorder | None) -> None:
+    if recorder is not None:
+        recorder.after_input(sim, outcome)
     for effect in outcome.effects:
         if isinstance(effect, Post) and not effect.receiver:
-            _answer_webhooks(sim, sim.answer(effect.attempt, 200))
+            _answer_webhooks(sim, sim.answer(effect.attempt, 200), recorder)

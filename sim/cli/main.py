@@ -30,7 +30,7 @@ from sim.cli.arguments import DIVERGED, INTERRUPTED, TERMINATED, USAGE, Command,
 
 COMMANDS = {
     "an exchange to talk to": ("serve", "demo"),
-    "scenarios": ("run", "check", "schema"),
+    "scenarios": ("run", "check", "schema", "coverage"),
     "journals of finished runs": ("replay", "diff", "timeline", "explain", "conformance"),
     "search for failures": ("sweep", "explore", "shrink", "bisect"),
     "reference and credentials": ("catalogue", "openapi", "keys"),

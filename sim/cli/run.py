@@ -35,6 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_text(parser, "--junit", "FILE", junit)
     kept = "keep the journal of every run there, as SCENARIO-SEED.ndjson"
     add_text(parser, "--journal", "DIR", kept)
+    met = "write what the runs met of the exchange, for `sim coverage`"
+    add_text(parser, "--coverage", "FILE", met)
     add_json(parser, "the reports")
 
 
@@ -45,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     for name in args.scenarios:
         read_scenario(name, args)
     folders = (args.save_failures, args.journal)
-    check_writable(files=(args.junit, args.results), folders=folders)
+    check_writable(files=(args.junit, args.results, args.coverage), folders=folders)
     reports = run_all(plan, text_output(args), sys.stderr)
     give_json(args, {"runs": [report.document() for report in reports]})
     return 0 if all(report.ok for report in reports) else FAILED

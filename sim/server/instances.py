@@ -65,7 +65,7 @@ class Instances:
         self._identity = identity
         self._control_token = control_token
         self._on_end = on_end
-        self._observer_of = observer_of
+        self.observer_of = observer_of
         self._numbered = 0
         self._starting: set[str] = set()
 
@@ -161,8 +161,8 @@ class Instances:
                 host = Host(build(settings_at(origin.settings, addresses), file), clock)
                 if self._on_end is not None:
                     host.on_end = partial(self._on_end, journal)
-                if self._observer_of is not None:
-                    host.observer = self._observer_of(name)
+                if self.observer_of is not None:
+                    host.observer = self.observer_of(name)
                 service = await Service.start(
                     host,
                     bound,

@@ -25,6 +25,7 @@ from sim.testing.webhook_receiver import Received, WebhookReceiver
 
 if TYPE_CHECKING:
     from sim.analysis.conformance import Report
+    from sim.analysis.exchange_coverage import Recorder
     from sim.api.pipeline.request_log import LoggedCall
     from sim.scenario.scenario import Scenario
     from sim.server.background import BackgroundInstance, BackgroundService
@@ -156,6 +157,17 @@ class ServedExchange:
         self.control = Control(at.control)
         self.clock = Clock(running)
         self.webhooks = Webhooks(self.control)
+
+    def watch(self, recorder: Recorder) -> None:
+        """Let a recorder count what this exchange and its forks do from now on."""
+        running = self.running
+
+        def attach() -> None:
+            running.host.observer = recorder
+            running.instances.observer_of = lambda name: recorder
+            recorder.begin(running.simulation)
+
+        running.call(attach)
 
     # ---- what a client needs
 

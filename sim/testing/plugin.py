@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _FAULT = '{"match": {"operation": "CreateOrder"}, "act": {"status": 503}}'
 READINGS = ("documented", "observed")
 _OPTIONS = {"seed", "reading", "steps"}
+COVERAGE = "sandbox-exchange-coverage"
 _SERVED: pytest.StashKey[ServedExchange] = pytest.StashKey()
 
 
@@ -80,6 +81,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="keep the journal of every test in this folder",
     )
     group.addoption(
+        "--exchange-coverage",
+        default="",
+        metavar="FILE",
+        help="write which operations, answers, quirks, faults and dates the tests met, as JSON for"
+        " `sim coverage`",
+    )
+    group.addoption(
         "--exchange-fault",
         action="append",
         default=[],
@@ -98,6 +106,10 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     for text in config.getoption("exchange_fault"):
         _fault_of(text)
+    if target := config.getoption("exchange_coverage"):
+        from sim.testing.coverage_report import CoverageReport
+
+        config.pluginmanager.register(CoverageReport(config, target), COVERAGE)
     if config.getoption("explore"):
         if config.getoption("numprocesses", None):
             raise pytest.UsageError("--explore runs in one process: leave out -n")
@@ -152,6 +164,8 @@ def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedE
         journal.parent.mkdir(parents=True, exist_ok=True)
     served = ServedExchange(scenario, seed=marked.seed, journal=journal)
     request.node.stash[_SERVED] = served
+    if (report := request.config.pluginmanager.get_plugin(COVERAGE)) is not None:
+        served.watch(report.recorder)
     try:
         with _explored(request, served):
             yield served

@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from shlex import quote
 from typing import TextIO
 
 from msgspec import DecodeError, Struct, field, json
 from msgspec.structs import replace
 
+from sim.analysis.exchange_coverage import Recorder, document, headline, merged, read
 from sim.analysis.headless_run import Report, junit, run_scenario
 from sim.analysis.replay import Divergence, simulation_of, verify
 from sim.analysis.search.fuzz import with_random_steps
@@ -43,6 +45,7 @@ class Job(Struct, frozen=True, kw_only=True):
     reading: str = ""
     save_failures: str = field(default="", name="keep")
     journal: str = ""
+    coverage: bool = False
     changes: tuple[Change, ...] = ()
     fuzz: int = field(default=0, name="storm")
     verify: bool = field(default=False, name="prove")
@@ -69,6 +72,7 @@ class RunPlan(Struct, frozen=True, kw_only=True):
     junit: str = ""
     save_failures: str = ""
     journal: str = ""
+    coverage: str = ""
     variations: Sequence[tuple[Change, ...]] = ((),)
     fuzz: int = 0
     verify: bool = False
@@ -92,6 +96,7 @@ def jobs_of(plan: RunPlan) -> list[Job]:
             reading=plan.reading,
             save_failures=plan.save_failures,
             journal=plan.journal,
+            coverage=bool(plan.coverage),
             changes=changes,
             fuzz=plan.fuzz,
             verify=plan.verify,
@@ -154,6 +159,10 @@ def run_all(plan: RunPlan, out: TextIO, progress: TextIO) -> list[Report]:
     if plan.junit:
         Path(plan.junit).write_bytes(junit(reports))
     print(f"{bar.done - failed} passed, {failed} failed", file=out)
+    if plan.coverage:
+        whole = merged(read(report.coverage.encode(), "a report") for report in reports)
+        Path(plan.coverage).write_bytes(json.format(json.encode(document(whole)), indent=1))
+        print(f"{headline(whole)}: sim coverage {quote(plan.coverage)}", file=out)
     return reports
 
 
@@ -195,7 +204,12 @@ def _report(job: Job, scenario: Scenario) -> Report:
     changes = label(job.changes)
     journals = Path(job.journal) if job.journal else None
     report = run_scenario(
-        scenario, job.seed, save_failures=folder, journals=journals, changes=changes
+        scenario,
+        job.seed,
+        save_failures=folder,
+        journals=journals,
+        changes=changes,
+        recorder=Recorder() if job.coverage else None,
     )
     if not job.verify or not report.ok:
         return report

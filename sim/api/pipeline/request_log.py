@@ -114,6 +114,13 @@ class RequestLog:
             found.append(entry)
         return found[::-1]
 
+    def corrected(self, seq: int) -> list[tuple[LoggedCall, LoggedCall]]:
+        """Return the calls that an input gave another answer: as they were, and as they are."""
+        changed = [before for by, before in self._changed if by == seq]
+        return [
+            (before, entry) for before in changed for entry in self.entries(before.seq, before.seq)
+        ]
+
     def entries(self, first: int, last: int) -> list[LoggedCall]:
         """Return the calls among the inputs `first` to `last`, oldest first."""
         return [entry for entry in self._entries if first <= entry.seq <= last]

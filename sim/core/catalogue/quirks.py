@@ -86,6 +86,7 @@ def catalogue() -> dict[str, Quirk]:
     return {value.name: value for value in globals().values() if isinstance(value, Quirk)}
 
 
+_STRUCK_MAX = 1_000  # that are remembered where nobody asks for them
 _FRACTION = re.compile(r"(\d{1,9})/(\d{1,9})", re.ASCII)
 _DECIMAL = re.compile(r"0?\.(\d{1,9})", re.ASCII)
 
@@ -112,12 +113,13 @@ def parse_chance(value: object) -> Chance:
 class Quirks:
     """The odds in force."""
 
-    __slots__ = ("_catalogue", "_entropy", "_odds")
+    __slots__ = ("_catalogue", "_entropy", "_odds", "_struck")
 
     def __init__(self, entropy: Entropy) -> None:
         self._entropy = entropy
         self._catalogue = catalogue()
         self._odds = {name: quirk.default for name, quirk in self._catalogue.items()}
+        self._struck: list[str] = []  # for whoever watches; no part of the state
 
     def possible(self, quirk: Quirk) -> bool:
         """Whether the quirk can occur at all."""
@@ -126,9 +128,20 @@ class Quirks:
     def strikes(self, quirk: Quirk) -> bool:
         """Decide whether the quirk occurs this time. Certain outcomes draw no random number."""
         odds = self._odds[quirk.name]
-        if odds.numerator == 0 or odds.numerator == odds.denominator:
-            return odds.numerator > 0
-        return self._entropy.stream(f"quirk.{quirk.name}").chance(odds.numerator, odds.denominator)
+        if odds.numerator == 0:
+            return False
+        if odds.numerator < odds.denominator:
+            stream = self._entropy.stream(f"quirk.{quirk.name}")
+            if not stream.chance(odds.numerator, odds.denominator):
+                return False
+        if len(self._struck) < _STRUCK_MAX:
+            self._struck.append(quirk.name)
+        return True
+
+    def take_struck(self) -> list[str]:
+        """Names of the quirks that have occurred since the last call, in order, so many of them."""
+        struck, self._struck = self._struck, []
+        return struck
 
     def change(self, name: str, value: object) -> Quirk:
         """Set the odds of a quirk by name. KeyError names the nearest; ValueError says what is

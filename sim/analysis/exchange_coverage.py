@@ -1,0 +1,292 @@
+"""What a test suite met of the exchange: operations, answers, quirks, faults and dates, and what it
+never met.
+
+A `Recorder` watches simulations from outside and changes none. It counts each call by operation,
+plane, status and rule, what quirks and injected faults struck, and over which virtual instants the
+runs went. `Coverage` is what it counted; two of them add up, so parts of a suite that ran in
+several processes are one in the end. The universe comes from the catalogues: whatever stands there
+and was never met is in the document with a count of 0.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from msgspec import DecodeError, Struct, field, json
+
+from sim.analysis import dates
+from sim.analysis.errors import UsageError
+from sim.api.pipeline.inputs import Outcome
+from sim.api.pipeline.request_log import LoggedCall
+from sim.contract.contract import Operation, load_contract
+from sim.core.catalogue.quirks import catalogue
+from sim.core.service.fault_spec import KINDS
+from sim.kernel.instants import Instant, format_instant, parse_instant
+from sim.simulation import Simulation
+
+_NO_OPERATION = "unknown path"
+# Where each kind of fault can strike; `code` is another way to write `status`.
+_POINTS = [(kind.name, plane) for kind in KINDS if kind.name != "code" for plane in kind.planes]
+_SHOWN = 20  # names of a list in the summary
+
+
+class Answer(NamedTuple):
+    """A kind of answer. `rule` is that of the refusal; a refusal without a rule has its stage."""
+
+    operation: str
+    plane: str
+    status: int
+    code: int
+    rule: str
+
+
+class Coverage(Struct):
+    """What was met: counts, and the first and last virtual instant of all runs (0: none)."""
+
+    runs: int = 0
+    answers: Counter[Answer] = field(default_factory=Counter)
+    quirks: Counter[str] = field(default_factory=Counter)
+    faults: Counter[tuple[str, str]] = field(default_factory=Counter)
+    first: Instant = 0
+    last: Instant = 0
+
+    def add(self, other: Coverage) -> None:
+        """Add what another process or an earlier run met."""
+        self.runs += other.runs
+        self.answers += other.answers
+        self.quirks += other.quirks
+        self.faults += other.faults
+        for at in (other.first, other.last):
+            self.stood_at(at)
+
+    def stood_at(self, at: Instant) -> None:
+        """Note an instant of a run; 0 is none."""
+        if at:
+            self.first = min(self.first or at, at)
+            self.last = max(self.last, at)
+
+
+class Recorder:
+    """Counts what simulations do. It hears of each input after it happened, as a console does."""
+
+    def __init__(self) -> None:
+        self.coverage = Coverage()
+
+    def begin(self, simulation: Simulation) -> None:
+        """Note that a run begins."""
+        self.coverage.runs += 1
+        self.coverage.stood_at(simulation.now)
+
+    def after_input(self, simulation: Simulation, outcome: Outcome) -> None:
+        """Count the calls of an input, what it changed about earlier ones, and what struck."""
+        found, log = self.coverage, simulation.log
+        for entry in log.since(outcome.seq - 1):
+            found.answers[_answer(entry)] += 1
+        for before, entry in log.corrected(outcome.seq):
+            found.answers[_answer(before)] -= 1
+            found.answers[_answer(entry)] += 1
+        for struck in outcome.struck:
+            for kind in _kinds_of(struck.act):
+                found.faults[kind, struck.plane] += 1
+        found.quirks.update(simulation.exchange.ctx.quirks.take_struck())
+        found.stood_at(simulation.now)
+
+    def after_attempt(self, simulation: Simulation, *attempt: object) -> None:
+        """Nothing: an attempt is no call of a client."""
+
+
+def _answer(entry: LoggedCall) -> Answer:
+    why = entry.explanation
+    rule = (why["rule"] or why["stage"]) if why is not None else ""
+    if entry.fault and rule == f"fault {entry.fault}":
+        rule = "fault"  # ids of faults differ from test to test
+    name = entry.operation or _NO_OPERATION
+    return Answer(name, entry.plane, entry.status, entry.code, rule)
+
+
+def _kinds_of(act: str) -> Iterator[str]:
+    """Kinds of a fault, from its act in words: "status 503 and delay 2s"."""
+    for part in act.removesuffix(" after the call was handled").split(" and "):
+        yield part.partition(" ")[0]
+
+
+# ---- the document
+
+
+def document(coverage: Coverage) -> dict[str, Any]:
+    """What was met and what was not, for programs; `read` takes it back."""
+    return {
+        "coverage": 1,
+        "runs": coverage.runs,
+        "totals": {name: {"met": met, "of": of} for name, (met, of) in _totals(coverage).items()},
+        "operations": _operations(coverage),
+        "quirks": {name: coverage.quirks[name] for name in catalogue()},
+        "faults": _faults(coverage),
+        "dates": _dates(coverage),
+        "first": format_instant(coverage.first) if coverage.first else None,
+        "last": format_instant(coverage.last) if coverage.last else None,
+    }
+
+
+def _faults(coverage: Coverage) -> dict[str, dict[str, int]]:
+    """How often each kind of fault struck, by plane."""
+    rows: dict[str, dict[str, int]] = {}
+    for kind, plane in _POINTS:
+        rows.setdefault(kind, {})[plane] = coverage.faults[kind, plane]
+    return rows
+
+
+def packed(coverage: Coverage) -> str:
+    """What was met, and only that, as JSON that `read` takes back."""
+    whole = document(coverage)
+    operations = whole["operations"]
+    whole["operations"] = {name: row for name, row in operations.items() if row["calls"]}
+    del whole["dates"]
+    return json.encode(whole).decode()
+
+
+def _operations(coverage: Coverage) -> dict[str, Any]:
+    """Every operation: planes with their calls, and the answers that came."""
+    rows: dict[str, Any] = {
+        operation.name: {"calls": 0, "planes": dict.fromkeys(_planes(operation), 0), "answers": []}
+        for operation in load_contract().operations
+    }
+    for answer in sorted(coverage.answers):
+        count = coverage.answers[answer]
+        if count <= 0:
+            continue
+        row = rows.setdefault(answer.operation, {"calls": 0, "planes": {}, "answers": []})
+        row["calls"] += count
+        row["planes"][answer.plane] = row["planes"].get(answer.plane, 0) + count
+        told = {**answer._asdict(), "count": count}
+        del told["operation"]
+        row["answers"].append(told)
+    return rows
+
+
+def _planes(operation: Operation) -> tuple[str, ...]:
+    return (*operation.planes, *(("grpc",) if operation.grpc else ()))
+
+
+def _dates(coverage: Coverage) -> list[dict[str, Any]]:
+    """Each date on which something changes, and on which sides of it a run stood."""
+    rows = []
+    for row in dates.rows():
+        at = parse_instant(row["from"])
+        sides = {"before": 0 < coverage.first < at, "after": coverage.last >= at}
+        if row["kind"] != "changelog":
+            rows.append({"kind": row["kind"], "name": row["name"], "from": row["from"], **sides})
+    return rows
+
+
+def read(text: bytes, name: str) -> Coverage:
+    """The coverage of a document that `document` made. UsageError for anything else."""
+    coverage = Coverage()
+    try:
+        found = json.decode(text)
+        if found["coverage"] != 1:
+            raise ValueError("another version")
+        coverage.runs = found["runs"]
+        for operation, row in found["operations"].items():
+            for answer in row["answers"]:
+                count = answer.pop("count")
+                coverage.answers[Answer(operation=operation, **answer)] = count
+        coverage.quirks.update(found["quirks"])
+        for kind, planes in found["faults"].items():
+            coverage.faults.update({(kind, plane): count for plane, count in planes.items()})
+        for at in (found["first"], found["last"]):
+            coverage.stood_at(parse_instant(at) if at else 0)
+    except (DecodeError, LookupError, TypeError, ValueError, AttributeError) as error:
+        raise UsageError(
+            f"{name} is no coverage file: pytest --exchange-coverage and sim run --coverage"
+            f" write them ({error})"
+        ) from None
+    return coverage
+
+
+def merged(parts: Iterable[Coverage]) -> Coverage:
+    """The coverage of several parts as one."""
+    whole = Coverage()
+    for part in parts:
+        whole.add(part)
+    return whole
+
+
+# ---- the summary
+
+
+def _totals(coverage: Coverage) -> dict[str, tuple[int, int]]:
+    """How many were met, of how many there are. Answers have no universe: both are what came."""
+    operations = _operations(coverage)
+    known = [name for name in operations if name != _NO_OPERATION]
+    kinds = len({answer for answer, count in coverage.answers.items() if count > 0})
+    quirks = catalogue()
+    sides = [row[side] for row in _dates(coverage) for side in ("before", "after")]
+    return {
+        "operations": (sum(operations[name]["calls"] > 0 for name in known), len(known)),
+        "answers": (kinds, kinds),
+        "quirks": (sum(coverage.quirks[name] > 0 for name in quirks), len(quirks)),
+        "faults": (sum(coverage.faults[point] > 0 for point in _POINTS), len(_POINTS)),
+        "sides of dates": (sum(sides), len(sides)),
+    }
+
+
+def headline(coverage: Coverage) -> str:
+    """One line: how much was met."""
+    totals = _totals(coverage)
+    parts = [
+        f"{met} different answers" if name == "answers" else f"{met} of {all_} {name}"
+        for name, (met, all_) in totals.items()
+    ]
+    return f"{coverage.runs} runs met {', '.join(parts)}"
+
+
+def lines(coverage: Coverage) -> Iterator[str]:
+    """The summary for people: what was met with its answers, then what never was."""
+    operations = _operations(coverage)
+    yield headline(coverage)
+    yield ""
+    yield "answers"
+    for name, row in operations.items():
+        if row["calls"]:
+            yield f"  {name}"
+        for answer in row["answers"]:
+            kind = answer["plane"]
+            status = f"code {answer['code']}" if kind == "grpc" else answer["status"]
+            yield f"    {answer['count']:>6}  {kind:<9} {status}  {answer['rule']}".rstrip()
+    yield ""
+    yield from _never("operations", [name for name, row in operations.items() if not row["calls"]])
+    yield from _never("operations, called but never refused", _without(operations, refused=True))
+    yield from _never("operations, called but only refused", _without(operations, refused=False))
+    yield from _never("quirks", [name for name in catalogue() if not coverage.quirks[name]])
+    missing = [f"{kind} on {plane}" for kind, plane in _POINTS if not coverage.faults[kind, plane]]
+    yield from _never("faults", missing)
+    sides = [
+        f"{side} {row['from'][:10]} ({row['name']})"
+        for row in _dates(coverage)
+        for side in ("before", "after")
+        if not row[side]
+    ]
+    yield from _never("sides of dates", sides)
+
+
+def _without(operations: dict[str, Any], *, refused: bool) -> list[str]:
+    """Operations that were called and have no answer of a kind."""
+    return [
+        name
+        for name, row in operations.items()
+        if row["calls"] and not any(_is_refusal(one) is refused for one in row["answers"])
+    ]
+
+
+def _is_refusal(answer: dict[str, Any]) -> bool:
+    return bool(answer["code"] if answer["plane"] == "grpc" else answer["status"] >= 400)
+
+
+def _never(what: str, names: list[str]) -> Iterator[str]:
+    yield f"never met: {len(names)} {what}"
+    yield from (f"  {name}" for name in names[:_SHOWN])
+    if len(names) > _SHOWN:
+        yield f"  and {len(names) - _SHOWN} more; --json lists all of them"

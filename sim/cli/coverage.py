@@ -1,0 +1,31 @@
+"""Show what test suites and runs met of the exchange, and what they never met.
+
+A coverage file comes of `pytest --exchange-coverage FILE` or `sim run --coverage FILE`. Several
+files, such as those of the parts of a suite, count as one.
+
+example:
+  pytest --exchange-coverage met.json && sim coverage met.json
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from sim.cli.json_output import add_json, give_json, text_output
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", metavar="FILE", nargs="+", help="coverage files")
+    add_json(parser, "everything, what was never met with a count of 0,")
+
+
+def run(args: argparse.Namespace) -> int:
+    from sim.analysis.exchange_coverage import document, lines, merged, read
+
+    whole = merged(read(Path(name).read_bytes(), name) for name in args.files)
+    out = text_output(args)
+    if give_json(args, document(whole)):
+        return 0
+    print(*lines(whole), sep="\n", file=out)
+    return 0
