@@ -1,4 +1,4 @@
-"""Show what test suites and runs met of the exchange, and what they never met.
+"""Show what tests and runs met of the exchange, and what they missed.
 
 A coverage file comes of `pytest --exchange-coverage FILE` or `sim run --coverage FILE`. Several
 files, such as those of the parts of a suite, count as one.
