@@ -39,6 +39,7 @@ from sim.api.pipeline.settings import Settings
 from sim.api.registry import FINISHERS, handlers
 from sim.contract.contract import Contract, Plane
 from sim.core.catalogue.assumptions import STREAM_BUFFER_MESSAGES
+from sim.core.catalogue.bounds import SEED
 from sim.core.exchange import Exchange
 from sim.core.model.refusals import Conflict, InvalidRequest, Refusal
 from sim.engine import time_travel
@@ -51,7 +52,10 @@ from sim.world.world import World, build_world
 
 
 class Simulation:
-    """A run of a scenario: the exchange, its clock and its journal."""
+    """A run of a scenario: the exchange, its clock and its journal.
+
+    OutOfBounds when the seed has more than 63 bits or is negative.
+    """
 
     def __init__(
         self,
@@ -64,7 +68,7 @@ class Simulation:
     ) -> None:
         run = Run(
             scenario=scenario,
-            seed=scenario.seed if seed is None else seed,
+            seed=SEED.check(scenario.seed if seed is None else seed),
             start=scenario.clock.start if start is None else start,
             settings=settings or Settings(),
             signing_secrets={},
@@ -204,7 +208,7 @@ class Simulation:
         Tokens, limits and sessions start afresh.
         """
         engine = self.engine
-        run = engine.run if seed is None else engine.run._replace(seed=seed)
+        run = engine.run if seed is None else engine.run._replace(seed=SEED.check(seed))
         effects = time_travel.leave(engine, run.seed)
         if run.seed == engine.run.seed:
             time_travel.return_to_start(engine)

@@ -55,6 +55,16 @@ def ordinal(text: str) -> int:
     return int(text)
 
 
+def seed_number(text: str) -> int:
+    """A seed."""
+    from sim.core.catalogue.bounds import SEED, OutOfBounds
+
+    try:
+        return SEED.check(count(text))
+    except OutOfBounds as error:
+        raise argparse.ArgumentTypeError(f"{error}, not {text!r}") from None
+
+
 def seeds(text: str) -> range | None:
     """Seeds of "1..20" or "7"; None for ""."""
     if not text:
@@ -62,7 +72,7 @@ def seeds(text: str) -> range | None:
     first, _, last = text.partition("..")
     if not first.isdecimal() or not (last.isdecimal() or text == first):
         raise argparse.ArgumentTypeError(f"a number or a range such as 1..20, not {text!r}")
-    found = range(int(first), int(last or first) + 1)
+    found = range(seed_number(first), seed_number(last or first) + 1)
     if not found:
         raise argparse.ArgumentTypeError(f"a range that counts up, not {text!r}")
     if len(found) > SEEDS_MAX:

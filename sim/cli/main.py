@@ -98,6 +98,7 @@ def _expected_error(error: Exception) -> int:
     from sim.analysis.errors import UnreadableJournal, UsageError
     from sim.analysis.replay import Divergence
     from sim.core.model.refusals import NotFound
+    from sim.scenario.order_flow import FlowError
     from sim.scenario.yaml_tree import ScenarioError
 
     match error:
@@ -105,7 +106,7 @@ def _expected_error(error: Exception) -> int:
             print(*error.problems, sep="\n", file=sys.stderr)
         case UnreadableJournal():
             print(error, file=sys.stderr)
-        case UsageError():
+        case UsageError() | FlowError():
             return usage_error(str(error))
         case NotFound():
             return usage_error(f"{error.message}: {error.remedy}")

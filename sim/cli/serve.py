@@ -16,6 +16,7 @@ from sim.cli.arguments import (
     add_option,
     add_path,
     read_scenario,
+    seed_number,
     usage_error,
 )
 from sim.cli.listening import add_listening, listen
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SCENARIO",
         help="bundled name or file (default: quickstart)",
     )
-    add_option(parser, "--seed", "instead of the scenario's", type=int, metavar="N")
+    add_option(parser, "--seed", "instead of the scenario's", type=seed_number, metavar="N")
     start = "virtual start, RFC 3339 with offset, instead of the scenario's"
     add_instant(parser, "--start", start)
     add_choices_of_scenario(parser)

@@ -65,6 +65,7 @@ def check_scenario(scenario: Scenario, node: Node, flow_files: Values[str, str])
         *_terms(scenario, node),
         *_assets(scenario, node),
         *_windows(scenario, node),
+        *_maintenance(scenario, node),
         *_leagues(node),
         *_firms(node),
         *_raised_limits(node),
@@ -177,6 +178,16 @@ def _windows(scenario: Scenario, node: Node) -> Iterator[Problem]:
         name = node_at(item, "name")
         if isinstance(name, Scalar) and (message := lacking.get(name.text)):
             yield problem(item.at, message)
+
+
+def _maintenance(scenario: Scenario, node: Node) -> Iterator[Problem]:
+    """Windows that last no time, or are over when the scenario begins."""
+    start = scenario.clock.start
+    for entry, item in zip(scenario.maintenance, items_of(node, "maintenance"), strict=True):
+        if not entry.length:
+            yield problem(item.at, "a maintenance window lasts longer than no time")
+        elif isinstance(entry.begins, int) and entry.begins + entry.length <= start:
+            yield problem(item.at, "this window is over before the scenario begins")
 
 
 def _leagues(node: Node) -> Iterator[Problem]:

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sim.core.catalogue.bounds import GAMES
+from sim.core.catalogue.bounds import GAMES, SEED
 from sim.core.identity.firms import SANDBOX
 from sim.core.service.rate_limits import parse_limit
 from sim.kernel.instants import Instant, parse_instant
@@ -30,7 +30,6 @@ from sim.scenario.value_types import (
     BOOLEAN,
     CHANCE,
     INSTANT,
-    INTEGER,
     NAME,
     STRING,
     Choice,
@@ -70,6 +69,7 @@ LIMIT = Text(
         "examples": ["20/s", "12/m", "off"],
     },
 )
+SEED_NUMBER = bounded_count("a seed", SEED)
 GAME_COUNT = bounded_count("a number of games", GAMES)
 SETTING = Text("a value", schema={"type": ["string", "boolean", "integer"]})
 
@@ -129,7 +129,7 @@ class Scenario(Struct, frozen=True, kw_only=True):
 
     name: Annotated[str, NAME, "name in reports"]
     description: Annotated[str, "what it demonstrates"] = ""
-    seed: Annotated[int, INTEGER, "seed of all randomness"] = DEFAULT_SEED
+    seed: Annotated[int, SEED_NUMBER, "seed of all randomness"] = DEFAULT_SEED
     extends: Annotated[
         tuple[str, ...],
         OneOrMore(STRING),

@@ -14,11 +14,12 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Values
+from datetime import date
 from enum import IntEnum
 from typing import Any, TypeAlias
 
 from sim.core.catalogue.bounds import COUNT as COUNTS
-from sim.core.catalogue.bounds import INDEX_PRICE, MONEY, Bound, OutOfBounds
+from sim.core.catalogue.bounds import INDEX_PRICE, MONEY, YEAR, Bound, OutOfBounds
 from sim.core.catalogue.bounds import NAME as NAME_LENGTH
 from sim.core.catalogue.quirks import parse_chance
 from sim.core.model.quantities import CASH_SCALE, NotADecimal, scaled
@@ -127,8 +128,8 @@ def _amount(text: str) -> str:
     return text
 
 
-def _integer(text: str) -> int:
-    if not re.fullmatch(r"-?[0-9]{1,18}", text, re.ASCII):
+def _integer(text: str, digits: int = 18) -> int:
+    if not re.fullmatch(rf"-?[0-9]{{1,{digits}}}", text, re.ASCII):
         raise ValueError(f"not an integer: {text[:40]!r}")
     return int(text)
 
@@ -176,6 +177,24 @@ def _span(text: str) -> Span:
     return span
 
 
+def _dated(text: str) -> Instant:
+    """An instant from which the world derives others."""
+    at = parse_instant(text)
+    YEAR.check(int(text[:4]))
+    return at
+
+
+def _world_moment(text: str) -> Instant | str:
+    return _moment(text) if text.startswith("+") else _dated(text)
+
+
+def _date(text: str) -> str:
+    if date.fromisoformat(text).isoformat() != text:
+        raise ValueError(f"write YYYY-MM-DD, not {text[:40]!r}")
+    YEAR.check(int(text[:4]))
+    return text
+
+
 def _moment(text: str) -> Instant | str:
     if text.startswith("+"):
         return "+" + format_span(_span(text[1:]))
@@ -208,6 +227,8 @@ BOOLEAN = Text("true or false", _boolean, schema={"type": "boolean"})
 INSTANT = Text(
     "an instant such as 2026-09-08T14:00:00-04:00", parse_instant, format_instant, _INSTANT_SCHEMA
 )
+WORLD_INSTANT = Text(INSTANT.expected, _dated, format_instant, _INSTANT_SCHEMA)
+DATE = Text("a date such as 2026-09-08", _date, schema={"type": "string", "format": "date"})
 SPAN = Text('a duration such as "60s"', _span, format_span, _SPAN_SCHEMA)
 CHANCE = Text(
     "a chance",
@@ -223,6 +244,7 @@ _MOMENT_SCHEMA: Schema = {"type": "string", "examples": ["+30s", "2026-09-08T14:
 MOMENT = Text(
     'an instant, or "+30s" after the step before', _moment, _format_moment, _MOMENT_SCHEMA
 )
+WORLD_MOMENT = Text('an instant, or "+30m" from now', _world_moment, _format_moment, _MOMENT_SCHEMA)
 SINCE_START = Text('an instant, or "+30s" after the start', _moment, _format_moment, _MOMENT_SCHEMA)
 
 
@@ -241,7 +263,10 @@ def form(expected: str, regex: re.Pattern[str], hint: str, *examples: str) -> Te
 def bounded_count(expected: str, bound: Bound) -> Text:
     """An integer between the edges of a bound."""
     edges = {"minimum": bound.low, "maximum": bound.high}
-    return Text(expected, lambda text: bound.check(_integer(text)), schema=_INTEGER_SCHEMA | edges)
+    digits = max(18, len(str(bound.high)))
+    return Text(
+        expected, lambda text: bound.check(_integer(text, digits)), schema=_INTEGER_SCHEMA | edges
+    )
 
 
 def span_within(expected: str, low: Span, high: Span, bounds: str, *examples: str) -> Text:

@@ -24,14 +24,16 @@ from sim.scenario.value_types import (
     AMOUNT,
     BOOLEAN,
     COUNT,
+    DATE,
     DECIMAL,
     INDEX_PRICE_TEXT,
     INSTANT,
-    MOMENT,
     MONEY_TEXT,
     ORDINAL,
     POSITIVE,
     SPAN,
+    WORLD_INSTANT,
+    WORLD_MOMENT,
     Choice,
     Text,
     choice_of,
@@ -134,10 +136,14 @@ class InstrumentEntry(Struct, frozen=True, kw_only=True):
         "lowest and highest price in dollars; one tick from 0 and from 1 when left out",
     ] = None
     order_size_limit: Annotated[Limits | None, "smallest and largest order in contracts"] = None
-    created: Annotated[Instant | None, INSTANT, "when it was listed"] = None
-    start: Annotated[Instant | None, INSTANT, "start of trading"] = None
-    expiration: Annotated[Instant | None, INSTANT, "30 days after the start when left out"] = None
-    termination: Annotated[Instant | None, INSTANT, "7 days after expiration when left out"] = None
+    created: Annotated[Instant | None, WORLD_INSTANT, "when it was listed"] = None
+    start: Annotated[Instant | None, WORLD_INSTANT, "start of trading"] = None
+    expiration: Annotated[
+        Instant | None, WORLD_INSTANT, "30 days after the start when left out"
+    ] = None
+    termination: Annotated[
+        Instant | None, WORLD_INSTANT, "7 days after expiration when left out"
+    ] = None
     schedule: Annotated[
         tuple[SegmentEntry, ...] | None, "weekly trading schedule; always open when left out"
     ] = None
@@ -171,8 +177,8 @@ class InstrumentEntry(Struct, frozen=True, kw_only=True):
 class OutageEntry(Struct, frozen=True, kw_only=True):
     """A time without index ticks."""
 
-    from_: Annotated[Instant, INSTANT]
-    to: Annotated[Instant, INSTANT]
+    from_: Annotated[Instant, WORLD_INSTANT]
+    to: Annotated[Instant, WORLD_INSTANT]
 
 
 class AssetEntry(Struct, frozen=True, kw_only=True):
@@ -182,10 +188,10 @@ class AssetEntry(Struct, frozen=True, kw_only=True):
     price: Annotated[str | None, INDEX_PRICE_TEXT, "dollars at `price_at`"] = None
     price_at: Annotated[
         Instant | None,
-        INSTANT,
+        WORLD_INSTANT,
         "when the index is at `price`, whatever the seed; at the first tick when left out",
     ] = None
-    since: Annotated[Instant | None, INSTANT, "instant of the first tick"] = None
+    since: Annotated[Instant | None, WORLD_INSTANT, "instant of the first tick"] = None
     every: Annotated[Span | None, SPAN, "time between ticks"] = None
     volatility: Annotated[str | None, DECIMAL, "typical relative move per hour"] = None
     places: Annotated[int | None, COUNT, "decimals of a price"] = None
@@ -195,7 +201,7 @@ class AssetEntry(Struct, frozen=True, kw_only=True):
 class MaintenanceEntry(Struct, frozen=True, kw_only=True):
     """A one-off maintenance window; without `begins` an unannounced pause from now on (rule W9)."""
 
-    begins: Annotated[Instant | str | None, MOMENT, 'an instant, or "+30m" from now'] = None
+    begins: Annotated[Instant | str | None, WORLD_MOMENT, 'an instant, or "+30m" from now'] = None
     length: Annotated[Span, SPAN, "how long it lasts"]
     lead: Annotated[
         Span | None,
@@ -213,8 +219,8 @@ class EventEntry(Struct, frozen=True, kw_only=True):
     description: str | None = None
     category: str | None = None
     league: Annotated[str | None, "league slug; makes it a sports event"] = None
-    start: Annotated[Instant | None, INSTANT, "when it takes place"] = None
-    end: Annotated[Instant | None, INSTANT] = None
+    start: Annotated[Instant | None, WORLD_INSTANT, "when it takes place"] = None
+    end: Annotated[Instant | None, WORLD_INSTANT] = None
     live: Annotated[bool | None, BOOLEAN] = None
     ended: Annotated[bool | None, BOOLEAN] = None
     period: str | None = None
@@ -228,8 +234,8 @@ class PeriodEntry(Struct, frozen=True, kw_only=True):
 
     program_id: str
     program_type: Annotated[str, Choice(("liquidityProgram", "volumeProgram"))] = "liquidityProgram"
-    start: Annotated[Instant, INSTANT]
-    end: Annotated[Instant | None, INSTANT, "left out: ongoing"] = None
+    start: Annotated[Instant, WORLD_INSTANT]
+    end: Annotated[Instant | None, WORLD_INSTANT, "left out: ongoing"] = None
     reward_pool: Annotated[str, MONEY_TEXT, "dollars"]
     discount_factor: Annotated[
         str | None,
@@ -241,7 +247,7 @@ class PeriodEntry(Struct, frozen=True, kw_only=True):
     ] = None
     max_spread: Annotated[str | None, AMOUNT, "dollars, half width around the midpoint"] = None
     period: Annotated[str, "early, day_of, live, ..."] = "early"
-    created: Annotated[Instant | None, INSTANT] = None
+    created: Annotated[Instant | None, WORLD_INSTANT] = None
     min_taker_notional: Annotated[int | None, COUNT, "dollars"] = None
 
 
@@ -250,7 +256,7 @@ class RewardEntry(Struct, frozen=True, kw_only=True):
 
     account: str
     program_type: str = "liquidityProgram"
-    date: Annotated[str, "Eastern date, YYYY-MM-DD"]
+    date: Annotated[str, DATE, "Eastern date"]
     reward: Annotated[str, MONEY_TEXT, "dollars"]
     status: Annotated[str, Choice(("PAID", "PENDING", "SKIPPED"))] = "PAID"
 

@@ -216,6 +216,8 @@ def _scenario_of(item: pytest.Item) -> _Marked:
 
     A marker without a reading leaves it to SIM_READING, and that to the scenario.
     """
+    from sim.core.catalogue.bounds import SEED
+
     default = _reading_of(os.environ.get("SIM_READING", ""), "SIM_READING")
     marker = item.get_closest_marker("scenario")
     if marker is None:
@@ -224,7 +226,8 @@ def _scenario_of(item: pytest.Item) -> _Marked:
         case ([str() | Path() as path], {**options}) if not options.keys() - _OPTIONS:
             seed, steps = options.get("seed"), options.get("steps", "check")
             reading = _reading_of(options.get("reading") or default, "reading")
-            if (seed is None or type(seed) is int) and steps in ("check", "ignore"):
+            known = seed is None or (type(seed) is int and SEED.low <= seed <= SEED.high)
+            if known and steps in ("check", "ignore"):
                 beside = item.path.parent / path
                 name = str(beside if beside.is_file() else path)
                 return _Marked(name, seed, reading, steps)

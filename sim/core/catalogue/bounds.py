@@ -46,7 +46,7 @@ class Bound(NamedTuple):
 
     def text(self) -> str:
         """What is accepted, in words."""
-        return f"{self.name}: from {self.low} to {self.high} {self.unit}"
+        return f"{self.name}: from {self.low} to {self.high} {self.unit}".rstrip()
 
 
 MONEY = Bound(
@@ -120,6 +120,22 @@ SPAN_DAYS = Bound(
     "from the first to the last day of the calendar, 1990 to 2199",
 )
 ODDS = Bound("odds", 0, 999_999_999, "", "either number of a chance", "nine digits are read")
+YEAR = Bound(
+    "year",
+    1000,
+    9000,
+    "",
+    "dates of instruments, events, assets, programs, rewards and maintenance",
+    "further dates follow from these, and the contract has none beyond 9999",
+)
+SEED = Bound(
+    "seed",
+    0,
+    2**63 - 1,
+    "",
+    "`seed` of scenarios and control calls, `--seed`, `--seeds`",
+    "journals and answers hold it as a 64-bit number",
+)
 NAME = Bound(
     "name",
     1,
@@ -140,5 +156,7 @@ BOUNDS = (
     COUNT,
     SPAN_DAYS,
     ODDS,
+    YEAR,
+    SEED,
     NAME,
 )

@@ -311,7 +311,9 @@ class Webhooks:
     def _backoff(self, attempts: int) -> Span:
         """Wait after that many attempts: doubling, capped, give or take 20 % (rule K11)."""
         first = self._ctx.assumptions.number(WEBHOOK_RETRY_FIRST)
-        wait = min(first << (attempts - 1), self._ctx.assumptions.number(WEBHOOK_RETRY_LONGEST))
+        wait = min(
+            first << min(attempts - 1, 63), self._ctx.assumptions.number(WEBHOOK_RETRY_LONGEST)
+        )
         return self._ctx.entropy.stream("webhook.jitter").between(wait * 4 // 5, wait * 6 // 5)
 
     def _resume(self, firm: str) -> None:

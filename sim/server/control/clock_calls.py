@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 from sim.api.pipeline.inputs import Fired
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import DAY, Instant, Span, format_instant, parse_span
+from sim.scenario.scenario import SEED_NUMBER
 from sim.scenario.steps import When
 from sim.scenario.value_types import INSTANT, INTEGER, ORDINAL, Choice, Text
 from sim.server.clock_driver import ClockMode, parse_clock_mode
@@ -43,7 +44,7 @@ class ModeBody(Struct, frozen=True):
 class ResetBody(Struct, frozen=True):
     """The seed to start over with; the same one when left out."""
 
-    seed: Annotated[int | None, INTEGER] = None
+    seed: Annotated[int | None, SEED_NUMBER] = None
 
 
 class RewindBody(Struct, frozen=True):

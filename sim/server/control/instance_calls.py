@@ -11,8 +11,7 @@ from typing import Annotated, Any
 from msgspec import Struct
 
 from sim.core.model.refusals import Conflict, InvalidRequest
-from sim.scenario.scenario import Scenario
-from sim.scenario.value_types import INTEGER
+from sim.scenario.scenario import SEED_NUMBER, Scenario
 from sim.server.beside import beside
 from sim.server.control.call import Call, InstanceControl
 from sim.server.control.clock_calls import clock_mode
@@ -31,7 +30,7 @@ class InstanceBody(Struct, frozen=True):
     name: str = ""
     scenario: Annotated[Any, "bundled name, document, YAML text, or path below --scenarios"] = None
     params: Annotated[Any, "texts by name"] = None
-    seed: Annotated[int | None, INTEGER] = None
+    seed: Annotated[int | None, SEED_NUMBER] = None
     clock: Annotated[str | None, "manual, autojump, paced, paced:60"] = None
 
 
