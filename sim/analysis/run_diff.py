@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-from msgspec import json
+from msgspec import DecodeError, json
 
 from sim.analysis.compare import (
     WRITTEN,
@@ -28,6 +28,7 @@ from sim.analysis.compare import (
     header_differences,
     state_differences,
 )
+from sim.analysis.errors import UnreadableJournal
 from sim.analysis.history.rows import Row, row_of, rows, steps_of
 from sim.analysis.replay import Divergence, excerpt, journal_lines, line_text, simulation_at
 from sim.analysis.search.shrink import without_identifiers
@@ -328,24 +329,28 @@ def _exact(first: Path, second: Path) -> Difference | None:
 
 
 def read_run(path: Path) -> Run:
-    """Read a journal for a comparison. UnreadableJournal."""
+    """Read a journal for a comparison. UnreadableJournal names the line."""
     happenings: defaultdict[Meaning, list[Happening]] = defaultdict(list)
     events: Counter[str] = Counter()
-    inputs, now = 0, 0
+    inputs, now, number = 0, 0, 1
     with journal_lines(path) as (header, numbered):
-        steps = steps_of(header)
-        for number, raw in numbered:
-            line = read_line(raw)
-            if line.mark:
-                continue
-            inputs, now = inputs + 1, line.at
-            row, out = row_of(line, steps), json.decode(line.out)
-            events.update(row.events)
-            if row.kind in ("clock", "timer") and not row.details:
-                continue
-            asked, answered = hash(_asked(line)), hash(_answered(row, out))
-            happening = Happening(number, now - header.start, asked, answered)
-            happenings[_meaning(row, out)].append(happening)
+        try:
+            steps = steps_of(header)
+            for number, raw in numbered:
+                line = read_line(raw)
+                if line.mark:
+                    continue
+                inputs, now = inputs + 1, line.at
+                row, out = row_of(line, steps), json.decode(line.out)
+                events.update(row.events)
+                if row.kind in ("clock", "timer") and not row.details:
+                    continue
+                asked, answered = hash(_asked(line)), hash(_answered(row, out))
+                happening = Happening(number, now - header.start, asked, answered)
+                happenings[_meaning(row, out)].append(happening)
+        except (DecodeError, LookupError, TypeError, ValueError, AttributeError) as error:
+            # Nothing has checked these lines: anything that has not the form of a record fails.
+            raise UnreadableJournal(path, f"no journal record: {error!r}", number) from error
         return Run(path, header, inputs, now or header.start, dict(happenings), events)
 
 
