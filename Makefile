@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test mutants soak serve bench profile lint types contract docs site lock audit npm clean
+.PHONY: help demo test mutants soak serve bench profile lint types contract docs outputs site lock audit npm clean
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -47,6 +47,9 @@ contract: $(VENV)/.ready  ## regenerate sim/messages and sim/pb from proto/
 
 docs: $(VENV)/.ready      ## renew what README.md and docs/ take from the code
 	$(BIN)/python docs/generate.py
+
+outputs: $(VENV)/.ready   ## renew the reviewed outputs of every verb in tests/outputs/files
+	$(BIN)/python -m tests.outputs.verbs
 
 site: $(VENV)/.ready      ## build the documentation into site/; a broken link fails
 	$(BIN)/zensical build --clean --strict

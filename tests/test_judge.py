@@ -437,8 +437,8 @@ def test_the_command_judges_a_journal_for_people_and_for_machines(
 
     code, said, _ = sim(str(path), "--junit", str(junit))
     assert code == 1
-    assert "1 rules broken" in said.splitlines()[0]
-    assert any(line.startswith("  broken      retry-after") for line in said.splitlines())
+    assert "1 rule broken" in said.splitlines()[0]
+    assert any(line.startswith("broken retry-after, §7.1") for line in said.splitlines())
     code, said, _ = sim(str(path), "--json")
     found = json.loads(said)
     assert (code, found["ok"]) == (1, False)
@@ -461,4 +461,4 @@ def test_the_command_judges_a_journal_for_people_and_for_machines(
     assert code == 2 and "no rule 'backof'" in problem
     assert sim()[0] == 2
     code, said, _ = sim("--list")
-    assert code == 0 and len(said.splitlines()) == len(rulebook())
+    assert code == 0 and {line.split(" ")[0] for line in said.splitlines()} >= {*rulebook()}

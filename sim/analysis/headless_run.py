@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from sim.analysis.exchange_coverage import Recorder, packed
 from sim.analysis.junit import Case, Suite
 from sim.analysis.junit import junit as junit_document
+from sim.analysis.layout import counted, wrapped
 from sim.api.pipeline.inputs import Outcome, Post, StepResult
 from sim.core.invariants import broken
 from sim.kernel.instants import Instant, format_instant
@@ -77,9 +78,11 @@ class Report(Struct, frozen=True, kw_only=True):
         """The report for a person: one line, and one more for each failure."""
         yield (
             f"{'passed' if self.ok else 'FAILED'}  {self.title}  seed {self.seed} "
-            f" {len(self.results)} steps  until {format_instant(self.ended)}  digest {self.digest}"
+            f" {counted(len(self.results), 'step')}  until {format_instant(self.ended)}"
+            f"  digest {self.digest}"
         )
-        yield from (f"  {failure}" for failure in self.failures())
+        for failure in self.failures():
+            yield from wrapped(failure, "    ", first="  ")
         if self.journal:
             yield f"  sim replay {shlex.quote(self.journal)}"
 

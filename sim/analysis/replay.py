@@ -346,9 +346,9 @@ def line_text(value: object) -> str:
     return bytes(value).decode(errors="replace") if isinstance(value, Raw) else str(value)
 
 
-def excerpt(text: str, other: str) -> str:
+def excerpt(text: str, other: str, most: int = EXCERPT) -> str:
     """The part of a long text around the first character where another text differs from it."""
     same = next((index for index, (a, b) in enumerate(zip_longest(text, other)) if a != b), 0)
-    start = max(0, same - EXCERPT // 4)
-    end = start + EXCERPT
+    start = max(0, same - most // 4)
+    end = start + most
     return ("…" if start else "") + text[start:end] + ("…" if len(text) > end else "")

@@ -30,9 +30,10 @@ from sim.analysis.compare import (
 )
 from sim.analysis.errors import UnreadableJournal
 from sim.analysis.history.rows import Row, row_of, rows, steps_of
+from sim.analysis.layout import counted, width, wrapped
 from sim.analysis.replay import Divergence, excerpt, journal_lines, line_text, simulation_at
 from sim.analysis.search.shrink import without_identifiers
-from sim.analysis.tables import counted, print_table
+from sim.analysis.tables import print_table
 from sim.analysis.timeline.printing import plain, together, write
 from sim.kernel.instants import Instant, format_instant
 from sim.kernel.journal import Header, Line, read_line
@@ -256,15 +257,16 @@ class RunDiff:
             return
         found = self.mismatches[0]
         times = f" (number {found.nth} of its kind)" if found.nth > 1 else ""
-        print(f"\nfirst difference: {found.meaning}{times}: {found.says}", file=out)
+        said = f"first difference: {found.meaning}{times}: {found.says}"
+        print("", *wrapped(said, "  ", first=""), sep="\n", file=out)
         for name, run, one in self._sides(found):
             print(f"{name}, line {one.line}:" if one is not None else f"{name}: nothing", file=out)
             if one is not None:
                 write([run.line(one.line)], out)
         if found.first and found.second and found.first.asked != found.second.asked:
             ours, theirs = self.first.asked(found.first.line), self.second.asked(found.second.line)
-            print(f"what was asked:\n  first   {excerpt(ours, theirs)}", file=out)
-            print(f"  second  {excerpt(theirs, ours)}", file=out)
+            print(f"what was asked:\n  first   {excerpt(ours, theirs, width() - 12)}", file=out)
+            print(f"  second  {excerpt(theirs, ours, width() - 12)}", file=out)
 
     def _write_counts(self, out: TextIO) -> None:
         if all(each.first == each.second and not each.differ for each in self.tallies):

@@ -1,45 +1,90 @@
-"""Rows for people and programs: table on a terminal, aligned text, Markdown, JSON; never cut.
+"""Rows for people: a table that fits the line, or records, or Markdown; nothing is cut.
 
-`rich` is imported only when standard output is a terminal: it wraps cells to the window. Elsewhere
-each row is one line, however long, so that `grep` and `cut` work on it.
+A table whose columns do not fit wraps its cells; where a column would become too narrow to read,
+each row is a record: its first cell as a heading, the others below it. Programs ask for JSON.
 """
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import Any, TextIO
+
+from sim.analysis.layout import paint, width, wrapped
 
 Rows = list[dict[str, Any]]
 
-COLUMN_MAX = 60  # a longer cell moves the columns after it
-NARROW = 14  # with less room than this for a column, a table is printed row by row
+GAP = 2  # columns between cells
+WORDS = 26  # a wrapped column of sentences is at least so wide
+_COLOURS = {
+    **dict.fromkeys(("passed", "kept", "held", "yes"), "green"),
+    **dict.fromkeys(("FAILED", "broken", "broke", "failed"), "red"),
+    **dict.fromkeys(("advice", "noticed"), "yellow"),
+}
 
 
 def print_table(rows: Rows, out: TextIO) -> None:
-    """Print rows: wrapped to the window on a terminal, else as aligned text."""
-    if not rows or not out.isatty():
-        print(as_text(rows), file=out)
+    """Print rows as a table, or as records where a table does not fit or there is one row only."""
+    if not rows:
+        print("nothing", file=out)
         return
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(file=out, markup=False, emoji=False, highlight=False)
-    if console.width < NARROW * len(rows[0]):
-        for row in rows:
-            console.print("\n".join(_record(row)) + "\n", soft_wrap=False)
+    lines = [list(rows[0]), *([cell(value) for value in row.values()] for row in rows)]
+    widths = _widths(lines) if len(rows) > 1 else None
+    if widths is None:
+        print("\n\n".join("\n".join(record(row)) for row in rows), file=out)
         return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in rows[0]:
-        table.add_column(name, overflow="fold")
-    for row in rows:
-        table.add_row(*map(cell, row.values()))
-    console.print(table)
+    for number, line in enumerate(lines):
+        for text in _wrapped_row(line, widths):
+            print(paint(text, "bold", out) if not number else _coloured(text, line, out), file=out)
 
 
-def _record(row: dict[str, Any]) -> Iterator[str]:
-    width = max(map(len, row))
-    yield from (f"{name.ljust(width)}  {cell(value)}" for name, value in row.items())
+def _widths(lines: list[list[str]]) -> list[int] | None:
+    """Widths of the columns, or None where cells would have to be too narrow."""
+    natural = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    # A cell of one word cannot wrap, and a column of sentences needs room for some words.
+    least = [
+        max(
+            max(len(word) for text in column for word in (text.split() or [""])),
+            min(size, WORDS) if any(" " in text for text in column[1:]) else 0,
+        )
+        for column, size in zip(zip(*lines, strict=True), natural, strict=True)
+    ]
+    room = width() - GAP * (len(natural) - 1)
+    if sum(least) > room:
+        return None
+    while sum(natural) > room:
+        widest = max(range(len(natural)), key=lambda at: natural[at] - least[at])
+        natural[widest] -= 1
+    return natural
+
+
+def _wrapped_row(cells: list[str], widths: list[int]) -> Iterator[str]:
+    columns = [
+        textwrap.wrap(text, size or 1, break_long_words=False, break_on_hyphens=False)
+        for text, size in zip(cells, widths, strict=True)
+    ]
+    for parts in zip_longest(*columns, fillvalue=""):
+        texts = (part.ljust(size) for part, size in zip(parts, widths, strict=True))
+        yield (" " * GAP).join(texts).rstrip()
+
+
+def _coloured(text: str, cells: list[str], out: TextIO) -> str:
+    """A line of a row with its verdict in colour."""
+    for word in cells:
+        if word in _COLOURS and word in text:
+            return text.replace(word, paint(word, _COLOURS[word], out), 1)
+    return text
+
+
+def record(row: dict[str, Any]) -> Iterator[str]:
+    """A row as lines: its name or first cell, and below it every other that says something."""
+    head = "name" if "name" in row else next(iter(row))
+    yield cell(row[head])
+    shown = {name: text for name, value in row.items() if name != head and (text := cell(value))}
+    size = max(map(len, shown), default=0)
+    for name, text in shown.items():
+        yield from wrapped(text, " " * (size + 4), first=f"  {name.ljust(size)}  ")
 
 
 def as_markdown(rows: Rows) -> str:
@@ -51,28 +96,10 @@ def as_markdown(rows: Rows) -> str:
     return "\n".join([head, "|" + "---|" * len(rows[0]), *body])
 
 
-def as_text(rows: Rows) -> str:
-    """Aligned columns, one line a row."""
-    if not rows:
-        return "nothing"
-    lines = [list(rows[0]), *([cell(value) for value in row.values()] for row in rows)]
-    widths = [min(COLUMN_MAX, max(map(len, column))) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    )
-
-
-def counted(count: int, noun: str) -> str:
-    """A number and its noun: "1 rule", "2 rules", "3 passes"."""
-    plural = noun[:-1] + "ies" if noun.endswith(("ry", "ty")) else f"{noun}s"
-    return f"{count:,} {noun if count == 1 else plural}"
-
-
 def cell(value: object) -> str:
     """A value as people read it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
         return ", ".join(map(str, value))
-    return str(value)
+    return "" if value is None else str(value)

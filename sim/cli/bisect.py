@@ -7,7 +7,7 @@ differ, and how the states of the exchange differ from there.
 examples:
   sim bisect run.ndjson
   sim bisect run.ndjson --expect '{balance: {account: maker, cash: "100000"}}'
-  sim bisect run.ndjson --expect '{order: {clord_id: bid-3, state: FILLED}}' --becomes true
+  sim bisect run.ndjson --expect '{order: {clord_id: b1, state: FILLED}}'
   sim bisect yesterday.ndjson today.ndjson
 
 exit codes:

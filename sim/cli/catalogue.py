@@ -1,12 +1,28 @@
-"""List operations, quirks, faults, presets, assumptions or observations.
+"""List operations, quirks, faults, assumptions and other catalogues.
 
-The lists are printed from the code. A pattern keeps the rows whose first column matches it.
-`ledger` shows each statement of the specification with the tests that demonstrate it.
+The lists are printed from the code. One row is shown as a record.
+
+kinds:
+  operations    every call of every surface, with path, scope and dates
+  quirks        documented oddities, with their odds
+  faults        what a fault can do, and where
+  presets       sets of quirks and faults
+  assumptions   our answers where the specification is silent, with alternatives
+  observations  what recordings of the service show
+  bounds        the largest numbers that are taken
+  dates         what changes when
+  ledger        statements of the specification, with their tests
+
+examples:
+  sim catalogue assumptions 'webhook.*'
+  sim catalogue operations InsertOrder
+  sim catalogue quirks --json
 """
 
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from sim.cli.arguments import add_flag, usage_error
 from sim.cli.json_output import add_json, give_json, text_output
@@ -17,8 +33,11 @@ KINDS = (
 )
 
 
+KIND: dict[str, Any] = {"metavar": "KIND", "help": "one of the above (default: operations)"}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kind", nargs="?", default="operations", choices=KINDS)
+    parser.add_argument("kind", nargs="?", default="operations", choices=KINDS, **KIND)
     pattern = "only names that match, such as 'positions.*'; without wildcards, that hold this text"
     parser.add_argument("pattern", nargs="?", default="*", metavar="PATTERN", help=pattern)
     form = parser.add_mutually_exclusive_group()
@@ -38,5 +57,6 @@ def run(args: argparse.Namespace) -> int:
     if args.markdown:
         print(as_markdown(found), file=out)
     else:
-        print_table(found, out)
+        # No exchange runs here, so the value in force is the default.
+        print_table([{k: v for k, v in row.items() if k != "value"} for row in found], out)
     return 0

@@ -1,6 +1,10 @@
 """Validate scenario files without running them.
 
-Errors are printed as file:line:column: message.
+Every problem is printed as file:line:column: message, with the line and a caret below it.
+
+exit codes:
+  0  every file is fine
+  2  a file has problems, or cannot be read
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Check the clients of a run against the documented rules for clients.
+"""Check a run's clients against the documented rules for clients.
 
 Exit code 1 when a client broke a rule. A rule that never applied is reported as skipped.
 
@@ -14,6 +14,7 @@ import argparse
 
 from sim.cli.arguments import (
     FAILED,
+    JOURNAL,
     add_flag,
     add_instant,
     add_list,
@@ -25,7 +26,7 @@ from sim.cli.json_output import add_json, give_json, text_output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="JOURNAL", nargs="?")
+    parser.add_argument("journal", metavar="JOURNAL", nargs="?", help=JOURNAL)
     add_flag(parser, "--list", "list the rules")
     caller = "check only this firm, participant or address, as the request log names it"
     add_text(parser, "--caller", "NAME", caller)

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import argparse
 
-from sim.cli.arguments import add_instant
+from sim.cli.arguments import JOURNAL, add_instant
 from sim.cli.json_output import add_json, give_json, text_output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="JOURNAL")
+    parser.add_argument("journal", metavar="JOURNAL", help=JOURNAL)
     subject = (
         "a request id, an order id, stream/7, firms/…, a symbol, kyc/EXTERNAL_ID,"
         " webhook/EVENT_ID or fault/f1"

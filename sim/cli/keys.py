@@ -1,4 +1,4 @@
-"""Create client credentials: a partner's RSA key pair, a retail API key."""
+"""Create credentials: a partner's RSA key pair and a retail API key."""
 
 from __future__ import annotations
 

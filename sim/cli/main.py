@@ -129,6 +129,9 @@ def command_of(name: str) -> Command:
 def parse(argv: list[str]) -> argparse.Namespace:
     """The arguments of a command. What follows `--` goes to pytest, as `rest` (`sim explore`)."""
     rest: list[str] = []
+    if not argv:
+        parsers()[0].print_help(sys.stderr)
+        raise SystemExit(USAGE)
     if argv[:1] == ["explore"] and "--" in argv:
         end = argv.index("--")
         argv, rest = argv[:end], argv[end + 1 :]
@@ -137,7 +140,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser, by_name = parsers((name,) if name in NAMES else NAMES)
     if word and not word.startswith("-") and word not in by_name:
         near = _nearest(word, NAMES)
-        parser.error(f"there is no command {word!r}{near}; `sim --help` lists the commands")
+        parser.error(f"there is no command {word!r}{near}")
     args, unknown = parser.parse_known_args(argv)
     if unknown:
         command = by_name.get(word, parser)
@@ -169,6 +172,13 @@ class _HelpFormatter(argparse.HelpFormatter):
         )
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line and where the options stand, instead of listing them all."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(USAGE, f"{self.prog}: {message}\n`{self.prog} --help` shows how it is used\n")
+
+
 class _Version(argparse.Action):
     """`--version`, looked up only when asked for."""
 
@@ -192,7 +202,7 @@ def parsers(
     Options are never abbreviated: a new option would change what an abbreviation means in a script.
     """
     modules = {name: command_of(name) for name in names}
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="sim",
         usage="sim [--version] COMMAND ...",
         description=(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from sim.cli.arguments import DIVERGED, add_flag, add_instant, add_option
+from sim.cli.arguments import DIVERGED, JOURNAL, add_flag, add_instant, add_option
 from sim.cli.json_output import add_json, give_json, text_output
 from sim.cli.listening import add_listening, listen
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="JOURNAL")
+    parser.add_argument("journal", metavar="JOURNAL", help=JOURNAL)
     until = "stop at this instant, within a recorded move of the clock if necessary"
     add_instant(parser, "--until", until)
     seq = "then rewind to the state right after this input"

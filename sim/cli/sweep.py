@@ -8,7 +8,7 @@ assumptions and quirks.
 examples:
   sim sweep my.yaml --seeds 1..1000
   sim sweep my.yaml --vary assumptions --only 'webhook.*'
-  sim sweep my.yaml --seeds 1..50 --vary presets --json sweep.json --save-failures runs/failed
+  sim sweep my.yaml --seeds 1..50 --vary presets --save-failures runs/failed
   sim sweep quickstart --seeds 1..1000 --fuzz 200 --shrink smallest.yaml
 """
 

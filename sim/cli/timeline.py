@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import argparse
 
-from sim.cli.arguments import add_list, add_text, instant
+from sim.cli.arguments import JOURNAL, add_list, add_text, instant
 from sim.cli.json_output import add_json, give_json, text_output
 
 KINDS = ("clock", "timer", "request", "stream", "frame", "step", "control", "webhook", "jump")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="JOURNAL")
+    parser.add_argument("journal", metavar="JOURNAL", help=JOURNAL)
     kinds = f"only rows of this kind, repeatable: {', '.join(KINDS)}"
-    add_list(parser, "--kind", None, kinds, choices=KINDS)
+    add_list(parser, "--kind", "KIND", kinds, choices=KINDS)
     add_text(parser, "--caller", "NAME", "only calls of this firm, participant or key")
     add_text(parser, "--symbol", "SYMBOL", "only rows that name this instrument")
     since = "from this instant, or from the input of this number"

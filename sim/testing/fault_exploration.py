@@ -11,6 +11,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import StringIO
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
@@ -119,15 +120,18 @@ class Explorer:
         """Write which faults the tests survived, and which not."""
         from msgspec import json
 
-        from sim.analysis.tables import as_text
+        from sim.analysis.layout import counted
+        from sim.analysis.tables import print_table
 
         write = terminalreporter.write_line
         terminalreporter.section("explored faults")
         rows = [row for row in self._rows() if row["not survived"]]
-        for line in as_text(rows).splitlines() if rows else ():
-            write(line)
+        if rows:
+            print_table(rows, table := StringIO())
+            for line in table.getvalue().splitlines():
+                write(line)
         lost, total = self._lost, len(self.trials)
-        write(f"{total} trials: {total - len(lost)} survived, {len(lost)} did not")
+        write(f"{counted(total, 'trial')}: {total - len(lost)} survived, {len(lost)} did not")
         if self._failing:
             write(f"not explored, because they fail without any fault: {', '.join(self._failing)}")
         if not self.trials:

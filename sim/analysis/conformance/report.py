@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, TextIO
 
@@ -9,7 +10,9 @@ from msgspec import Struct
 
 from sim.analysis.conformance.rules import Rule, Verdict
 from sim.analysis.junit import Case, Suite, junit
-from sim.analysis.tables import print_table
+from sim.analysis.layout import counted, paint, wrapped
+
+SHOWN_MAX = 5  # findings of one rule
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -42,18 +45,33 @@ class Report(Struct, frozen=True, kw_only=True):
         }
 
     def lines(self) -> Iterator[str]:
-        """The report as text: a line for each rule, and below it what broke it."""
-        yield self._headline()
+        """The report as text: what was broken and how, then what was kept, then the rest."""
+        yield from wrapped(self._headline())
         for verdict in self.verdicts:
-            rule, times = verdict.rule, len(verdict.applied)
-            head = f"  {verdict.word:<11} {rule.name:<28} §{rule.section:<5}"
-            yield f"{head} {times:>4}  {rule.says}"
-            yield from (f"      {line}" for line in _broken_lines(verdict))
+            if verdict.broken:
+                yield from _broken_lines(verdict)
+        kept = [
+            f"{verdict.rule.name} ({len(verdict.applied)})"
+            for verdict in self.verdicts
+            if verdict.word == "kept"
+        ]
+        skipped = [verdict.rule.name for verdict in self.verdicts if verdict.word == "skipped"]
+        if kept:
+            yield from wrapped(
+                f"kept, with the times each applied: {', '.join(kept)}", "  ", first=""
+            )
+        if skipped:
+            yield from wrapped(f"never applied: {', '.join(skipped)}", "  ", first="")
+            yield "`sim conformance --list` says what each rule asks"
 
     def _headline(self) -> str:
-        broken = sum(1 for verdict in self.verdicts if verdict.word == "broken")
-        result = f"{broken} rules broken" if broken else "no rule broken"
-        return f"{self.scenario}, seed {self.seed}: {self.calls} calls; {result}"
+        count = Counter(verdict.word for verdict in self.verdicts)
+        broken = counted(count["broken"], "rule") if count["broken"] else "no rule"
+        said = f"{broken} broken, {count['kept']} kept, {count['skipped']} never applied"
+        if count["advice"]:
+            said += f", advice of {count['advice']} not followed"
+        calls = counted(self.calls, "call") if self.calls else "no client called"
+        return f"{self.scenario}, seed {self.seed}: {calls}; {said}"
 
     def junit(self) -> bytes:
         """JUnit XML: a case for each rule; one that never applied is skipped."""
@@ -61,18 +79,11 @@ class Report(Struct, frozen=True, kw_only=True):
         return junit([Suite(f"client of {self.scenario} seed {self.seed}", cases)])
 
     def write(self, out: TextIO) -> None:
-        """Print the report; on a terminal the rules are a table."""
-        if not out.isatty():
-            print(*self.lines(), sep="\n", file=out)
-            return
-        print(self._headline(), file=out)
-        columns = ("verdict", "rule", "section", "applied", "says")
-        documents = [_document(verdict) for verdict in self.verdicts]
-        print_table([{name: row[name] for name in columns} for row in documents], out)
-        for verdict in self.verdicts:
-            if verdict.broken:
-                print(f"{verdict.word} {verdict.rule.name}", file=out)
-                print(*(f"  {line}" for line in _broken_lines(verdict)), sep="\n", file=out)
+        """Print the report, with verdicts in colour on a terminal."""
+        for line in self.lines():
+            word = line.partition(" ")[0]
+            colour = {"broken": "red", "advice": "yellow", "kept,": "green"}.get(word)
+            print(line.replace(word, paint(word, colour, out), 1) if colour else line, file=out)
 
 
 def _document(verdict: Verdict) -> dict[str, Any]:
@@ -89,9 +100,15 @@ def _document(verdict: Verdict) -> dict[str, Any]:
 
 
 def _broken_lines(verdict: Verdict) -> Iterator[str]:
-    for finding in verdict.broken:
+    rule, found = verdict.rule, verdict.broken
+    times = f"{len(found)} of the {counted(len(verdict.applied), 'time')} that it applied"
+    head = f"{verdict.word} {rule.name}, §{rule.section}, {times}: {rule.says}"
+    yield from wrapped(head, "  ", first="")
+    for finding in found[:SHOWN_MAX]:
         after = f", after input {finding.because_of}" if finding.because_of else ""
-        yield f"{finding.line()}{after}"
+        yield from wrapped(f"{finding.line()}{after}", "    ", first="  ")
+    if len(found) > SHOWN_MAX:
+        yield f"  … and {len(found) - SHOWN_MAX} more; --json has all"
 
 
 def _case(verdict: Verdict) -> Case:
@@ -117,4 +134,5 @@ def print_rules(rules: dict[str, Rule], out: TextIO) -> None:
     """Print the rulebook."""
     for rule in rules.values():
         advice = " (advice)" if rule.advice else ""
-        print(f"{rule.name:<28} §{rule.section:<5} {rule.says}{advice}", file=out)
+        said = f"{rule.name:<25} §{rule.section:<4} {rule.says}{advice}"
+        print(*wrapped(said, " " * 32, first=""), sep="\n", file=out)

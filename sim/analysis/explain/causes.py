@@ -7,7 +7,7 @@ source, so the exchange remembers nothing for the sake of explanations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, json, to_builtins
@@ -40,18 +40,20 @@ class Basis:
         self.assumptions = assumptions
         self.quirk = quirk
 
-    def document(self, sim: Simulation) -> dict[str, Any]:
-        """The basis for people and tests, with the values in force now."""
+    def document(self, sim: Simulation, without: Sequence[str] = ()) -> dict[str, Any]:
+        """The basis for people and tests, with the values in force now. Assumptions named in
+        `without` are left out.
+        """
         ctx = sim.exchange.ctx
         document: dict[str, Any] = {}
         if self.rule:
             document["rule"] = self.rule
         if self.section:
             document["section"] = f"§{self.section}"
-        if self.assumptions:
+        if taken := [one for one in self.assumptions if one.name not in without]:
             document["assumptions"] = [
                 {"name": one.name, "value": ctx.assumptions.shown(one.name), "source": one.source}
-                for one in self.assumptions
+                for one in taken
             ]
         if self.quirk is not None:
             name, section = self.quirk.name, f"§{self.quirk.spec}"

@@ -13,6 +13,7 @@ from sim.analysis.explain.accounts import account_chain, explain_account
 from sim.analysis.explain.causes import Basis, Cause, JournalStep, fault_document, step_of, steps
 from sim.analysis.explain.instruments import instrument_chain
 from sim.analysis.explain.orders import order_chain
+from sim.analysis.explain.remedies import remedy_of
 from sim.core.catalogue.assumptions import (
     ASSERTION_LIFE_MAX,
     BLOCK_TIME,
@@ -42,6 +43,12 @@ _BASES = {
     "InvalidSignature": Basis("", "", CLIENT_CLOCK),
     "InvalidClientAssertion": Basis("", "", CLIENT_CLOCK, ASSERTION_LIFE_MAX),
 }
+# Assumptions that hold on one plane say nothing about a refusal on another.
+_OF_ANOTHER_PLANE = {
+    "exchange": (RETAIL_REJECTS.name,),
+    "grpc": (RETAIL_REJECTS.name,),
+    "retail": (EXCHANGE_REJECTS.name,),
+}
 _SLOW_REPORTS = ("ReportAPI.SearchOrders", "ReportAPI.SearchExecutions")
 _ORDER_ID = re.compile(rb"\b[0-9A-Z]{12}\b")
 _SYMBOL = re.compile(rb"[a-z0-9][a-z0-9-]{2,}")
@@ -59,18 +66,21 @@ def explain_refusal(sim: Simulation, request_id: str) -> dict[str, Any] | None:
         return None
     seq = int(request_id, 16)
     step = step_of(sim, seq)
-    fault = next((entry.fault for entry in sim.log.entries(seq, seq)), "")
-    rule = f" by rule {refusal['rule']}" if refusal["rule"] else ""
+    call = next(iter(sim.log.entries(seq, seq)), None)
+    fault, plane = (call.fault, call.plane) if call is not None else ("", "")
+    section = f"§{refusal['section']}"
+    decided = [f"rule {refusal['rule']}"] if refusal["rule"] not in ("", section) else []
     return {
         **{key: value for key, value in refusal.items() if key != "answered_in"},
         "subject": request_id,
         "kind": "request",
         "seq": seq,
         "caller": step.out.get("caller", ""),
-        **_basis(refusal).document(sim),
+        "remedy": refusal.get("remedy") or remedy_of(sim, refusal),
+        **_basis(refusal).document(sim, without=_OF_ANOTHER_PLANE.get(plane, ())),
         **fault_document(sim, fault),
         "summary": f"{refusal['status'] or refusal['code']} {refusal['message']}: refused in stage"
-        f" {refusal['stage']!r}{rule}, §{refusal['section']}",
+        f" {refusal['stage']!r} by {', '.join([*decided, section])}",
         "chain": [*_causes(step, refusal), _refused(step, refusal)],
     }
 

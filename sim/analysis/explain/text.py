@@ -9,48 +9,92 @@ from msgspec import json
 
 from sim.analysis.errors import UsageError
 from sim.analysis.explain import explain
+from sim.analysis.layout import counted, wrapped
 from sim.analysis.replay import simulation_at
+from sim.analysis.tables import cell
 from sim.api.pipeline.request_log import LoggedCall
 from sim.kernel.instants import Instant, format_instant
 
 # Keys that `lines` writes in a form of their own, or leaves out.
 _SENTENCES = ("kind", "subject", "summary", "remedy", "retry", "retry_after_s", "chain")
 _NO_FIELDS = {*_SENTENCES, "assumptions", "quirk", "fault", "request_id", "now"}
+# What the first lines of a refused call say already.
+_OF_A_REFUSAL = {"status", "code", "message", "rule", "section", "stage", "seq", "caller"}
 
 
 def lines(explanation: dict[str, Any]) -> Iterator[str]:
-    """An explanation as text: the subject, its fields, the remedy, and the chain of causes."""
-    yield f"{explanation['kind']} {explanation['subject']}: {explanation['summary']}"
+    """An explanation as text: a sentence, what to do, the fields, and the chain of causes."""
+    known = _NO_FIELDS
+    if explanation["kind"] == "request":
+        known = _NO_FIELDS | _OF_A_REFUSAL
+        yield from _refusal(explanation)
+    else:
+        said = f"{explanation['kind']} {explanation['subject']}: {explanation['summary']}"
+        yield from wrapped(said, "  ", first="")
+        yield from _what_helps(explanation)
     for key, value in explanation.items():
-        if key not in _NO_FIELDS and value not in ("", None, False, []):
-            yield f"  {key:<14} {_value(value)}"
+        if key not in known and value not in ("", None, False, []):
+            yield from _field(key, _value(value))
+    yield from _switches(explanation, "  ")
+    if explanation["chain"]:
+        yield "what led to it:"
+    for cause in explanation["chain"]:
+        where = " ".join(_where(cause))
+        basis = f"  [{where}]" if where else ""
+        said = f"#{cause['seq']} {cause['at']}  {cause['what']}{basis}"
+        yield from wrapped(said, " " * 6, first="  ")
+        yield from wrapped(f"because {cause['by']}", " " * 8, first=" " * 6)
+        yield from _switches(cause, "      ")
+
+
+def _refusal(explanation: dict[str, Any]) -> Iterator[str]:
+    """Who was refused what and why, the rule, what would have worked, whether to try again."""
+    status = explanation["status"] or explanation["code"]
+    who = explanation["caller"] or "a caller without credentials"
+    said = f"request {explanation['subject']}: {who} was refused: {status} {explanation['message']}"
+    yield from wrapped(said, "  ", first="")
+    decided = ", ".join(_where(explanation))
+    yield from _field("decided by", f"{decided} in stage {explanation['stage']}")
+    yield from _what_helps(explanation)
+
+
+def _what_helps(explanation: dict[str, Any]) -> Iterator[str]:
     if explanation.get("remedy"):
-        yield f"  {'remedy':<14} {explanation['remedy']}"
+        yield from _field("remedy", explanation["remedy"])
     if "retry" in explanation:
         seconds = explanation.get("retry_after_s")
-        yes = f"yes after {seconds} s" if seconds else "yes"
-        yield f"  {'retry':<14} {yes if explanation['retry'] else 'no'}"
-    yield from _switches(explanation, "  ")
-    for cause in explanation["chain"]:
-        where = " ".join(cause[key] for key in ("rule", "section") if cause.get(key))
-        basis = f"  [{where}]" if where else ""
-        yield f"  #{cause['seq']} {cause['at']}  {cause['what']}{basis}"
-        yield f"      because {cause['by']}"
-        yield from _switches(cause, "      ")
+        again = f"yes after {seconds} s" if seconds else "yes"
+        yield from _field("retry", again if explanation["retry"] else "no")
+
+
+def _field(name: str, text: str) -> Iterator[str]:
+    yield from wrapped(text, " " * 17, first=f"  {name:<14} ")
+
+
+def _where(basis: dict[str, Any]) -> Iterator[str]:
+    """Rule and section of a cause, each once."""
+    rule, section = str(basis.get("rule") or ""), str(basis.get("section") or "")
+    section = f"§{section.removeprefix('§')}" if section else ""
+    yield from dict.fromkeys(each for each in (rule, section) if each)
 
 
 def _switches(document: dict[str, Any], indent: str) -> Iterator[str]:
     """Assumptions, quirk and fault of an explanation or of a cause."""
     for one in document.get("assumptions", ()):
-        yield f"{indent}assumption {one['name']} = {one['value']} ({one['source']})"
+        said = f"assumption {one['name']} = {cell(one['value'])} ({one['source']})"
+        yield from wrapped(said, f"{indent}  ", first=indent)
     if quirk := document.get("quirk"):
         yield f"{indent}quirk {quirk['name']}, odds {quirk['odds']} ({quirk['section']})"
     if fault := document.get("fault"):
-        yield f"{indent}fault {fault['id']}: {_value(fault['spec'])}"
+        said = f"fault {fault['id']}: {_value(fault['spec'])}"
+        yield from wrapped(said, f"{indent}  ", first=indent)
 
 
 def _value(value: object) -> str:
-    return value if isinstance(value, str) else json.encode(value).decode()
+    """A field as people read it; rows of a list become "instant what", one after the other."""
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return "; ".join(" ".join(cell(part) for part in row.values()) for row in value)
+    return json.encode(value).decode() if isinstance(value, dict) else cell(value)
 
 
 def explain_journal(path: str, subject: str, until: Instant | None) -> dict[str, Any]:
@@ -77,7 +121,11 @@ def text_of(found: dict[str, Any]) -> Iterator[str]:
         yield from lines(found)
         return
     for row in found["refused"]:
-        yield f"{row['request_id']}  {row['status']:<4} {row['address']}  {row['message']}"
+        said = f"{row['request_id']}  {row['status']:<4} {row['address']}  {row['message']}"
+        yield from wrapped(said, " " * 23, first="")
+    if found["refused"]:
+        refused = counted(len(found["refused"]), "refused call")
+        yield f"{refused}; `sim explain JOURNAL ID` says why"
     if not found["refused"]:
         yield "nothing was refused"
 

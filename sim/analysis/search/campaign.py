@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from sim.analysis.exchange_coverage import Recorder, document, headline, merged, read
 from sim.analysis.headless_run import Report, junit, run_scenario
+from sim.analysis.layout import paint
 from sim.analysis.replay import Divergence, simulation_of, verify
 from sim.analysis.search.fuzz import with_random_steps
 from sim.analysis.search.progress import Progress
@@ -152,8 +153,10 @@ def run_all(plan: RunPlan, out: TextIO, progress: TextIO) -> list[Report]:
         for report in finished(plan):
             failed += not report.ok
             bar.clear()
-            for line in report.lines():
-                print(line, file=out, flush=True)
+            verdict, *details = report.lines()
+            word = verdict.partition(" ")[0]
+            painted = paint(word, "green" if report.ok else "red", out)
+            print(verdict.replace(word, painted, 1), *details, sep="\n", file=out, flush=True)
             bar.step(f"{failed} failed")
             reports.append(report)
     if plan.junit:

@@ -22,6 +22,7 @@ from msgspec import Struct, json
 
 from sim.analysis.errors import UsageError
 from sim.analysis.headless_run import Report, run_scenario
+from sim.analysis.layout import counted
 from sim.analysis.search.campaign import matching_variants
 from sim.analysis.search.fault_points import points, refuse_unknown
 from sim.analysis.search.progress import Progress
@@ -170,7 +171,8 @@ def _print_outcomes(outcomes: list[Outcome], out: TextIO) -> None:
     print_table(rows, out)
     broken = [outcome for outcome in outcomes if not outcome.survived]
     print(
-        f"\n{len(outcomes)} trials at {len(rows)} points: {len(outcomes) - len(broken)} survived,"
+        f"\n{counted(len(outcomes), 'trial')} at {counted(len(rows), 'point')}:"
+        f" {len(outcomes) - len(broken)} survived,"
         f" {len(broken)} did not",
         file=out,
     )

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from sim.analysis.errors import UsageError
 from sim.analysis.headless_run import file_name, run_scenario
+from sim.analysis.layout import counted
 from sim.analysis.replay import at_the_start, journal_lines, simulation_at
 from sim.analysis.search.bisect import question
 from sim.analysis.search.campaign import matching_variants
@@ -181,7 +182,7 @@ def _scenario_of_journal(request: ShrinkRequest, out: TextIO) -> Scenario | None
         document["steps"] = [*document["steps"], {"name": "expected", "expect": expect}]
     left_out = ", ".join(f"{count} {kind}" for kind, count in found.left_out.items())
     print(
-        f"{path}: written as {len(document['steps'])} steps"
+        f"{path}: written as {counted(len(document['steps']), 'step')}"
         + (f"; left out: {left_out}" if left_out else ""),
         file=out,
     )

@@ -16,6 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sim.analysis.headless_run import Report
+from sim.analysis.layout import counted, wrapped
 from sim.analysis.search.campaign import Job, RunPlan, finished, jobs_of, scenario_of
 from sim.analysis.search.progress import Progress
 from sim.analysis.search.shrink_command import ShrinkRequest, write_smallest
@@ -127,18 +128,24 @@ def sweep(plan: RunPlan, out: TextIO, progress: TextIO) -> Sweep:
     shown = [row.document() for row in rows.values() if row.failed or not row.change]
     print_table(shown, out)
     reports = [report for _, report in failures]
-    print("", *_summary(plan, list(rows.values()), reports), sep="\n", file=out)
+    print(file=out)
+    for line in _summary(plan, list(rows.values()), reports):
+        print(
+            *wrapped(line.strip(), "  ", first=" " * (len(line) - len(line.lstrip()))),
+            sep="\n",
+            file=out,
+        )
     return Sweep(list(rows.values()), failures)
 
 
 def _summary(plan: RunPlan, rows: list[Row], failures: list[Report]) -> Iterator[str]:
     runs = sum(row.runs for row in rows)
     broken = sum(1 for report in failures if report.broken)
-    yield f"{runs} runs, {runs - len(failures)} passed, {len(failures)} failed" + (
+    yield f"{counted(runs, 'run')}, {runs - len(failures)} passed, {len(failures)} failed" + (
         f", {broken} of them broke an invariant" if broken else ""
     )
     if harmless := sum(1 for row in rows if row.change and not row.failed):
-        yield f"{harmless} alternatives made no expectation fail"
+        yield f"{counted(harmless, 'alternative')} made no expectation fail"
     if not failures:
         yield "every check of the invariants held: money, positions, orders, books"
         return

@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from itertools import groupby
 from typing import Any, NamedTuple, TextIO
 
-from msgspec import DecodeError
+from msgspec import DecodeError, json
 
 from sim.actors.script.runner import STEP_TIMER
 from sim.analysis.errors import UnreadableJournal
 from sim.analysis.history.events import MARK
 from sim.analysis.history.rows import Row, rows
+from sim.analysis.layout import paint, width, wrapped
 from sim.analysis.replay import journal_lines
 from sim.kernel.instants import EASTERN, Instant, format_instant, format_span, to_datetime
 from sim.kernel.journal import Header
@@ -103,19 +104,56 @@ def folded(found: Iterable[Row]) -> Iterator[Row]:
 def write(found: Iterable[Row], out: TextIO) -> None:
     """Print rows in columns, and a line with the date wherever the Eastern day changes.
 
-    Long text moves the columns after it to the right; nothing is cut.
+    Long text moves the columns after it to the right, and wraps; nothing is cut.
     """
     day = ""
+    who, what = (28, 52) if width() >= WIDE else (16, 34)
     for row in found:
         moment = to_datetime(row.at, EASTERN)
         if f"{moment:%A %Y-%m-%d}" != day:
             day = f"{moment:%A %Y-%m-%d}"
             print(f"── {day}, Eastern Time", file=out)
         time = f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}"
-        line = f"{time} {MARK[row.good]} {row.who:<28} {row.what:<52} {row.result}"
-        print(line.rstrip(), file=out)
+        line = f"{row.who:<{who}} {_readable(row.what):<{what}} {row.result}".rstrip()
+        mark = _painted(MARK[row.good], out)
+        _write_wrapped(line, f"{time} {mark} ", out)
         for detail in together(row.details):
-            print(f"{'':15}└ {detail}", file=out)
+            painted = _painted(detail[0], out) + detail[1:] if detail[:1] in _COLOUR else detail
+            _write_wrapped(painted, f"{'':15}└ ", out)
+
+
+WIDE = 110  # columns in which a row with long names fits
+_INDENT = 17  # of what does not fit in the first line
+_COLOUR = {"✓": "green", "✗": "red"}
+
+
+def _readable(what: str) -> str:
+    """What a row says, with the arguments of an action as `name=value` instead of JSON."""
+    action, brace, rest = what.partition("{")
+    if not brace:
+        return what
+    try:
+        arguments = json.decode(brace + rest)
+    except DecodeError:
+        return what
+    texts = (
+        f"{name}={value if isinstance(value, str) else json.encode(value).decode()}"
+        for name, value in arguments.items()
+    )
+    return f"{' '.join(action.split())} {' '.join(texts)}".rstrip()
+
+
+def _painted(mark: str, out: TextIO) -> str:
+    return paint(mark, _COLOUR[mark], out) if mark in _COLOUR else mark
+
+
+def _write_wrapped(text: str, first: str, out: TextIO) -> None:
+    """Print a line; the words that do not fit stand below, in the same column."""
+    if _INDENT + len(text) <= width():
+        print(f"{first}{text}".rstrip(), file=out)
+        return
+    lines = list(wrapped(text, " " * _INDENT))
+    print(f"{first}{lines[0][_INDENT:]}", *lines[1:], sep="\n", file=out)
 
 
 def together(details: Iterable[str], of_many: re.Pattern[str] = _OF_MANY) -> Iterator[str]:

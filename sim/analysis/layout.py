@@ -1,0 +1,54 @@
+"""How text fits where it is printed: its width, wrapped lines, colour, numbers with their nouns.
+
+The width is the window's, or COLUMNS, or `WIDTH` in a pipe. Lines wrap between words and words are
+never cut. Colour is for terminals only, and for none where NO_COLOR is set (https://no-color.org).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import textwrap
+from collections.abc import Iterator
+from typing import TextIO
+
+WIDTH = 100  # in a pipe or a file
+WIDTH_MIN = 40
+_CODES = {"red": "31", "green": "32", "yellow": "33", "cyan": "36", "bold": "1", "dim": "2"}
+
+
+def width() -> int:
+    """Columns of a line."""
+    return max(WIDTH_MIN, shutil.get_terminal_size((WIDTH, 24)).columns)
+
+
+def wrapped(text: str, indent: str = "", *, first: str | None = None) -> Iterator[str]:
+    """Text as lines that fit; `first` is the indent of the first line, `indent` of all others.
+
+    A word that is longer than a line, such as a path, stays whole.
+    """
+    yield from textwrap.wrap(
+        text,
+        width(),
+        initial_indent=indent if first is None else first,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    ) or [(indent if first is None else first).rstrip()]
+
+
+def paint(text: str, colour: str, out: TextIO) -> str:
+    """Text in a colour, where `out` is a terminal that shows colours."""
+    if not _has_colour(out):
+        return text
+    return f"\x1b[{_CODES[colour]}m{text}\x1b[0m"
+
+
+def _has_colour(out: TextIO) -> bool:
+    return out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def counted(count: int, noun: str) -> str:
+    """A number and its noun: "1 rule", "2 rules", "3 queries"."""
+    plural = noun[:-1] + "ies" if noun.endswith(("ry", "ty")) else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else plural}"

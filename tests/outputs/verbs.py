@@ -1,0 +1,197 @@
+"""What every verb prints, at 80 columns, and its JSON: the files beside this module.
+
+`make outputs` writes them anew; whoever changes what a command says reads the difference as a
+newcomer would. Identifiers and digests, which change with every release, are left out of the files.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import NamedTuple
+from unittest.mock import patch
+
+from sim.cli.main import NAMES, main
+
+FOLDER = Path(__file__).parent / "files"
+SCENARIO = Path(__file__).parent / "desk.yaml"
+COLUMNS = "80"
+
+# Names of files, and the command lines that each shows.
+OUTPUTS: dict[str, list[str]] = {
+    "check": ["check desk.yaml", "check misspelt.yaml", "check nope.yaml", "check quikstart"],
+    "run": ["run desk.yaml passes.yaml"],
+    "sweep": ["sweep desk.yaml passes.yaml --seeds 1..3 --jobs 1"],
+    "explore": ["explore passes.yaml --operations GetOrderBook --faults 'error*' --jobs 1"],
+    "shrink": ["shrink desk.yaml --out small.yaml"],
+    "bisect": [
+        "bisect 1.ndjson --expect '{order: {clord_id: bid, state: NEW}}' --becomes false",
+        "bisect 1.ndjson other.ndjson",
+    ],
+    "diff": ["diff 1.ndjson 1.ndjson", "diff 1.ndjson 2.ndjson", "diff 1.ndjson other.ndjson"],
+    "replay": ["replay 1.ndjson", "replay spoilt.ndjson", "replay nope.ndjson"],
+    "timeline": ["timeline 1.ndjson"],
+    "explain": [
+        "explain 1.ndjson",
+        "explain 1.ndjson 000000000000000c",
+        "explain 1.ndjson 000000000000000f",
+        "explain 1.ndjson rain",
+        "explain 1.ndjson nobody",
+    ],
+    "conformance": ["conformance client.ndjson", "conformance --list"],
+    "catalogue": [
+        "catalogue quirks stream",
+        "catalogue assumptions book.depth_above_maximum",
+        "catalogue assumptions market_data",
+        "catalogue faults",
+        "catalogue presets",
+        "catalogue dates maintenance",
+        "catalogue bounds money",
+        "catalogue observations events.id",
+        "catalogue operations HealthCheck",
+        "catalogue ledger S2.1-2",
+        "catalogue quirks no-such",
+        "catalogue stars",
+    ],
+    "mistakes": ["", "sevre", "serve --potr-base 0", "run", "run desk.yaml --seeds x"],
+}
+# Verbs of which no file is kept, and why.
+WITHOUT = {
+    "serve": "its console is tested in tests/server/test_console.py",
+    "demo": "it needs sockets: tests/server/test_demo.py",
+    "schema": "a JSON document of its own",
+    "openapi": "a JSON document of its own",
+    "keys": "new ones each time",
+}
+_UNSTABLE = (
+    (re.compile(r"\b[0-9a-f]{64}\b"), "<sha256>"),
+    (re.compile(r"\b[0-9a-f]{12}…"), "<sha256>…"),
+    (re.compile(r'(?<="digest":")[0-9a-f]{16}\b'), "<sha256>"),
+    (re.compile(r"\b(?=[0-9A-Z]*[0-9])(?=[0-9A-Z]*[A-Z])[0-9A-Z]{12}\b"), "<id>"),
+)
+
+
+class Said(NamedTuple):
+    """What a command printed and with which code it ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def files() -> dict[str, str]:
+    """Every file and what stands in it now."""
+    found = {f"help/{name}.txt": stable(_help(name)) for name in ("", *NAMES)}
+    found["help/sim.txt"] = found.pop("help/.txt")
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        _prepare()
+        for name, commands in OUTPUTS.items():
+            found[f"{name}.txt"] = "\n".join(map(_shown, commands))
+            document = _document(commands[0]) if commands[0] else ""
+            if document:
+                found[f"{name}.json"] = document
+    return found
+
+
+def _prepare() -> None:
+    """The scenarios and journals that the command lines name."""
+    desk = SCENARIO.read_text()
+    Path("desk.yaml").write_text(desk)
+    last = desk.index("- {name: rich")
+    Path("passes.yaml").write_text(desk[:last].replace("name: desk", "name: passes", 1))
+    Path("misspelt.yaml").write_text(
+        desk.replace("tick_size", "tik_size").replace("side: sell", "side: sel")
+    )
+    other = desk.replace("name: desk", "name: other", 1).replace('qty: "5"}}', 'qty: "2"}}')
+    Path("other.yaml").write_text(other)
+    for command in (
+        "run desk.yaml --seeds 1..2 --journal .",
+        "run other.yaml --seed 1 --journal .",
+    ):
+        run(command)
+    Path("desk-1.ndjson").rename("1.ndjson")
+    Path("desk-2.ndjson").rename("2.ndjson")
+    Path("other-1.ndjson").rename("other.ndjson")
+    whole = Path("1.ndjson").read_text()
+    Path("spoilt.ndjson").write_text(whole.replace('"out":{"status":200', '"out":{"status":201', 1))
+    _record_client()
+
+
+def _record_client() -> None:
+    """The journal of a client that breaks a rule and keeps another."""
+    from sim import Simulation, load_scenario
+    from sim.server.journal_file import open_journal
+    from sim.testing.client import connect
+
+    with open_journal(Path("client.ndjson")) as file:
+        sim = Simulation(load_scenario("desk.yaml"), journal=file)
+        world = connect(sim)
+        firm = world.exchange(sim.exchange.firms.require("firms/atlas"))
+        for _ in range(7):
+            firm.get("/v1/report/orders/search?noSuchField=1")
+        firm.get("/v1/orderbook/rain")
+
+
+def run(command: str) -> Said:
+    """Run a command line as a shell would, in the folder where it stands."""
+    import shlex
+
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err), patch.dict(os.environ, COLUMNS=COLUMNS):
+        try:
+            code = main(shlex.split(command))
+        except SystemExit as error:
+            code = int(str(error.code))
+    return Said(code, out.getvalue(), err.getvalue())
+
+
+def _shown(command: str) -> str:
+    said = run(command)
+    parts = [f"$ sim {command}".rstrip(), stable(said.out).rstrip()]
+    if said.err:
+        parts += ["(standard error)", stable(said.err).rstrip()]
+    parts.append(f"(exit code {said.code})")
+    return "\n".join(part for part in parts if part) + "\n"
+
+
+def _help(name: str) -> str:
+    return run(f"{name} --help").out
+
+
+def _document(command: str) -> str:
+    said = run(f"{command} --json")
+    document = json.loads(said.out)
+    return stable(json.dumps(document, indent=1, ensure_ascii=False)) + "\n"
+
+
+def stable(text: str) -> str:
+    """Text without what changes with every release."""
+    for pattern, name in _UNSTABLE:
+        text = pattern.sub(name, text)
+    return text
+
+
+def renew() -> Iterator[str]:
+    """Write every file anew; the names of those that changed."""
+    now = files()
+    for path in FOLDER.rglob("*.*"):
+        if str(path.relative_to(FOLDER)) not in now:
+            path.unlink()
+            yield f"{path.name} (gone)"
+    for name, text in now.items():
+        path = FOLDER / name
+        if not path.is_file() or path.read_text() != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+            yield name
+
+
+if __name__ == "__main__":
+    print(*renew(), sep="\n", file=sys.stderr)
