@@ -24,13 +24,15 @@ _COLOURS = {
 }
 
 
-def print_table(rows: Rows, out: TextIO) -> None:
-    """Print rows as a table, or as records where a table does not fit or there is one row only."""
+def print_table(rows: Rows, out: TextIO, *, one_as_record: bool = False) -> None:
+    """Print rows as a table, or as records where a table does not fit. With `one_as_record` a
+    single row is a record too.
+    """
     if not rows:
         print("nothing", file=out)
         return
     lines = [list(rows[0]), *([cell(value) for value in row.values()] for row in rows)]
-    widths = _widths(lines) if len(rows) > 1 else None
+    widths = None if one_as_record and len(rows) == 1 else _widths(lines)
     if widths is None:
         print("\n\n".join("\n".join(record(row)) for row in rows), file=out)
         return

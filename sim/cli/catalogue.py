@@ -58,5 +58,6 @@ def run(args: argparse.Namespace) -> int:
         print(as_markdown(found), file=out)
     else:
         # No exchange runs here, so the value in force is the default.
-        print_table([{k: v for k, v in row.items() if k != "value"} for row in found], out)
+        shown = [{k: v for k, v in row.items() if k != "value"} for row in found]
+        print_table(shown, out, one_as_record=True)
     return 0
