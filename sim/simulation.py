@@ -45,6 +45,7 @@ from sim.core.model.refusals import Conflict, InvalidRequest, Refusal
 from sim.engine import time_travel
 from sim.engine.engine import Behaviour, Engine, Run
 from sim.engine.journal_record import library_versions
+from sim.kernel.branches import Branch
 from sim.kernel.instants import OUT_OF_RANGE, Instant, Span, format_instant, is_supported_instant
 from sim.kernel.journal import Header, Journal
 from sim.scenario.scenario import Scenario
@@ -214,6 +215,7 @@ class Simulation:
             time_travel.return_to_start(engine)
         else:
             self.engine = _begin_again(run, engine)
+            self.engine.snapshots.adopt(engine.snapshots, engine.log)
         return effects
 
     def rewind(
@@ -241,6 +243,19 @@ class Simulation:
         forked = copy(self)
         forked.engine = time_travel.fork(self.engine, journal, settings)
         return forked
+
+    def looker(self, root: Branch) -> Simulation:
+        """A simulation of the same run for looking back: it journals nothing and its engine is made
+        to stand at moments of the branches that begin at `root`.
+        """
+        looking, engine = copy(self), self.engine
+        if root.seed == engine.run.seed:
+            looking.engine = time_travel.looker(engine)
+        else:
+            journal = engine.journal.view()
+            journal.stand_at_start(root)
+            looking.engine = _begin(engine.run._replace(seed=root.seed), journal)
+        return looking
 
     # ---- reading
 

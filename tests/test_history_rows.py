@@ -143,3 +143,70 @@ def test_the_tree_of_branches_lasts_and_each_has_the_rows_it_came_from(exchange)
         "branch-2"
     ]
     assert [row["branch"] for row in rows(exchange)] == ["branch-3"]
+
+
+@pytest.mark.scenario("told.yaml")
+def test_a_record_has_what_was_asked_answered_and_sent_and_the_chain_that_led_to_it(exchange):
+    exchange.clock.advance("3m")
+    exchange.control(
+        "POST",
+        "/orders",
+        {"as": "taker", "symbol": "mine", "side": "sell", "price": "0.40", "qty": "2"},
+    )
+    seq = history(exchange)["last"]
+    while history(exchange, after=seq - 1)["rows"][0]["kind"] != "control":
+        seq -= 1
+    fill = exchange.control("GET", f"/history/{seq}")
+    assert fill["input"]["arguments"]["price"] == "0.40"
+    assert fill["answer"]["body"]["filled"] == "2"
+    assert "Executed" in {event["event"] for event in fill["events"]}
+    (frame,) = fill["frames"]
+    assert frame["rpc"] == "CreateMarketDataSubscription"
+    assert frame["body"]["update"]["bids"][0]["qty"] == "3"
+    assert fill["why"]["kind"] == "order"
+    assert (fill["causes"], fill["digest"]) == ([], exchange.digest)
+
+    call = next(row for row in rows(exchange) if row["kind"] == "request")
+    record = exchange.control("GET", f"/history/{call['seq']}")
+    assert [row["kind"] for row in record["causes"]] == ["timer", "step"]
+    assert record["answer"]["body"]["symbol"] == "mine"
+
+    opened = next(row for row in rows(exchange) if row["kind"] == "stream")
+    record = exchange.control("GET", f"/history/{opened['seq']}")
+    assert record["input"]["message"]["symbols"] == ["mine"]
+    assert record["frames"][0]["body"]["update"]["bids"][0]["qty"] == "5"
+
+
+def test_the_past_is_read_without_moving_the_present(exchange):
+    def books(of: str) -> Any:
+        return exchange.control("GET", f"{of}/state/books")["books"]
+
+    exchange.control(
+        "POST", "/instruments", {"symbol": "mine", "tick_size": "0.01", "state": "OPEN"}
+    )
+    order = {"as": "maker", "symbol": "mine", "side": "buy", "qty": "1"}
+    told = [books("")]
+    for price in ("0.30", "0.31", "0.32"):
+        exchange.control("POST", "/orders", order | {"price": price})
+        told.append(books(""))
+    digest, journal = exchange.digest, exchange.control("GET", "/journal?since=0")
+    for seq in (4, 1, 3, 2, 2):
+        assert books(f"/history/{seq}") == told[seq - 1]
+    exchange.control("POST", "/rewind", {"seq": 2})
+    assert exchange.control("GET", "/history/4/state/books?branch=main")["books"] == told[3]
+    exchange.control("POST", "/orders", order | {"price": "0.39"})
+    assert books("/history/3") == books("")
+    exchange.control("POST", "/rewind", {"seq": 0})
+    assert (digest, journal) != (exchange.digest, exchange.control("GET", "/journal?since=0"))
+    for path, says in (
+        ("/history/1/state/books", "branch-2 has the inputs 0..0, not 1"),
+        ("/history/0", "branch-2 has no inputs yet"),
+        ("/history/9?branch=main", "main has the inputs 1..4, not 9"),
+        ("/history/0/state/bookz", "there is no view 'bookz'"),
+        ("/history/one", "seq must be an integer from 0"),
+        ("/history/1?branch=trunk", "unknown branch 'trunk'"),
+    ):
+        with pytest.raises(ControlError) as error:
+            exchange.control("GET", path)
+        assert error.value.status in (400, 404)
+        assert says in error.value.body["message"]

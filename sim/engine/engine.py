@@ -69,7 +69,7 @@ from sim.core.trading.synchronous import PendingAnswer
 from sim.engine.causes import Causes
 from sim.engine.extension import Extension
 from sim.engine.journal_record import event_record, record_of
-from sim.engine.snapshots import Snapshot, Snapshots, encode_state, unsavable
+from sim.engine.snapshots import Snapshot, Snapshots, encode_state, save_streams, unsavable
 from sim.kernel.instants import Instant
 from sim.kernel.journal import Journal
 from sim.kernel.timers import Timer, merge_owners
@@ -214,6 +214,7 @@ class Engine:
             history,
             self.world.reference,
             self.log.fork() if log else None,
+            save_streams(self.hub, self.extensions),
         )
 
     def account_named(self, name: str) -> str:

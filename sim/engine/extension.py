@@ -79,6 +79,17 @@ class Extension:
     def on_done(self, given: Input, outcome: Outcome) -> None:
         """The input is complete. Nothing may happen any more, but the record is not written yet."""
 
+    # ---- streams of its own
+
+    def save_streams(self) -> object:
+        """What it remembers of streams that it has open, as data that can be pickled. Streams are
+        no part of the state: whoever travels in time ends them; this serves who looks back.
+        """
+        return None
+
+    def load_streams(self, state: Any) -> None:
+        """Have what was remembered; None: there are none any more."""
+
     # ---- state
 
     def save(self) -> Struct:

@@ -12,8 +12,9 @@ Theory.
   whose integers have any size: an instant of the year 9999 has more than 64 bits); rows that
   never change again (executions, done orders, moved cash) are shared, in lists of the snapshot's
   own; reference data is replaced as a whole and never changed in place, so it is shared too.
-  Streams are connections and no state. The request log is cut to length, or copied where another
-  branch may come back to it.
+  Streams are connections and no state to go back to; they are kept beside it, for the inputs that
+  are handled again on the way. The request log is cut to length, or copied where another branch may
+  come back to it.
 * The *checkpoint* is a copy of the running SHA-256 of the journal with the places of its lines. The
   digest at a moment covers the scenario, the seed and the lines up to there, nothing else. After
   a rewind the chain goes on from the copy over lines that are equal byte for byte, because equal
@@ -24,14 +25,16 @@ Theory.
   can be gone to, except by a named snapshot.
 
 Memory. The collection holds the start and at most `KEPT` snapshots, of at most `BYTES_MAX` encoded
-bytes together. When it is full every second one is dropped and the distance between new ones
-doubles, so any moment is at most one distance of replay away from a snapshot before it. A large
-state is saved seldom, because saving it costs as much as handling many inputs.
+bytes together, and as many of branches that were left. When it is full every second one is dropped
+and the distance between new ones doubles, so any moment is at most one distance of replay away from
+a snapshot before it. A large state is saved seldom, because saving it costs as much as handling
+many inputs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import pickle
+from collections.abc import Iterable, Mapping
 from copy import copy
 from functools import cache
 from typing import NamedTuple
@@ -39,6 +42,8 @@ from typing import NamedTuple
 from msgspec import Raw, json
 
 from sim.api.pipeline.request_log import RequestLog
+from sim.api.streams.hub import Hub
+from sim.api.streams.saved_streams import SavedStreams
 from sim.core.exchange import Exchange, State
 from sim.core.history import History, join_history, split_history
 from sim.engine.extension import Extension
@@ -66,6 +71,22 @@ class Snapshot(NamedTuple):
     history: History
     reference: Reference
     log: RequestLog | None = None
+    streams: Streams | None = None
+
+
+class Streams(NamedTuple):
+    """The streams that were open, for a replay that begins here: those of clients, and what each
+    extension remembers of its own, pickled.
+    """
+
+    hub: SavedStreams
+    extensions: bytes
+
+
+def save_streams(hub: Hub, extensions: Mapping[str, Extension]) -> Streams:
+    """The streams that are open."""
+    own = {name: extension.save_streams() for name, extension in extensions.items()}
+    return Streams(hub.save(), pickle.dumps(own, protocol=5))
 
 
 def encode_state(exchange: Exchange, extensions: Mapping[str, Extension]) -> tuple[bytes, History]:
@@ -76,8 +97,13 @@ def encode_state(exchange: Exchange, extensions: Mapping[str, Extension]) -> tup
     return json.encode((state, states)), history
 
 
-def load_state(exchange: Exchange, extensions: Mapping[str, Extension], snapshot: Snapshot) -> None:
-    """Make an exchange and its extensions what they were."""
+def load_state(
+    exchange: Exchange,
+    extensions: Mapping[str, Extension],
+    snapshot: Snapshot,
+    hub: Hub | None = None,
+) -> None:
+    """Make an exchange and its extensions what they were; with a hub, its streams too."""
     state, states = _state_decoder().decode(snapshot.state)
     state.trading = join_history(state.trading, snapshot.history)
     exchange.reference = snapshot.reference
@@ -86,6 +112,14 @@ def load_state(exchange: Exchange, extensions: Mapping[str, Extension], snapshot
         extension.load(json.decode(states[name], type=extension.state_type))
     for extension in extensions.values():
         extension.follow()
+    if hub is not None and snapshot.streams is not None:
+        hub.load(snapshot.streams.hub)
+        own = pickle.loads(snapshot.streams.extensions)
+        for name, extension in extensions.items():
+            extension.load_streams(own[name])
+        # What followed streams has its timers again, with the numbers that they had.
+        exchange.recurring_feed.resume(state.recurring_feed)
+        exchange.ctx.timers.load(state.timers)
 
 
 @cache
@@ -100,7 +134,9 @@ def unsavable(error: Exception) -> str:
 
 
 class Snapshots:
-    """The automatic snapshots of a run, oldest first, and the named ones."""
+    """The automatic snapshots of a run, oldest first, and the named ones; apart from them those of
+    branches that were left.
+    """
 
     def __init__(self, start: Snapshot) -> None:
         self.start = start
@@ -108,11 +144,18 @@ class Snapshots:
         self.named: dict[str, Snapshot] = {}
         self._distance = FIRST_DISTANCE
         self._next = FIRST_DISTANCE
+        self._left: list[Snapshot] = []
+
+    @property
+    def every(self) -> list[Snapshot]:
+        """The automatic snapshots, also those of branches that were left."""
+        return [*self._left, *self._kept]
 
     def fork(self) -> Snapshots:
         """The same snapshots, for a run that goes its own way from here."""
         forked = copy(self)
-        forked._kept, forked.named = list(self._kept), dict(self.named)
+        forked._kept, forked._left = list(self._kept), list(self._left)
+        forked.named = dict(self.named)
         return forked
 
     def due(self, seq: int) -> bool:
@@ -135,11 +178,30 @@ class Snapshots:
         self._next = snapshot.checkpoint.seq + distance
 
     def nearest(self, seq: int, journal: Journal) -> Snapshot:
-        """The latest snapshot at or before an input of the journal's present branch.
-
-        Snapshots of other branches are dropped.
-        """
-        self._kept = [kept for kept in self._kept if journal.on_branch(kept.checkpoint)]
+        """The latest snapshot at or before an input of the journal's present branch."""
+        self.leave(journal, None)
         self._next = seq + self._distance
         before = (kept for kept in self._kept if kept.checkpoint.seq <= seq)
         return max(before, key=lambda kept: kept.checkpoint.seq)
+
+    def leave(self, journal: Journal, log: RequestLog | None) -> None:
+        """Set the snapshots aside that are not on the journal's present branch, with the calls of
+        the branch that was left: they serve who looks back at it. Of these there are at most `KEPT`
+        too; when there are more, every second one goes.
+        """
+        gone = [kept for kept in self._kept if not journal.on_branch(kept.checkpoint)]
+        if not gone:
+            return
+        self._kept = [kept for kept in self._kept if journal.on_branch(kept.checkpoint)]
+        self._set_aside(kept if kept.log else kept._replace(log=log) for kept in gone)
+
+    def adopt(self, others: Snapshots, log: RequestLog | None) -> None:
+        """Have the snapshots of a run that was left for this one, to look back at it."""
+        self._set_aside(kept if kept.log else kept._replace(log=log) for kept in others.every)
+
+    def _set_aside(self, snapshots: Iterable[Snapshot]) -> None:
+        self._left += snapshots
+        while len(self._left) > KEPT or (
+            len(self._left) > 1 and sum(len(kept.state) for kept in self._left) > BYTES_MAX
+        ):
+            self._left = self._left[1::2]

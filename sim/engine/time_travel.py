@@ -27,7 +27,7 @@ from sim.core.model.refusals import Code, Conflict, NotFound, Refusal
 from sim.engine.engine import Engine
 from sim.engine.snapshots import Snapshot, Snapshots, load_state, unsavable
 from sim.kernel.instants import Instant, format_instant
-from sim.kernel.journal import read_line
+from sim.kernel.journal import Journal, read_line
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -52,16 +52,18 @@ def whole(travel: Callable[Concatenate[Engine, P], T]) -> Callable[Concatenate[E
     return made
 
 
-def load(engine: Engine, snapshot: Snapshot) -> None:
-    """Become what was saved; the journal is the caller's affair."""
+def load(engine: Engine, snapshot: Snapshot, *, streams: bool = False) -> None:
+    """Become what was saved, with the streams that were open or without any; the journal is the
+    caller's affair.
+    """
     engine.world.reference = snapshot.reference
-    load_state(engine.exchange, engine.extensions, snapshot)
-    if snapshot.log is None:
-        engine.log.truncate(snapshot.checkpoint.seq)
-    else:
+    load_state(engine.exchange, engine.extensions, snapshot, engine.hub if streams else None)
+    if snapshot.log is not None:
         engine.log.become(snapshot.log)
+    engine.log.truncate(snapshot.checkpoint.seq)
     engine.travelled = True
-    engine.hub.cancel_timers()
+    if not streams:
+        engine.hub.cancel_timers()
 
 
 @whole
@@ -80,9 +82,11 @@ def restore(engine: Engine, name: str) -> list[Effect]:
             f"no snapshot is called {name!r}", remedy="POST /_sim/v1/snapshots/{name} takes one"
         )
     effects = close_streams(engine, "a snapshot was restored")
+    log = engine.log.fork()
     load(engine, snapshot)
     engine.journal.resume(snapshot.checkpoint)
     engine.journal.branch_off("restore")
+    engine.snapshots.leave(engine.journal, log)
     engine.journal.mark("restore", name)
     return effects
 
@@ -99,10 +103,11 @@ def leave(engine: Engine, seed: int) -> list[Effect]:
 @whole
 def return_to_start(engine: Engine) -> None:
     """Become what the scenario was at its start, with the same seed."""
-    start = engine.snapshots.start
+    start, log = engine.snapshots.start, engine.log.fork()
     load(engine, start)
     engine.journal.branch.timers = engine.exchange.ctx.timers.scheduled
-    engine.snapshots = Snapshots(start)
+    left, engine.snapshots = engine.snapshots, Snapshots(start)
+    engine.snapshots.adopt(left, log)
 
 
 @whole
@@ -114,14 +119,15 @@ def rewind(engine: Engine, to: Instant | None, seq: int | None) -> list[Effect]:
     snapshot = engine.snapshots.nearest(target, journal)
     lines = journal.lines(snapshot.checkpoint.seq, target)
     inputs = [recorded_input(read_line(line)) for line in lines]
-    left = journal.branch
-    load(engine, snapshot)
+    left, log = journal.branch, engine.log.fork()
+    load(engine, snapshot, streams=True)
     journal.resume(snapshot.checkpoint)
     journal.branch = left
     _handle_again(engine, inputs)
     journal.branch_off("rewind")
+    engine.snapshots.leave(journal, log)
     journal.mark("rewind", str(target))
-    effects += close_streams(engine, "the simulation was rewound")
+    close_streams(engine, "the simulation was rewound")  # those of then: nobody holds them now
     if to is not None and engine.now < to:
         engine.handle(Advanced(to))
     return effects
@@ -129,25 +135,39 @@ def rewind(engine: Engine, to: Instant | None, seq: int | None) -> list[Effect]:
 
 def fork(engine: Engine, journal: BinaryIO | None, settings: Settings | None) -> Engine:
     """An independent engine in the same state; see `Simulation.fork`."""
-    run = engine.run
-    settings = settings or run.settings
-    if settings.recorded() != run.settings.recorded():
-        raise ValueError("a fork keeps the settings that stand in the journal's header")
-    forked = Engine(
-        run._replace(settings=settings, signing_secrets=dict(run.signing_secrets)),
-        copy(engine.world),
-        engine.journal.fork(journal),
-        engine.behaviour,
-        epoch=engine.epoch,
-    )
-    forked.exchange.begin_as(engine.exchange)
-    for name, extension in forked.extensions.items():
-        extension.begin_as(engine.extensions[name])
-    forked.close_timers()
+    forked = _twin(engine, engine.journal.fork(journal), settings or engine.run.settings)
     forked.snapshots = engine.snapshots.fork()
     load(forked, _saved(engine))
     forked.journal.mark("fork", engine.branch)
     return forked
+
+
+def looker(engine: Engine) -> Engine:
+    """An engine of the same run that can be at any moment of it and journals nothing; it is at none
+    yet.
+    """
+    twin = _twin(engine, engine.journal.view(), engine.run.settings)
+    twin.snapshots = Snapshots(engine.snapshots.start)
+    return twin
+
+
+def _twin(engine: Engine, journal: Journal, settings: Settings) -> Engine:
+    """An engine of the same run, with the same beginning and no state."""
+    run = engine.run
+    if settings.recorded() != run.settings.recorded():
+        raise ValueError("a fork keeps the settings that stand in the journal's header")
+    twin = Engine(
+        run._replace(settings=settings, signing_secrets=dict(run.signing_secrets)),
+        copy(engine.world),
+        journal,
+        engine.behaviour,
+        epoch=engine.epoch,
+    )
+    twin.exchange.begin_as(engine.exchange)
+    for name, extension in twin.extensions.items():
+        extension.begin_as(engine.extensions[name])
+    twin.close_timers()
+    return twin
 
 
 def _saved(engine: Engine) -> Snapshot:
@@ -165,6 +185,8 @@ def close_streams(engine: Engine, why: str) -> list[Effect]:
     engine.exchange.order_sessions.close_all()
     effects = engine.hub.close_all(Code.UNAVAILABLE, why)
     engine.hub.cancel_timers()
+    for extension in engine.extensions.values():
+        extension.load_streams(None)
     return effects
 
 

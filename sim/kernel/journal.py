@@ -26,6 +26,7 @@ from copy import copy
 from errno import EIO
 from hashlib import sha256
 from io import BytesIO
+from sys import maxsize
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 from zlib import crc32
 from zlib import error as ZlibError
@@ -157,11 +158,14 @@ class Journal:
         """Count and chain from the beginning, as a fresh run with this seed would, on a branch of
         its own.
         """
-        self.seq = 0
-        self._begin(Branch(self._next_name(), seed, "reset" if self.branches else "start"))
-        self._chain = sha256(
-            f"{self.header.scenario_digest}\n{seed}\n{self.header.start}\n".encode()
-        )
+        self.stand_at_start(Branch(self._next_name(), seed, "reset" if self.branches else "start"))
+        self.branches[self.branch.name] = self.branch
+
+    def stand_at_start(self, branch: Branch) -> None:
+        """Stand at the beginning of a branch that begins at a start."""
+        self.seq, self.branch = 0, branch
+        text = f"{self.header.scenario_digest}\n{branch.seed}\n{self.header.start}\n"
+        self._chain = sha256(text.encode())
 
     def end(self, cause: BaseException) -> None:
         """Take no more lines: the run did something that stands in none, and `cause` stopped it.
@@ -232,21 +236,24 @@ class Journal:
     def branch_off(self, begun: str) -> Branch:
         """Begin a branch here: the lines so far are those of the present one."""
         parent = self.branch.holder(self.seq)
-        return self._begin(Branch(self._next_name(), parent.seed, begun, parent, self.seq))
+        self.branch = Branch(self._next_name(), parent.seed, begun, parent, self.seq)
+        self.branches[self.branch.name] = self.branch
+        return self.branch
 
     def _next_name(self) -> str:
         return f"branch-{len(self.branches)}" if self.branches else "main"
 
-    def _begin(self, branch: Branch) -> Branch:
-        self.branches[branch.name] = self.branch = branch
-        return branch
-
-    def on_branch(self, checkpoint: Checkpoint) -> bool:
-        """Whether a checkpoint lies on the present branch."""
-        if checkpoint.branch not in self.branches or checkpoint.seq > self.branch.seq:
+    def on_branch(self, checkpoint: Checkpoint, branch: Branch | None = None) -> bool:
+        """Whether a checkpoint lies on a branch, the present one unless given. All starts with one
+        seed are the same.
+        """
+        branch, seq = branch or self.branch, checkpoint.seq
+        theirs = self.branches.get(checkpoint.branch)
+        if theirs is None or seq > branch.seq:
             return False
-        holder = self.branches[checkpoint.branch].holder(checkpoint.seq)
-        return self.branch.holder(checkpoint.seq) is holder
+        if not seq:
+            return theirs.seed == branch.seed
+        return branch.holder(seq) is theirs.holder(seq)
 
     def seq_at(self, at: int) -> int:
         """Number of inputs of this branch that were complete at an instant, inclusive."""
@@ -288,6 +295,13 @@ class Journal:
             for offset in range(0, self._end, _COPY_BYTES):
                 file.write(self._read(offset, min(_COPY_BYTES, self._end - offset)))
         return forked
+
+    def view(self) -> Journal:
+        """A journal that stands anywhere on these branches and writes nothing, for looking back."""
+        seen = copy(self)
+        seen.shadow, seen.ended, seen.on_end = True, None, None
+        seen._origin, seen._start = self, maxsize
+        return seen
 
     def _read(self, offset: int, size: int) -> bytes:
         if self._origin is not None and offset < self._start:

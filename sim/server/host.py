@@ -68,6 +68,7 @@ class Host:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._watchers: dict[asyncio.Event, None] = {}
         self._moving = asyncio.Lock()
+        self.looking = asyncio.Lock()  # at other moments, one after the other
         self.webhooks = WebhookSender(
             self.settings,
             now=lambda: self.now,

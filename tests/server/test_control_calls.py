@@ -72,6 +72,10 @@ def steps(exchange):
             "GET /digest": [("/digest", None)],
             "GET /scenario": [],  # it is no JSON; tests/server/test_room_files.py reads it
             "GET /history": [("/history?limit=3&kind=control&kind=request", None)],
+            "GET /history/{seq}": [("/history/1", None)],
+            "GET /history/{seq}/state/{view}": [
+                (f"/history/1/state/{what}", None) for what in VIEWS
+            ],
             "GET /branches": [("/branches", None)],
             "GET /requests": [
                 ("/requests?operation=StartKYCVerification&status=200&since=0", None)

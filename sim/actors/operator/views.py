@@ -335,8 +335,7 @@ def view(engine: Engine, name: str, only: Only = _ALL) -> dict[str, Rows]:
     that does not exist; InvalidRequest says by what the view can be narrowed.
     """
     if name not in VIEWS:
-        remedy = "one of " + ", ".join(VIEWS)
-        raise NotFound(f"there is no view {name!r}", rule="control", remedy=remedy)
+        raise unknown_view(name)
     taken = NARROWED.get(name, ())
     for by, value in only._asdict().items():
         if value and by not in taken:
@@ -360,6 +359,12 @@ def find_instruments(engine: Engine, text: str, limit: int) -> dict[str, Any]:
     found.sort(key=lambda symbol: (trading.books.touched(symbol) is None, symbol))
     rows = [{"symbol": one, "state": trading.state(one).name} for one in found[:limit]]
     return {"instruments": rows, "found": len(found)}
+
+
+def unknown_view(name: str) -> NotFound:
+    """The refusal of a view that there is not."""
+    remedy = "one of " + ", ".join(VIEWS)
+    return NotFound(f"there is no view {name!r}", rule="control", remedy=remedy)
 
 
 def deliveries(exchange: Exchange) -> Rows:

@@ -14,7 +14,7 @@ from urllib.parse import quote_plus
 from msgspec import UNSET, Struct, json
 from msgspec.structs import replace
 
-from sim.actors.script.streams import ScriptStreams
+from sim.actors.script.streams import SavedSubscription, ScriptStreams
 from sim.api.pipeline.inputs import (
     NOBODY,
     SCRIPT,
@@ -143,8 +143,13 @@ class ClientCalls:
 
     def opened(self, step: SubscribeStep, stream: int, rest: list[Input]) -> list[Input]:
         """Follow the stream that a step opened; its frames still to be sent, now with its id."""
-        self.streams.begin(step.name, stream, *self._coding(step))
+        self.streams.begin(step, stream, *self._coding(step))
         return [replace(each, stream=stream) for each in rest if isinstance(each, StreamFrame)]
+
+    def load_streams(self, saved: list[SavedSubscription]) -> None:
+        """Follow streams that were saved."""
+        for one in saved:
+            self.streams.resume(one, *self._coding(one.step))
 
     def readable(self, given: Input, reply: Reply) -> Reply:
         """A reply with a body of JSON, so that expectations read the same on both protocols."""

@@ -30,6 +30,7 @@ wait for that, so results stand in the order in which steps ended.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from msgspec import json
 from msgspec.structs import replace
@@ -369,6 +370,15 @@ class Script(Extension):
         self._state.results.append(result)
         outcome.steps.append(result)
 
+    def save_streams(self) -> object:
+        """The script's own streams, with the frames that came on them."""
+        return self._clients.streams.save()
+
+    def load_streams(self, state: Any) -> None:
+        """Go on with streams as they were, or without any."""
+        self._clients = ClientCalls(self._engine)
+        self._clients.load_streams(state or [])
+
     def save(self) -> ScriptState:
         """The state, not copied."""
         return self._state
@@ -376,7 +386,7 @@ class Script(Extension):
     def load(self, state: ScriptState) -> None:
         """Go on from a saved state. The script's streams have ended by then, like all others."""
         self._state = state
-        self._clients = ClientCalls(self._engine)
+        self.load_streams(None)
 
 
 def _actions(step: Step) -> Iterator[Controlled]:

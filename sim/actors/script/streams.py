@@ -7,7 +7,7 @@ only later ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import UNSET, json
 
@@ -15,17 +15,34 @@ from sim.actors.script.expectations import differences
 from sim.api.pipeline.inputs import Close, Outcome, Send
 from sim.core.model.refusals import Conflict, NotFound
 from sim.scenario.expectations_format import StreamExpect
+from sim.scenario.steps import SubscribeStep
 
 # A frame with nothing but these keys is a heartbeat.
 _HEARTBEAT_KEYS = frozenset({"heartbeat", "resumeToken", "processedSentTime", "eof"})
+
+
+class SavedSubscription(NamedTuple):
+    """A stream of the script as data: the step that opened it, and what came of it."""
+
+    step: SubscribeStep
+    id: int
+    frames: list[Any]
+    checked: int
+    end: Close | None
+    is_open: bool
 
 
 class _Subscription:
     """One stream of the script. `encode` makes a client's frame of a JSON value."""
 
     def __init__(
-        self, stream: int, decode: Callable[[bytes], Any], encode: Callable[[Any], bytes]
+        self,
+        step: SubscribeStep,
+        stream: int,
+        decode: Callable[[bytes], Any],
+        encode: Callable[[Any], bytes],
     ) -> None:
+        self.step = step
         self.id = stream
         self.decode = decode
         self.encode = encode
@@ -42,10 +59,38 @@ class ScriptStreams:
         self._open_by_id: dict[int, _Subscription] = {}
 
     def begin(
-        self, name: str, stream: int, decode: Callable[[bytes], Any], encode: Callable[[Any], bytes]
+        self,
+        step: SubscribeStep,
+        stream: int,
+        decode: Callable[[bytes], Any],
+        encode: Callable[[Any], bytes],
     ) -> None:
-        """Follow a stream."""
-        self._by_name[name] = self._open_by_id[stream] = _Subscription(stream, decode, encode)
+        """Follow a stream that a step opened."""
+        subscription = _Subscription(step, stream, decode, encode)
+        self._by_name[step.name] = self._open_by_id[stream] = subscription
+
+    def save(self) -> list[SavedSubscription]:
+        """Every stream that a step can still look at, and every open one."""
+        every = {id(one): one for one in (*self._by_name.values(), *self._open_by_id.values())}
+        return [
+            SavedSubscription(
+                one.step, one.id, one.frames, one.checked, one.end, one.id in self._open_by_id
+            )
+            for one in sorted(every.values(), key=lambda one: one.id)
+        ]
+
+    def resume(
+        self,
+        saved: SavedSubscription,
+        decode: Callable[[bytes], Any],
+        encode: Callable[[Any], bytes],
+    ) -> None:
+        """Follow a stream that was saved, in the order in which `save` had them."""
+        one = _Subscription(saved.step, saved.id, decode, encode)
+        one.frames, one.checked, one.end = saved.frames, saved.checked, saved.end
+        self._by_name[saved.step.name] = one
+        if saved.is_open:
+            self._open_by_id[saved.id] = one
 
     def encoded(self, name: str, frames: Sequence[Any]) -> tuple[int, list[bytes]]:
         """A stream's id, and frames of its client as bytes.

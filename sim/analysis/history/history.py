@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from sim.actors.operator.views import VIEWS, Only, unknown_view
+from sim.actors.operator.views import view as read_view
+from sim.analysis.history.moments import Moments
 from sim.analysis.history.pages import Query, Rows
+from sim.analysis.history.records import record
 from sim.analysis.history.work import Work
 from sim.simulation import Simulation
 
@@ -17,10 +21,26 @@ class History:
 
     def __init__(self, simulation: Simulation) -> None:
         self._rows = Rows(simulation)
+        self._moments = Moments(simulation)
 
     def page(self, query: Query, branch: str = "") -> Work[dict[str, Any]]:
         """Rows of a branch, of the present one unless named; see `Rows.page`."""
         return self._rows.page(query, self._rows.branch(branch))
+
+    def record(self, seq: int, branch: str = "") -> Work[dict[str, Any]]:
+        """The whole record of an input; see `records.record`."""
+        return record(self._rows, self._moments, self._rows.branch(branch), seq)
+
+    def state(
+        self, seq: int, view: str, branch: str = "", only: Only | None = None
+    ) -> Work[dict[str, Any]]:
+        """What a view of the state said right after an input; 0 is the start."""
+        if view not in VIEWS:
+            raise unknown_view(view)
+        on = self._rows.branch(branch)
+        self._rows.check(on, seq, least=0)
+        looked_at = yield from self._moments.at(on, seq)
+        return read_view(looked_at.engine, view, only or Only())
 
     def branches(self) -> list[dict[str, Any]]:
         """Every branch, oldest first."""

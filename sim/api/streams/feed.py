@@ -188,10 +188,12 @@ class SingleTimer:
 class Feed(ABC, Generic[S]):
     """One kind of stream.
 
-    `scoped`: a second stream of one identity takes the session of the first (rule S6).
+    `scoped`: a second stream of one identity takes the session of the first (rule S6). `state` are
+    the attributes that change from one input to the next while streams are open.
     """
 
     scoped: ClassVar[bool] = False
+    state: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, context: FeedContext) -> None:
         self.context = context
@@ -289,6 +291,8 @@ class KeyedFeed(Feed[KS]):
 
     It can gather rows of one input for its streams, and sends them when all events were read.
     """
+
+    state: ClassVar[tuple[str, ...]] = ("_followers",)
 
     def __init__(self, context: FeedContext) -> None:
         super().__init__(context)

@@ -8,7 +8,7 @@ sends only changes from now on.
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from sim.api.exchange.funding import funding_accounts
 from sim.api.exchange.funding_transactions import transaction_message
@@ -46,6 +46,7 @@ class FundingFeed(Feed[FundingStream]):
     """Funding transaction streams. One timer polls for all of them, while there are any."""
 
     scoped = True
+    state: ClassVar[tuple[str, ...]] = ("_streams", "_timer")
 
     def __init__(self, context: FeedContext) -> None:
         super().__init__(context)

@@ -7,6 +7,8 @@ few slots, and without a stream there is no timer.
 
 from __future__ import annotations
 
+from typing import Any
+
 from sim.api.streams.feed import FeedContext, SingleTimer, Stream
 from sim.core.catalogue.assumptions import IDLE_TIMEOUT, STREAM_HEARTBEAT
 from sim.core.model.refusals import Code
@@ -46,6 +48,14 @@ class Heartbeats:
                 del self._slots[due]
         if not self._slots:
             self._timer.stop()
+
+    def save(self) -> tuple[object, ...]:
+        """What changes while streams are open."""
+        return self._slots, self._slot_of, self._timer
+
+    def load(self, state: tuple[Any, ...]) -> None:
+        """Go on from a saved state."""
+        self._slots, self._slot_of, self._timer = state
 
     @property
     def timers(self) -> TimerHandlers:

@@ -53,6 +53,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sim.api.pipeline.inputs import Effect, Outcome, OutcomeHandlers
+from sim.api.streams import saved_streams
 from sim.api.streams.drop_copy import DropCopyFeed, TradeCaptureFeed
 from sim.api.streams.feed import Feed, FeedContext, Outbox, Stream
 from sim.api.streams.funding import FundingFeed
@@ -66,6 +67,7 @@ from sim.api.streams.positions import PositionChangeFeed, PositionFeed
 from sim.api.streams.retail_markets import MarketsSocketFeed
 from sim.api.streams.retail_private import PrivateSocketFeed
 from sim.api.streams.rfq_events import RfqFeed
+from sim.api.streams.saved_streams import SavedStreams
 from sim.api.streams.stream_faults import LATE_TIMER, REVOKED, StreamFaults
 from sim.contract.contract import Contract
 from sim.core.catalogue.assumptions import (
@@ -122,6 +124,12 @@ class Hub:
         # The contract's own name: a misspelt one is found at start.
         self._by_operation = {
             contract.by_name(name).name: feeds[kind] for name, kind in FEEDS.items()
+        }
+        self._own = {
+            "exchange": exchange,
+            "context": context,
+            "outbox": self._outbox,
+            **{f"feed {number}": feed for number, feed in enumerate(self._feeds)},
         }
         self._readers: dict[type[Event], list[Callable[[Any], None]]] = {}
         for feed in self._feeds:
@@ -205,6 +213,34 @@ class Hub:
         """
         slow = self._streams.get(stream)
         return slow.feed.catch_up(slow, waiting) if slow is not None and slow.skips else None
+
+    def save(self) -> SavedStreams:
+        """Every open stream, for looking back; see `saved_streams.py`."""
+        return saved_streams.save(
+            {
+                "hub": (self._streams, self._sessions, self._pools),
+                "heartbeats": self._heartbeats.save(),
+                "faults": self._stream_faults.save(),
+                "feeds": [[getattr(feed, name) for name in feed.state] for feed in self._feeds],
+            },
+            self._own,
+        )
+
+    def load(self, saved: SavedStreams) -> None:
+        """Have the streams that were open at another moment, and no others."""
+        state = saved_streams.load(saved, self._own)
+        streams, self._sessions, self._pools = state["hub"]
+        self._streams.clear()  # others hold this very mapping
+        self._streams.update(streams)
+        self._heartbeats.load(state["heartbeats"])
+        self._stream_faults.load(state["faults"])
+        for feed, values in zip(self._feeds, state["feeds"], strict=True):
+            for name, value in zip(feed.state, values, strict=True):
+                setattr(feed, name, value)
+
+    def operations(self) -> dict[int, str]:
+        """The names of the operations of the open streams, by stream."""
+        return {stream.id: stream.operation for stream in self._streams.values()}
 
     def describe(self) -> list[dict[str, Any]]:
         """Describe the open streams, oldest first.

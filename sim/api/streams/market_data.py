@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from sim.api.codecs.codecs import BadInput, protobuf_decoder
 from sim.api.streams import limits
@@ -49,6 +49,14 @@ class MarketDataFeed(Feed[BookStream]):
     `_quiet` has the bidirectional streams, the one whose client was silent longest first.
     `_terminated` has the books that ended in this input: they are sent once more.
     """
+
+    state: ClassVar[tuple[str, ...]] = (
+        "_books",
+        "_streams",
+        "_quiet",
+        "_refresh_timer",
+        "_idle_timer",
+    )
 
     def __init__(self, context: FeedContext) -> None:
         super().__init__(context)

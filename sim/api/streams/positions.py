@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from sim.api.pipeline.account_access import visible_accounts
 from sim.api.rendering.exchange import position_message
@@ -32,6 +32,7 @@ class PositionChangeFeed(ReplayFeed[PositionChanged]):
 
     response = wire.CreatePositionChangeSubscriptionResponse
     rows_field = "position_changes"
+    state: ClassVar[tuple[str, ...]] = (*ReplayFeed.state, "_length")
 
     def __init__(self, context: FeedContext) -> None:
         super().__init__(context)

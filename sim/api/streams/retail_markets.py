@@ -6,7 +6,7 @@ frame per trade. A payload is encoded once per version of the book.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from sim.api.codecs.codecs import Dialect, json_encoder
 from sim.api.rendering.retail_books import book_message, lite_message
@@ -53,6 +53,7 @@ class MarketsSocketFeed(SocketFeed[Topic]):
 
     requests = wire.MarketsRequestFrame
     types = _Type
+    state: ClassVar[tuple[str, ...]] = (*SocketFeed.state, "_payloads", "_debounced", "_timer")
     payload_keys = {_BOOK: "marketData", _LITE: "marketDataLite", _TRADE: "trade"}
 
     def __init__(self, context: FeedContext) -> None:

@@ -6,7 +6,7 @@ the maker get a quote.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from sim.api.codecs.codecs import json_encoder
 from sim.api.retail.balances import Standing, balance_change, balance_message, standing
@@ -62,6 +62,7 @@ class PrivateSocketFeed(SocketFeed[Topic]):
 
     requests = wire.PrivateRequestFrame
     types = _Type
+    state: ClassVar[tuple[str, ...]] = (*SocketFeed.state, "_standings")
     payload_keys = {
         _ORDER: "orderSubscriptionUpdate",
         _SNAPSHOT: "orderSubscriptionSnapshot",

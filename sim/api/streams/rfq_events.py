@@ -8,7 +8,7 @@ without an event, as often as any heartbeat.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from sim.api.rfq.events import change_frame, concerns, trade_frame
 from sim.api.streams.feed import EventReaders, Feed, Stream
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 class RfqFeed(Feed[Stream]):
     """Streams of requests and quotes, by id."""
+
+    state: ClassVar[tuple[str, ...]] = ("_streams",)
 
     def __init__(self, context: FeedContext) -> None:
         super().__init__(context)

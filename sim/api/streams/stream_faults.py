@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from msgspec import structs
 
@@ -59,6 +60,14 @@ class StreamFaults:
                     changed += self._take_waiting(effect.stream)
                 changed.append(effect)
         return changed
+
+    def save(self) -> tuple[object, ...]:
+        """The frames that wait."""
+        return self._swapped, self._late
+
+    def load(self, state: tuple[Any, ...]) -> None:
+        """Go on from a saved state."""
+        self._swapped, self._late = state
 
     def release_late(self, timer: Timer) -> list[Effect]:
         """Return the delayed frames that are due."""

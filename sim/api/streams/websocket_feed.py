@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from sim.api.codecs.codecs import BadInput, Dialect, dialect_at, json_decoder, parse_object
 from sim.api.pipeline.replies import wire_switches
@@ -75,6 +75,7 @@ class SocketFeed(Feed[Socket], Generic[T]):
     requests: type[Message]
     types: type[IntEnum]
     payload_keys: dict[int, str]
+    state: ClassVar[tuple[str, ...]] = ("_followers", "_dialect")
 
     def __init__(self, context: FeedContext) -> None:
         super().__init__(context)

@@ -183,11 +183,17 @@ class RecurringFeed:
         return self._now
 
     def load(self, state: RecurringFeedState) -> None:
-        """Forget followers: streams are connections and no state, so time travel ends them."""
+        """Forget followers: streams are connections and no state, so time travel ends them; see
+        `resume`.
+        """
         if state.timer:
             self._ctx.timers.cancel(state.timer)
         self._now = RecurringFeedState()
         self._recurring.clear()
+
+    def resume(self, state: RecurringFeedState) -> None:
+        """Have the followers of a saved state, whose timer is set."""
+        self._now = state
 
 
 def _late(series: Series, edge: _Edge) -> Span:

@@ -52,10 +52,17 @@ class Call(NamedTuple):
 
     def number(self, parameter: str, default: int = 0) -> int:
         """A query parameter that counts from 0."""
-        text = self.query.get(parameter) or str(default)
-        if not text.isascii() or not text.isdigit() or len(text) > 18:
-            raise InvalidRequest(f"{parameter} must be an integer from 0")
-        return int(text)
+        return _count(parameter, self.query.get(parameter) or str(default))
+
+    def counted(self, variable: str) -> int:
+        """A variable of the path that counts from 0."""
+        return _count(variable, self.path[variable])
+
+
+def _count(name: str, text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 18:
+        raise InvalidRequest(f"{name} must be an integer from 0")
+    return int(text)
 
 
 class Lines(NamedTuple):

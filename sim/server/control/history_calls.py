@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sim.server.control.call import Call
+from sim.server.control.read_calls import narrowed
 from sim.server.host import Host
 from sim.server.turns import in_turns
 
@@ -18,6 +19,19 @@ async def read_history(host: Host, call: Call) -> object:
         caller=call.query.get("caller", ""),
     )
     return await in_turns(host.history.page(query, call.query.get("branch", "")))
+
+
+async def read_record(host: Host, call: Call) -> object:
+    work = host.history.record(call.counted("seq"), call.query.get("branch", ""))
+    async with host.looking:
+        return await in_turns(work)
+
+
+async def read_past(host: Host, call: Call) -> object:
+    branch = call.query.get("branch", "")
+    work = host.history.state(call.counted("seq"), call.path["view"], branch, narrowed(call))
+    async with host.looking:
+        return await in_turns(work)
 
 
 async def read_branches(host: Host, call: Call) -> object:

@@ -1,0 +1,159 @@
+"""The state at any moment of any branch, without moving the run.
+
+A second simulation of the same run, the looker, is made to stand at the moment that is asked for:
+it loads the nearest snapshot before it and handles the inputs in between, read from the journal. It
+shares with the run what never changes and writes nothing. Snapshots are kept where one looks, so
+that the moments nearby cost little; they take at most `BYTES_MAX` together, and the one that was
+used longest ago goes first.
+
+An answer is the truth or an error: after the last input the looker's digest has to be the one that
+the journal recorded.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from sim.analysis.history.work import Work
+from sim.api.pipeline.inputs import Outcome, recorded_input
+from sim.engine.snapshots import Snapshot
+from sim.engine.time_travel import close_streams, load
+from sim.kernel.branches import Branch
+from sim.kernel.journal import read_line
+from sim.simulation import Simulation
+
+BYTES_MAX = 64 << 20
+# A snapshot every so many inputs, over the last stretch before the moment that is asked for.
+_GRAIN, _STRETCH = 250, 1_000
+# Loading a snapshot takes as long as handling about so many inputs.
+_LOAD_INPUTS = 100
+_REFERENCE_BYTES = 8
+
+
+class LookedWrong(RuntimeError):
+    """A moment of the past came out different from what was recorded."""
+
+
+class Moments:
+    """Makes simulations that stand at moments of a run."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._run = simulation
+        self._looker: Simulation | None = None
+        self._on: Branch  # the branch that the looker's last input was written on
+        self._kept: OrderedDict[tuple[str, int], Snapshot] = OrderedDict()
+
+    def at(self, branch: Branch, seq: int) -> Work[Simulation]:
+        """The run right after an input of a branch; 0 is the start. It holds until the next call,
+        and nothing may be done to it.
+        """
+        looker = self._stand_before(branch, seq)
+        yield from self._go(looker, branch, seq)
+        self._check(looker, branch, seq)
+        return looker
+
+    def through(self, branch: Branch, seq: int) -> Work[tuple[Simulation, Outcome]]:
+        """The run right after an input, and everything that came of the input."""
+        looker = self._stand_before(branch, seq - 1)
+        yield from self._go(looker, branch, seq - 1)
+        outcome = self._handle(looker, branch, seq)
+        self._check(looker, branch, seq)
+        return looker, outcome
+
+    def _stand_before(self, branch: Branch, seq: int) -> Simulation:
+        """The looker, at a moment from which it is not far."""
+        root = branch.holder(0)
+        looker, self._looker = self._looker, None  # until it stands somewhere again
+        if looker is None or looker.seed != root.seed:
+            looker = self._run.looker(root)
+            here = -1
+        else:
+            on_the_way = looker.seq <= seq and branch.holder(looker.seq) is self._on
+            here = looker.seq if on_the_way else -1
+        nearest = self._nearest(branch, seq)
+        if here < 0 or (nearest is not None and nearest.checkpoint.seq > here + _LOAD_INPUTS):
+            self._begin(looker, root, nearest)
+        self._looker = looker
+        return looker
+
+    def _nearest(self, branch: Branch, seq: int) -> Snapshot | None:
+        """The latest snapshot on the way to a moment; None where even the start has none."""
+        journal, snapshots = self._run.journal, self._run.engine.snapshots
+        before = [
+            snapshot
+            for snapshot in (*snapshots.every, *self._kept.values())
+            if snapshot.checkpoint.seq <= seq and journal.on_branch(snapshot.checkpoint, branch)
+        ]
+        return max(before, key=lambda one: one.checkpoint.seq, default=None)
+
+    def _begin(self, looker: Simulation, root: Branch, snapshot: Snapshot | None) -> None:
+        engine, journal = looker.engine, looker.engine.journal
+        snapshot = snapshot or engine.snapshots.start
+        point = snapshot.checkpoint
+        if snapshot.log is None:
+            engine.log.become(self._run.log)
+        load(engine, snapshot, streams=True)
+        journal.resume(point)
+        self._on = journal.branches[point.branch].holder(point.seq) if point.seq else root
+        journal.branch = self._on
+        self._used(self._on, snapshot)
+
+    def _go(self, looker: Simulation, branch: Branch, seq: int) -> Work[None]:
+        stretch = seq - _STRETCH
+        while looker.seq < seq:
+            self._handle(looker, branch, looker.seq + 1)
+            at = looker.seq
+            if at % _GRAIN == 0 and at > stretch and (self._on.name, at) not in self._kept:
+                if not looker.exchange.order_sessions.blocks_snapshots:
+                    self._keep(looker.engine.snapshot(log=True))
+            yield
+
+    def _handle(self, looker: Simulation, branch: Branch, seq: int) -> Outcome:
+        """Handle the next input, on the branch that it was written on."""
+        on = branch.holder(seq)
+        if on is not self._on:
+            # Here the run travelled in time, which ended every stream.
+            close_streams(looker.engine, "the simulation was moved to another moment")
+            self._on = looker.journal.branch = on
+        line = self._run.journal.line_at(branch.place(seq))
+        try:
+            return looker.handle(recorded_input(read_line(line)))
+        except BaseException:
+            self._looker = None
+            raise
+
+    def _check(self, looker: Simulation, branch: Branch, seq: int) -> None:
+        if not seq:
+            return
+        line = read_line(self._run.journal.line_at(branch.place(seq)))
+        if looker.digest[: len(line.digest)] != line.digest:
+            self._looker = None
+            self._kept.clear()
+            raise LookedWrong(
+                f"input {seq} of {branch.name} came out differently when it was looked at again"
+            )
+
+    # ---- what is kept
+
+    def _keep(self, snapshot: Snapshot) -> None:
+        self._kept[self._on.name, snapshot.checkpoint.seq] = snapshot
+        while len(self._kept) > 1 and self.kept_bytes > BYTES_MAX:
+            self._kept.popitem(last=False)
+
+    def _used(self, on: Branch, snapshot: Snapshot) -> None:
+        key = on.name, snapshot.checkpoint.seq
+        if key in self._kept:
+            self._kept.move_to_end(key)
+
+    @property
+    def kept_bytes(self) -> int:
+        """How much the snapshots take that are kept here: encoded state, and references to rows
+        that they share with the run.
+        """
+        return sum(map(_bytes_of, self._kept.values()))
+
+
+def _bytes_of(snapshot: Snapshot) -> int:
+    rows = sum(len(column) for column in snapshot.history)
+    streams = len(snapshot.streams.hub.state) if snapshot.streams is not None else 0
+    return len(snapshot.state) + streams + _REFERENCE_BYTES * rows

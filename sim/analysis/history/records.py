@@ -1,0 +1,209 @@
+"""The whole record of an input: what was asked, what was answered, what happened, what was sent,
+and why. The journal has sizes and checksums of much of this; the input is handled again to have it
+in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from msgspec import DecodeError, json
+
+from sim.actors.script.calls import as_json
+from sim.analysis.explain import explain
+from sim.analysis.history.moments import Moments
+from sim.analysis.history.pages import Entry, Rows
+from sim.analysis.history.work import Work
+from sim.api.pipeline.inputs import (
+    Close,
+    Outcome,
+    Post,
+    Reply,
+    Resolve,
+    RpcCall,
+    Send,
+    StreamFrame,
+    StreamOpened,
+    recorded_input,
+)
+from sim.contract.contract import Operation
+from sim.core.model.refusals import Refusal
+from sim.kernel.branches import Branch
+from sim.kernel.instants import format_instant
+from sim.simulation import Simulation
+
+# How many frames of one input are shown; `frames_sent` says how many there were.
+FRAMES_MAX = 1_000
+Decode = Callable[[bytes], Any]
+
+
+def record(rows: Rows, moments: Moments, branch: Branch, seq: int) -> Work[dict[str, Any]]:
+    """The record of an input, as it is answered. Raises NotFound."""
+    entry = rows.entry(branch, seq)
+    before = yield from moments.at(branch, seq - 1)
+    streams = _operations(before)
+    sim, outcome = yield from moments.through(branch, seq)
+    streams |= _operations(sim)
+    out = entry.out
+    answer = _answer(sim, entry, outcome)
+    frames = [effect for effect in outcome.effects if isinstance(effect, Send)]
+    return {
+        **rows.plain(entry),
+        "input": _input(sim, entry, streams),
+        "answer": answer,
+        "events": out.get("events", []),
+        "frames": [_frame(effect, streams) for effect in frames[:FRAMES_MAX]],
+        "frames_sent": len(frames),
+        "closed": [
+            {"stream": effect.stream, "code": effect.code, "message": effect.message}
+            for effect in outcome.effects
+            if isinstance(effect, Close)
+        ],
+        "answered": [
+            {"call": effect.pending_on, **_reply(effect.reply, json.decode)}
+            for effect in outcome.effects
+            if isinstance(effect, Resolve)
+        ],
+        "webhooks": [
+            {
+                "attempt": effect.attempt,
+                "event_id": effect.event_id,
+                "url": effect.url,
+                "body": _decoded(json.decode, effect.body),
+            }
+            for effect in outcome.effects
+            if isinstance(effect, Post)
+        ],
+        "fired": [{**one, "at": format_instant(one["at"])} for one in out.get("fired", ())],
+        "steps": out.get("steps", []),
+        "why": _why(sim, entry),
+        "causes": _causes(rows, branch, entry),
+        "digest": sim.digest,
+    }
+
+
+def _operations(sim: Simulation) -> dict[int, Operation]:
+    """The operations of the streams that are open, by stream."""
+    contract, streams = sim.contract, sim.engine.hub.operations()
+    return {stream: contract.by_name(name) for stream, name in streams.items()}
+
+
+def _causes(rows: Rows, branch: Branch, entry: Entry) -> list[dict[str, Any]]:
+    """The chain of inputs that led to one, oldest first."""
+    chain: list[dict[str, Any]] = []
+    while entry.place.cause:
+        entry = rows.entry(branch, entry.place.cause)
+        chain.append(rows.plain(entry))
+    return chain[::-1]
+
+
+# ---- what was asked
+
+
+def _input(sim: Simulation, entry: Entry, streams: dict[int, Operation]) -> dict[str, Any]:
+    """The input as the journal has it, with its message decoded."""
+    shown, recorded = dict(entry.input), recorded_input(entry.line)
+    if isinstance(recorded, RpcCall | StreamOpened) and recorded.message:
+        operation = sim.contract.by_rpc(recorded.method)
+        if operation is not None:
+            shown["message"] = _decoded(_protobuf(operation.request), recorded.message)
+    elif isinstance(recorded, StreamFrame) and recorded.stream in streams:
+        operation = streams[recorded.stream]
+        decode = json.decode if _in_json(operation) else _protobuf(operation.request)
+        shown["message"] = _decoded(decode, recorded.message)
+    for name in ("body", "arguments"):
+        if isinstance(shown.get(name), str) and not shown.get("form"):
+            shown[name] = _decoded(json.decode, shown[name].encode())
+    return shown
+
+
+# ---- what was answered and sent
+
+
+def _answer(sim: Simulation, entry: Entry, outcome: Outcome) -> dict[str, Any] | None:
+    """The answer of a call or an operator's action; None where nothing was answered."""
+    value = outcome.value
+    if isinstance(value, Refusal):
+        return {"message": value.message, "rule": value.rule, "remedy": value.remedy}
+    if entry.row.kind == "control":
+        return {"body": value if isinstance(value, dict) else {}}
+    reply = outcome.reply
+    if reply is None:
+        return {"stream": outcome.stream} if outcome.stream else None
+    if entry.input["type"] == "rest":
+        return _reply(reply, json.decode)
+    operation = sim.contract.by_rpc(entry.input["method"])
+    return _reply(reply, json.decode if operation is None else _protobuf(operation.response))
+
+
+def _reply(reply: Reply, decode: Decode) -> dict[str, Any]:
+    """A reply without its secrets; `streamed` where the body is made while it is read."""
+    body = reply.body if reply.journal is None else reply.journal
+    shown: dict[str, Any] = {
+        "status": reply.status,
+        "code": reply.code,
+        "message": reply.message,
+        "headers": dict(reply.headers),
+        "body": _decoded(decode, body) if body else None,
+    }
+    if reply.chunks is not None:
+        shown["streamed"] = True
+    if reply.pending_on:
+        shown["pending"] = reply.pending_on
+    return shown
+
+
+def _frame(effect: Send, streams: dict[int, Operation]) -> dict[str, Any]:
+    operation = streams.get(effect.stream)
+    if operation is None:
+        return {"stream": effect.stream, "rpc": "", "body": _text(effect.frame)}
+    decode = json.decode if _in_json(operation) else _protobuf(operation.response)
+    body = _decoded(decode, effect.frame)
+    return {"stream": effect.stream, "rpc": operation.rpc, "body": body}
+
+
+def _in_json(operation: Operation) -> bool:
+    """Whether the frames of a stream are JSON: those of WebSockets are."""
+    return operation.content == "web_socket"
+
+
+def _protobuf(kind: type[Any]) -> Decode:
+    return lambda message: json.decode(as_json(kind, message))
+
+
+def _decoded(decode: Decode, raw: bytes) -> Any:
+    """What bytes mean; as text where they mean nothing."""
+    try:
+        return decode(raw)
+    except (DecodeError, ValueError, LookupError, TypeError):
+        return _text(raw)
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode(errors="backslashreplace")
+
+
+# ---- why
+
+
+def _why(sim: Simulation, entry: Entry) -> dict[str, Any] | None:
+    """What `explain` says right after the input about what it is about; None where it says nothing:
+    the causes are all there is to tell.
+    """
+    return next(
+        (found for subject in _subjects(entry) if (found := explain(sim, subject)) is not None),
+        None,
+    )
+
+
+def _subjects(entry: Entry) -> Iterator[str]:
+    """What there may be to explain about an input, the most telling first."""
+    if entry.input["type"] in ("rest", "rpc", "open"):
+        yield f"request/{entry.line.seq:016x}"
+    for event in entry.out.get("events", ()):
+        execution = event.get("execution")
+        if execution:
+            yield f"order/{execution['order']['id']}"
+    if entry.row.subject:
+        yield entry.row.subject

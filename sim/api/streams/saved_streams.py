@@ -1,0 +1,63 @@
+"""Open streams as bytes, to look at a moment at which they were open.
+
+Streams are connections to somebody and no state that a run goes back to: whoever travels in time
+ends them. But what an input did in the past depended on the streams that were open, so a replay
+that begins in the middle needs them. They are a graph of objects that share each other, which is
+what pickle is for; the bytes never leave the process. What belongs to the engine (exchange, feeds,
+outbox) is named and not copied, values that never change are shared.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from io import BytesIO
+from typing import Any, NamedTuple
+
+from sim.api.codecs.codecs import Dialect
+
+
+class SavedStreams(NamedTuple):
+    """Bytes, and the values that they refer to."""
+
+    state: bytes
+    shared: list[Any]
+
+
+def save(state: object, own: Mapping[str, object]) -> SavedStreams:
+    """Save a state in which the engine's own objects occur."""
+    file, shared = BytesIO(), list[Any]()
+    _Pickler(file, own, shared).dump(state)
+    return SavedStreams(file.getvalue(), shared)
+
+
+def load(saved: SavedStreams, own: Mapping[str, object]) -> Any:
+    """The state, with the objects of the engine that loads it."""
+    return _Unpickler(BytesIO(saved.state), own, saved.shared).load()
+
+
+class _Pickler(pickle.Pickler):
+    def __init__(self, file: BytesIO, own: Mapping[str, object], shared: list[Any]) -> None:
+        super().__init__(file, protocol=5)
+        self._names = {id(one): name for name, one in own.items()}
+        self._shared = shared
+        self._places: dict[int, int] = {}
+
+    def persistent_id(self, obj: Any) -> str | int | None:
+        name = self._names.get(id(obj))
+        if name is None and isinstance(obj, Dialect):
+            place = self._places.setdefault(id(obj), len(self._shared))
+            if place == len(self._shared):
+                self._shared.append(obj)
+            return place
+        return name
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: BytesIO, own: Mapping[str, object], shared: list[Any]) -> None:
+        super().__init__(file)
+        self._own = own
+        self._shared = shared
+
+    def persistent_load(self, pid: Any) -> Any:
+        return self._shared[pid] if isinstance(pid, int) else self._own[pid]

@@ -1,0 +1,197 @@
+"""Looking back: the state at any moment of any branch is what it was there, whatever the run did
+since, and looking leaves the run alone.
+"""
+
+from __future__ import annotations
+
+import io
+import random
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import json
+
+from sim import Simulation, load_scenario
+from sim.actors.operator.views import VIEWS
+from sim.actors.operator.views import view as read_view
+from sim.analysis.history import moments
+from sim.analysis.history.history import History
+from sim.analysis.history.work import done
+from sim.analysis.replay import replay_file
+from sim.core.model.refusals import Refusal
+from sim.engine import snapshots
+from sim.testing.client import Connection, connect
+from tests.deeds import do
+from tests.journeys import key, order, quiet, rpc_trader, trader
+
+State = dict[str, bytes]
+STREAMS = (
+    "DropCopyAPI.CreateDropCopySubscription",
+    "OrderEntryAPI.CreateOrderSubscription",
+    "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
+    "PositionAPI.CreatePositionSubscription",
+    "DropCopyAPI.CreatePositionChangeSubscription",
+    "DropCopyAPI.CreateInstrumentStateChangeSubscription",
+    "FundingAPI.CreateBalanceLedgerSubscription",
+    "FundingAPI.CreateFundingTransactionSubscription",
+    "RFQAPI.StreamRFQEvents",
+)
+
+
+def seen(sim: Simulation) -> State:
+    """Every view of the present, as `GET /state/{view}` answers."""
+    return {name: json.encode(read_view(sim.engine, name)) for name in VIEWS}
+
+
+class Recorder:
+    """Does things to a run and records what it was like after each."""
+
+    def __init__(self, sim: Simulation) -> None:
+        self.world = connect(sim)
+        self.sim = sim
+        self.states: dict[tuple[str, int], State] = {}
+        self.digests: dict[tuple[str, int], str] = {}
+        self.note()
+
+    def note(self) -> None:
+        """Record the present, unless a journey has just led here."""
+        branch = self.sim.journal.branch
+        if branch.seq > branch.from_seq or not branch.seq:
+            self.states[branch.name, self.sim.seq] = seen(self.sim)
+            self.digests[branch.name, self.sim.seq] = self.sim.digest
+
+    def act(self, number: int) -> None:
+        if number % 5 == 0:
+            self._follow(number // 5)
+        elif number % 11 == 1:
+            self._travel(number // 11)
+        else:
+            do(self.world, number)
+        self.note()
+
+    def _follow(self, number: int) -> None:
+        try:
+            if number % 7 == 0:
+                socket = self.world.retail(key(self.sim)).socket("/v1/ws/markets")
+                socket.send({"subscribe": {"requestId": "r", "subscriptionType": 1}})
+            else:
+                rpc_trader(self.world).stream(STREAMS[number % len(STREAMS)])
+        except Exception:
+            self.world.forget_tokens()
+
+    def _travel(self, number: int) -> None:
+        sim = self.sim
+        match number % 4:
+            case 0:
+                sim.rewind(seq=number % (sim.seq + 1))
+            case 1:
+                sim.snapshot(f"s{number // 4 % 2}")
+            case 2:
+                with suppress(Refusal):
+                    sim.restore(f"s{number // 4 % 2}")
+            case 3:
+                sim.reset(None if number % 8 == 3 else 1 + number % 3)
+        self.world = connect(sim)
+
+
+@settings(max_examples=8)
+@given(
+    numbers=st.lists(st.integers(0, 400), min_size=6, max_size=30),
+    visits=st.randoms(use_true_random=False),
+)
+def test_every_moment_is_what_it_was_whatever_the_run_did_since(
+    numbers: list[int], visits: random.Random
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(snapshots, "KEPT", 4)
+        patch.setattr(snapshots, "FIRST_DISTANCE", 3)
+        patch.setattr(moments, "_GRAIN", 2)
+        patch.setattr(moments, "_STRETCH", 9)
+        file = io.BytesIO()
+        run = Recorder(Simulation(load_scenario("quickstart"), journal=file))
+        history = History(run.sim)
+        for number in numbers:
+            run.act(number)
+        before = (run.sim.digest, run.sim.seq, seen(run.sim), file.getvalue())
+        places = sorted(run.states)
+        for branch, seq in visits.choices(places, k=min(12, len(places))):
+            was = run.states[branch, seq]
+            for view in visits.sample(sorted(VIEWS), 4):
+                assert json.encode(done(history.state(seq, view, branch))) == was[view], view
+            if seq:
+                assert done(history.record(seq, branch))["digest"] == run.digests[branch, seq]
+        assert (run.sim.digest, run.sim.seq, seen(run.sim), file.getvalue()) == before
+
+
+def test_what_is_kept_where_one_looks_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(moments, "_GRAIN", 2)
+    monkeypatch.setattr(moments, "BYTES_MAX", 2_000_000)
+    sim = Simulation(load_scenario("quickstart"))
+    world, instrument = connect(sim), quiet(sim)
+    for number in range(60):
+        side = "buy" if number % 2 else "sell"
+        trader(world).post("/v1/trading/orders", json=order(instrument, side, 50, 1))
+    history = History(sim)
+    for seq in range(sim.seq, 0, -3):
+        done(history.state(seq, "books"))
+    kept: Any = history._moments
+    assert 2 <= len(kept._kept) < 30
+    assert kept.kept_bytes <= 2_000_000
+
+
+def test_a_moment_that_comes_out_differently_is_an_error_and_not_an_answer() -> None:
+    sim = Simulation(load_scenario("quickstart"))
+    world = connect(sim)
+    world.gateway.get("/v1/health")
+    history = History(sim)
+    assert done(history.state(1, "accounts"))
+    looker: Any = history._moments._looker
+    looker.engine.journal._chain.update(b"x")
+    world.gateway.get("/v1/health")
+    with pytest.raises(moments.LookedWrong, match="input 2 of main came out differently"):
+        done(history.state(2, "accounts"))
+    assert done(history.state(2, "accounts"))  # from a snapshot, not from there
+
+
+def test_a_replay_of_a_journal_leads_to_the_same_tree(tmp_path: Any) -> None:
+    path = tmp_path / "run.ndjson"
+    with path.open("w+b", buffering=0) as file:
+        run = Recorder(Simulation(load_scenario("quickstart"), journal=file))
+        for number in (0, 5, 2, 12, 7, 23, 3, 34, 8, 89, 2, 56, 4, 67, 2, 78, 3, 1, 2):
+            run.act(number)
+        tree = History(run.sim).branches()
+        assert {branch["begun"] for branch in tree} == {"start", "rewind", "restore", "reset"}
+        again = replay_file(path).simulation
+        assert History(again).branches() == tree
+        assert [done(History(again).record(1, branch["name"])) for branch in tree] == [
+            done(History(run.sim).record(1, branch["name"])) for branch in tree
+        ]
+
+
+def _orders(world: Connection, count: int) -> None:
+    for number in range(count):
+        side = "buy" if number % 2 else "sell"
+        body = order(quiet(world.simulation), side, 50, 1)
+        trader(world).post("/v1/trading/orders", json=body)
+
+
+def test_a_rewind_over_an_open_stream_leads_to_the_digest_that_was_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Frames are part of what an input did, and a snapshot on the way knows the streams."""
+    monkeypatch.setattr(snapshots, "FIRST_DISTANCE", 4)
+    sim = Simulation(load_scenario("quickstart"))
+    world = connect(sim)
+    rpc_trader(world).stream(STREAMS[0])
+    digests = {}
+    for _ in range(8):
+        _orders(world, 1)
+        world.advance("30s")
+        digests[sim.seq] = sim.digest
+    for seq in sorted(digests, reverse=True):
+        sim.rewind(seq=seq)
+        assert sim.digest == digests[seq]
+        assert sim.streams() == []
