@@ -48,7 +48,9 @@ _OWN = (
         many=("kind",),
     ),
     Endpoint("GET /history/{seq}", history_calls.read_record, query=("branch",)),
-    Endpoint("GET /history/{seq}/state/{view}", history_calls.read_past, query=("branch", *VIEW_FILTERS)),
+    Endpoint(
+        "GET /history/{seq}/state/{view}", history_calls.read_past, query=("branch", *VIEW_FILTERS)
+    ),
     Endpoint("GET /branches", history_calls.read_branches),
     Endpoint(
         "GET /requests", read_calls.read_requests, query=("operation", "status", "caller", "since")
