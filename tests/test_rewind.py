@@ -148,4 +148,4 @@ def test_the_command_line_opens_a_recorded_run_at_any_input(
         assert main(["replay", str(path), "--seq", str(seq)]) == 0
         assert digest in capsys.readouterr().out
     assert main(["replay", str(path), "--seq", "99"]) == 2
-    assert "inputs 0.." in capsys.readouterr().out
+    assert "inputs 0.." in capsys.readouterr().err
