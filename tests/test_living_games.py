@@ -18,6 +18,7 @@ from sim.kernel.instants import HOUR, MINUTE, NS_PER_S, parse_instant
 from sim.reference.game_clock import duration
 from sim.testing.client import Connection, connect
 from tests.journeys import firm, order, trader
+from tests.wide_numbers import wide
 
 # 20:20 in New York: baseball, basketball, hockey and soccer are being played
 EVENING = "2026-09-09T00:20:00Z"
@@ -120,7 +121,7 @@ def test_a_score_never_falls_and_ends_as_planned(large: Exchange, data: st.DataO
     before = (0, 0, 0)
     seen: dict[str, tuple[int, int]] = {}
     for second in sorted(
-        data.draw(st.lists(st.integers(0, (over - start) // NS_PER_S - 1), min_size=3, max_size=12))
+        data.draw(st.lists(wide(0, (over - start) // NS_PER_S - 1, 3600), min_size=3, max_size=12))
     ):
         game = large.games.plan.state_at(slug, start + second * NS_PER_S)
         assert (

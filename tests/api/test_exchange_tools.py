@@ -35,6 +35,7 @@ from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import parse_instant
 from sim.messages import exchange_v1 as wire
 from sim.messages.exchange_v1 import FilterOperator
+from tests.wide_numbers import wide
 
 # ---- pages
 
@@ -52,7 +53,7 @@ def test_pages_put_together_are_the_rows(rows: list[int], length: int) -> None:
     assert seen == rows
 
 
-@given(st.integers(0, 10**12))
+@given(wide(0, 10**12, 9, 99, 2**31, 2**32))
 def test_a_token_names_its_offset_with_or_without_padding(offset: int) -> None:
     token = token_of(offset)
     assert offset_of(token) == offset_of(token.rstrip("=")) == offset

@@ -23,6 +23,7 @@ from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import decimal_text
 from sim.core.model.refusals import InvalidRequest
 from sim.messages.retail_v1 import Amount
+from tests.wide_numbers import wide
 
 CENT = Instrument(symbol="cent")
 FINE = Instrument(
@@ -30,7 +31,7 @@ FINE = Instrument(
 )
 
 
-@given(st.integers(0, 10**12), st.sampled_from([1, 4, 10, 100, 1000]))
+@given(wide(0, 10**12, 10, 1000, 10**6, 2**53 // 10**4), st.sampled_from([1, 4, 10, 100, 1000]))
 def test_a_quantity_survives_the_way_out_and_back(units: int, scale: int) -> None:
     instrument = Instrument(symbol="x", qty_scale=scale)
     shown = write_double(number(units, scale))
@@ -39,7 +40,7 @@ def test_a_quantity_survives_the_way_out_and_back(units: int, scale: int) -> Non
 
 
 @given(
-    st.integers(-(10**12), 10**12),
+    wide(-(10**12), 10**12, 0, 10, 256, 10**8),
     st.tuples(st.integers(0, 8), st.integers(0, 8)),
     st.integers(0, 4),
 )

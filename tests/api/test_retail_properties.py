@@ -17,6 +17,7 @@ from sim.core.model.enums import InstrumentState
 from sim.kernel.instants import format_instant, parse_instant
 from sim.testing.client import Connection
 from tests.journeys import firm
+from tests.wide_numbers import wide
 
 UNLIMITED = """
 name: properties
@@ -325,7 +326,7 @@ def shown(at: int) -> str:
 
 @pytest.mark.spec("S2.4-1", "S4.3-3")
 @settings(max_examples=25)
-@given(done=trades, bars=st.integers(1, 40), before=st.integers(0, 500), after=st.integers(1, 500))
+@given(done=trades, bars=wide(1, 40), before=wide(0, 500), after=wide(1, 500))
 def test_bars_partition_the_window_and_add_up_to_it(
     done: list[tuple[int, int, int]], bars: int, before: int, after: int
 ) -> None:
@@ -366,7 +367,7 @@ def test_bars_partition_the_window_and_add_up_to_it(
 
 
 @settings(max_examples=25)
-@given(done=trades, fidelity=st.integers(1, 4), before=st.integers(0, 600))
+@given(done=trades, fidelity=st.integers(1, 4), before=wide(0, 600, 60, 120))
 def test_points_of_a_market_are_even_and_show_the_last_trade_before_them(
     done: list[tuple[int, int, int]], fidelity: int, before: int
 ) -> None:
@@ -426,8 +427,8 @@ def series(prices: RetailWorld, asset: str, name: str, start: int, end: int) -> 
 @given(
     asset=st.sampled_from(["btc", "sparse"]),
     name=st.sampled_from(sorted(BUCKETS)),
-    back=st.integers(0, 5000),
-    length=st.integers(-50, 4000),
+    back=wide(0, 5000, 3600),
+    length=wide(-50, 4000, 0, 3600),
     zero=st.booleans(),
 )
 def test_candles_are_aligned_clamped_dense_and_carry_the_close_forward(
@@ -466,7 +467,7 @@ def test_candles_are_aligned_clamped_dense_and_carry_the_close_forward(
 @given(
     asset=st.sampled_from(["btc", "sparse"]),
     name=st.sampled_from(["1S", "5S", "1M", "1H"]),
-    cut=st.integers(1, 119),
+    cut=wide(1, 119, 60),
 )
 def test_two_adjacent_windows_hold_what_one_over_both_holds(
     prices: RetailWorld, asset: str, name: str, cut: int

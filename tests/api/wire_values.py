@@ -27,6 +27,7 @@ from sim.contract.compiler.messages import module_source
 from sim.contract.wire_fields import INTEGER_RANGES, LONG_INTEGERS, SPAN_MAX
 from sim.kernel.instants import EARLIEST, LATEST, NS_PER_S
 from sim.messages import PACKAGES, Message, find, find_message
+from tests.wide_numbers import wide
 
 HERE = Path(__file__).resolve().parent
 
@@ -44,16 +45,17 @@ _SCALARS: dict[str, st.SearchStrategy[Any]] = {
     "double": doubles,
     "bytes": st.binary(max_size=5),
     "timestamp": (
-        st.integers(EARLIEST, LATEST) | st.integers(0, 2**31).map(lambda second: second * NS_PER_S)
+        wide(EARLIEST, LATEST, 0, NS_PER_S)
+        | st.integers(0, 2**31).map(lambda second: second * NS_PER_S)
     ),
     "duration": (
-        st.integers(-SPAN_MAX, SPAN_MAX)
+        wide(-SPAN_MAX, SPAN_MAX, 0, NS_PER_S)
         | st.integers(-100, 100).map(lambda second: second * NS_PER_S)
     ),
     "struct": st.dictionaries(texts, plain, max_size=2),
     "value": plain.filter(lambda value: value is not None),
     "list_value": st.lists(plain, max_size=2),
-    **{kind: st.integers(*limits) for kind, limits in INTEGER_RANGES.items()},
+    **{kind: wide(*limits, 0) for kind, limits in INTEGER_RANGES.items()},
 }
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sim.kernel.entropy import Entropy
 from sim.kernel.identifiers import Identifiers
+from tests.wide_numbers import wide
 
 
 def test_identifiers_are_twelve_capitals_and_digits_and_never_repeat() -> None:
@@ -24,7 +25,7 @@ def test_identifiers_are_twelve_capitals_and_digits_and_never_repeat() -> None:
     assert drawn[0] != ids.next("execution")
 
 
-@given(st.integers(1, 10**9))
+@given(wide(1, 10**9, 36, 1024, 2**16, 36**5))
 def test_an_identifier_tells_its_number(count: int) -> None:
     ids = Identifiers(Entropy(7))
     ids.load({"order": count - 1})

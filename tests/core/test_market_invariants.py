@@ -33,6 +33,7 @@ from sim.core.trading.trading import TradingState
 from sim.kernel.instants import HOUR, hours, minutes, seconds
 from sim.testing.event_audit import Audit
 from sim.testing.trading_harness import START, Market
+from tests.wide_numbers import wide
 
 T = TypeVar("T")
 ACCOUNTS = ("a", "b", "c", "d", "e")  # the last with collateral return
@@ -158,7 +159,7 @@ class TradingMachine(RuleBasedStateMachine):
         if placed is not None:
             self.orders.append(placed.id)
 
-    @rule(account=st.sampled_from(ACCOUNTS), cents=st.integers(-2000, 2000))
+    @rule(account=st.sampled_from(ACCOUNTS), cents=wide(-2000, 2000, 0))
     def transfer(self, account: str, cents: int) -> None:
         """Money comes in, or goes out as far as rule P6 lets it."""
 

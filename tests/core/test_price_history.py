@@ -11,6 +11,7 @@ from sim.core.market_data.candles import CANDLES_MAX, Bucket, Window, align_wind
 from sim.core.model.context import Context
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import NS_PER_S
+from tests.wide_numbers import wide
 
 SINCE = 1_780_000_000
 NOW = SINCE + 30 * 86_400 + 12_345
@@ -29,7 +30,12 @@ def ticker(**terms: object) -> Ticker:
     return found
 
 
-@given(st.integers(0, NOW - 1), st.integers(-10, 2 * NOW), st.sampled_from(Bucket))
+HOUR_EDGES = (NOW // 3600 * 3600, NOW // 60 * 60, NOW - 3600, NOW - 3600 * 60, NOW - 3600 * 3600)
+
+
+@given(
+    wide(0, NOW - 1, *HOUR_EDGES), wide(-10, 2 * NOW, 0, NOW, *HOUR_EDGES), st.sampled_from(Bucket)
+)
 def test_a_window_is_aligned_and_never_too_long(start: int, end: int, bucket: Bucket) -> None:
     window = align_window(start, end, bucket, NOW)
     width = bucket.width
@@ -61,7 +67,7 @@ SMALL = ticker(outages=(OUTAGE,), every=3)
             (Bucket.D1, Bucket.M15),
         ]
     ),
-    st.one_of(st.integers(SINCE - 86_400, NOW), st.integers(*OUTAGE), st.just(NOW), st.just(SINCE)),
+    wide(SINCE - 86_400, NOW, SINCE, *OUTAGE) | st.integers(*OUTAGE),
 )
 def test_a_wide_candle_is_made_of_the_narrow_ones_inside_it(
     buckets: tuple[Bucket, Bucket], at: int

@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 
 from sim.api.streams.resume_tokens import TOKEN_BYTES, ResumePoint, ResumeTokens, binding_of
 from sim.core.model.refusals import InvalidRequest
+from tests.wide_numbers import wide
 
 TOKENS = ResumeTokens(b"k" * 32)
 BINDING = binding_of("Rpc", "firms/a", symbols=["x", "y"])
 DAY = 86_400_000_000_000
 
-points = st.builds(ResumePoint, st.integers(0, 2**63 - 1), st.integers(0, 2**63 - 1))
+points = st.builds(ResumePoint, *[wide(0, 2**63 - 1, 2**8, 2**32)] * 2)
 
 
 @given(point=points)
@@ -24,7 +25,11 @@ def test_a_token_gives_back_its_point_and_is_the_same_each_time(point: ResumePoi
     assert TOKENS.issue(BINDING, point) == token
 
 
-@given(point=points, position=st.integers(0, TOKEN_BYTES - 1), flip=st.integers(1, 255))
+@given(
+    point=points,
+    position=wide(0, TOKEN_BYTES - 1, 16, 32, TOKEN_BYTES - 16),
+    flip=wide(1, 255, 128),
+)
 def test_no_changed_byte_goes_unnoticed(point: ResumePoint, position: int, flip: int) -> None:
     token = bytearray(TOKENS.issue(BINDING, point))
     token[position] ^= flip

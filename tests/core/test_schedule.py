@@ -9,6 +9,7 @@ from sim.core.lifecycle.schedule import next_phase, phase_at
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import ALWAYS_OPEN, Segment
 from sim.kernel.instants import DAY, HOUR, MINUTE, format_instant, parse_instant
+from tests.wide_numbers import wide
 
 OPEN, CLOSED, PREOPEN = InstrumentState.OPEN, InstrumentState.CLOSED, InstrumentState.PREOPEN
 WEEKDAYS = (0, 1, 2, 3, 4)
@@ -77,15 +78,17 @@ def test_a_daily_segment_that_expires_orders_has_an_edge_each_day_though_the_sta
 segments = st.builds(
     Segment,
     days=st.lists(st.integers(0, 6), min_size=1, max_size=7, unique=True).map(tuple),
-    start=st.integers(0, 24 * 60 - 1).map(lambda minute: minute * MINUTE),
-    length=st.integers(1, 36 * 60).map(lambda minute: minute * MINUTE),
+    start=wide(0, 24 * 60 - 1, 60, 120, 180).map(lambda minute: minute * MINUTE),
+    length=wide(1, 36 * 60, 60, 22 * 60, 23 * 60, 24 * 60, 25 * 60).map(
+        lambda minute: minute * MINUTE
+    ),
     state=st.sampled_from((OPEN, PREOPEN, CLOSED)),
 )
 
 
 @given(
     st.lists(segments, min_size=1, max_size=4).map(tuple),
-    st.integers(0, 7 * 24 * 60),
+    wide(0, 7 * 24 * 60, *(day * 24 * 60 + hour * 60 for day in (0, 5) for hour in (1, 2, 3, 24))),
     st.sampled_from(("06-01", "03-03", "10-28")),
 )
 def test_nothing_changes_between_an_instant_and_the_next_edge(

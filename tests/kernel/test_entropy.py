@@ -8,9 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.kernel.entropy import Entropy
+from tests.wide_numbers import wide
 
 
-@given(st.integers(1, 1 << 60), st.integers(0, 1 << 60), st.integers(0, 99))
+@given(
+    wide(1, 1 << 60, 2, 1 << 31, 1 << 32), wide(0, 1 << 60, 1 << 16, 1 << 32), st.integers(0, 99)
+)
 def test_a_log_uniform_draw_stays_in_its_range_and_takes_two_draws(
     low: int, more: int, seed: int
 ) -> None:

@@ -32,6 +32,7 @@ from sim.kernel.instants import format_instant, minutes
 from sim.messages import Message, find, find_message
 from sim.testing.client import Connection
 from tests.journeys import firm, order, poor_firm, quiet, retail_order, trader
+from tests.wide_numbers import wide
 
 BOTH = [
     operation
@@ -181,7 +182,7 @@ def _element(field: Field, known: dict[str, list[Any]], depth: int) -> st.Search
     if field.kind == "timestamp":
         return st.sampled_from(known["at"])
     if field.kind == "duration":
-        return st.integers(-(10**10), 10**13)
+        return wide(-(10**10), 10**13, 0, 10**12)
     if field.kind == "bool":
         return st.booleans()
     if field.kind == "double":
