@@ -33,7 +33,7 @@ COMMANDS = {
     "scenarios": ("run", "check", "schema", "coverage"),
     "journals of finished runs": ("replay", "diff", "timeline", "explain", "conformance"),
     "search for failures": ("sweep", "explore", "shrink", "bisect"),
-    "reference and credentials": ("catalogue", "openapi", "keys"),
+    "reference and credentials": ("catalogue", "openapi", "proto", "keys"),
 }
 NAMES = tuple(name for group in COMMANDS.values() for name in group)
 FORMER_NAMES = {"judge": "conformance"}

@@ -34,12 +34,14 @@ def _proto(scratch: Path, text: str = "") -> Path:
     """A proto directory with our options and one file: probe.proto, or the given text behind the
     usual head.
     """
-    (scratch / "sim").mkdir(parents=True)
+    (scratch / "sandbox_exchange").mkdir(parents=True)
     (scratch / "probe/v1").mkdir(parents=True)
-    (scratch / "sim/options.proto").write_text((ROOT / "proto/sim/options.proto").read_text())
+    (scratch / "sandbox_exchange/options.proto").write_text(
+        (ROOT / "proto/sandbox_exchange/options.proto").read_text()
+    )
     head = (
         'syntax = "proto3";\npackage probe.v1;\nimport "google/api/annotations.proto";\nimport'
-        ' "sim/options.proto";\n'
+        ' "sandbox_exchange/options.proto";\n'
     )
     (scratch / "probe/v1/probe.proto").write_text(
         head + text if text else (HERE / "probe.proto").read_text()
@@ -120,7 +122,7 @@ def test_the_bundle_holds_what_a_grpc_client_compiles(tmp_path: Path) -> None:
         names = bundle.namelist()
         bundle.extractall(tmp_path)
     assert names == sorted(names)
-    assert "sim/options.proto" in names
+    assert "sandbox_exchange/options.proto" in names
     assert not [name for name in names if name.startswith("issuer/")]
     served = {operation.package for operation in load_contract().operations if operation.grpc}
     compiled = compile_schema(tmp_path)
@@ -198,21 +200,21 @@ def test_field_dates_are_those_of_the_fields() -> None:
         ("message A { float f = 1; }", "has no form here"),
         ("message A { int32 str = 1; }", "hides the Python type"),
         ("enum E { None = 0; }", "cannot be called None"),
-        ('message A { string s = 1 [(sim.field).since = "soon"]; }', "RFC 3339"),
-        ('// C.\nmessage R {} service S { rpc G(R) returns (R) { option (sim.operation) = {grpc: true}; } }', "has a comment"),
+        ('message A { string s = 1 [(sandbox_exchange.field).since = "soon"]; }', "RFC 3339"),
+        ('// C.\nmessage R {} service S { rpc G(R) returns (R) { option (sandbox_exchange.operation) = {grpc: true}; } }', "has a comment"),
         ("message R {} service S { // Does.\nrpc G(R) returns (R); }", "neither on a plane nor over gRPC"),
-        ("message R {} service S { // Does.\nrpc G(R) returns (R) { option (sim.operation) = {planes: RETAIL}; } }", "no google.api.http binding"),
+        ("message R {} service S { // Does.\nrpc G(R) returns (R) { option (sandbox_exchange.operation) = {planes: RETAIL}; } }", "no google.api.http binding"),
         (
             "message R {} service S { // Does.\n"
-            'rpc G(R) returns (R) { option (google.api.http) = {get: "/v1/{x}"}; option (sim.operation) = {planes: RETAIL}; } }',
+            'rpc G(R) returns (R) { option (google.api.http) = {get: "/v1/{x}"}; option (sandbox_exchange.operation) = {planes: RETAIL}; } }',
             "no field x",
         ),
         (
             "message R { R r = 1; } service S { // Does.\n"
-            'rpc G(R) returns (R) { option (google.api.http) = {post: "/v1" body: "r"}; option (sim.operation) = {planes: RETAIL}; } }',
+            'rpc G(R) returns (R) { option (google.api.http) = {post: "/v1" body: "r"}; option (sandbox_exchange.operation) = {planes: RETAIL}; } }',
             "a body fills",
         ),
-        ('message R {} service S { // Does.\nrpc G(R) returns (R) { option (sim.operation) = {grpc: true since: "later"}; } }', "RFC 3339"),
+        ('message R {} service S { // Does.\nrpc G(R) returns (R) { option (sandbox_exchange.operation) = {grpc: true since: "later"}; } }', "RFC 3339"),
     ],
 )  # fmt: skip
 def test_a_proto_file_that_breaks_a_rule_is_refused_in_words(

@@ -76,9 +76,11 @@ def probe_package(scratch: Path) -> Iterator[ModuleType]:
     the context lasts.
     """
     (scratch / "probe/v1").mkdir(parents=True)
-    (scratch / "sim").mkdir()
+    (scratch / "sandbox_exchange").mkdir()
     shutil.copy(HERE / "probe.proto", scratch / "probe/v1")
-    shutil.copy(HERE.parents[1] / "proto/sim/options.proto", scratch / "sim")
+    shutil.copy(
+        HERE.parents[1] / "proto/sandbox_exchange/options.proto", scratch / "sandbox_exchange"
+    )
     schema = compile_schema(scratch)
     module = ModuleType("sim.messages.probe_v1")
     with pytest.MonkeyPatch.context() as patch:

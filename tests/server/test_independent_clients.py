@@ -121,19 +121,8 @@ def public_stubs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         f"--python_out={out}",
         f"--grpc_python_out={out}",
     ]
-    files = [
-        str(path) for path in [*target.glob("*.proto"), ROOT / "proto" / "sim" / "options.proto"]
-    ]
-    subprocess.run([*command, *files], check=True)
-    # The generated code of sim/options.proto must not hide our package: it becomes one of its own
-    # name.
-    (out / "sim").rename(out / "sim_options")
-    for path in out.rglob("*.py"):
-        path.write_text(
-            path.read_text().replace(
-                "from sim import options_pb2", "from sim_options import options_pb2"
-            )
-        )
+    options = ROOT / "proto" / "sandbox_exchange" / "options.proto"
+    subprocess.run([*command, *map(str, target.glob("*.proto")), str(options)], check=True)
     sys.path.insert(0, str(out))
     yield out
     sys.path.remove(str(out))

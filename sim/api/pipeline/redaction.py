@@ -2,8 +2,8 @@
 
 **What is secret.** Bearer tokens, client assertions, request signatures, client secrets, webhook
 signing secrets, social security numbers, one-time codes and session tokens. The contract marks the
-fields of request bodies that hold one (`(sim.field).secret`). API key ids, client ids and account
-names are public.
+fields of request bodies that hold one (option `field`, `secret`). API key ids, client ids and
+account names are public.
 
 **Where it is replaced.** At one place: the shell hands the raw call to `redact_rest`, `redact_rpc`
 or `redact_open`, and only what these return (`RestCall`, `RpcCall`, `StreamOpened`) is handled and

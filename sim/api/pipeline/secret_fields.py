@@ -1,4 +1,4 @@
-"""Masks the secret fields of a response (`(sim.field).secret` in the contract) for the journal."""
+"""Masks the secret fields of a response (`secret` in the contract) for the journal."""
 
 from __future__ import annotations
 

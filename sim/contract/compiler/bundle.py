@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from pathlib import Path
+
+import google.api
 
 from sim.contract.compiler.schema import Schema
 
@@ -27,19 +30,24 @@ def notes(schema: Schema) -> bytes:
 
 
 def bundle(schema: Schema, proto: Path) -> bytes:
-    """Zip every proto file that gRPC needs.
+    """Zip every proto file that gRPC needs, those of google/api too; protoc brings google/protobuf.
 
     The files are sorted, uncompressed and undated, so the bytes are the same on every machine.
     """
-    needed = _reached(schema)
+    needed = [name for name in _reached(schema) if not name.startswith("google/protobuf/")]
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(needed):
-            if (proto / name).is_file():
-                entry = zipfile.ZipInfo(name, _EPOCH)
-                entry.external_attr = 0o644 << 16
-                archive.writestr(entry, (proto / name).read_bytes())
+            folder = google_api() if name.startswith("google/api/") else proto
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, (folder / name).read_bytes())
     return out.getvalue()
+
+
+def google_api() -> Path:
+    """The folder that holds google/api/*.proto, of the installed googleapis-common-protos."""
+    return Path(next(iter(google.api.__path__))).parents[1]
 
 
 def _reached(schema: Schema) -> set[str]:
@@ -49,7 +57,9 @@ def _reached(schema: Schema) -> set[str]:
         file.name
         for file in schema.files
         for service in file.service
-        if any(schema.option(method, "sim.operation").grpc for method in service.method)
+        if any(
+            schema.option(method, "sandbox_exchange.operation").grpc for method in service.method
+        )
     ]
     found: set[str] = set()
     while waiting:
@@ -57,5 +67,13 @@ def _reached(schema: Schema) -> set[str]:
         if name in found:
             continue
         found.add(name)
-        waiting += files[name].dependency if name in files else ()
+        waiting += files[name].dependency if name in files else _imports_of_foreign(name)
     return found
+
+
+def _imports_of_foreign(name: str) -> list[str]:
+    """The files below google/api that one of them imports: the schema holds our own files only."""
+    if not name.startswith("google/api/"):
+        return []
+    text = (google_api() / name).read_text()
+    return re.findall(r'^import "(google/api/[^"]+)";', text, re.MULTILINE)

@@ -108,7 +108,7 @@ def _message(schema: Schema, entry: MessageEntry) -> str:
             f"        {_row(schema, entry.proto, field)},\n" for field in entry.proto.field
         )
         lines.append(f"    __wire__ = (\n{rows}    )\n")
-    if schema.option(entry.proto, "sim.message").omit_unset:
+    if schema.option(entry.proto, "sandbox_exchange.message").omit_unset:
         lines.append("    __omit_unset__ = True\n")
     return "".join(lines)
 
@@ -183,7 +183,7 @@ def _label(message: DescriptorProto, field: FieldDescriptorProto) -> str:
 def _rules(schema: Schema, field: FieldDescriptorProto) -> Iterator[tuple[str, Any]]:
     if not field.HasField("options"):
         return
-    rule = schema.option(field, "sim.field")
+    rule = schema.option(field, "sandbox_exchange.field")
     for described, value in rule.ListFields():
         dated = described.name in ("since", "until")
         yield described.name, parse_instant(value) if dated else value
@@ -191,7 +191,11 @@ def _rules(schema: Schema, field: FieldDescriptorProto) -> Iterator[tuple[str, A
 
 def _dates(schema: Schema) -> dict[int, str]:
     fields = (field for entry in schema.messages for field in entry.proto.field)
-    rules = [schema.option(field, "sim.field") for field in fields if field.HasField("options")]
+    rules = [
+        schema.option(field, "sandbox_exchange.field")
+        for field in fields
+        if field.HasField("options")
+    ]
     texts = (text for rule in rules for text in (rule.since, rule.until) if text)
     return {parse_instant(text): text for text in texts}
 

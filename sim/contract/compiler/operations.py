@@ -57,7 +57,7 @@ def _row(
     method: MethodDescriptorProto,
     comment: str,
 ) -> dict[str, Any]:
-    option = schema.option(method, "sim.operation")
+    option = schema.option(method, "sandbox_exchange.operation")
     where = f"{file.package}.{service}.{method.name}"
     row: dict[str, Any] = {
         "service": service,
@@ -67,7 +67,9 @@ def _row(
         "response_name": method.output_type[1:],
     }
     optional: dict[str, Any] = {
-        "aliases": tuple(schema.option(file, "sim.file").aliases) if option.grpc else (),
+        "aliases": tuple(schema.option(file, "sandbox_exchange.file").aliases)
+        if option.grpc
+        else (),
         "planes": tuple(_member(option, "planes", plane) for plane in option.planes),
         "bindings": _bindings(schema, method, where),
         "grpc": option.grpc,

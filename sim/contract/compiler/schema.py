@@ -30,7 +30,7 @@ WELL_KNOWN = {
 }
 # Foreign messages without such a form; they become Structs like our own.
 PLAIN_FOREIGN = ("google.protobuf.Empty",)
-_FOREIGN = ("google/", "sim/options.proto")
+_FOREIGN = ("google/", "sandbox_exchange/options.proto")
 
 Address: TypeAlias = tuple[int, ...]
 
