@@ -26,9 +26,13 @@ const ALONE = ['history', 'detail', 'book'];
 const tabFor = narrow =>
   narrow ? (state.tab === 'script' ? 'history' : state.tab) : ALONE.includes(state.tab) ? 'script' : state.tab;
 
-function onState(live) {
-  patch({connection: live ? 'live' : 'lost'});
-  if (live) refresh();
+let connections = 0;
+
+// Live is said once everything that events tell the changes of has been read.
+async function onState(live) {
+  const mine = ++connections;
+  if (!live) patch({connection: 'lost'});
+  else if ((await refresh()) && mine === connections) patch({connection: 'live'});
 }
 
 // Read everything that events only tell the changes of.
@@ -47,8 +51,10 @@ export async function refresh() {
     rows.walk();
     changed();
     document.title = `${health.scenario} · control room`;
+    return true;
   } catch (problem) {
     if (!problem.status) patch({connection: 'lost'});
+    return false;
   }
 }
 

@@ -39,7 +39,7 @@ function Advance() {
   };
   const next = () => {
     backToNow();
-    tryAct('POST', '/clock/advance', {next: 1});
+    tryAct('POST', '/clock/advance', {next: 1, fired: 'counts'});
   };
   const move = by => {
     backToNow();

@@ -15,7 +15,7 @@ export function LastCall() {
   const [form, setForm] = useState('');
   const [copied, setCopied] = useState(false);
   const chosen = FORMS.find(([id]) => id === form);
-  const text = chosen && lastCall ? chosen[2](lastCall, calls.rows || []) : '';
+  const text = chosen && lastCall && calls.rows ? chosen[2](lastCall, calls.rows) : '';
   const copy = async () => {
     await navigator.clipboard?.writeText(text);
     setCopied(true);
