@@ -1,6 +1,6 @@
 // What the page knows, in one object; whoever shows a part of it is drawn anew when it changes.
 
-import {useEffect, useReducer, useRef} from './vendor/preact-htm.js';
+import {useLayoutEffect, useReducer, useRef} from './vendor/preact-htm.js';
 
 export const state = {
   connection: 'lost', // live | lost
@@ -49,7 +49,7 @@ export function useKeys(...keys) {
   const [, redraw] = useReducer(count => count + 1, 0);
   const shown = useRef(null);
   shown.current = keys.map(key => state[key]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const look = () => {
       if (keys.some((key, place) => !Object.is(state[key], shown.current[place]))) redraw();
     };

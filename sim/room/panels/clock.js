@@ -48,7 +48,7 @@ function Advance() {
   const mode = clock ? clock.mode : 'manual';
   return html`<form class="advance" onSubmit=${go}>
     <input data-testid="clock-advance" aria-label="Advance the clock by a duration, or to an instant"
-      placeholder="5m or an instant" value=${text} onInput=${event => setText(event.target.value)} spellcheck="false" />
+      placeholder="5m, instant" value=${text} onInput=${event => setText(event.target.value)} spellcheck="false" />
     <button data-testid="clock-advance-go" disabled=${busy > 0}>Advance</button>
     ${STEPS.map(by => html`<button type="button" class="quiet" onClick=${() => move(by)} title=${`advance by ${by}`}>+${by}</button>`)}
     <button type="button" data-testid="clock-next" onClick=${next} disabled=${!clock?.next_due}
