@@ -32,6 +32,7 @@ PACKAGES = (
     ("simulation", "loader"),
     ("analysis",),
     ("server",),
+    ("recording",),
     ("testing",),
     ("cli",),
     ("__main__", "__init__"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
+from collections.abc import Container
 from typing import NamedTuple
 
 # Underscores are no part of DNS names, but of the names that container tools give to services.
@@ -33,14 +34,14 @@ class Bound(NamedTuple):
             listening.close()
 
 
-def bind(host: str, base: int) -> Bound:
+def bind(host: str, base: int, surfaces: Container[str] = SURFACES) -> Bound:
     """Bind every HTTP surface to `base`, `base`+1, … in the order of `SURFACES`, or to free ports
-    when `base` is 0. Raises CouldNotListen.
+    when `base` is 0; of these only `surfaces`, if given. Raises CouldNotListen.
     """
     sockets: dict[str, socket.socket] = {}
     try:
         for offset, surface in enumerate(SURFACES):
-            if surface != "grpc":
+            if surface != "grpc" and surface in surfaces:
                 sockets[surface] = _bind_one(host, base + offset if base else 0, surface)
     except CouldNotListen:
         for listening in sockets.values():

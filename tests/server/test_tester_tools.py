@@ -28,10 +28,12 @@ def open_symbol(exchange):
     return exchange.symbols["open"][0]
 
 
-def bearer(exchange, firm):
-    """Metadata of a firm, with a token got as a client gets it."""
+def bearer(exchange, firm, audience=""):
+    """Metadata of a firm, with a token got as a client gets it; `audience` is the issuer signed for
+    if not the one that is asked.
+    """
     now = int(time.time())
-    client, audience = firm["client_id"], f"{exchange.auth}/oauth/token"
+    client, audience = firm["client_id"], f"{audience or exchange.auth}/oauth/token"
     claims = {
         "iss": client,
         "sub": client,

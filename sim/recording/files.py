@@ -1,0 +1,180 @@
+"""The file of a recording: JSON lines, each written whole or not at all.
+
+| Line | Keys |
+|---|---|
+| first | `recording` (1), `started`, `upstream` (address by plane), `note` |
+| a call | `n`, `at`, `plane`, `client`, `request` (`method`, `path`, `query`, `headers`, `body`),
+  `answer` (`status`, `headers`, `body`, `at`, `now`); `cut` where it broke off |
+| a stream's begin and end | `n`, `at`, `plane`, `client`, `stream`, `opened` or `closed` |
+| a frame | `n`, `at`, `plane`, `client`, `stream`, `frame` (`from`, `body`) |
+
+Calls stand in the order in which they were completed. `at` is the recorder's clock, of a call that
+at which it came; `now` is the service's, where it told it. Bodies are JSON values where they parse,
+else text; those of gRPC are the JSON form of the message.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal
+
+from msgspec import DecodeError, Struct, json
+
+from sim.kernel.instants import Instant, format_instant
+
+FORMAT = 1
+LINE_MAX = 64 << 20  # bytes of one line when it is read
+Plane = Literal["gateway", "retail", "exchange", "auth", "grpc"]
+PLANES: tuple[Plane, ...] = ("gateway", "retail", "exchange", "auth", "grpc")
+
+
+class UnreadableRecording(ValueError):
+    """A file that is no recording, or a line of one that cannot be read; the text has its place."""
+
+
+class Message(Struct, frozen=True, omit_defaults=True):
+    """Half of a call. `method`, `path`, `query` are a request's; `status`, `now` an answer's."""
+
+    method: str = ""
+    path: str = ""
+    query: str = ""
+    status: int | None = None
+    headers: dict[str, str] = {}
+    body: Any = None
+    at: str = ""
+    now: str = ""
+
+
+class Frame(Struct, frozen=True, rename={"sender": "from"}):
+    """A message of a stream; `sender` is client or service."""
+
+    sender: Literal["client", "service"]
+    body: Any = None
+
+
+class Entry(Struct, frozen=True, omit_defaults=True):
+    """One line after the first."""
+
+    n: int
+    at: str
+    plane: Plane
+    client: str = ""
+    request: Message | None = None
+    answer: Message | None = None
+    cut: bool = False
+    stream: int | None = None
+    opened: dict[str, Any] | None = None
+    closed: dict[str, Any] | None = None
+    frame: Frame | None = None
+
+
+class Header(Struct, frozen=True):
+    """The first line."""
+
+    recording: int
+    started: str = ""
+    upstream: dict[str, str] = {}
+    note: str = ""
+
+
+class Recording(Struct, frozen=True):
+    """A recording that has been read. `warning` says what was left out."""
+
+    header: Header
+    entries: list[Entry]
+    warning: str = ""
+
+
+# 0.50 stays 0.50, and is not 0.5
+_JSON = json.Decoder(float_hook=Decimal)
+_ENTRY = json.Decoder(Entry, float_hook=Decimal)
+_ENCODER = json.Encoder(decimal_format="number")
+
+
+def wall_clock() -> Instant:
+    """Now, by the clock of this machine: a recording is about the real world."""
+    return time.time_ns()
+
+
+class RecordingFile:
+    """Appends lines. Only its owner may read the file; an existing one is not overwritten."""
+
+    def __init__(self, path: Path, upstream: dict[str, str], note: str = "") -> None:
+        """Create the file and write its first line. Raises OSError, FileExistsError among them."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
+        self._file = os.open(path, flags, 0o600)
+        self.path = path
+        self.lines = 0
+        self._write(Header(FORMAT, format_instant(wall_clock()), upstream, note))
+
+    def append(self, plane: Plane, at: Instant, **rest: Any) -> None:
+        """Write one line; it gets the next number."""
+        self.lines += 1
+        self._write(Entry(n=self.lines, at=format_instant(at), plane=plane, **rest))
+
+    def _write(self, line: Header | Entry) -> None:
+        left = memoryview(_ENCODER.encode(line) + b"\n")
+        while left:
+            left = left[os.write(self._file, left) :]
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+
+def body_value(body: bytes) -> Any:
+    """A body as it stands in a recording: JSON where it parses, its numbers with all their digits,
+    else text; bytes that are no text as {"base64": …}; None for an empty one.
+    """
+    if not body:
+        return None
+    try:
+        return _JSON.decode(body)
+    except (DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(body).decode()}
+
+
+def read_recording(path: Path) -> Recording:
+    """Read a recording, or a HAR file (`.har`). Raises UnreadableRecording and OSError."""
+    if path.suffix.lower() == ".har":
+        from sim.recording.har import read_har
+
+        return read_har(path)
+    entries: list[Entry] = []
+    warning = ""
+    with path.open("rb") as file:
+        header = _header(path, file.readline(LINE_MAX + 1))
+        number = 1
+        while line := file.readline(LINE_MAX + 1):
+            number += 1
+            if len(line) > LINE_MAX:
+                raise UnreadableRecording(f"{path}:{number}: longer than {LINE_MAX >> 20} MiB")
+            try:
+                entries.append(_ENTRY.decode(line))
+            except (DecodeError, RecursionError) as error:
+                if not line.endswith(b"\n"):
+                    warning = f"{path}:{number}: the last line was cut and is left out"
+                    break
+                raise UnreadableRecording(f"{path}:{number}: {error}") from None
+    return Recording(header, entries, warning)
+
+
+def _header(path: Path, line: bytes) -> Header:
+    try:
+        header = json.decode(line, type=Header)
+    except (DecodeError, RecursionError):
+        remedy = "`sim record --to FILE` writes one"
+        raise UnreadableRecording(f"{path}:1: this is no recording; {remedy}") from None
+    if header.recording != FORMAT:
+        raise UnreadableRecording(
+            f"{path}:1: a recording of format {header.recording}; this release reads {FORMAT}"
+        )
+    return header

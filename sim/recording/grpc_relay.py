@@ -1,0 +1,289 @@
+"""gRPC between a client and a service: messages pass as bytes, with metadata, deadline, status and
+trailers; what is written down is their JSON form.
+
+Every method is passed on, one that the contract does not know as well. Each client connection has a
+channel of its own to the service, as it would have without the recorder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import grpc
+from google.protobuf import json_format, message_factory
+from google.protobuf.message import DecodeError
+
+from sim.api.codecs.protobuf import descriptor_pool
+from sim.contract.contract import Contract, Operation
+from sim.kernel.instants import Instant, format_instant
+from sim.recording.files import Frame, Message, wall_clock
+from sim.recording.tape import Tape, told_time
+from sim.recording.threaded_call import Begun, Ended, ThreadedCall
+
+if TYPE_CHECKING:
+    _GenericHandler = grpc.GenericRpcHandler[bytes, bytes]
+else:
+    _GenericHandler = grpc.GenericRpcHandler
+
+Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
+Metadata: TypeAlias = tuple[tuple[str, str | bytes], ...]
+_OPTIONS = (
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+    ("grpc.so_reuseport", 0),
+)
+_CHANNELS_MAX = 256
+# What the transport says of itself and adds by itself.
+_OWN = ("user-agent", "grpc-", ":", "content-type", "te")
+
+
+class Bodies:
+    """The JSON form of messages. One that does not parse, or of an unknown method, is base64."""
+
+    def __init__(self, contract: Contract) -> None:
+        self._contract = contract
+        self._pool = descriptor_pool()
+
+    def operation(self, method: str) -> Operation | None:
+        """The operation at a gRPC path."""
+        return self._contract.by_rpc(method)
+
+    def json(self, operation: Operation | None, message: bytes, *, request: bool) -> Any:
+        """A message as it stands in a recording, before secrets are taken out."""
+        raw = {"base64": base64.b64encode(message).decode()}
+        if operation is None:
+            return raw
+        name = operation.request_name if request else operation.response_name
+        try:
+            made = message_factory.GetMessageClass(self._pool.FindMessageTypeByName(name))()
+            made.ParseFromString(message)
+            return json_format.MessageToDict(made, descriptor_pool=self._pool)
+        except (KeyError, DecodeError, json_format.Error, ValueError):
+            return raw
+
+
+class GrpcRelay:
+    """A gRPC server that passes every call on to a service."""
+
+    def __init__(
+        self,
+        target: str,
+        listen_on: str,
+        bodies: Bodies,
+        tape: Tape,
+        credentials: grpc.ChannelCredentials | None,
+    ) -> None:
+        """Bind. RuntimeError where the address cannot be used."""
+        self._target, self.bodies, self._tape = target, bodies, tape
+        self._credentials = credentials
+        self._channels: OrderedDict[str, grpc.Channel] = OrderedDict()
+        self._busy: Counter[str] = Counter()  # calls under way, by client connection
+        self._server = grpc.aio.server(options=_OPTIONS)
+        self._server.add_generic_rpc_handlers((_Every(self),))
+        self.port = self._server.add_insecure_port(listen_on)
+
+    async def start(self) -> None:
+        """Accept calls."""
+        await self._server.start()
+
+    async def stop(self) -> None:
+        """End what is under way, and close the channels."""
+        await self._server.stop(0.2)
+        for channel in self._channels.values():
+            channel.close()
+
+    @contextmanager
+    def _channel(self, peer: str) -> Iterator[grpc.Channel]:
+        """The channel of a client connection, for one call. Of many, the idle ones are closed."""
+        found = self._channels.get(peer)
+        if found is None:
+            # Without a pool of its own a channel shares its connection with others to the target.
+            options = (*_OPTIONS, ("grpc.use_local_subchannel_pool", 1))
+            if self._credentials is None:
+                found = grpc.insecure_channel(self._target, options)
+            else:
+                found = grpc.secure_channel(self._target, self._credentials, options)
+            self._channels[peer] = found
+        self._channels.move_to_end(peer)
+        self._busy[peer] += 1
+        try:
+            yield found
+        finally:
+            self._busy[peer] -= 1
+            idle = (name for name in self._channels if not self._busy[name])
+            if len(self._channels) > _CHANNELS_MAX and (oldest := next(idle, None)) is not None:
+                del self._busy[oldest]
+                self._channels.pop(oldest).close()
+
+    # ---- calls
+
+    async def unary(self, method: str, message: bytes, context: Context) -> bytes:
+        """Pass a call with one message on, and its answer back."""
+        began = wall_clock()
+        with self._channel(context.peer()) as channel:
+            call = channel.unary_unary(method, None, None).future(
+                message,
+                metadata=_passed(context.invocation_metadata()),
+                timeout=context.time_remaining(),
+            )
+            try:
+                await _done(call)
+            except asyncio.CancelledError:
+                call.cancel()  # type: ignore[no-untyped-call]
+                raise
+        status, text = call.code().value[0], call.details() or ""
+        answer: bytes = b"" if status else call.result()
+        initial, trailers = _passed(call.initial_metadata()), _passed(call.trailing_metadata())
+        self._record(method, began, context, message, (status, text, answer), (initial, trailers))
+        if initial:
+            await context.send_initial_metadata(initial)
+        if status:
+            await context.abort(_STATUS[status], text, trailers)
+        context.set_trailing_metadata(trailers)
+        return answer
+
+    def _record(
+        self,
+        method: str,
+        began: Instant,
+        context: Context,
+        message: bytes,
+        told: tuple[int, str, bytes],
+        metadata: tuple[Metadata, Metadata],
+    ) -> None:
+        operation, tape = self.bodies.operation(method), self._tape
+        status, text, answer = told
+        body = self.bodies.json(operation, answer, request=False) if not status else text
+        request = tape.request("gRPC", method, "", _pairs(context.invocation_metadata()), b"")
+        asked = self.bodies.json(operation, message, request=True)
+        headers = tape.answer(0, (*_pairs(metadata[0]), *_pairs(metadata[1])), b"").headers
+        tape.call(
+            "grpc",
+            began,
+            self._client(context),
+            Message("gRPC", request.path, "", None, request.headers, tape.value(asked)),
+            Message(
+                status=status,
+                headers=headers,
+                body=tape.value(body),
+                at=format_instant(wall_clock()),
+                now=told_time(body),
+            ),
+        )
+
+    async def stream(
+        self, method: str, messages: AsyncIterator[bytes], context: Context
+    ) -> AsyncIterator[bytes]:
+        """Pass a call with any number of messages on, and what it is told back."""
+        client, tape = self._client(context), self._tape
+        told = tape.request("gRPC", method, "", _pairs(context.invocation_metadata()), b"")
+        opened = {"rpc": told.path, "request": {"headers": told.headers}}
+        stream = tape.open("grpc", client, opened)
+        keep = partial(self._keep, self.bodies.operation(method), client, stream)
+
+        ended: Ended | None = None
+        with self._channel(context.peer()) as channel:
+            metadata = _passed(context.invocation_metadata())
+            call = ThreadedCall(channel, method, metadata, context.time_remaining())
+
+            async def send() -> None:
+                async for message in messages:
+                    keep("client", message)
+                    call.send(message)
+                call.send(None)
+
+            sending = asyncio.ensure_future(send())
+            try:
+                async for event in call.events():
+                    if isinstance(event, Begun):
+                        await context.send_initial_metadata(_passed(event.metadata))
+                    elif isinstance(event, Ended):
+                        ended = event
+                    else:
+                        keep("service", event)
+                        yield event
+            finally:
+                sending.cancel()
+                call.cancel()
+                tape.close("grpc", client, stream, _closed(ended))
+        if ended is None:
+            return
+        if ended.code:
+            await context.abort(_STATUS[ended.code], ended.details, _passed(ended.metadata))
+        context.set_trailing_metadata(_passed(ended.metadata))
+
+    def _keep(
+        self,
+        operation: Operation | None,
+        client: str,
+        stream: int,
+        sender: Literal["client", "service"],
+        message: bytes,
+    ) -> None:
+        body = self.bodies.json(operation, message, request=sender == "client")
+        self._tape.frame("grpc", client, stream, Frame(sender, self._tape.value(body)))
+
+    def _client(self, context: Context) -> str:
+        headers = {key: value for key, value in _pairs(context.invocation_metadata()) if value}
+        return self._tape.client(headers, f"grpc {context.peer()}")
+
+
+class _Every(_GenericHandler):
+    """A handler for every method: unary where the contract says so, else a stream."""
+
+    def __init__(self, relay: GrpcRelay) -> None:
+        self._relay = relay
+
+    def service(
+        self, handler_call_details: grpc.HandlerCallDetails
+    ) -> grpc.RpcMethodHandler[bytes, bytes]:
+        """The handler of a call."""
+        relay, method = self._relay, handler_call_details.method
+        operation = relay.bodies.operation(method)
+
+        if operation is not None and operation.kind == "unary":
+            return grpc.unary_unary_rpc_method_handler(partial(relay.unary, method))
+        return grpc.stream_stream_rpc_method_handler(partial(relay.stream, method))
+
+
+_STATUS = {code.value[0]: code for code in grpc.StatusCode}
+
+
+def _pairs(metadata: Any) -> list[tuple[str, str]]:
+    """Metadata as text; binary values as base64, as they travel."""
+    return [
+        (key, value if isinstance(value, str) else base64.b64encode(value).decode())
+        for key, value in metadata or ()
+    ]
+
+
+def _passed(metadata: Any) -> Metadata:
+    """Metadata without what belongs to one connection."""
+    found: Iterable[tuple[str, str | bytes]] = metadata or ()
+    return tuple((key, value) for key, value in found if not key.startswith(_OWN))
+
+
+def _closed(ended: Ended | None) -> dict[str, Any]:
+    """How a stream ended; None: the client cancelled it."""
+    if ended is None:
+        return {"from": "client", "code": None, "reason": "cancelled"}
+    return {"from": "service", "code": ended.code, "reason": ended.details}
+
+
+async def _done(call: Any) -> None:
+    """Wait for a call of grpc's threads."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+
+    def finish() -> None:
+        if not done.done():
+            done.set_result(None)
+
+    call.add_done_callback(lambda _: loop.call_soon_threadsafe(finish))
+    await done

@@ -1,0 +1,136 @@
+"""HTTP between a client and a service: requests go on as they came, answers come back as they are
+sent, and both are written down when the answer is complete.
+
+Heads, bodies, their spelling and order stay as they are; what belongs to one connection only
+(`Host`, `Connection`, transfer coding) is each side's own. An answer is passed on piece by piece:
+a slow or broken one is slow or broken for the client too.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+
+from aiohttp import ClientError, ClientResponse, web
+from multidict import CIMultiDict
+
+from sim.kernel.instants import Instant
+from sim.recording.files import Message, wall_clock
+from sim.recording.socket_relay import is_upgrade, relay_socket
+from sim.recording.tape import BODY_MAX
+from sim.recording.upstream import HOP, Upstream, outgoing, spelt
+
+log = logging.getLogger("sim.recording")
+
+
+class _Passed(web.StreamResponse):
+    """An answer with the headers of the service and none of aiohttp's own."""
+
+    def __init__(self, answer: ClientResponse) -> None:
+        passed = CIMultiDict(
+            (name, value) for name, value in spelt(answer.raw_headers) if name.lower() not in HOP
+        )
+        super().__init__(status=answer.status, reason=answer.reason, headers=passed)
+        self._given = {name.lower() for name in passed}
+
+    async def _prepare_headers(self) -> None:
+        await super()._prepare_headers()
+        for name in ("Server", "Date", "Content-Type"):
+            if name.lower() not in self._given:
+                self.headers.popall(name, None)
+
+
+class HttpListener:
+    """Handles the requests of one plane."""
+
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
+        self.server = web.Server(self._handle, auto_decompress=False, access_log=None)
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        upstream = self._upstream
+        peer = request.transport.get_extra_info("peername") if request.transport else None
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        client = upstream.tape.client(headers, f"{upstream.plane} {peer}")
+        if is_upgrade(request):
+            return await relay_socket(upstream, request, client)
+        return await _Call(upstream, request, client).pass_on()
+
+
+class _Call:
+    """One request on its way there and back."""
+
+    def __init__(self, upstream: Upstream, request: web.BaseRequest, client: str) -> None:
+        self._upstream, self._request, self._client = upstream, request, client
+        self._began: Instant = wall_clock()
+        self._sent, self._got = bytearray(), bytearray()
+
+    async def pass_on(self) -> web.StreamResponse:
+        """Pass the request on and its answer back."""
+        upstream, request = self._upstream, self._request
+        has_body = request.body_exists
+        try:
+            answer = await upstream.session.request(
+                request.method,
+                upstream.url(request),
+                headers=outgoing(request),
+                data=self._body() if has_body else None,
+                allow_redirects=False,
+            )
+        except (ClientError, OSError) as error:
+            return self._without_answer(error)
+        async with answer:
+            return await self._pass_back(answer)
+
+    async def _body(self) -> AsyncIterator[bytes]:
+        async for piece in self._request.content.iter_any():
+            _keep(self._sent, piece)
+            yield piece
+
+    async def _pass_back(self, answer: ClientResponse) -> web.StreamResponse:
+        passed = _Passed(answer)
+        cut = True
+        try:
+            await passed.prepare(self._request)
+            async for piece in answer.content.iter_any():
+                _keep(self._got, piece)
+                await passed.write(piece)
+            cut = False
+            await passed.write_eof()
+        except (ClientError, OSError) as error:
+            log.info("%s broke off: %s", self._request.path, error)
+            if self._request.transport is not None:
+                self._request.transport.abort()
+        finally:
+            self._write(answer, cut=cut)
+        return passed
+
+    def _write(self, answer: ClientResponse, *, cut: bool) -> None:
+        kind = answer.headers.get("Content-Type", "")
+        got = self._upstream.tape.answer(
+            answer.status, spelt(answer.raw_headers), bytes(self._got), kind
+        )
+        self._record(got, cut=cut)
+
+    def _without_answer(self, error: Exception) -> web.StreamResponse:
+        """The service gave no answer: neither does the recorder."""
+        self._record(None, cut=True)
+        log.warning("%s did not answer: %s", self._upstream.address, error)
+        if self._request.transport is not None:
+            self._request.transport.abort()
+        return web.Response(status=502)
+
+    def _record(self, answer: Message | None, *, cut: bool) -> None:
+        request, tape = self._request, self._upstream.tape
+        path, _, query = request.raw_path.partition("?")
+        kind = request.headers.get("Content-Type", "")
+        asked = tape.request(
+            request.method, path, query, spelt(request.raw_headers), bytes(self._sent), kind
+        )
+        tape.call(self._upstream.plane, self._began, self._client, asked, answer, cut=cut)
+
+
+def _keep(kept: bytearray, piece: bytes) -> None:
+    """Add to what is written down, up to a little over the limit."""
+    if len(kept) <= BODY_MAX:
+        kept += piece

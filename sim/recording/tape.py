@@ -1,0 +1,157 @@
+"""The tape: takes what the listeners saw, makes it fit to be written, and writes it.
+
+A client is one credential, or one connection where there is none. Labels are given in order of
+first appearance.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterable, Mapping
+from email.utils import parsedate_to_datetime
+from itertools import count
+from typing import Any
+
+from sim.kernel.instants import NS_PER_S, Instant, format_instant, parse_instant
+from sim.recording.files import Frame, Message, Plane, RecordingFile, body_value, wall_clock
+from sim.recording.fingerprints import Fingerprints
+
+BODY_MAX = 32 << 20  # bytes of a body that are kept; the client gets all of it
+_CREDENTIALS = ("authorization", "x-pm-access-key", "x-api-key")
+_TIMES = re.compile(r"(?:transact|sent|server|update|event)?_?time(?:stamp)?$", re.IGNORECASE)
+Pairs = Iterable[tuple[str, str]]
+
+
+class Tape:
+    """Writes calls and streams to a recording's file."""
+
+    def __init__(self, file: RecordingFile) -> None:
+        self.file = file
+        self._secrets = Fingerprints()
+        self._clients: dict[str, str] = {}
+        self._streams = count(1)
+        self.calls = self.frames = 0
+
+    # ---- calls
+
+    def call(
+        self,
+        plane: Plane,
+        began: Instant,
+        client: str,
+        request: Message,
+        answer: Message | None,
+        *,
+        cut: bool = False,
+    ) -> None:
+        """Write one call; `answer` is None where none came, `cut` says that it broke off."""
+        self.calls += 1
+        self.file.append(plane, began, client=client, request=request, answer=answer, cut=cut)
+
+    def request(
+        self, method: str, path: str, query: str, headers: Pairs, body: bytes, kind: str = ""
+    ) -> Message:
+        """A request as it may be written; `kind` is the body's content type."""
+        return Message(
+            method=method,
+            path=self._secrets.text(path),
+            query=self._secrets.query(query),
+            headers=self._secrets.headers(list(headers)),
+            body=self._body(body, kind),
+        )
+
+    def answer(self, status: int, headers: Pairs, body: bytes, kind: str = "") -> Message:
+        """An answer as it may be written, with the time that the service tells."""
+        told = list(headers)
+        named = {name.lower(): value for name, value in told}
+        at = wall_clock()
+        return Message(
+            status=status,
+            headers=self._secrets.headers(told),
+            body=self._body(_inflated(body, named.get("content-encoding", "")), kind),
+            at=format_instant(at),
+            now=_http_time(named.get("date", "")),
+        )
+
+    def value(self, value: Any) -> Any:
+        """A JSON value as it may be written."""
+        return self._secrets.json(value)
+
+    def _body(self, body: bytes, kind: str) -> Any:
+        if len(body) > BODY_MAX:
+            return {"left_out": len(body)}
+        value = body_value(body)
+        if isinstance(value, str) and "form-urlencoded" in kind:
+            return self._secrets.query(value)
+        return self._secrets.json(value)
+
+    # ---- streams
+
+    def open(self, plane: Plane, client: str, opened: dict[str, Any]) -> int:
+        """Write that a stream has begun; its number."""
+        stream = next(self._streams)
+        self.file.append(plane, wall_clock(), client=client, stream=stream, opened=opened)
+        return stream
+
+    def frame(self, plane: Plane, client: str, stream: int, frame: Frame) -> None:
+        """Write one message of a stream."""
+        self.frames += 1
+        self.file.append(plane, wall_clock(), client=client, stream=stream, frame=frame)
+
+    def text_frame(self, sender: Any, body: bytes) -> Frame:
+        """A message of a socket as it may be written."""
+        return Frame(sender, self._body(body, ""))
+
+    def close(self, plane: Plane, client: str, stream: int, closed: dict[str, Any]) -> None:
+        """Write that a stream has ended."""
+        told = self._secrets.json(closed)
+        self.file.append(plane, wall_clock(), client=client, stream=stream, closed=told)
+
+    # ---- who
+
+    def client(self, headers: Mapping[str, str], connection: str) -> str:
+        """The label of whoever sent these headers (names in lower case) over this connection."""
+        credential = next((headers[name] for name in _CREDENTIALS if headers.get(name)), "")
+        # The key is a fingerprint: what is kept here could be written one day.
+        key = self._secrets.of(credential) if credential else connection
+        return self._clients.setdefault(key, f"client-{len(self._clients) + 1}")
+
+
+def told_time(value: Any) -> str:
+    """The latest instant in the time fields of a message; "" where it tells none."""
+    found = [at for at in _times(value) if at]
+    return format_instant(max(found)) if found else ""
+
+
+def _times(value: Any, name: str = "") -> Iterable[Instant]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _times(inner, key)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _times(inner, name)
+    elif isinstance(value, str) and _TIMES.search(name):
+        try:
+            yield parse_instant(value)
+        except ValueError:
+            return
+
+
+def _http_time(text: str) -> str:
+    try:
+        return format_instant(int(parsedate_to_datetime(text).timestamp()) * NS_PER_S)
+    except (ValueError, TypeError):
+        return ""
+
+
+def _inflated(body: bytes, coding: str) -> bytes:
+    """A compressed body as it was before, up to `BODY_MAX`; unchanged where that fails."""
+    coding = coding.strip().lower()
+    if coding not in ("gzip", "x-gzip", "deflate") or not body:
+        return body
+    inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)
+    try:
+        return inflate.decompress(body, BODY_MAX + 1)
+    except zlib.error:
+        return body

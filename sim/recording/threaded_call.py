@@ -1,0 +1,88 @@
+"""A gRPC call with any number of messages each way, made by a thread of its own.
+
+grpc's asyncio client loses the status of a call that the service ends before it has read what the
+client sends: it says INTERNAL instead. Its threads do not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, NamedTuple
+
+import grpc
+
+_WAITING_MAX = 64  # answers that wait for the client to read
+
+
+class Begun(NamedTuple):
+    """The service has accepted the call."""
+
+    metadata: Any
+
+
+class Ended(NamedTuple):
+    """The service has ended the call, or it was cancelled."""
+
+    code: int
+    details: str
+    metadata: Any
+
+
+class ThreadedCall:
+    """One call. `events` yields what the service says, in order; the last is `Ended`."""
+
+    def __init__(
+        self, channel: grpc.Channel, method: str, metadata: Any, timeout: float | None
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._sent: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._heard: asyncio.Queue[Begun | bytes | Ended] = asyncio.Queue(_WAITING_MAX)
+        self._call = channel.stream_stream(method, None, None)(
+            self._messages(), timeout=timeout, metadata=metadata
+        )
+        threading.Thread(target=self._listen, name="recorded stream", daemon=True).start()
+
+    def send(self, message: bytes | None) -> None:
+        """Send a message; None says that there are no more."""
+        self._sent.put(message)
+
+    def cancel(self) -> None:
+        """End the call from this side."""
+        self._sent.put(None)
+        self._call.cancel()  # type: ignore[no-untyped-call]
+
+    async def events(self) -> AsyncIterator[Begun | bytes | Ended]:
+        """What the service says."""
+        while True:
+            event = await self._heard.get()
+            yield event
+            if isinstance(event, Ended):
+                return
+
+    def _messages(self) -> Iterator[bytes]:
+        while (message := self._sent.get()) is not None:
+            yield message
+
+    def _listen(self) -> None:
+        call = self._call
+        try:
+            self._tell(Begun(call.initial_metadata()))
+            for message in call:
+                self._tell(message)
+        except grpc.RpcError:
+            pass  # its code and details follow
+        except RuntimeError:
+            return  # the loop has closed: nobody listens any more
+        try:
+            code = call.code()
+            self._tell(Ended(code.value[0], call.details() or "", call.trailing_metadata()))
+        except RuntimeError:
+            return
+        finally:
+            self._sent.put(None)
+
+    def _tell(self, event: Begun | bytes | Ended) -> None:
+        asyncio.run_coroutine_threadsafe(self._heard.put(event), self._loop).result()

@@ -1,0 +1,494 @@
+"""The recorder stands between real clients and a service: they do not notice, what they said and
+heard is in the file in order, and none of their secrets is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import grpc
+import pytest
+from polymarket_us import PolymarketUS
+from polymarket_us.auth import create_auth_headers
+from test_tester_tools import ORDERS, bearer
+from websockets.asyncio.client import connect as connect_web_socket
+from websockets.exceptions import ConnectionClosedError, InvalidStatus
+
+from sim.cli.main import main
+from sim.recording.files import LINE_MAX, PLANES, UnreadableRecording, body_value, read_recording
+from sim.recording.recorder import Recorder, RecordOptions
+
+BOOK = "/exchange.v1.OrderBookAPI/GetOrderBook"
+SSN = "523-45-6789"
+PERSON = {
+    "external_id": "c-1",
+    "ssn": SSN,
+    "first_name": "Ada",
+    "last_name": "Moreno",
+    "date_of_birth": "1990-04-12",
+    "email": "ada@example.com",
+    "phone_number": "+14155550101",
+    "address": {
+        "address_line_1": "1 Main St",
+        "city": "Austin",
+        "state": "TX",
+        "postal_code": "78701",
+        "country": "US",
+    },
+}
+
+
+class Through:
+    """An exchange as a client sees it through the recorder; the tester's own calls go direct."""
+
+    def __init__(self, exchange: Any, addresses: dict[str, str], file: Path) -> None:
+        self.direct, self.file = exchange, file
+        self.gateway, self.retail = addresses["gateway"], addresses["retail"]
+        self.exchange, self.auth = addresses["exchange"], addresses["auth"]
+        self.grpc, self.firms = addresses["grpc"], exchange.firms
+        self.key = exchange.api_keys[0]
+
+    def written(self, least: int = 1) -> list[dict[str, Any]]:
+        """Lines after the first, once there are so many."""
+        while len(lines := self.file.read_text().splitlines()[1:]) < least:
+            time.sleep(0.005)
+        return [json.loads(line, parse_float=Decimal) for line in lines]
+
+    def token(self) -> list[tuple[str, str]]:
+        """Metadata of a firm with a token: it signs for the service, and asks the recorder."""
+        return bearer(self, self.firms[0], audience=self.direct.auth)
+
+
+@pytest.fixture
+def through(exchange, tmp_path):
+    """The exchange behind a recorder that runs in a thread of its own."""
+    upstream = {plane: getattr(exchange, plane) for plane in PLANES}
+    options = RecordOptions(to=tmp_path / "session.ndjson", upstream=upstream)
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+
+    def run(work):
+        return asyncio.run_coroutine_threadsafe(work, loop).result(20)
+
+    async def made():
+        return Recorder(options)
+
+    recorder = run(made())
+    yield Through(exchange, run(recorder.start()), options.to)
+    run(recorder.stop())
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+
+
+def call(url, body=None, headers=(), method=None):
+    """(status, headers without those that count calls, body)."""
+    request = urllib.request.Request(url, body, dict(headers), method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.status, told(answer.headers), answer.read()
+    except urllib.error.HTTPError as refused:
+        return refused.code, told(refused.headers), refused.read()
+
+
+def told(headers):
+    return [
+        (name, value)
+        for name, value in headers.items()
+        if name.lower() not in ("x-request-id", "x-trace-id", "connection")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("plane", "target", "body", "method", "headers"),
+    [
+        ("gateway", "/v1/markets?limit=2&offset=1", None, None, {}),
+        ("gateway", "/v1/markets?limit=2", None, None, {"Accept-Encoding": "gzip"}),
+        ("gateway", "/v1/%6darkets/a%2Fb%20c?x=%41+%2B&x=&y", None, None, {}),
+        ("gateway", "/v1/nowhere", None, None, {"X-Twice": "a, b"}),
+        ("gateway", "/v1/health", None, "HEAD", {}),
+        ("gateway", "/v1/markets", None, "OPTIONS", {"Origin": "https://example.com"}),
+        ("retail", "/v1/account/balances", None, None, {}),
+        ("retail", "/v1/orders", b'{"marketSlug": "\\ud800", "a": 1', None, {}),
+        ("exchange", "/v1/whoami", None, None, {"Authorization": "Bearer nobody"}),
+        ("auth", "/oauth/token", b"grant_type=nothing&client_id=x", None, {}),
+    ],
+)
+def test_an_answer_is_the_same_as_without_the_recorder(
+    through, plane, target, body, method, headers
+):
+    direct = call(getattr(through.direct, plane) + target, body, headers, method)
+    assert call(getattr(through, plane) + target, body, headers, method) == direct
+    (entry,) = through.written()
+    path, _, query = target.partition("?")
+    asked, answered = entry["request"], entry["answer"]
+    assert (entry["n"], entry["plane"], entry["client"]) == (1, plane, "client-1")
+    assert (asked["method"], asked["path"]) == (method or ("POST" if body else "GET"), path)
+    assert asked.get("query", "") == query
+    assert answered["status"] == direct[0]
+    assert answered["now"] == "2026-09-08T18:00:00Z"
+    if "gzip" not in headers.values() and method != "HEAD":
+        assert answered["body"] in (direct[2].decode(), body_value(direct[2]))
+
+
+def test_pipelined_requests_are_answered_and_written_in_order(through):
+    address = urlsplit(through.gateway)
+    with socket.create_connection((address.hostname, address.port)) as opened:
+        wanted = [f"/v1/markets?limit={number}" for number in range(1, 13)]
+        opened.sendall(
+            b"".join(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode() for path in wanted)
+        )
+        heard = opened.makefile("rb")
+        for number in range(1, 13):
+            while not (line := heard.readline()).lower().startswith(b"content-length:"):
+                assert line
+            while heard.readline() != b"\r\n":
+                pass
+            body = json.loads(heard.read(int(line.split()[1])))
+            assert len(body["markets"]) == number
+    assert [entry["request"]["query"] for entry in through.written(12)] == [
+        f"limit={number}" for number in range(1, 13)
+    ]
+
+
+def test_an_answer_that_is_slow_or_breaks_off_is_so_for_the_client(through):
+    symbol = through.direct.symbols["open"][0]
+    url = f"{through.gateway}/v1/markets/{symbol}/book"
+    through.direct.fault("GetBook", slow_body=True, times=1)
+    assert call(url)[0] == 200
+    through.direct.fault("GetBook", reset=True, times=1)
+    with pytest.raises((ConnectionError, http.client.HTTPException, urllib.error.URLError)):
+        call(url)
+    whole, broken = through.written(2)
+    assert whole["answer"]["status"] == 200 and "cut" not in whole
+    assert broken["cut"] and "answer" not in broken
+
+
+def test_the_official_client_trades_and_its_secrets_are_not_in_the_file(through):
+    key = through.key
+    client = PolymarketUS(
+        key_id=key["key_id"],
+        secret_key=key["secret_key"],
+        gateway_base_url=through.gateway,
+        api_base_url=through.retail,
+    )
+    symbol = through.direct.symbols["open"][0]
+    placed = client.orders.create(
+        {
+            "marketSlug": symbol,
+            "intent": "ORDER_INTENT_BUY_LONG",
+            "type": "ORDER_TYPE_LIMIT",
+            "price": {"value": "0.02", "currency": "USD"},
+            "quantity": 1,
+            "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
+        }
+    )
+    assert client.orders.retrieve(placed["id"])["order"]["id"] == placed["id"]
+    assert client.orders.list()["orders"]
+    entries = through.written(3)
+    assert [entry["request"]["path"] for entry in entries] == [
+        "/v1/orders",
+        f"/v1/order/{placed['id']}",
+        "/v1/orders/open",
+    ]
+    assert entries[0]["answer"]["body"]["id"] == placed["id"]  # what identifies is no secret
+    assert len({entry["client"] for entry in entries}) == 1
+    text = through.file.read_text()
+    assert key["key_id"] not in text and key["secret_key"] not in text
+    signatures = {entry["request"]["headers"]["x-pm-signature"] for entry in entries}
+    assert all(text.startswith("fp:") for text in signatures) and len(signatures) == 3
+    assert os.stat(through.file).st_mode & 0o777 == 0o600
+
+
+def test_tokens_assertions_and_ssns_are_fingerprints_wherever_they_come(through):
+    metadata = dict(through.token())
+    token = metadata["authorization"].removeprefix("Bearer ")
+    headers = metadata | {"content-type": "application/json"}
+    bare = SSN.replace("-", "")
+    call(f"{through.exchange}/v1/kyc/start", json.dumps(PERSON).encode(), headers)
+    again = PERSON | {"external_id": "c-2", "last_name": f"{bare} {token} {SSN}"}
+    call(f"{through.exchange}/v1/kyc/start", json.dumps(again).encode(), headers)
+    call(f"{through.exchange}/v1/{bare}/{token}?note={token}&ssn={bare}", None, headers)
+    call(f"{through.gateway}/v1/search?query={token}", None, {"X-Note": f"it is {bare}"})
+    text = through.file.read_text()
+    for secret in (token, SSN, bare):
+        assert secret not in text
+    assert "eyJ" not in text and "client_assertion=fp%3A" not in text
+    issued, started, *_ = through.written(5)
+    assert "client_assertion=fp:" in issued["request"]["body"]
+    token_shown = issued["answer"]["body"]["access_token"]
+    assert started["request"]["headers"]["authorization"] == f"Bearer {token_shown}"
+    assert started["request"]["body"]["ssn"].startswith("fp:")
+    assert started["request"]["body"]["external_id"] == "c-1"
+
+
+async def test_a_socket_is_relayed_with_its_messages_and_its_close(through):
+    symbol = through.direct.symbols["open"][0]
+    headers = create_auth_headers(
+        through.key["key_id"], through.key["secret_key"], "GET", "/v1/ws/markets"
+    )
+    url = f"{through.retail.replace('http', 'ws', 1)}/v1/ws/markets"
+    request = {
+        "requestId": "1",
+        "subscriptionType": "SUBSCRIPTION_TYPE_MARKET_DATA",
+        "marketSlugs": [symbol],
+    }
+    async with connect_web_socket(url, additional_headers=headers) as opened:
+        await opened.send(json.dumps({"subscribe": request}))
+        heard = json.loads(await asyncio.wait_for(opened.recv(), 10))
+        await opened.ping()
+        await opened.close(4001, "enough")
+    while "closed" not in (lines := through.written())[-1]:
+        await asyncio.sleep(0.01)
+    begun, said, told_back, *_, ended = lines
+    assert begun["opened"]["path"] == "/v1/ws/markets" and begun["stream"] == 1
+    assert said["frame"] == {"from": "client", "body": {"subscribe": request}}
+    assert told_back["frame"] == {"from": "service", "body": heard}
+    assert ended["closed"] == {"from": "client", "code": 4001, "reason": "enough"}
+
+
+async def test_a_refused_handshake_and_a_reset_are_the_services_own(through):
+    url = f"{through.retail.replace('http', 'ws', 1)}/v1/ws/markets"
+    with pytest.raises(InvalidStatus) as refused:
+        async with connect_web_socket(url):
+            pass
+    direct = call(f"{through.direct.retail}/v1/ws/markets", None, {"Upgrade": "websocket"})
+    assert refused.value.response.status_code == 401
+    assert direct[0] in (400, 401)
+    (entry,) = through.written()
+    assert entry["answer"]["status"] == 401 and entry["answer"]["body"] is not None
+
+    through.direct.fault("MarketsStream", plane="stream", reset=True)
+    headers = create_auth_headers(
+        through.key["key_id"], through.key["secret_key"], "GET", "/v1/ws/markets"
+    )
+    async with connect_web_socket(url, additional_headers=headers) as opened:
+        request = {
+            "requestId": "1",
+            "subscriptionType": "SUBSCRIPTION_TYPE_MARKET_DATA",
+            "marketSlugs": [through.direct.symbols["open"][0]],
+        }
+        await opened.send(json.dumps({"subscribe": request}))
+        with pytest.raises(ConnectionClosedError) as closed:
+            await asyncio.wait_for(opened.recv(), 10)
+    assert closed.value.rcvd is None
+
+
+def test_grpc_calls_pass_with_status_metadata_and_trailers(through):
+    metadata = through.token()
+    symbol = through.direct.symbols["open"][0]
+    request = b"\x0a" + bytes([len(symbol)]) + symbol.encode()
+
+    def ask(target, method, message):
+        with grpc.insecure_channel(target) as channel:
+            try:
+                answer, done = channel.unary_unary(method).with_call(
+                    message, metadata=metadata, timeout=10
+                )
+                code, text = done.code(), done.details()
+            except grpc.RpcError as error:
+                answer, code, text, done = b"", error.code(), error.details(), error
+            trailers = {key for key, _ in done.trailing_metadata() or ()}
+            return answer, code, text, trailers
+
+    for method, message in (
+        (BOOK, request),
+        (BOOK, b"\x0a\x04nope"),
+        (BOOK, b"\xff\xff"),
+        ("/nobody.v1.Nothing/Here", b""),
+    ):
+        assert ask(through.grpc, method, message) == ask(through.direct.grpc, method, message)
+    _, book, unknown, broken, *_ = through.written(5)
+    assert (book["plane"], book["request"]["path"]) == ("grpc", BOOK)
+    assert book["request"]["body"] == {"symbol": symbol}
+    assert book["answer"]["status"] == 0 and book["answer"]["body"]["symbol"] == symbol
+    assert unknown["answer"]["status"] == 5 and "nope" in unknown["answer"]["body"]
+    assert broken["answer"]["status"] == 3
+
+
+def test_grpc_streams_are_relayed_until_either_side_ends_them(through):
+    metadata = through.token()
+    with grpc.insecure_channel(through.grpc) as channel:
+        stream = channel.unary_stream(ORDERS)(b"", metadata=metadata, timeout=20)
+        next(stream)
+        (row,) = through.direct.control("GET", "/streams")["streams"]
+        through.direct.control("DELETE", f"/streams/{row['id']}")
+        with pytest.raises(grpc.RpcError) as ended:
+            list(stream)
+        assert ended.value.code() == grpc.StatusCode.UNAVAILABLE
+
+        stream = channel.unary_stream(ORDERS)(b"", metadata=metadata, timeout=20)
+        next(stream)
+        stream.cancel()
+    while through.direct.control("GET", "/streams")["streams"]:
+        time.sleep(0.01)  # the relay hangs up when it hears of the cancel
+    while sum("closed" in line for line in through.written()) < 2:
+        time.sleep(0.01)
+    lines = through.written()
+    first, second = ([one for one in lines if one.get("stream") == number] for number in (1, 2))
+    assert first[0]["opened"]["rpc"] == second[0]["opened"]["rpc"] == ORDERS
+    assert [one["frame"]["from"] for one in first[1:3]] == ["client", "service"]
+    assert "snapshot" in first[2]["frame"]["body"]
+    assert (first[-1]["closed"]["from"], first[-1]["closed"]["code"]) == ("service", 14)
+    assert second[-1]["closed"] == {"from": "client", "code": None, "reason": "cancelled"}
+
+
+def test_the_command_says_where_it_listens_and_a_killed_one_leaves_whole_lines(exchange, tmp_path):
+    file, ready = tmp_path / "session.ndjson", tmp_path / "ready.json"
+    command = [sys.executable, "-m", "sim", "record", "--to", str(file), "--port-base", "0"]
+    process = subprocess.Popen(
+        [*command, "--gateway", exchange.gateway, "--ready-file", str(ready)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        while not ready.exists():
+            assert process.poll() is None
+            time.sleep(0.02)
+        facts = json.loads(ready.read_text())
+        assert facts["retail"] is None and facts["upstream"] == {"gateway": exchange.gateway}
+        for _ in range(5):
+            assert call(f"{facts['gateway']}/v1/health")[0] == 200
+        os.kill(process.pid, signal.SIGKILL)
+    finally:
+        process.kill()
+        shown, _ = process.communicate()
+    assert facts["gateway"] in shown
+    found = read_recording(file)
+    assert found.header.recording == 1 and found.warning == ""
+    assert [entry.n for entry in found.entries] == [1, 2, 3, 4, 5]
+
+
+def test_a_service_that_is_not_there_is_no_answer_of_the_recorder(through, exchange, tmp_path):
+    closed = socket.socket()
+    closed.bind(("127.0.0.1", 0))
+    port = closed.getsockname()[1]
+
+    async def asked():
+        options = RecordOptions(
+            to=tmp_path / "other.ndjson", upstream={"gateway": f"http://127.0.0.1:{port}"}
+        )
+        recorder = Recorder(options)
+        addresses = await recorder.start()
+        loop = asyncio.get_running_loop()
+        with pytest.raises((ConnectionError, http.client.HTTPException, urllib.error.URLError)):
+            await loop.run_in_executor(None, call, f"{addresses['gateway']}/v1/health")
+        await recorder.stop()
+        return options.to
+
+    (entry,) = read_recording(asyncio.run(asked())).entries
+    assert entry.cut and entry.answer is None
+    closed.close()
+
+
+# ---- options, and files that are none
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ([], "say what to pass on to"),
+        (["--gateway", "example.com"], "a URL that begins with http:// or https://"),
+        (["--gateway", "http://x", "--port-base", "70000"], "0 or a port from 1 to 65529"),
+    ],
+)
+def test_options_that_cannot_be_meant(options, says, tmp_path, capsys):
+    assert main(["record", "--to", str(tmp_path / "r.ndjson"), *options]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_a_recording_is_not_written_over(tmp_path, capsys):
+    (tmp_path / "r.ndjson").write_text("precious")
+    options = ["--gateway", "http://127.0.0.1:1"]
+    assert main(["record", "--to", str(tmp_path / "r.ndjson"), *options]) == 2
+    assert "there already" in capsys.readouterr().err
+    assert (tmp_path / "r.ndjson").read_text() == "precious"
+
+
+HEADER = '{"recording": 1, "started": "2026-09-08T18:00:00Z", "upstream": {}, "note": ""}\n'
+LINE = '{"n": 1, "at": "2026-09-08T18:00:00Z", "plane": "gateway"}\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("", ":1: this is no recording"),
+        ("\x00\x01", ":1: this is no recording"),
+        (LINE, ":1: this is no recording"),
+        (HEADER.replace("1,", "2,", 1), ":1: a recording of format 2; this release reads 1"),
+        (HEADER + "nonsense\n" + LINE, ":2: "),
+        (HEADER + LINE.replace('"gateway"', '"moon"'), ":2: Invalid enum value 'moon'"),
+        (HEADER + "[" * 100_000 + "\n", ":2: "),
+    ],
+)
+def test_a_file_that_is_no_recording_is_told_by_line(content, says, tmp_path):
+    (tmp_path / "r.ndjson").write_text(content)
+    with pytest.raises(UnreadableRecording) as told_of:
+        read_recording(tmp_path / "r.ndjson")
+    assert f"r.ndjson{says}" in str(told_of.value)
+
+
+def test_a_long_line_is_read_and_an_endless_one_is_not(tmp_path, monkeypatch):
+    file = tmp_path / "r.ndjson"
+    long = LINE.replace("}", f', "request": {{"body": "{"x" * 10_000_000}"}}}}')
+    file.write_text(HEADER + long)
+    assert len(read_recording(file).entries[0].request.body) == 10_000_000
+    monkeypatch.setattr("sim.recording.files.LINE_MAX", 1_000_000)
+    assert LINE_MAX > 10_000_000
+    with pytest.raises(UnreadableRecording, match=r"ndjson:2: longer than"):
+        read_recording(file)
+
+
+def test_a_last_line_that_was_cut_is_left_out_and_told(tmp_path):
+    file = tmp_path / "r.ndjson"
+    file.write_text(HEADER + LINE + LINE[:20])
+    found = read_recording(file)
+    assert (len(found.entries), found.warning) == (
+        1,
+        f"{file}:3: the last line was cut and is left out",
+    )
+
+
+def test_a_har_file_is_read(exchange, tmp_path):
+    status, headers, body = call(f"{exchange.gateway}/v1/markets?limit=1")
+
+    def entry(url, **response):
+        return {
+            "startedDateTime": "2026-09-08T18:00:00Z",
+            "request": {"method": "GET", "url": url, "headers": []},
+            "response": {"status": status, "headers": [], "content": {}} | response,
+        }
+
+    shown = [{"name": name, "value": value} for name, value in headers]
+    content = {"text": body.decode()}
+    entries = [
+        entry("https://g.example/v1/markets?limit=1", headers=shown, content=content),
+        entry("https://cdn.example/logo.png"),
+    ]
+    file = tmp_path / "browser.har"
+    file.write_text(json.dumps({"log": {"entries": entries}}))
+    found = read_recording(file)
+    assert found.header.upstream == {"gateway": "https://g.example"}
+    (one,) = found.entries
+    assert (one.plane, one.request.path, one.request.query) == ("gateway", "/v1/markets", "limit=1")
+    wanted = json.loads(body, parse_float=Decimal)
+    assert one.answer.body == wanted
+    assert found.warning.endswith("1 requests to other services are left out")
+    file.write_text("{}")
+    with pytest.raises(UnreadableRecording, match="this is no HAR file"):
+        read_recording(file)
