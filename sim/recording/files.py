@@ -27,13 +27,8 @@ from msgspec import DecodeError, Struct, json
 from sim.kernel.instants import Instant, format_instant
 
 FORMAT = 1
-LINE_MAX = 64 << 20  # bytes of one line when it is read
 Plane = Literal["gateway", "retail", "exchange", "auth", "grpc"]
 PLANES: tuple[Plane, ...] = ("gateway", "retail", "exchange", "auth", "grpc")
-
-
-class UnreadableRecording(ValueError):
-    """A file that is no recording, or a line of one that cannot be read; the text has its place."""
 
 
 class Message(Struct, frozen=True, omit_defaults=True):
@@ -89,9 +84,12 @@ class Recording(Struct, frozen=True):
     warning: str = ""
 
 
+class UnreadableRecording(ValueError):
+    """A file that is no recording, or a line of one that cannot be read; the text has its place."""
+
+
 # 0.50 stays 0.50, and is not 0.5
 _JSON = json.Decoder(float_hook=Decimal)
-_ENTRY = json.Decoder(Entry, float_hook=Decimal)
 _ENCODER = json.Encoder(decimal_format="number")
 
 
@@ -140,41 +138,3 @@ def body_value(body: bytes) -> Any:
         return body.decode()
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(body).decode()}
-
-
-def read_recording(path: Path) -> Recording:
-    """Read a recording, or a HAR file (`.har`). Raises UnreadableRecording and OSError."""
-    if path.suffix.lower() == ".har":
-        from sim.recording.har import read_har
-
-        return read_har(path)
-    entries: list[Entry] = []
-    warning = ""
-    with path.open("rb") as file:
-        header = _header(path, file.readline(LINE_MAX + 1))
-        number = 1
-        while line := file.readline(LINE_MAX + 1):
-            number += 1
-            if len(line) > LINE_MAX:
-                raise UnreadableRecording(f"{path}:{number}: longer than {LINE_MAX >> 20} MiB")
-            try:
-                entries.append(_ENTRY.decode(line))
-            except (DecodeError, RecursionError) as error:
-                if not line.endswith(b"\n"):
-                    warning = f"{path}:{number}: the last line was cut and is left out"
-                    break
-                raise UnreadableRecording(f"{path}:{number}: {error}") from None
-    return Recording(header, entries, warning)
-
-
-def _header(path: Path, line: bytes) -> Header:
-    try:
-        header = json.decode(line, type=Header)
-    except (DecodeError, RecursionError):
-        remedy = "`sim record --to FILE` writes one"
-        raise UnreadableRecording(f"{path}:1: this is no recording; {remedy}") from None
-    if header.recording != FORMAT:
-        raise UnreadableRecording(
-            f"{path}:1: a recording of format {header.recording}; this release reads {FORMAT}"
-        )
-    return header
