@@ -30,7 +30,8 @@ from websockets.asyncio.client import connect as connect_web_socket
 from websockets.exceptions import ConnectionClosedError, InvalidStatus
 
 from sim.cli.main import main
-from sim.recording.files import LINE_MAX, PLANES, UnreadableRecording, body_value, read_recording
+from sim.recording.files import PLANES, UnreadableRecording, body_value
+from sim.recording.reading import LINE_MAX, read_recording
 from sim.recording.recorder import Recorder, RecordOptions
 
 BOOK = "/exchange.v1.OrderBookAPI/GetOrderBook"
