@@ -64,6 +64,7 @@ class _Call:
         self._upstream, self._request, self._client = upstream, request, client
         self._began: Instant = wall_clock()
         self._sent, self._got = bytearray(), bytearray()
+        self._written = False
 
     async def pass_on(self) -> web.StreamResponse:
         """Pass the request on and its answer back."""
@@ -88,28 +89,36 @@ class _Call:
             yield piece
 
     async def _pass_back(self, answer: ClientResponse) -> web.StreamResponse:
+        """The answer is written down before its last bytes leave: what a client has seen whole is
+        in the file.
+        """
         passed = _Passed(answer)
-        cut = True
+        left = answer.content_length
         try:
             await passed.prepare(self._request)
             async for piece in answer.content.iter_any():
                 _keep(self._got, piece)
+                left = None if left is None else left - len(piece)
+                if left == 0:
+                    self._write(answer)
                 await passed.write(piece)
-            cut = False
+            self._write(answer)
             await passed.write_eof()
         except (ClientError, OSError) as error:
             log.info("%s broke off: %s", self._request.path, error)
             if self._request.transport is not None:
                 self._request.transport.abort()
         finally:
-            self._write(answer, cut=cut)
+            self._write(answer, cut=True)
         return passed
 
-    def _write(self, answer: ClientResponse, *, cut: bool) -> None:
+    def _write(self, answer: ClientResponse, *, cut: bool = False) -> None:
+        """Write the call down, unless it is written already."""
+        if self._written:
+            return
         kind = answer.headers.get("Content-Type", "")
-        got = self._upstream.tape.answer(
-            answer.status, spelt(answer.raw_headers), bytes(self._got), kind
-        )
+        headers = spelt(answer.raw_headers)
+        got = self._upstream.tape.answer(answer.status, headers, bytes(self._got), kind)
         self._record(got, cut=cut)
 
     def _without_answer(self, error: Exception) -> web.StreamResponse:
@@ -121,6 +130,7 @@ class _Call:
         return web.Response(status=502)
 
     def _record(self, answer: Message | None, *, cut: bool) -> None:
+        self._written = True
         request, tape = self._request, self._upstream.tape
         path, _, query = request.raw_path.partition("?")
         kind = request.headers.get("Content-Type", "")
