@@ -211,10 +211,14 @@ class Host:
     def apply(self, effects: list[Effect]) -> None:
         """Hand frames, ends of streams, answers and webhook attempts on, in order."""
         self._rounds += 1
+        seq, now = self.simulation.seq, self.now
         for effect in effects:
             if isinstance(effect, Send):
                 stream = self._streams.get(effect.stream)
-                if stream is not None and not stream.push(effect.frame):
+                if stream is None:
+                    continue
+                stream.last.append((seq, now, effect.frame))
+                if not stream.push(effect.frame):
                     self._fell_behind(stream)
             elif isinstance(effect, Close):
                 ended = self._streams.pop(effect.stream, None)
@@ -261,6 +265,13 @@ class Host:
         behind, self._behind = self._behind, {}
         for stream in behind.values():
             await stream.wait_for_reader(_READER_S)
+
+    def last_frames(self, stream: int) -> list[tuple[int, Instant, bytes]] | None:
+        """What was sent last on an open stream, oldest first: (input, instant, frame); None when no
+        stream of this number is open.
+        """
+        found = self._streams.get(stream)
+        return None if found is None else list(found.last)
 
     # ---- time
 

@@ -9,6 +9,9 @@ from collections import deque
 from collections.abc import Callable
 
 from sim.api.pipeline.inputs import Close
+from sim.kernel.instants import Instant
+
+LAST_FRAMES = 8
 
 
 class StreamBuffer:
@@ -28,6 +31,7 @@ class StreamBuffer:
         "_size",
         "_waiting_bytes",
         "_waker",
+        "last",
         "sink",
         "slow_since",
         "stream",
@@ -36,6 +40,8 @@ class StreamBuffer:
     def __init__(self, stream: int, messages: int, size: int) -> None:
         self.stream = stream
         self.sink: Callable[[bytes], bool] | None = None
+        # What was sent last, with the input and the instant it came of, for people who look.
+        self.last: deque[tuple[int, Instant, bytes]] = deque(maxlen=LAST_FRAMES)
         self.slow_since = 0  # the round of effects in which the host first found it slow
         self._frames: deque[bytes] = deque()
         self._messages = messages

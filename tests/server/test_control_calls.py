@@ -178,7 +178,7 @@ def test_every_call_does_what_it_says(exchange, steps):
         (
             endpoint.route
             for endpoint in ROUTES
-            if (endpoint.route.verb, endpoint.route.path) != ("DELETE", "/streams/{id}")
+            if not endpoint.route.path.startswith("/streams/{id}")
         ),
         key=lambda route: _place(route.path, last),
     )

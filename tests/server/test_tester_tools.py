@@ -190,6 +190,12 @@ def test_a_stream_is_listed_and_ended_by_a_tester(exchange):
         (row,) = exchange.control("GET", "/streams")["streams"]
         assert {"id", "rpc", "firm", "participant", "since", "sent"} <= set(row)
         assert (row["firm"], row["participant"]) == (firm["firm"], firm["users"][0])
+        exchange.clock.advance("1m")
+        frames = exchange.control("GET", f"/streams/{row['id']}/frames")["frames"]
+        assert "snapshot" in frames[0]["body"] and "heartbeat" in frames[1]["body"]
+        assert frames[0]["seq"] < frames[1]["seq"] and frames[-1]["at"] == "2026-09-08T18:01:00Z"
+        assert len(frames) <= 8
+        refused(exchange, 404, "GET", "/streams/99/frames")
         exchange.control("DELETE", f"/streams/{row['id']}")
         with pytest.raises(grpc.RpcError) as ended:
             list(call)

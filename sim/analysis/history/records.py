@@ -158,9 +158,17 @@ def _frame(effect: Send, streams: dict[int, Operation]) -> dict[str, Any]:
     operation = streams.get(effect.stream)
     if operation is None:
         return {"stream": effect.stream, "rpc": "", "body": _text(effect.frame)}
+    return {
+        "stream": effect.stream,
+        "rpc": operation.rpc,
+        "body": frame_body(operation, effect.frame),
+    }
+
+
+def frame_body(operation: Operation, frame: bytes) -> Any:
+    """A frame of a stream, decoded."""
     decode = json.decode if _in_json(operation) else _protobuf(operation.response)
-    body = _decoded(decode, effect.frame)
-    return {"stream": effect.stream, "rpc": operation.rpc, "body": body}
+    return _decoded(decode, frame)
 
 
 def _in_json(operation: Operation) -> bool:

@@ -13,8 +13,8 @@ function Frames({id}) {
   const view = usePresent(`/streams/${id}/frames`, 'frames');
   return html`<div class="one column"><h3>Last frames of stream ${id}</h3>
     <${Answered} view=${view} empty="No frame has been sent.">
-      <div class="scroll" tabindex="0">${[...(view.rows || [])].reverse().map(one => html`<div class="frame" key=${one.seq + '/' + one.n}>
-        <button class="link num" onClick=${() => choose(one.seq)}>#${one.seq}</button> <${When} at=${one.at} /><${Json} value=${one.frame} /></div>`)}</div>
+      <div class="scroll" tabindex="0">${[...(view.rows || [])].reverse().map(one => html`<div class="frame" key=${one.seq}>
+        <button class="link num" onClick=${() => choose(one.seq)}>#${one.seq}</button> <${When} at=${one.at} /><${Json} value=${one.body} /></div>`)}</div>
     <//></div>`;
 }
 

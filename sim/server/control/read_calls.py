@@ -84,6 +84,25 @@ async def read_streams(host: Host, call: Call) -> object:
     return {"streams": host.simulation.streams()}
 
 
+async def read_frames(host: Host, call: Call) -> object:
+    from sim.analysis.history.records import frame_body
+
+    number = call.path["id"]
+    stream = int(number) if number.isascii() and number.isdigit() and len(number) < 19 else -1
+    frames = host.last_frames(stream)
+    if frames is None:
+        remedy = "GET /_sim/v1/streams lists those that are open"
+        raise NotFound(f"no stream {number[:40]!r} is open", rule="control", remedy=remedy)
+    simulation = host.simulation
+    operation = simulation.contract.by_name(simulation.engine.hub.operations()[stream])
+    return {
+        "frames": [
+            {"seq": seq, "at": format_instant(at), "body": frame_body(operation, frame)}
+            for seq, at, frame in frames
+        ]
+    }
+
+
 async def read_deliveries(host: Host, call: Call) -> object:
     return {"deliveries": views.deliveries(host.simulation.exchange)}
 

@@ -62,6 +62,7 @@ _OWN = (
     Endpoint("GET /faults", read_calls.read_faults),
     Endpoint("GET /webhooks/deliveries", read_calls.read_deliveries),
     Endpoint("GET /streams", read_calls.read_streams),
+    Endpoint("GET /streams/{id}/frames", read_calls.read_frames),
     Endpoint("GET /state/{view}", read_calls.read_state, query=VIEW_FILTERS),
     Endpoint("GET /instruments", read_calls.find_instruments, query=("text", "limit")),
     Endpoint("GET /catalogue", read_calls.read_catalogue),
