@@ -8,6 +8,7 @@ is out of date; `tests/test_docs.py` runs the same comparison.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Callable
@@ -88,8 +89,13 @@ def renewed(name: str) -> tuple[Path, str, str]:
     return path, text, pattern.sub(lambda hit: f"{hit[1]}\n{block}\n\n{hit[2]}", text)
 
 
+def schema_text() -> str:
+    """The schema of scenario files as it stands beside the bundled ones."""
+    return json.dumps(scenario_keys.whole_schema(), indent=1, ensure_ascii=False) + "\n"
+
+
 def main() -> int:
-    """Write every block and link every § and rule, or check that it is done."""
+    """Write the schema of scenarios and every block, link every § and rule, or check all that."""
     stale = 0
     for page in sorted((ROOT / "docs").rglob("*.md")):
         text, name = page.read_text(), page.relative_to(ROOT).as_posix()
@@ -105,6 +111,12 @@ def main() -> int:
             print(f"{path.relative_to(ROOT)}: block {name!r} is out of date")
             if "--check" not in sys.argv:
                 path.write_text(fresh)
+    schema = ROOT / "scenarios" / "scenario.schema.json"
+    if not schema.is_file() or schema.read_text() != schema_text():
+        stale += 1
+        print(f"{schema.relative_to(ROOT)} is out of date")
+        if "--check" not in sys.argv:
+            schema.write_text(schema_text())
     return 1 if stale and "--check" in sys.argv else 0
 
 

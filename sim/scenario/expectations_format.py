@@ -37,32 +37,32 @@ class StreamExpect(Struct, frozen=True, kw_only=True):
 class InstrumentExpect(Struct, frozen=True, kw_only=True):
     """State and settlement of an instrument."""
 
-    symbol: str
-    state: Annotated[InstrumentState | None, STATES] = None
+    symbol: Annotated[str, "symbol of the instrument"]
+    state: Annotated[InstrumentState | None, STATES, "its lifecycle state"] = None
     settlement: Annotated[str | None, DECIMAL, "final settlement price in dollars"] = None
 
 
 class OpenOrdersExpect(Struct, frozen=True, kw_only=True):
     """How many orders are open."""
 
-    count: Annotated[int, COUNT]
+    count: Annotated[int, COUNT, "how many"]
     as_: Annotated[str, "participant or account; everybody when left out"] = ""
-    symbol: str = ""
+    symbol: Annotated[str, "only on this instrument"] = ""
 
 
 class BalanceExpect(Struct, frozen=True, kw_only=True):
     """The cash of an account, in dollars."""
 
     account: Annotated[str, "account, or maker, taker, noise"]
-    cash: Annotated[str | None, DECIMAL] = None
-    buying_power: Annotated[str | None, DECIMAL] = None
+    cash: Annotated[str | None, DECIMAL, "dollars in the account"] = None
+    buying_power: Annotated[str | None, DECIMAL, "dollars that it may still spend"] = None
 
 
 class PositionExpect(Struct, frozen=True, kw_only=True):
     """The position of an account in an instrument."""
 
-    account: str
-    symbol: str
+    account: Annotated[str, "whose position"]
+    symbol: Annotated[str, "symbol of the instrument"]
     net: Annotated[str | None, DECIMAL, "contracts; negative is short"] = None
     cost: Annotated[str | None, DECIMAL, "dollars"] = None
     realized: Annotated[str | None, DECIMAL, "dollars"] = None
@@ -72,7 +72,7 @@ class OrderExpect(Struct, frozen=True, kw_only=True):
     """An order: this step's own, or the one of the client order id."""
 
     clord_id: Annotated[str, "client order id, or the name of the step that placed it"] = ""
-    state: Annotated[OrderState | None, ORDER_STATES] = None
+    state: Annotated[OrderState | None, ORDER_STATES, "its state"] = None
     filled: Annotated[str | None, DECIMAL, "contracts"] = None
     leaves: Annotated[str | None, DECIMAL, "contracts"] = None
     avg_price: Annotated[str | None, DECIMAL, "dollars"] = None
@@ -84,16 +84,16 @@ class OrderExpect(Struct, frozen=True, kw_only=True):
 class BookExpect(Struct, frozen=True, kw_only=True):
     """The top of a book: levels as "price x quantity", best first; an empty list: an empty side."""
 
-    symbol: str
-    bids: tuple[str, ...] | None = None
-    offers: tuple[str, ...] | None = None
+    symbol: Annotated[str, "symbol of the instrument"]
+    bids: Annotated[tuple[str, ...] | None, '"price x quantity", best first'] = None
+    offers: Annotated[tuple[str, ...] | None, '"price x quantity", best first'] = None
 
 
 class TradesExpect(Struct, frozen=True, kw_only=True):
     """What has traded since the scenario began."""
 
-    symbol: str
-    count: Annotated[int | None, COUNT] = None
+    symbol: Annotated[str, "symbol of the instrument"]
+    count: Annotated[int | None, COUNT, "how many trades"] = None
     last_price: Annotated[str | None, DECIMAL, "dollars"] = None
     qty: Annotated[str | None, DECIMAL, "contracts in all"] = None
 
@@ -112,7 +112,11 @@ class BreakerExpect(Struct, frozen=True, kw_only=True):
     """The circuit breaker of a firm's webhook."""
 
     firm: Annotated[str, "firms/<firm>, or <firm>"]
-    state: Annotated[str, BREAKER_STATES]
+    state: Annotated[
+        str,
+        BREAKER_STATES,
+        "closed lets attempts through, open parks them, half_open lets one through",
+    ]
 
 
 class FaultExpect(Struct, frozen=True, kw_only=True):

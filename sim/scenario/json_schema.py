@@ -18,6 +18,7 @@ from sim.scenario import (
     world_entries,
 )
 from sim.scenario.scenario import Scenario
+from sim.scenario.schema_names import add_names
 from sim.scenario.struct_types import record
 
 _PREFIX = "#/$defs/"
@@ -38,7 +39,7 @@ _LOOP = {
             "description": "name of the count or value: n or item when left out",
         },
         "pause": {"type": "string", "description": "time between two rounds"},
-        "steps": _STEPS,
+        "steps": {**_STEPS, "description": "the steps of a round"},
     },
     "oneOf": [{"required": ["repeat"]}, {"required": ["each"]}],
     "required": ["steps"],
@@ -70,6 +71,7 @@ def scenario_schema() -> dict[str, Any]:
             definitions[name] = record(kinds[name]).definition()
             waiting += _references(definitions[name])
     root["properties"]["steps"] |= _STEPS
+    add_names(root, definitions)
     definitions["Loop"] = _LOOP
     title = "Scenario of the sandbox exchange"
     whole = {"title": title, **root, "$defs": dict(sorted(definitions.items()))}
@@ -89,6 +91,8 @@ def _with_references(schema: Any) -> Any:
     if isinstance(schema.get("pattern"), str):
         pattern = f"(?:{schema['pattern']})|{_REFERENCE}"
         return {**schema, "pattern": pattern, "type": _and_text(schema["type"])}
+    if "const" in schema:
+        return schema
     if "enum" in schema or schema.get("type") == "boolean":
         kept = {key: value for key, value in schema.items() if key != "description"}
         said = {"description": schema["description"]} if "description" in schema else {}

@@ -105,14 +105,14 @@ PARTS = Text("parts of a compressed file, in base64", _parts, _joined)
 class PathPoint(Struct, frozen=True, kw_only=True):
     """The fair price at an instant."""
 
-    at: Annotated[Instant | str, SINCE_START]
+    at: Annotated[Instant | str, SINCE_START, "when the price stands there"]
     price: Annotated[str, SHARE, "dollars"]
 
 
 class FairEntry(Struct, frozen=True, kw_only=True):
     """What scripted participants think an instrument is worth; without an entry by default."""
 
-    symbol: str
+    symbol: Annotated[str, "symbol of the instrument"]
     start: Annotated[
         str | None,
         POSITIVE_SHARE,
@@ -142,8 +142,8 @@ class FairEntry(Struct, frozen=True, kw_only=True):
 class SizeRange(Struct, frozen=True, kw_only=True):
     """From how many to how many contracts; small sizes are more frequent than large ones."""
 
-    low: Annotated[str, POSITIVE] = "1"
-    high: Annotated[str, POSITIVE] = "50"
+    low: Annotated[str, POSITIVE, "fewest contracts"] = "1"
+    high: Annotated[str, POSITIVE, "most contracts"] = "50"
 
 
 class Trader(Struct, frozen=True, kw_only=True):
@@ -200,7 +200,7 @@ class TakerEntry(Trader, frozen=True, kw_only=True):
         RATE,
         "average number of arrivals on each instrument; arrivals are independent of each other",
     ] = "4/m"
-    size: SizeRange = SizeRange()
+    size: Annotated[SizeRange, "contracts of an order"] = SizeRange()
     buys: Annotated[str, CHANCE, "chance that it buys"] = "1/2"
     slippage: Annotated[str, SHARE, "dollars beyond the best price that it pays"] = "0"
     edge: Annotated[
@@ -212,7 +212,7 @@ class NoiseEntry(Trader, frozen=True, kw_only=True):
     """A noise trader: leaves orders near the fair price and cancels some of them again."""
 
     rate: Annotated[str, RATE, "actions on each instrument, on average"] = "4/m"
-    size: SizeRange = SizeRange()
+    size: Annotated[SizeRange, "contracts of an order"] = SizeRange()
     width: Annotated[
         str,
         POSITIVE_SHARE,

@@ -40,7 +40,7 @@ class UserEntry(Struct, frozen=True, kw_only=True):
     """A participant of a firm."""
 
     name: Annotated[str, NAME, "last part or whole of firms/<firm>/users/<user>"]
-    display_name: str = ""
+    display_name: Annotated[str, "name that people read"] = ""
     account: Annotated[str, "account it trades on; one named after the user when left out"] = ""
     balance: Annotated[str, MONEY_TEXT, "opening dollars of that account, when it is new"] = "10000"
 
@@ -48,9 +48,9 @@ class UserEntry(Struct, frozen=True, kw_only=True):
 class FundingSourceEntry(Struct, frozen=True, kw_only=True):
     """Where a firm's money comes from or goes to."""
 
-    id: Annotated[str, NAME]
-    type: Annotated[SourceType, SOURCE_TYPES] = SourceType.BANK_ACCOUNT
-    disabled: Annotated[bool, BOOLEAN] = False
+    id: Annotated[str, NAME, "id of the source"]
+    type: Annotated[SourceType, SOURCE_TYPES, "what kind of source"] = SourceType.BANK_ACCOUNT
+    disabled: Annotated[bool, BOOLEAN, "true: transactions through it are refused"] = False
     max_deposit: Annotated[
         str | None, MONEY_TEXT, "most dollars of one deposit; unbounded when left out"
     ] = None
@@ -60,7 +60,7 @@ class FirmEntry(Struct, frozen=True, kw_only=True):
     """A partner firm with its credentials and participants."""
 
     name: Annotated[str, NAME, "firms/<firm>"]
-    display_name: str | None = None
+    display_name: Annotated[str | None, "name that people read"] = None
     client_id: Annotated[str | None, "OAuth client id; derived from the name when left out"] = None
     key: Annotated[str | None, "key pair of fixtures/keys, by file name"] = None
     public_key: Annotated[str | None, "the public half of another key pair, as PEM"] = None
@@ -99,7 +99,7 @@ class AccountEntry(Struct, frozen=True, kw_only=True):
 class ApiKeyEntry(Struct, frozen=True, kw_only=True):
     """A retail API key. Without a secret it gets one that follows from its id."""
 
-    key_id: Annotated[str, NAME]
+    key_id: Annotated[str, NAME, "UUID of the key, which clients send as X-PM-Access-Key"]
     account: Annotated[str, NAME, "account it trades on"]
     participant: Annotated[
         str, "user that owns its client order ids; one named after the account when left out"

@@ -59,10 +59,10 @@ PLANES = Choice(("gateway", "retail", "exchange", "auth", "grpc"))
 class CancelStep(Struct, frozen=True, kw_only=True):
     """Cancel one order by its client order id, or all orders of a participant."""
 
-    as_: str = "maker"
+    as_: Annotated[str, "whose orders"] = "maker"
     order: Annotated[str, "client order id, or the name of the step that placed it"] = ""
     symbol: Annotated[str, "with `all`: only on this instrument"] = ""
-    all: Annotated[bool, BOOLEAN] = False
+    all: Annotated[bool, BOOLEAN, "every open order"] = False
 
 
 _STATES = (*(state.name for state in InstrumentState), "SCHEDULE")
@@ -71,14 +71,18 @@ _STATES = (*(state.name for state in InstrumentState), "SCHEDULE")
 class StateStep(Struct, frozen=True, kw_only=True):
     """Move an instrument to a state by hand, or let it follow its schedule again."""
 
-    symbol: str
-    state: Annotated[str, Choice(_STATES, "INSTRUMENT_STATE_")]
+    symbol: Annotated[str, "symbol of the instrument"]
+    state: Annotated[
+        str,
+        Choice(_STATES, "INSTRUMENT_STATE_"),
+        "the state, or SCHEDULE to follow its schedule again",
+    ]
 
 
 class SettleStep(Struct, frozen=True, kw_only=True):
     """Set a settlement price and pay; an open instrument is closed first."""
 
-    symbol: str
+    symbol: Annotated[str, "symbol of the instrument"]
     price: Annotated[str, DECIMAL, "dollars, 0 to 1"]
     text: Annotated[str, "the outcome in words"] = ""
 
@@ -94,22 +98,22 @@ class PriceStep(Struct, frozen=True, kw_only=True):
 class FairPriceStep(Struct, frozen=True, kw_only=True):
     """Set what scripted participants think an instrument is worth."""
 
-    symbol: str
+    symbol: Annotated[str, "symbol of the instrument"]
     price: Annotated[str, POSITIVE, "dollars, below 1"]
 
 
 class ParticipantStep(Struct, frozen=True, kw_only=True):
     """Stop a scripted participant (it cancels its orders if it can), or let it go on."""
 
-    name: str
-    active: Annotated[bool, BOOLEAN]
+    name: Annotated[str, "its name in `participants`"]
+    active: Annotated[bool, BOOLEAN, "false: it cancels its orders and stops; true: it goes on"]
 
 
 class Score(Struct, frozen=True):
     """The score of a game."""
 
-    home: Annotated[int, COUNT]
-    away: Annotated[int, COUNT]
+    home: Annotated[int, COUNT, "home's points"]
+    away: Annotated[int, COUNT, "away's points"]
 
 
 class HomeAndAway(ListOf):
@@ -126,9 +130,9 @@ class HomeAndAway(ListOf):
 class GoalEntry(Struct, frozen=True, kw_only=True):
     """A goal; 45+2 is minute 45 with stoppage 2."""
 
-    team: Annotated[str, SIDE_OF_GAME]
-    minute: Annotated[int, ORDINAL]
-    stoppage: Annotated[int, COUNT] = 0
+    team: Annotated[str, SIDE_OF_GAME, "who scored"]
+    minute: Annotated[int, ORDINAL, "minute of the game"]
+    stoppage: Annotated[int, COUNT, "minute of stoppage time after it"] = 0
 
 
 class EventStep(Struct, frozen=True, kw_only=True):
@@ -136,12 +140,14 @@ class EventStep(Struct, frozen=True, kw_only=True):
 
     slug: Annotated[str, "slug or number of the event"]
     score: Annotated[Score | None, "the same as home_score and away_score"] = None
-    home_score: Annotated[int | None, COUNT] = None
-    away_score: Annotated[int | None, COUNT] = None
-    period: str | None = None
-    elapsed: str | None = None
-    live: Annotated[bool | None, BOOLEAN] = None
-    ended: Annotated[bool | None, BOOLEAN] = None
+    home_score: Annotated[int | None, COUNT, "home's score"] = None
+    away_score: Annotated[int | None, COUNT, "away's score"] = None
+    period: Annotated[str | None, "period of the game, such as Q1"] = None
+    elapsed: Annotated[str | None, "time on the game clock, as the gateway shows it"] = None
+    live: Annotated[bool | None, BOOLEAN, "whether it is being played"] = None
+    ended: Annotated[bool | None, BOOLEAN, "true: it is over, and its markets close and settle"] = (
+        None
+    )
     periods: Annotated[
         dict[str, tuple[int, int]],
         MappingOf(HomeAndAway(COUNT)),
@@ -202,9 +208,14 @@ class FundingStep(Struct, frozen=True, kw_only=True):
 class KycStep(Struct, frozen=True, kw_only=True):
     """Decide a verification, or report the upload of its document, by hand."""
 
-    external_id: str
-    decision: Annotated[str, DECISION_WORDS] = ""
-    document: Annotated[str, Choice(("uploaded", "failed")), Alias("result")] = ""
+    external_id: Annotated[str, "the partner's id of the verification"]
+    decision: Annotated[str, DECISION_WORDS, "how it is decided"] = ""
+    document: Annotated[
+        str,
+        Choice(("uploaded", "failed")),
+        Alias("result"),
+        "what became of the upload of the document",
+    ] = ""
 
 
 VERBS = ("get", "post", "put", "delete", "patch")
@@ -213,12 +224,12 @@ VERBS = ("get", "post", "put", "delete", "patch")
 class CallStep(Struct, frozen=True, kw_only=True):
     """Make a request on a public surface: exactly one verb with its path, or one rpc."""
 
-    plane: Annotated[str, PLANES]
-    get: str = ""
-    post: str = ""
-    put: str = ""
-    delete: str = ""
-    patch: str = ""
+    plane: Annotated[str, PLANES, "surface that is called"]
+    get: Annotated[str, "path of a GET"] = ""
+    post: Annotated[str, "path of a POST"] = ""
+    put: Annotated[str, "path of a PUT"] = ""
+    delete: Annotated[str, "path of a DELETE"] = ""
+    patch: Annotated[str, "path of a PATCH"] = ""
     rpc: Annotated[str, "gRPC method, Service.Method"] = ""
     as_: Annotated[str, "participant, firm, API key id or account; nobody when left out"] = ""
     query: Annotated[
@@ -226,7 +237,7 @@ class CallStep(Struct, frozen=True, kw_only=True):
         MappingOf(ScalarOr(STRING, ListOf(STRING))),
         "a list repeats the parameter",
     ] = {}
-    headers: dict[str, str] = {}
+    headers: Annotated[dict[str, str], "further headers, by name"] = {}
     json: Annotated[Any, "body"] = UNSET
 
     @property
@@ -259,27 +270,27 @@ class SendStep(Struct, frozen=True, kw_only=True):
     """Send frames on an open stream: a WebSocket, or a bidirectional rpc."""
 
     stream: Annotated[str, "its name in `subscribe`"]
-    frames: Annotated[tuple[Any, ...], ListOf(AnyJson())]
+    frames: Annotated[tuple[Any, ...], ListOf(AnyJson()), "frames, in order"]
 
 
 class OrderWhen(Struct, frozen=True, kw_only=True):
     """An order comes to a state."""
 
     name: Annotated[str, "client order id, or the name of the step that placed it"]
-    state: Annotated[OrderState, ORDER_STATES]
+    state: Annotated[OrderState, ORDER_STATES, "the state that it comes to"]
 
 
 class InstrumentWhen(Struct, frozen=True, kw_only=True):
     """An instrument comes to a state."""
 
-    symbol: str
-    state: Annotated[InstrumentState, STATES]
+    symbol: Annotated[str, "symbol of the instrument"]
+    state: Annotated[InstrumentState, STATES, "the state that it comes to"]
 
 
 class TradeWhen(Struct, frozen=True, kw_only=True):
     """Somebody trades."""
 
-    symbol: str
+    symbol: Annotated[str, "symbol of the instrument"]
 
 
 class CallWhen(Struct, frozen=True, kw_only=True):
@@ -292,8 +303,10 @@ class CallWhen(Struct, frozen=True, kw_only=True):
 class KycWhen(Struct, frozen=True, kw_only=True):
     """A verification becomes terminal."""
 
-    external_id: str
-    approved: Annotated[bool | None, BOOLEAN] = None
+    external_id: Annotated[str, "the partner's id of the verification"]
+    approved: Annotated[
+        bool | None, BOOLEAN, "only when it is approved, or with false rejected"
+    ] = None
 
 
 class When(Struct, frozen=True, kw_only=True):

@@ -63,20 +63,20 @@ class ListOf(ValueType):
     """A list of values of one type, read as a tuple."""
 
     def __init__(self, item: ValueType) -> None:
-        self._item = item
+        self.item = item
         self.expected = f"a list, each {item.expected}"
 
     def read(self, node: Node, problems: list[Problem]) -> Any:
         if not isinstance(node, Sequence):
             return report(node, f"expected a list, not {quoted(node)}", problems)
-        values = [self._item.read(item, problems) for item in node.items]
+        values = [self.item.read(item, problems) for item in node.items]
         return INVALID if any(value is INVALID for value in values) else tuple(values)
 
     def write(self, value: Any) -> Any:
-        return [self._item.write(item) for item in value]
+        return [self.item.write(item) for item in value]
 
     def schema(self) -> Schema:
-        return {"type": "array", "items": self._item.schema()}
+        return {"type": "array", "items": self.item.schema()}
 
 
 class OneOrMore(ListOf):
@@ -91,7 +91,7 @@ class OneOrMore(ListOf):
         return super().read(several, problems)
 
     def schema(self) -> Schema:
-        return {"anyOf": [self._item.schema(), super().schema()]}
+        return {"anyOf": [self.item.schema(), super().schema()]}
 
 
 class MappingOf(ValueType):
@@ -244,6 +244,12 @@ class Record(ValueType):
                 plain[key] = value_type.write(content)
         return plain
 
+    @property
+    def summary(self) -> str:
+        """The first sentence of the Struct's docstring."""
+        paragraph = " ".join((self.kind.__doc__ or "").strip().split("\n\n")[0].split())
+        return paragraph.partition(". ")[0].rstrip(".") + "."
+
     def schema(self) -> Schema:
         return {"$ref": f"#/$defs/{self.kind.__name__}"}
 
@@ -251,7 +257,7 @@ class Record(ValueType):
         """The body behind the reference of `schema`."""
         properties = {}
         for key, value_type in self.keys.items():
-            doc = _field_doc(self._hints[key])
+            doc = _field_doc(self._hints[key]) or _doc_of(value_type)
             properties[key] = value_type.schema() | ({"description": doc} if doc else {})
         for alias, key in self.aliases.items():
             doc = f"the former name of `{key}`"
@@ -259,7 +265,7 @@ class Record(ValueType):
         required = [key for key in self.keys if self._defaults[key] is NODEFAULT]
         body: Schema = {
             "type": "object",
-            "description": (self.kind.__doc__ or "").strip().split("\n")[0],
+            "description": self.summary,
             "properties": properties,
             "additionalProperties": False,
         }
@@ -309,6 +315,13 @@ def _type_of(hint: Any) -> ValueType:
     if isinstance(hint, type) and issubclass(hint, Struct):
         return record(hint)
     return _PLAIN[hint]
+
+
+def _doc_of(value_type: ValueType) -> str:
+    """Description of an entry, or of the entries of a list, for a field without its own."""
+    if isinstance(value_type, OneOrMore):
+        value_type = value_type.item
+    return value_type.summary if isinstance(value_type, Record) else ""
 
 
 def _field_doc(hint: Any) -> str:

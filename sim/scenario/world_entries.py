@@ -90,8 +90,8 @@ TIME_OF_DAY = Text(
 class Limits(Struct, frozen=True):
     """A lower and an upper bound, either of which may be left out."""
 
-    low: Annotated[str | None, DECIMAL] = None
-    high: Annotated[str | None, DECIMAL] = None
+    low: Annotated[str | None, DECIMAL, "lowest value"] = None
+    high: Annotated[str | None, DECIMAL, "highest value"] = None
 
 
 class SegmentEntry(Struct, frozen=True, kw_only=True):
@@ -177,8 +177,8 @@ class InstrumentEntry(Struct, frozen=True, kw_only=True):
 class OutageEntry(Struct, frozen=True, kw_only=True):
     """A time without index ticks."""
 
-    from_: Annotated[Instant, WORLD_INSTANT]
-    to: Annotated[Instant, WORLD_INSTANT]
+    from_: Annotated[Instant, WORLD_INSTANT, "when the source falls silent"]
+    to: Annotated[Instant, WORLD_INSTANT, "when it speaks again"]
 
 
 class AssetEntry(Struct, frozen=True, kw_only=True):
@@ -214,27 +214,29 @@ class MaintenanceEntry(Struct, frozen=True, kw_only=True):
 class EventEntry(Struct, frozen=True, kw_only=True):
     """An event of the gateway, new or changed."""
 
-    slug: str
-    title: str | None = None
-    description: str | None = None
-    category: str | None = None
+    slug: Annotated[str, "slug of the event; a known one is changed"]
+    title: Annotated[str | None, "title of the event"] = None
+    description: Annotated[str | None, "text about the event"] = None
+    category: Annotated[str | None, "category such as sports or crypto"] = None
     league: Annotated[str | None, "league slug; makes it a sports event"] = None
     start: Annotated[Instant | None, WORLD_INSTANT, "when it takes place"] = None
-    end: Annotated[Instant | None, WORLD_INSTANT] = None
-    live: Annotated[bool | None, BOOLEAN] = None
-    ended: Annotated[bool | None, BOOLEAN] = None
-    period: str | None = None
-    home_score: Annotated[int | None, COUNT] = None
-    away_score: Annotated[int | None, COUNT] = None
+    end: Annotated[Instant | None, WORLD_INSTANT, "when it ends"] = None
+    live: Annotated[bool | None, BOOLEAN, "whether it is being played"] = None
+    ended: Annotated[bool | None, BOOLEAN, "whether it is over"] = None
+    period: Annotated[str | None, "period of the game, such as Q1"] = None
+    home_score: Annotated[int | None, COUNT, "home's score"] = None
+    away_score: Annotated[int | None, COUNT, "away's score"] = None
     partners: Annotated[dict[str, str], "ids that partners use: partner key to id"] = {}
 
 
 class PeriodEntry(Struct, frozen=True, kw_only=True):
     """A period of an incentive program. Its status follows the clock."""
 
-    program_id: str
-    program_type: Annotated[str, Choice(("liquidityProgram", "volumeProgram"))] = "liquidityProgram"
-    start: Annotated[Instant, WORLD_INSTANT]
+    program_id: Annotated[str, "id of the program"]
+    program_type: Annotated[
+        str, Choice(("liquidityProgram", "volumeProgram")), "what it rewards"
+    ] = "liquidityProgram"
+    start: Annotated[Instant, WORLD_INSTANT, "when it begins"]
     end: Annotated[Instant | None, WORLD_INSTANT, "left out: ongoing"] = None
     reward_pool: Annotated[str, MONEY_TEXT, "dollars"]
     discount_factor: Annotated[
@@ -247,51 +249,55 @@ class PeriodEntry(Struct, frozen=True, kw_only=True):
     ] = None
     max_spread: Annotated[str | None, AMOUNT, "dollars, half width around the midpoint"] = None
     period: Annotated[str, "early, day_of, live, ..."] = "early"
-    created: Annotated[Instant | None, WORLD_INSTANT] = None
+    created: Annotated[Instant | None, WORLD_INSTANT, "when it was announced"] = None
     min_taker_notional: Annotated[int | None, COUNT, "dollars"] = None
 
 
 class RewardEntry(Struct, frozen=True, kw_only=True):
     """A reward earned before the scenario begins."""
 
-    account: str
-    program_type: str = "liquidityProgram"
+    account: Annotated[str, "who earned it"]
+    program_type: Annotated[str, "the program that it is of"] = "liquidityProgram"
     date: Annotated[str, DATE, "Eastern date"]
     reward: Annotated[str, MONEY_TEXT, "dollars"]
-    status: Annotated[str, Choice(("PAID", "PENDING", "SKIPPED"))] = "PAID"
+    status: Annotated[str, Choice(("PAID", "PENDING", "SKIPPED")), "whether it has been paid"] = (
+        "PAID"
+    )
 
 
 class IncentiveEntry(Struct, frozen=True, kw_only=True):
     """The incentive program of one market."""
 
-    symbol: str
-    periods: tuple[PeriodEntry, ...] = ()
-    rewards: tuple[RewardEntry, ...] = ()
+    symbol: Annotated[str, "symbol of the instrument"]
+    periods: Annotated[tuple[PeriodEntry, ...], "its periods, in order"] = ()
+    rewards: Annotated[tuple[RewardEntry, ...], "what accounts have earned already"] = ()
 
 
 class OrderEntry(Struct, frozen=True, kw_only=True):
     """An order of a scripted participant. Body of POST /_sim/v1/orders too."""
 
     as_: Annotated[str, "maker, taker, noise, or firms/<firm>/users/<user>"] = "maker"
-    symbol: str
-    side: Annotated[Side, SIDES]
+    symbol: Annotated[str, "symbol of the instrument"]
+    side: Annotated[Side, SIDES, "buy or sell"]
     price: Annotated[str | None, DECIMAL, "dollars"] = None
     qty: Annotated[str | None, POSITIVE, "contracts"] = None
     cash: Annotated[str | None, POSITIVE, "dollars to spend, instead of a quantity"] = None
-    type: Annotated[OrderType, ORDER_TYPES] = OrderType.LIMIT
-    tif: Annotated[TimeInForce, TIMES_IN_FORCE] = TimeInForce.GOOD_TILL_CANCEL
+    type: Annotated[OrderType, ORDER_TYPES, "limit unless said otherwise"] = OrderType.LIMIT
+    tif: Annotated[TimeInForce, TIMES_IN_FORCE, "time in force; gtc unless said otherwise"] = (
+        TimeInForce.GOOD_TILL_CANCEL
+    )
     stop_price: Annotated[str | None, DECIMAL, "dollars"] = None
     min_qty: Annotated[str | None, POSITIVE, "contracts"] = None
-    good_till: Annotated[Instant | None, INSTANT] = None
-    post_only: Annotated[bool, BOOLEAN] = False
-    all_or_none: Annotated[bool, BOOLEAN] = False
+    good_till: Annotated[Instant | None, INSTANT, "with gtt: when it expires"] = None
+    post_only: Annotated[bool, BOOLEAN, "refused if it would trade at once"] = False
+    all_or_none: Annotated[bool, BOOLEAN, "trades whole or not at all"] = False
     clord_id: Annotated[str, "client order id; the step's name when left out"] = ""
 
 
 class BookEntry(Struct, frozen=True, kw_only=True):
     """Standing orders around a price: one per size and side, each a tick further out."""
 
-    symbol: str
+    symbol: Annotated[str, "symbol of the instrument"]
     as_: Annotated[str, "whose orders"] = "maker"
     mid: Annotated[str, POSITIVE, "dollars"]
     spread: Annotated[str, DECIMAL, "dollars between best bid and best offer"] = "0.02"

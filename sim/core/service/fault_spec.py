@@ -113,16 +113,24 @@ class FaultMatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     was added. Matches of a webhook are attempts; for `drop` and `duplicate` they are events.
     """
 
-    plane: str = ""
-    operation: str = ""
-    caller: str = ""
-    symbol: str = ""
-    attempts: str = ""
-    nth: Annotated[int, Meta(ge=1)] = 0
-    every: Annotated[int, Meta(ge=1)] = 0
-    probability: str = "always"
-    from_: str = field(default="", name="from")
-    until: str = ""
+    plane: Annotated[
+        str, "surface, stream, webhook or engine; every one but the engine when left out"
+    ] = ""
+    operation: Annotated[
+        str, "Rpc or Service.Rpc, an event type of webhooks, or engine work; * matches any text"
+    ] = ""
+    caller: Annotated[str, "firm, user, account or key id of the caller; * matches any text"] = ""
+    symbol: Annotated[str, "an instrument that the call names; * matches any text"] = ""
+    attempts: Annotated[
+        str, "attempts of a webhook delivery: 1, 1..3 or 2..; all when left out"
+    ] = ""
+    nth: Annotated[int, Meta(ge=1), "only the n-th match"] = 0
+    every: Annotated[int, Meta(ge=1), "each n-th match"] = 0
+    probability: Annotated[str, "always, never, a fraction or a decimal below 1"] = "always"
+    from_: Annotated[str, "an instant, or +30s after the fault was added"] = field(
+        default="", name="from"
+    )
+    until: Annotated[str, "an instant, or +30s after the fault was added"] = ""
 
 
 class FaultAct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -133,21 +141,21 @@ class FaultAct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     half_close and slow_body imply it.
     """
 
-    status: int = 0
-    code: int | str = 0
-    message: str = ""
-    retry_after: str = ""
-    delay: str = ""
-    reset: bool = False
-    refuse: bool = False
-    hang: bool = False
-    half_close: bool = False
-    slow_body: bool = False
-    drop: bool = False
-    duplicate: bool = False
-    reorder: bool = False
-    revoke: bool = False
-    handled: bool = False
+    status: Annotated[int, "HTTP error, 400 to 599"] = 0
+    code: Annotated[int | str, "gRPC status, such as UNAVAILABLE or 14"] = 0
+    message: Annotated[str, "message of the error"] = ""
+    retry_after: Annotated[str, "Retry-After of the answer; a second for a 429"] = ""
+    delay: Annotated[str, "virtual time that it takes longer"] = ""
+    reset: Annotated[bool, "reset the connection"] = False
+    refuse: Annotated[bool, "close the connection before a byte is answered"] = False
+    hang: Annotated[bool, "never answer"] = False
+    half_close: Annotated[bool, "handle the call, then close in the middle of the answer"] = False
+    slow_body: Annotated[bool, "handle the call and send the answer in slow pieces"] = False
+    drop: Annotated[bool, "lose the frame, or the delivery of an event"] = False
+    duplicate: Annotated[bool, "send it twice"] = False
+    reorder: Annotated[bool, "swap the frame with the next"] = False
+    revoke: Annotated[bool, "end the stream as a revoked session"] = False
+    handled: Annotated[bool, "the exchange handles the call, and only its answer is lost"] = False
 
 
 class FaultSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -156,10 +164,12 @@ class FaultSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     It strikes at most `times` (0: without end) and ends `ttl` after it was added ("": never).
     """
 
-    match: FaultMatch = field(default_factory=FaultMatch)
-    act: FaultAct
-    times: int = 0
-    ttl: str = ""
+    match: Annotated[FaultMatch, "which calls, frames or deliveries; everything when left out"] = (
+        field(default_factory=FaultMatch)
+    )
+    act: Annotated[FaultAct, "what happens to them"]
+    times: Annotated[int, "it strikes at most so often; 0 without end"] = 0
+    ttl: Annotated[str, "it ends so long after it was added"] = ""
 
 
 class FaultAction(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,101 @@
+"""What the JSON schema knows by name: quirks, assumptions, limits and operations, each with what it
+is about, so that an editor completes and explains them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sim.contract.contract import Operation, load_contract
+from sim.core.catalogue import assumptions, quirks
+from sim.core.catalogue.assumption import Assumption
+from sim.core.service.fault_spec import ENGINE, PLANES
+from sim.core.service.rate_limits import LIMITS
+from sim.core.webhooks.payloads import APPROVED, REJECTED, TEST
+from sim.kernel.instants import format_span
+
+Schema = dict[str, Any]
+_WEBHOOKS = {
+    APPROVED: "webhook: a verification was approved",
+    REJECTED: "webhook: a verification was rejected",
+    TEST: "webhook: the test delivery of a registration",
+}
+
+
+def add_names(root: Schema, definitions: Schema) -> None:
+    """Put the names where they may stand: in the properties of the file and of its entries."""
+    file, step = root["properties"], definitions["Step"]["properties"]
+    for section in (file["quirks"], step["quirk"]):
+        _keys(section, {name: one.summary for name, one in quirks.catalogue().items()})
+    for section in (file["assumptions"], step["assumption"]):
+        known = assumptions.catalogue()
+        _keys(section, {name: one.reason for name, one in known.items()})
+        for name, one in known.items():
+            section["properties"][name] |= _values_of(one)
+    for section in (
+        file["limits"],
+        definitions["FirmEntry"]["properties"]["limits"],
+        definitions["ApiKeyEntry"]["properties"]["limits"],
+    ):
+        _keys(section, {name: _limit(name) for name in LIMITS})
+    _add_operations(definitions)
+
+
+def _add_operations(definitions: Schema) -> None:
+    operations = load_contract().operations
+    described = {name: _about(one) for one in operations for name in (one.rpc, one.name)}
+    engine = dict.fromkeys(ENGINE, "a command on its way to the engine, with plane: engine")
+    match = definitions["FaultMatch"]["properties"]
+    match["operation"] = _one_of(match["operation"], {**described, **_WEBHOOKS, **engine}, "*")
+    match["plane"] |= {"enum": ["", *PLANES]}
+    called = definitions["CallWhen"]["properties"]
+    called["operation"] = _one_of(called["operation"], described, "*")
+    for entry, streams in (("CallStep", False), ("SubscribeStep", True)):
+        rpc = definitions[entry]["properties"]
+        names = {one.name: _about(one) for one in operations if _is_callable(one, streams=streams)}
+        rpc["rpc"] = _one_of(rpc["rpc"], names)
+
+
+def _about(operation: Operation) -> str:
+    return operation.summary.partition(". ")[0].rstrip(".")
+
+
+def _is_callable(operation: Operation, *, streams: bool) -> bool:
+    return operation.grpc and (operation.kind != "unary") is streams
+
+
+def _keys(section: Schema, described: dict[str, str]) -> None:
+    """Let a mapping have these keys and no other, each with a description."""
+    value = section["additionalProperties"]
+    section["properties"] = {
+        name: {**value, "description": text} for name, text in described.items()
+    }
+    section["additionalProperties"] = False
+
+
+def _values_of(assumption: Assumption) -> Schema:
+    """What an assumption takes, besides its description."""
+    default = assumption.show(assumption.default)
+    if isinstance(assumption.default, bool):
+        return {"type": "boolean", "default": default}
+    if assumption.options:
+        return {"type": "string", "enum": [*assumption.options], "default": default}
+    kinds = ["string"] if assumption.span or isinstance(default, str) else ["integer", "string"]
+    return {"type": kinds, "default": default}
+
+
+def _limit(name: str) -> str:
+    limit = LIMITS[name]
+    return f"{limit.source}; {limit.count} calls in {format_span(limit.period)} by default"
+
+
+def _one_of(schema: Schema, described: dict[str, str], *marks: str) -> Schema:
+    """One of some names, or text with one of the marks in it."""
+    names = [{"const": name, "description": text} for name, text in described.items()]
+    patterns = [{"type": "string", "pattern": re.escape(mark)} for mark in (*marks, "${")]
+    empty = {"const": ""}
+    return {
+        **{key: value for key, value in schema.items() if key == "description"},
+        "anyOf": [*names, *patterns, empty],
+    }
