@@ -25,6 +25,7 @@ AREAS = (
     *("start", "http", "mocks", "grpc", "fanout", "subscribers", "reports", "catalogue"),
     *(
         "edge",
+        "recorder",
         "matching",
         "timers",
         "state",

@@ -46,6 +46,7 @@ def served(scenario: str, *options: str) -> Iterator[dict[str, Any]]:
             "manual",
             "--ready-file",
             str(ready),
+            "--quiet",  # a line for each call is what people read, not what is measured
             *options,
         ]
         with running(command) as process:
