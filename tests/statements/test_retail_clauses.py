@@ -1,0 +1,188 @@
+"""Clauses of statements about the retail API that the tests of its components leave out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sim.testing.client import Connection, Http
+from tests.api.retail_world import BUY_YES, FINE, SELL_YES, RetailWorld
+from tests.journeys import key, quiet, retail_order
+from tests.oracles.worlds import world_of
+
+
+@pytest.fixture
+def world() -> Connection:
+    return world_of()
+
+
+# ---- §2.8, positions of the retail API
+
+
+@pytest.mark.spec("S2.8-3", "S4.2-5")
+def test_what_is_on_offer_is_not_available_and_a_trade_day_begins_with_what_is_held() -> None:
+    """Each figure, its rounded twin, and the deprecated list beside them."""
+    retail = RetailWorld()
+    retail.order(retail.bob, FINE, SELL_YES, price="0.50", quantity=19.5)
+    retail.order(retail.ann, FINE, BUY_YES, price="0.50", quantity=19.5)
+    retail.order(retail.ann, FINE, SELL_YES, price="0.60", quantity=5.25)
+
+    def figures(client: Http) -> tuple[dict[str, str], list[str]]:
+        answer = client.get("/v1/portfolio/positions").json()
+        held = answer["positions"][FINE]
+        names = ("netPosition", "qtyBought", "qtySold", "bodPosition", "qtyAvailable")
+        for name in names:
+            exact, rounded = float(held[f"{name}Decimal"]), held[name]
+            assert rounded == str(round(exact)), name
+        shown = {name: held[f"{name}Decimal"] for name in names}
+        return shown, answer["availablePositions"]
+
+    mine, available = figures(retail.ann)
+    assert mine == {
+        "netPosition": "19.5000",
+        "qtyBought": "19.5000",
+        "qtySold": "0.0000",
+        "bodPosition": "0.0000",
+        "qtyAvailable": "14.2500",
+    }
+    assert available == ["14"]
+    retail.order(retail.bob, FINE, BUY_YES, price="0.60", quantity=1.25)
+    mine, available = figures(retail.ann)
+    assert (mine["netPosition"], mine["qtySold"], mine["qtyAvailable"]) == (
+        "18.2500",
+        "1.2500",
+        "14.2500",
+    )
+    retail.world.advance("1d")
+    mine, _ = figures(retail.ann)
+    theirs, _ = figures(retail.bob)
+    assert (mine["bodPosition"], theirs["bodPosition"]) == ("18.2500", "-18.2500")
+
+
+# ---- §4.2, the retail API
+
+
+REWARDS = """
+world:
+  instruments: [{symbol: first, state: OPEN}, {symbol: second, state: OPEN}]
+  incentives:
+    - symbol: first
+      periods: []
+      rewards:
+        - {account: firms/retail/accounts/5c1e90d2, date: 2026-09-04, reward: "1"}
+        - {account: firms/retail/accounts/5c1e90d2, date: 2026-09-03, reward: "2", program_type: volumeProgram}
+    - {symbol: second, periods: [], rewards: [{account: firms/retail/accounts/5c1e90d2, date: 2026-09-02, reward: "3"}]}
+"""
+
+
+@pytest.mark.spec("S4.2-3", "S2.3-3")
+@pytest.mark.parametrize(
+    ("params", "found"),
+    [
+        ({}, ["09-04", "09-03", "09-02"]),
+        ({"start_date": "2026-09-03"}, ["09-04", "09-03"]),
+        ({"end_date": "2026-09-03"}, ["09-03", "09-02"]),
+        ({"start_date": "2026-09-03", "end_date": "2026-09-03"}, ["09-03"]),
+        ({"program_type": "volumeProgram"}, ["09-03"]),
+        ({"programType": "volumeProgram"}, ["09-04", "09-03", "09-02"]),
+        ({"program_type": "none"}, []),
+        ({"market_slug": "second"}, ["09-02"]),
+        ({"market_slug": "second", "program_type": "volumeProgram"}, []),
+        ({"start_date": "2026-09-04", "end_date": "2026-09-03"}, None),
+        ({"start_date": "2026-9-4"}, None),
+        ({"end_date": "2026-13-01"}, None),
+        ({"end_date": "today"}, None),
+    ],
+)
+def test_rewards_are_narrowed_by_dates_market_and_program(
+    params: dict[str, str], found: list[str] | None
+) -> None:
+    world = world_of(REWARDS)
+    client = world.retail(key(world.simulation))
+    answer = client.get("/v1/incentives/earnings", params=params)
+    if found is None:
+        assert (answer.status, answer.json()["status"]) == (400, 400)
+        return
+    rows = answer.json()["rewards"]
+    assert [row["date"] for row in rows] == [f"2026-{day}" for day in found]
+    for row in rows:
+        assert row["marketSlug"] == ("second" if row["date"] == "2026-09-02" else "first")
+        volume = row["date"] == "2026-09-03"
+        assert row["programType"] == ("volumeProgram" if volume else "liquidityProgram")
+
+
+@pytest.mark.spec("S2.8-2", "S7.1-1")
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"intent": 99}, "unknown intent 99"),
+        ({"intent": "ORDER_INTENT_HOLD"}, "intent"),
+        ({}, "intent is required"),
+        ({"outcomeSide": "OUTCOME_SIDE_YES"}, "belong together"),
+        ({"action": "ORDER_ACTION_SELL"}, "belong together"),
+        ({"intent": "ORDER_INTENT_BUY_LONG", "tif": 99}, "unknown tif 99"),
+        ({"intent": "ORDER_INTENT_BUY_LONG", "manualOrderIndicator": 99}, "unknown manual"),
+    ],
+)
+def test_an_order_that_does_not_say_what_it_means_is_refused(
+    world: Connection, fields: dict[str, Any], words: str
+) -> None:
+    client = world.retail(key(world.simulation))
+    body = retail_order(quiet(world.simulation), "BUY_LONG", 10, 1)
+    del body["intent"]
+    for path, sent in (("/v1/orders", body | fields), ("/v1/order/preview", body | fields)):
+        given = {"request": sent} if "preview" in path else sent
+        refused = client.post(path, json=given)
+        assert (refused.status, refused.json()["status"]) == (400, 400)
+        assert words in refused.json()["message"]
+    assert client.get("/v1/orders/open").json()["orders"] == []
+
+
+@pytest.mark.spec("S4.2-13", "S7.1-1")
+@pytest.mark.parametrize("what", ["", "/modify", "/cancel"])
+def test_a_batch_that_cannot_be_read_is_refused_whole(world: Connection, what: str) -> None:
+    """Too many, none, one without a market, one of an unknown market: nothing is done."""
+    instrument, client = quiet(world.simulation), world.retail(key(world.simulation))
+    placed = retail_order(instrument, "BUY_LONG", 10, 1)
+    resting = client.post("/v1/orders", json=placed).json()["id"]
+    named = {"orderId": resting, "marketSlug": instrument.symbol}
+    good = {"": placed, "/modify": {**named, "quantity": 2}, "/cancel": named}[what]
+    without = {name: value for name, value in good.items() if name != "marketSlug"}
+    before = client.get("/v1/orders/open").json()
+    for orders in ([], [good] * 21, [good, without]):
+        refused = client.post(f"/v1/orders/batched{what}", json={"orders": orders})
+        assert (refused.status, refused.json()["status"]) == (400, 400)
+    unknown = [good, {**good, "marketSlug": "no-such-market"}]
+    if not what:
+        assert client.post("/v1/orders/batched", json={"orders": unknown}).status == 404
+    assert client.get("/v1/orders/open").json() == before
+
+
+@pytest.mark.spec("S7.2-7", "S4.2-13")
+def test_the_stopgap_meets_orders_of_batches_and_changes_in_them_and_no_cancel(
+    world: Connection,
+) -> None:
+    instrument, client = quiet(world.simulation), world.retail(key(world.simulation))
+
+    def placed(cents: int) -> str:
+        body = retail_order(instrument, "BUY_LONG", cents, 1)
+        return str(client.post("/v1/orders", json=body).json()["id"])
+
+    changed, canceled = placed(20), placed(21)
+    world.simulation.control("assumption.set", "engine.latency", {"value": "6s"})
+    made = client.post(
+        "/v1/orders/batched", json={"orders": [retail_order(instrument, "BUY_LONG", 10, 1)] * 2}
+    ).json()["createdOrderIds"]
+    named = {"marketSlug": instrument.symbol}
+    change = {**named, "orderId": changed, "quantity": 5}
+    client.post("/v1/orders/batched/modify", json={"orders": [change]})
+    client.post("/v1/orders/batched/cancel", json={"orders": [{**named, "orderId": canceled}]})
+    world.advance("6s")
+    found = [client.get(f"/v1/order/{one}").json()["order"] for one in (*made, changed, canceled)]
+    assert [(one["state"].removeprefix("ORDER_STATE_"), one["quantity"]) for one in found] == [
+        ("REJECTED", 1),
+        ("REJECTED", 1),
+        ("NEW", 1),
+        ("CANCELED", 1),
+    ]
