@@ -57,12 +57,12 @@ export function App() {
   if (needsToken) return html`<${TokenForm} />`;
   return html`<div class=${moment === null ? 'room' : 'room past'}>
     <${Clock} />
+    <${Tour} />
     <${Time} />
     ${narrow
       ? html`<${Lower} parts=${[...NARROW, ...PARTS]} />`
       : html`<main class="upper"><${History} /><${Detail} /><${Market} /></main><${Lower} parts=${PARTS} />`}
     <${LastCall} />
-    <${Tour} />
     <${Question} />
   </div>`;
 }

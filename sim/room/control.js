@@ -5,12 +5,13 @@ import {patch, state} from './store.js';
 export const PREFIX = '/_sim/v1';
 const TOKEN = 'room.token';
 
-// Move the token from the fragment (#token=…) to this tab's storage, out of history and links.
-export function takeToken() {
-  const found = new URLSearchParams(location.hash.slice(1)).get('token');
-  if (!found) return;
-  sessionStorage.setItem(TOKEN, found);
-  history.replaceState(null, '', location.pathname + location.search);
+// Move the token from the fragment (#token=…) to this tab's storage, out of history and links;
+// #tour=1 begins the tour at a step.
+export function takeFragment() {
+  const given = new URLSearchParams(location.hash.slice(1));
+  if (given.get('tour')) patch({tour: Number(given.get('tour')) || 0});
+  if (given.get('token')) sessionStorage.setItem(TOKEN, given.get('token'));
+  if (location.hash) history.replaceState(null, '', location.pathname + location.search);
 }
 
 export const token = () => sessionStorage.getItem(TOKEN) || '';
@@ -20,7 +21,10 @@ export function useToken(text) {
 }
 
 // The address of another instance's room; the token goes along in the fragment.
-export const roomOf = control => control + '/' + (token() ? '#token=' + encodeURIComponent(token()) : '');
+export function roomOf(control, more = {}) {
+  const fragment = new URLSearchParams({...(token() ? {token: token()} : {}), ...more}).toString();
+  return control + '/' + (fragment ? '#' + fragment : '');
+}
 
 export class Refused extends Error {
   constructor(status, answer) {

@@ -12,7 +12,10 @@ export async function follow(onEvent, onState) {
     try {
       const more = last ? {'Last-Event-ID': last} : {};
       const answer = await fetch(PREFIX + '/live', {headers: headers({...more, Accept: 'text/event-stream'})});
-      if (!answer.ok) throw new Error(`/live answers ${answer.status}`);
+      if (!answer.ok) {
+        last = ''; // perhaps another run, which knows nothing of that row
+        throw new Error(`/live answers ${answer.status}`);
+      }
       failed = 0;
       onState(true, answer.status);
       await readEvents(answer.body, event => {
@@ -22,7 +25,6 @@ export async function follow(onEvent, onState) {
       });
     } catch (problem) {
       if (problem instanceof SyntaxError) console.error(problem);
-      last = failed > 2 ? '' : last; // a server that knows nothing of it any more
     }
     onState(false);
     await pause(RETRY_MS[Math.min(failed++, RETRY_MS.length - 1)]);

@@ -2,11 +2,11 @@
 
 import {html, render} from './vendor/preact-htm.js';
 import {App} from './app.js';
-import {takeToken} from './control.js';
+import {takeFragment} from './control.js';
 import {begin} from './run.js';
 import {beginTheme} from './theme.js';
 
-takeToken();
+takeFragment();
 beginTheme();
 render(html`<${App} />`, document.getElementById('room'));
 begin();

@@ -38,7 +38,7 @@ async function onState(live) {
 // Read everything that events only tell the changes of.
 export async function refresh() {
   try {
-    const [health, clock, branches] = await Promise.all([read('/health'), read('/clock'), read('/branches')]);
+    const [health, clock, branches] = await Promise.all([read('/health'), read('/clock'), read('/branches'), readScript()]);
     const current = branches.branches.find(one => one.current);
     if (state.branch && current && current.name !== state.branch) lookAnew();
     const shown = branches.branches.find(one => one.name === state.looked) || current;
@@ -63,7 +63,7 @@ export async function refresh() {
 function onEvent(name, data) {
   if (name === 'row') onRow(data);
   else if (name === 'clock') patch({clock: {...state.clock, ...data}, seen: performance.now()});
-  else if (name === 'script') scriptChanged();
+  else if (name === 'script') onScript(data);
   else if (name === 'jump') onJump();
   else if (name === 'behind') refresh();
   if (name === 'clock') changed();
@@ -100,6 +100,21 @@ function lookAnew() {
   patch({looked: '', moment: null, chosen: null, playing: 0, rowsVersion: (state.rowsVersion || 0) + 1});
 }
 
+// Only the steps that have changed are told.
+function onScript({steps, failed}) {
+  const known = state.script.steps;
+  if (!steps.length || steps.at(-1).n > known.length) {
+    readScript();
+    return;
+  }
+  const changed = new Map(steps.map(step => [step.n, step]));
+  patch({script: {steps: known.map(step => changed.get(step.n) || step), failed}});
+}
+
+async function readScript() {
+  patch({script: await read('/script').catch(() => state.script)});
+}
+
 let soon = 0, lastChange = 0;
 
 // Something about the present may be different now.
@@ -110,28 +125,7 @@ export function changed() {
     soon = 0;
     lastChange = performance.now();
     patch({version: state.version + 1});
-    scriptChanged();
   }, wait);
-}
-
-let readingScript = false, scriptAgain = false;
-
-async function scriptChanged() {
-  if (readingScript) {
-    scriptAgain = true;
-    return;
-  }
-  readingScript = true;
-  try {
-    patch({script: await read('/script')});
-  } catch {
-    // the connection tells
-  }
-  readingScript = false;
-  if (scriptAgain) {
-    scriptAgain = false;
-    scriptChanged();
-  }
 }
 
 // ---- moments

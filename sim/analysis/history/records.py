@@ -35,6 +35,7 @@ from sim.simulation import Simulation
 
 # How many frames of one input are shown; `frames_sent` says how many there were.
 FRAMES_MAX = 1_000
+CAUSES_MAX = 20
 Decode = Callable[[bytes], Any]
 
 
@@ -90,9 +91,11 @@ def _operations(sim: Simulation) -> dict[int, Operation]:
 
 
 def _causes(rows: Rows, branch: Branch, entry: Entry) -> list[dict[str, Any]]:
-    """The chain of inputs that led to one, oldest first."""
+    """The chain of inputs that led to one, oldest first: the nearest of them, because timers that
+    schedule the next one make chains as long as the run.
+    """
     chain: list[dict[str, Any]] = []
-    while entry.place.cause:
+    while entry.place.cause and len(chain) < CAUSES_MAX:
         entry = rows.entry(branch, entry.place.cause)
         chain.append(rows.plain(entry))
     return chain[::-1]

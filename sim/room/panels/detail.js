@@ -3,7 +3,7 @@
 import {query} from '../control.js';
 import {headline} from '../format.js';
 import {branchQuery, choose, goTo, rows} from '../run.js';
-import {useKeys} from '../store.js';
+import {patch, useKeys} from '../store.js';
 import {html} from '../vendor/preact-htm.js';
 import {useOnce} from '../views.js';
 import {Empty, Tag, When} from '../widgets.js';
@@ -37,7 +37,7 @@ function Part({title, value, open = true, children}) {
 }
 
 export function Detail() {
-  const {chosen, moment, looked} = useKeys('chosen', 'moment', 'looked', 'rowsVersion');
+  const {chosen, moment, looked, narrow} = useKeys('chosen', 'moment', 'looked', 'narrow', 'rowsVersion');
   const record = useOnce(chosen ? `/history/${chosen}${query(branchQuery())}` : null, undefined);
   const fresh = record.rows && record.rows.seq === chosen ? record.rows : null;
   const row = chosen ? fresh || rows.at(chosen) : null;
@@ -60,6 +60,7 @@ export function Detail() {
           <div class="headline"><span class=${'kind kind-' + row.kind}>${row.kind}</span> <b>${headline(row)}</b>
             ${row.status !== null && row.status !== undefined && html`<${Tag} tone=${row.ok === false ? 'bad' : 'good'}>${row.status}<//>`}
             ${row.subject && !headline(row).includes(row.subject) && html`<span class="faint">${row.subject}</span>`}
+            ${/^[\w.~:@+=-]+$/.test(row.subject) && html`<button class="link" onClick=${() => patch({symbol: row.subject, ...(narrow ? {tab: 'book'} : {})})}>its book</button>`}
             ${row.caller && html`<span class="faint">by ${row.caller}</span>`}</div>
           ${(chain.length || caused.length) ? html`<nav class="causes" aria-label="Causes and effects">
             ${chain.map(one => html`<${Link} row=${one} /> <span aria-hidden="true">→</span> `)}

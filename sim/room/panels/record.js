@@ -1,10 +1,13 @@
 // Values of a record as people read them: a tree of keys, and the explanation in sentences.
 
+import {shown} from '../format.js';
 import {choose} from '../run.js';
 import {html} from '../vendor/preact-htm.js';
 import {Tag, When} from '../widgets.js';
 
 const LONG = 600;
+// Keys of an explanation that stand elsewhere on the page.
+const TOLD = ['request_id', 'operation', 'refusal', 'status', 'code', 'now', 'subject', 'kind', 'seq', 'caller'];
 
 // A JSON value as indented keys; everything is text, whatever a client sent.
 export function Json({value, depth = 0}) {
@@ -30,17 +33,19 @@ function Leaf({value}) {
 // What `explain` says: the sentence, the rule, what would have worked, and the chain behind it.
 export function Why({why}) {
   if (!why) return null;
-  const {summary, message, rule, section, remedy, retry, retry_after_s: wait, assumptions = [], fault, chain = [], stage} = why;
+  const {summary, message, rule, section, remedy, retry, retry_after_s: wait, assumptions = [], fault, chain = [], stage, ...rest} = why;
+  const more = Object.fromEntries(Object.entries(rest).filter(([key]) => !TOLD.includes(key)));
   const said = message && summary && summary.includes(message) ? summary : message || summary;
   return html`<div class="why" data-testid="why">
     <h3>Why</h3>
     <p class="says">${said}</p>
     <p class="tags">${rule ? html`<${Tag}>rule ${rule}<//> ` : ''}${section && !String(rule).includes(section) ? html`<${Tag}>§${section}<//> ` : ''}
-      ${stage ? html`<${Tag}>stage ${stage}<//> ` : ''}${fault ? html`<${Tag} tone="bad">fault ${fault}<//> ` : ''}
+      ${stage ? html`<${Tag}>stage ${stage}<//> ` : ''}${fault ? html`<code>${shown((fault.spec || {}).match)} → ${shown((fault.spec || {}).act)}</code> ` : ''}
       ${assumptions.map(one => html`<span title=${one.source}><${Tag}>${one.name}: ${String(one.value)}<//> </span>`)}</p>
     ${remedy && html`<p class="remedy"><b>What would have worked:</b> ${remedy}${retry ? `; a retry may succeed${wait ? ` after ${wait} s` : ''}` : ''}</p>`}
     ${chain.length ? html`<ol class="chain">${chain.map(one => html`<li key=${one.seq + one.what}>
       <${When} at=${one.at} /> ${one.seq ? html`<button class="link num" onClick=${() => choose(one.seq)}>#${one.seq}</button> ` : ''}
       ${one.what} <span class="faint">${one.by}${one.rule ? `, ${one.rule}` : ''}</span></li>`)}</ol>` : ''}
+    ${Object.keys(more).length > 0 && html`<details><summary>More</summary><${Json} value=${more} /></details>`}
   </div>`;
 }

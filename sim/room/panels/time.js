@@ -12,6 +12,7 @@ const LANES = [
   [REFUSED, '--bad', 'refused'], [FAULT, '--fault', 'fault'], [FILL, '--fill', 'fill'],
   [STATE, '--wait', 'state'], [MAINTENANCE, '--accent', 'maintenance'], [STEP, '--faint', 'step'],
 ];
+const RESTS_MS = 150; // how long a moment is looked at before all of it is read
 const PAGES = 20; // how many PageDowns lead through the run
 
 function paint(canvas) {
@@ -89,14 +90,19 @@ function useMoment() {
     const path = moment === null ? '/digest' : `/history/${moment}${query(branchQuery())}`;
     if (moment !== null) rows.row(moment).then(row => over || patch({momentAt: row ? row.at : null}), () => 0);
     else patch({momentAt: null});
-    read(path).then(value => {
+    const ask = () => read(path).then(value => {
       if (over) return;
-      setKnown({digest: value.digest || '', seq: value.seq});
+      setKnown({digest: value.digest || '', key});
       if (value.at && moment !== null) patch({momentAt: value.at});
-    }, () => over || setKnown({digest: ''}));
-    return () => { over = true; };
+    }, () => over || setKnown({digest: '', key}));
+    // A record is dear: not while the reader drags over a thousand moments.
+    const timer = moment === null ? ask() && 0 : setTimeout(ask, RESTS_MS);
+    return () => {
+      over = true;
+      clearTimeout(timer);
+    };
   }, [key]);
-  return known;
+  return known.key === key || moment === null ? known : {};
 }
 
 export function Time() {

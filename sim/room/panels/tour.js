@@ -1,23 +1,23 @@
 // A short guided tour on the first visit. It stands beside the page and stops nobody.
 
 import {roomOf, tryAct} from '../control.js';
-import {patch, useKeys} from '../store.js';
+import {patch, state, useKeys} from '../store.js';
 import {html, useEffect} from '../vendor/preact-htm.js';
 
 const SEEN = 'room.tour';
 const SCENARIO = 'injected-faults';
 
 const STEPS = [
-  ['', 'Something goes wrong', 'The bundled scenario “injected-faults” fails on purpose. Start it, open its room, and find out why in five steps; or follow the steps here.'],
-  ['clock-next', 'Move time', 'Nothing happens by itself on a manual clock. “Next event” moves to the next due instant; the history grows by a row for each input.'],
-  ['history', 'Find the row', 'Refused calls and failed steps are red. Type 503 or failed into the filter, and choose a row.'],
-  ['detail', 'Ask why', 'The detail shows what was asked and answered, the rule behind it, what would have worked, and the chain of causes as links.'],
-  ['scrubber', 'Go back', 'Drag the line, or use the arrow keys: everything on the page shows that moment, while the exchange stands where it was.'],
-  ['fork-here', 'Try it again', '“Fork here” starts another instance from that moment; “Rewind here” moves this one. Remove the fault there, and see the call succeed.'],
+  ['', 'Why did the third order fail?', 'A bundled scenario sends the same order four times, and the third is answered 503. Open it in an instance of its own, and find out why in five steps.'],
+  ['clock-next', 'Move time', 'The clock stands until it is told to move. Press “Next event” a few times, or +1m: the history grows by a row for each input, the steps below by a ✓ or ✗.'],
+  ['history', 'Find the row', 'What was refused is red. Type 503 into the filter, and choose the row.'],
+  ['detail', 'Ask why', 'Here is what was asked and answered, the rule behind it, what would have worked, and the inputs that led to it, as links. It was a fault, f1.'],
+  ['scrubber', 'Go back', 'Drag the line, or press the arrow keys on it, to just before the row: everything shows that moment, while the exchange stands where it was.'],
+  ['fork-here', 'Try it again', '“Fork here” starts another instance from that moment. Remove f1 under Faults in its room, move its clock, and see the third order succeed.'],
 ];
 
 export function beginTour() {
-  if (!localStorage.getItem(SEEN)) patch({tour: 0});
+  if (!localStorage.getItem(SEEN) && state.tour < 0) patch({tour: 0});
 }
 
 export function Tour() {
@@ -37,15 +37,15 @@ export function Tour() {
   };
   const start = async () => {
     const made = await tryAct('POST', '/worlds', {scenario: SCENARIO, clock: 'manual'});
-    if (made) patch({toured: roomOf(made.control)});
+    if (made) patch({toured: roomOf(made.control, {tour: 1})});
   };
   return html`<aside class="tour" data-testid="tour" aria-label="Guided tour"
       onKeyDown=${event => event.key === 'Escape' && end()}>
-    <p class="faint num">${tour + 1} of ${STEPS.length}</p>
+    <span class="count num">${tour + 1} of ${STEPS.length}</span>
     <h2>${title}</h2><p>${says}</p>
     <div class="buttons">
       ${tour === 0 && (toured ? html`<a href=${toured} target="_blank" rel="noreferrer">Open its room ↗</a>`
-        : html`<button onClick=${start} data-testid="tour-start">Start the scenario</button>`)}
+        : html`<button onClick=${start} data-testid="tour-start">Start it</button>`)}
       ${tour > 0 && html`<button onClick=${() => patch({tour: tour - 1})}>Back</button>`}
       ${tour < STEPS.length - 1
         ? html`<button class="main" data-testid="tour-next" onClick=${() => patch({tour: tour + 1})}>Next</button>`
