@@ -34,6 +34,7 @@ PACKAGES = (
     ("server",),
     ("recording",),
     ("testing",),
+    ("fidelity",),
     ("cli",),
     ("__main__", "__init__"),
 )

@@ -19,6 +19,11 @@ steps:
 - {name: asked, call: {plane: gateway, get: /v2/leagues}}
 - {name: filled, expect: {order: {clord_id: bid, state: FILLED}}}
 """
+RECORDED = """\
+{"recording": 1}
+{"n": 1, "at": "2026-09-08T18:00:00Z", "plane": "gateway", "request": {"method": "GET", \
+"path": "/v2/leagues"}, "answer": {"status": 200, "body": {"leagues": 1}}}
+"""
 # Arguments, the exit code, and a key that the document has.
 COMMANDS: list[tuple[list[str], int, str]] = [
     (["run", "failing.yaml"], 1, "runs"),
@@ -32,6 +37,7 @@ COMMANDS: list[tuple[list[str], int, str]] = [
     (["explain", "1.ndjson"], 0, "refused"),
     (["conformance", "1.ndjson"], 0, "rules"),
     (["conformance", "--list"], 0, "rule"),
+    (["compare", "recorded.ndjson"], 1, "totals"),
     (["sweep", "failing.yaml", "--seeds", "1..2", "--jobs", "1"], 1, "failures"),
     (["explore", "priced.yaml", "--faults", "error", "--jobs", "1"], 0, "verdict"),
     (["shrink", "failing.yaml"], 0, "path"),
@@ -51,6 +57,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         Path(f"failing-{seed}.ndjson").rename(f"{seed}.ndjson")
     spoilt = Path("1.ndjson").read_text().replace('"status":200', '"status":201')
     Path("spoilt.ndjson").write_text(spoilt)
+    Path("recorded.ndjson").write_text(RECORDED)
     return tmp_path
 
 

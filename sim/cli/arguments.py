@@ -171,6 +171,11 @@ def add_choices_of_scenario(parser: argparse.ArgumentParser) -> None:
     add_params(parser, one)
     preset = "set all quirks and faults at once, instead of the scenario's preset"
     add_option(parser, "--preset", preset, choices=PRESETS, default="")
+    add_reading(parser)
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add the reading of the service."""
     read = (
         "the reading of the service, instead of the scenario's: documented or observed"
         " (default: the environment's SIM_READING)"

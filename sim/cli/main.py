@@ -32,7 +32,7 @@ COMMANDS = {
     "an exchange to talk to": ("serve", "demo"),
     "scenarios": ("run", "check", "schema", "coverage"),
     "journals of finished runs": ("replay", "diff", "timeline", "explain", "conformance"),
-    "the real service": ("record",),
+    "the real service": ("record", "compare"),
     "search for failures": ("sweep", "explore", "shrink", "bisect"),
     "reference and credentials": ("catalogue", "openapi", "proto", "keys"),
 }

@@ -75,7 +75,8 @@ OF_DELIVERIES = ("drop", "duplicate")
 # Effects on an answer: the call is handled first.
 _OF_ANSWERS = ("half_close", "slow_body")
 
-_CODE_OF_HTTP = {
+# The gRPC code that goes with an HTTP status, where an edge answers.
+CODE_OF_HTTP = {
     400: Code.INVALID_ARGUMENT,
     401: Code.UNAUTHENTICATED,
     403: Code.PERMISSION_DENIED,
@@ -300,7 +301,7 @@ def compile_act(name: str, act: FaultAct) -> FaultAction:
     return FaultAction(
         fault=name,
         status=status,
-        code=code or _CODE_OF_HTTP.get(status, Code.UNKNOWN if status else Code.OK),
+        code=code or CODE_OF_HTTP.get(status, Code.UNKNOWN if status else Code.OK),
         message=act.message or _MESSAGES.get(status, "injected fault"),
         retry_after=retry_after,
         delay=delay,

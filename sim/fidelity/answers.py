@@ -1,0 +1,295 @@
+"""One answer or frame held against the contract: status, headers that matter, body or error form.
+
+Whose a difference is follows from who agrees with whom; `difference.py` has the table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from msgspec import DecodeError, json
+
+from sim.api.codecs.codecs import Dialect, dialect_at
+from sim.contract.contract import Operation
+from sim.core.catalogue.assumption_values import Assumptions
+from sim.core.catalogue.observations import DOCUMENTED, OBSERVED, catalogue, settings
+from sim.core.catalogue.quirks import Quirk
+from sim.fidelity.difference import ABSENT, Culprit, Difference
+from sim.fidelity.error_forms import form_of, misfits, plain_form, statuses, statuses_of
+from sim.fidelity.seen import Seen
+from sim.fidelity.shapes import Found, Shape, shape_of
+from sim.kernel.instants import Instant
+from sim.recording.files import Message
+
+_TRACE = re.compile(r"[0-9a-f]{32}")
+_SECONDS = re.compile(r"[1-9][0-9]*", re.ASCII)
+_CODES = range(17)
+# Their field numbers are published nowhere: a message that does not fit is no fault of a service.
+_OWN_NUMBERS = (
+    "exchange.cashmovement.v1",
+    "exchange.kyc.v1",
+    "exchange.orderfunding.v1",
+    "exchange.settlement.v1",
+)
+
+
+class NoEvidence(Exception):
+    """No document describes what was seen; the text says why."""
+
+
+class Checker:
+    """Holds what was seen against contract and specification, in one of the two readings."""
+
+    def __init__(self, reading: str) -> None:
+        self.reading = reading
+        self._switches = wire_switches_of(reading)
+
+    def check(self, seen: Seen) -> list[Difference]:
+        """What differs, with culprits. NoEvidence where no document describes what was seen."""
+        if seen.closed is not None:
+            found = list(self._closed(seen, seen.closed))
+        elif seen.frame is not None:
+            found = self._frame(seen, seen.frame.body)
+        elif seen.answer is None:
+            raise NoEvidence("the answer did not come to its end")
+        elif seen.entry.plane == "grpc":
+            found = self._rpc(seen, seen.answer)
+        else:
+            found = self._http(seen, seen.answer, seen.entry.plane)
+        return [one.blamed(self.culprit(seen.operation, one)) for one in found] if found else found
+
+    def culprit(self, operation: Operation | None, one: Difference) -> Culprit:
+        """Whose a difference between a recording and the contract is."""
+        if one.switch:
+            return "specification" if self.reading == DOCUMENTED else "contract"
+        own_numbers = operation is not None and operation.package in _OWN_NUMBERS
+        return "contract" if own_numbers and one.kind == "bytes" else "recording"
+
+    def shape(self, operation: Operation, plane: str, now: Instant) -> Shape:
+        """The shape of an operation's answer on a plane at an instant."""
+        return shape_of(operation.response, self.dialect(plane, now))
+
+    def dialect(self, plane: str, now: Instant) -> Dialect | None:
+        """The JSON rules of a plane at an instant in this reading; None for gRPC."""
+        return None if plane == "grpc" else dialect_at(plane, now, switches=self._switches)
+
+    # ---- HTTP
+
+    def _http(self, seen: Seen, answer: Message, plane: str) -> list[Difference]:
+        status, operation = answer.status or 0, seen.operation
+        if seen.entry.request is not None and seen.entry.request.method == "OPTIONS":
+            raise NoEvidence("a browser asked for leave")
+        if operation is None and status < 400:
+            raise NoEvidence("no document describes this address")
+        served = operation is not None and operation.exists_at(seen.now)
+        if status == 304 and operation is not None and operation.cache:
+            return []
+        found: list[Difference] = []
+        if status >= 400:
+            found += self._refusal(seen, answer, plane, status)
+        elif operation is not None:
+            found += self._success(seen, answer, operation, status, served=served)
+        if answer.headers:
+            found += _headers(answer, plane, status, operation)
+        return found
+
+    def _success(
+        self, seen: Seen, answer: Message, operation: Operation, status: int, *, served: bool
+    ) -> Iterator[Difference]:
+        if not served:
+            yield Difference("answer.status", status, 404, "date")
+            return
+        refused = _status_in(answer.body, seen.entry.plane)
+        if refused:
+            yield Difference("answer.status", status, refused, "status")
+            return
+        if status != 200:
+            yield Difference("answer.status", status, 200, "status")
+        yield from _under(
+            "answer.body", self._body(operation, seen.entry.plane, seen.now, answer.body)
+        )
+
+    def _body(self, operation: Operation, plane: str, now: Instant, body: Any) -> Found:
+        if isinstance(body, dict) and body.keys() == {"left_out"}:
+            raise NoEvidence("the body was too large to be kept")
+        if operation.content == "csv":
+            text = isinstance(body, str) or body is None
+            return [] if text else [Difference("", body, "CSV", "type")]
+        shape = self.shape(operation, plane, now)
+        if operation.content == "json_stream":
+            return list(_lines(body, shape))
+        return shape.check(body) or []
+
+    def _refusal(
+        self, seen: Seen, answer: Message, plane: str, status: int
+    ) -> Iterator[Difference]:
+        operation, body = seen.operation, answer.body
+        if isinstance(body, str) and plain_form(plane, status) is not None:
+            return
+        form = form_of(plane, status)
+        wrong = misfits(body, form)
+        if wrong and operation is not None and isinstance(body, dict):
+            shape = self.shape(operation, plane, seen.now)
+            if body and operation.content == "json" and not shape.check(body):
+                yield Difference("answer.status", status, 200, "status")
+                return
+        yield from (one.under("answer.body") for one in wrong)
+        told = body.get("status") if isinstance(body, dict) else None
+        if type(told) is int and told != status and "status" in (form.members or ()):
+            yield Difference("answer.status", status, told, "status")
+            return
+        code = _code(body)
+        if code is not None and "code" in (form.members or ()):
+            possible = statuses_of(code)
+            if status not in possible:
+                ours = possible[0] if possible else 500
+                yield Difference("answer.status", status, ours, "status")
+        elif status not in statuses():
+            yield Difference("answer.status", status, "a status of §7.1", "status")
+
+    # ---- gRPC and streams
+
+    def _rpc(self, seen: Seen, answer: Message) -> list[Difference]:
+        operation, code = seen.operation, answer.status
+        if operation is None and code == 0:
+            raise NoEvidence("no document describes this method")
+        if code not in _CODES:
+            return [Difference("answer.status", code, "a gRPC status code", "status")]
+        if code or operation is None:
+            text = answer.body is None or isinstance(answer.body, str)
+            return [] if text else [Difference("answer.body", answer.body, "text", "error form")]
+        if not operation.exists_at(seen.now):
+            return [Difference("answer.status", 0, 12, "date")]
+        return list(_under("answer.body", self._message(operation, seen.now, answer.body)))
+
+    def _message(self, operation: Operation, now: Instant, body: Any) -> Found:
+        if isinstance(body, dict) and body.keys() == {"base64"}:
+            return [Difference("", body["base64"], operation.response_name, "bytes")]
+        return self.shape(operation, "grpc", now).check({} if body is None else body) or []
+
+    def _frame(self, seen: Seen, body: Any) -> list[Difference]:
+        operation = seen.operation
+        if operation is None:
+            raise NoEvidence("nothing tells what stream this is")
+        if seen.entry.plane == "grpc":
+            return list(_under("frame.body", self._message(operation, seen.now, body)))
+        wrong = self._body(operation, seen.entry.plane, seen.now, body)
+        return list(_under("frame.body", wrong))
+
+    def _closed(self, seen: Seen, closed: dict[str, Any]) -> Iterator[Difference]:
+        code = closed.get("code")
+        if seen.operation is None:
+            raise NoEvidence("nothing tells what stream this is")
+        if seen.entry.plane == "grpc" and code is not None and code not in _CODES:
+            yield Difference("closed.code", code, "a gRPC status code", "status")
+
+
+def _lines(body: Any, shape: Shape) -> Iterator[Difference]:
+    """Of a body that is one object {"result": …} a line."""
+    if body is None:
+        return
+    try:
+        lines = [json.decode(line) for line in body.splitlines()] if type(body) is str else [body]
+    except (DecodeError, RecursionError):
+        yield Difference("", body, 'an object {"result": …} a line', "format")
+        return
+    for number, line in enumerate(lines):
+        if type(line) is not dict or not line.keys() <= {"result", "error"}:
+            yield Difference(f"[{number}]", line, 'an object {"result": …}', "type")
+        elif "result" in line:
+            yield from _under(f"[{number}].result", shape.check(line["result"]))
+
+
+def _headers(
+    answer: Message, plane: str, status: int, operation: Operation | None
+) -> Iterator[Difference]:
+    headers = answer.headers
+    kind = headers.get("content-type", "").partition(";")[0].strip()
+    expected = _content_type(answer, plane, status, operation)
+    if kind != expected and not (status == 304 or (answer.body is None and not kind)):
+        yield Difference("answer.headers.content-type", kind or ABSENT, expected, "header")
+    if "retry-after" in headers and not _SECONDS.fullmatch(headers["retry-after"]):
+        told = headers["retry-after"]
+        yield Difference("answer.headers.retry-after", told, "whole seconds, at least 1", "header")
+    if status == 405 and "allow" not in headers:
+        yield Difference("answer.headers.allow", ABSENT, "the verbs of this address", "header")
+    if status == 200 and operation is not None and operation.cache:
+        told = headers.get("cache-control", ABSENT)
+        ours = plane == "gateway" or "gateway" not in operation.planes
+        if ours and told != operation.cache:
+            yield Difference("answer.headers.cache-control", told, operation.cache, "header")
+    for name in ("x-trace-id", "x-pm-trace-id"):
+        if name in headers and not _TRACE.fullmatch(headers[name]):
+            yield Difference(
+                f"answer.headers.{name}", headers[name], "32 hexadecimal digits", "header"
+            )
+
+
+def _content_type(answer: Message, plane: str, status: int, operation: Operation | None) -> str:
+    if status >= 400:
+        plain = plain_form(plane, status) if isinstance(answer.body, str) else None
+        return (plain or form_of(plane, status)).content_type
+    return (
+        "text/csv" if operation is not None and operation.content == "csv" else "application/json"
+    )
+
+
+def _code(body: Any) -> int | None:
+    """The gRPC code in the body of a refusal."""
+    if isinstance(body, dict) and body.keys() >= {"code", "message"}:
+        code = body["code"]
+        return code if type(code) is int and code in _CODES else None
+    return None
+
+
+def _status_in(body: Any, plane: str) -> int | None:
+    """The HTTP status with which a body would be a refusal's; None for another body."""
+    if not isinstance(body, dict):
+        return None
+    if code := _code(body):
+        return statuses_of(code)[0]
+    if plane == "auth":
+        return 400 if "error" in body else None
+    told = body.get("status")
+    return told if body.keys() == {"status", "message"} and type(told) is int else None
+
+
+def _under(parent: str, found: Found | None) -> Iterator[Difference]:
+    for one in found or ():
+        yield one.under(parent)
+
+
+# ---- readings
+
+
+@cache
+def wire_switches_of(reading: str) -> frozenset[str]:
+    """Switches of JSON fields that a reading turns on."""
+    from sim.api.pipeline.replies import wire_switches
+
+    assumptions = Assumptions()
+    for name, value in settings(reading).items():
+        if name in _assumption_names():
+            assumptions.change(name, value)
+    return wire_switches(assumptions)
+
+
+def _assumption_names() -> set[str]:
+    switches = (one.switch for one in catalogue().values())
+    return {one.name for one in switches if one is not None and not isinstance(one, Quirk)}
+
+
+def observation_of(switch: str) -> str:
+    """The observation behind a switch; "" where there is none."""
+    for one in catalogue().values():
+        if one.switch is not None and one.switch.name == switch:
+            return one.name
+    return ""
+
+
+def other_reading(reading: str) -> str:
+    """The other of the two readings."""
+    return OBSERVED if reading == DOCUMENTED else DOCUMENTED

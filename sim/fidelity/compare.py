@@ -1,0 +1,166 @@
+"""A recording compared with the contract, and with a scenario where one is given.
+
+`Comparison` is what `sim compare` prints. It reads every line once, so its time is linear in the
+number of answers and frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import wrap
+from typing import Any, TextIO
+
+from sim.contract.contract import load_contract
+from sim.fidelity.answers import Checker, NoEvidence, observation_of, other_reading
+from sim.fidelity.difference import CULPRITS, shown
+from sim.fidelity.seen import Reader
+from sim.fidelity.tally import Place, Tally
+from sim.recording.files import Recording, UnreadableRecording
+
+_WIDTH = 80
+_PLACES_MAX = 3  # places of an operation that are printed
+_LINES_MAX = 24  # of operations that differ; then none is begun
+
+
+class Comparison:
+    """What a recording and we agree on, and what not."""
+
+    def __init__(self, path: Path, recording: Recording, reading: str, tally: Tally) -> None:
+        self.path = path
+        self.reading = reading
+        self.tally = tally
+        self.warnings = [recording.warning] if recording.warning else []
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing differs."""
+        return self.tally.same
+
+    def not_seen(self) -> list[str]:
+        """Operations of the contract of which the recording shows nothing."""
+        names = (operation.name for operation in load_contract().operations)
+        return [name for name in names if name not in self.tally.operations]
+
+    def document(self) -> dict[str, Any]:
+        """As `--json` gives it."""
+        tally, not_seen = self.tally, self.not_seen()
+        return {
+            "recording": str(self.path),
+            "reading": self.reading,
+            "operations": {name: one.document() for name, one in sorted(tally.operations.items())},
+            "not_seen": not_seen,
+            "totals": tally.totals() | {"not_seen": len(not_seen)},
+            "warnings": self.warnings,
+        }
+
+    def write(self, out: TextIO) -> None:
+        """Print what matters first, on a screen."""
+        for line in self._lines():
+            print(line, file=out)
+
+    def _lines(self) -> Iterator[str]:
+        totals = self.tally.totals()
+        yield from self.warnings
+        yield (
+            f"{self.path.name}: {totals['seen']:,} answers and frames of {totals['operations']}"
+            f" operations, reading {self.reading}"
+        )
+        if self.same:
+            yield "nothing differs"
+        else:
+            culprits = totals["culprits"]
+            whose = ", ".join(f"{culprits[name]:,} {name}" for name in CULPRITS if culprits[name])
+            yield f"{totals['differ']:,} differ; whose the differences are: {whose}"
+        yield ""
+        yield from self._differing()
+        yield from self._observed()
+        yield from self._rest(totals)
+
+    def _differing(self) -> Iterator[str]:
+        """Differences that no observation explains."""
+        places = {
+            name: [place for place in one.places.values() if not place.first.difference.switch]
+            for name, one in self.tally.operations.items()
+        }
+        operations = [
+            (name, self.tally.operations[name]) for name, listed in places.items() if listed
+        ]
+        operations.sort(key=lambda item: (-item[1].differ, item[0]))
+        lines = 0
+        for number, (name, one) in enumerate(operations):
+            if lines >= _LINES_MAX:
+                yield f"… and {len(operations) - number} more operations: --json lists all"
+                break
+            told = [f"{name}: {one.differ:,} of {one.seen:,} differ", *_places(places[name])]
+            lines += len(told)
+            yield from told
+        if operations:
+            yield ""
+
+    def _observed(self) -> Iterator[str]:
+        """Differences between the two readings, by the observation behind them."""
+        explained: dict[str, tuple[int, set[str]]] = {}
+        for name, one in self.tally.operations.items():
+            for place in one.places.values():
+                if switch := place.first.difference.switch:
+                    count, names = explained.get(switch, (0, set()))
+                    explained[switch] = count + place.count, names | {name}
+        if not explained:
+            return
+        other = other_reading(self.reading)
+        yield f"as the reading {other} has it (--reading {other}):"
+        for switch, (count, names) in sorted(explained.items(), key=lambda item: -item[1][0]):
+            name = observation_of(switch) or switch
+            yield f"  {name}: {count:,} places in {len(names)} operations"
+        yield ""
+
+    def _rest(self, totals: dict[str, Any]) -> Iterator[str]:
+        agree = [name for name, one in self.tally.operations.items() if one.agree == one.seen]
+        yield f"agree:       {totals['agree']:,} answers and frames; {len(agree)} operations wholly"
+        unknown = f"{totals['no_evidence']:,} answers and frames" if totals["no_evidence"] else ""
+        never = f"{len(self.not_seen())} operations never seen (--json lists them)"
+        yield f"no evidence: {'; '.join(part for part in (unknown, never) if part)}"
+
+
+def _places(places: list[Place]) -> Iterator[str]:
+    places = sorted(places, key=lambda place: (-place.count, place.where))
+    for place in places[:_PLACES_MAX]:
+        yield from _place(place)
+    if len(places) > _PLACES_MAX:
+        yield f"  … and {len(places) - _PLACES_MAX} more places"
+
+
+def _place(place: Place) -> Iterator[str]:
+    one = place.first.difference
+    times = f" ×{place.count:,}" if place.count > 1 else ""
+    yield f"  {place.where}{times}"[:_WIDTH]
+    text = f"{one.kind}, {one.culprit}: recorded {_short(one.recorded)}, ours {_short(one.ours)}"
+    text += f", line {place.first.n + 1}"
+    yield from wrap(text, _WIDTH, initial_indent="    ", subsequent_indent="    ")
+
+
+def _short(value: Any) -> str:
+    text = repr(shown(value)) if isinstance(value, str) and value[:1] != "(" else str(shown(value))
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def compare(path: Path, recording: Recording, reading: str) -> Comparison:
+    """Hold every answer and frame against the contract. Raises UnreadableRecording."""
+    checker, tally = Checker(reading), Tally()
+    try:
+        for seen in Reader().seen(recording.entries):
+            try:
+                found = checker.check(seen)
+            except NoEvidence as why:
+                tally.no_evidence(seen.name, str(why))
+                continue
+            if found:
+                tally.differ(seen.name, seen.entry.n, found)
+            else:
+                tally.agree(seen.name)
+    except UnreadableRecording as error:
+        raise UnreadableRecording(f"{path}: {error}") from None
+    except RecursionError:
+        raise UnreadableRecording(f"{path}: nested too deeply to be an answer") from None
+    return Comparison(path, recording, reading, tally)

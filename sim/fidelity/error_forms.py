@@ -1,0 +1,99 @@
+"""How a refusal looks on each plane, taken from what the exchange itself would answer.
+
+The forms come from encoding sample refusals, and which gRPC code goes with which HTTP status from
+all classes of them, so nothing is told twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from msgspec import Struct, json
+
+from sim.api.pipeline.error_mapping import grpc_code, http_body, http_content_type, http_status
+from sim.core.model import refusals
+from sim.core.model.refusals import HTTP_OF_CODE, Refusal
+from sim.core.service.fault_spec import CODE_OF_HTTP
+from sim.fidelity.difference import ABSENT, Difference
+
+# An error may add words of its own here (RFC 6749 §5.2).
+_MAY_LACK = frozenset(("error_description", "details"))
+
+
+class Form(Struct, frozen=True):
+    """The body of a refusal: the type of each member, or text; and its content type."""
+
+    members: dict[str, type] | None
+    content_type: str
+
+
+@cache
+def form_of(plane: str, status: int) -> Form:
+    """The form of a refusal with a status on a plane."""
+    sample: Refusal = refusals.InvalidRequest()
+    if status == 429:
+        sample = refusals.RateLimited("", rung="global", retry_after=1)
+    body = json.decode(http_body(sample, plane))
+    return Form({name: type(value) for name, value in body.items()}, http_content_type(sample))
+
+
+def plain_form(plane: str, status: int) -> Form | None:
+    """The plain text that a plane answers instead, where it does."""
+    if plane == "retail" and status == http_status(refusals.MissingKeyHeaders()):
+        return Form(None, http_content_type(refusals.MissingKeyHeaders()))
+    return None
+
+
+@cache
+def statuses() -> frozenset[int]:
+    """Every HTTP status that a refusal can have."""
+    return frozenset(status for status, _ in _pairs())
+
+
+@cache
+def statuses_of(code: int) -> tuple[int, ...]:
+    """HTTP statuses that go with a gRPC code, the usual one first."""
+    usual = [status for known, status in HTTP_OF_CODE.items() if int(known) == code]
+    others = sorted({status for status, known in _pairs() if known == code} - set(usual))
+    return (*usual, *others)
+
+
+@cache
+def _pairs() -> frozenset[tuple[int, int]]:
+    classes = (one for one in _classes(Refusal) if not issubclass(one, refusals.Injected))
+    # only the class matters, so a sample need not be constructed
+    samples = [one.__new__(one) for one in classes]
+    found = {(http_status(sample), grpc_code(sample)) for sample in samples}
+    found |= {(http, int(code)) for code, http in HTTP_OF_CODE.items()}
+    return frozenset(found | {(http, int(code)) for http, code in CODE_OF_HTTP.items()})
+
+
+def _classes(base: type[Refusal]) -> Iterator[type[Refusal]]:
+    for one in base.__subclasses__():
+        yield one
+        yield from _classes(one)
+
+
+def misfits(body: Any, form: Form) -> list[Difference]:
+    """What of a refusal's body does not have a form."""
+    if form.members is None:
+        return [] if type(body) is str else [Difference("", body, "text", "error form")]
+    if type(body) is not dict:
+        names = ", ".join(form.members)
+        return [Difference("", body, f"an object of {names}", "error form")]
+    found = []
+    for name, kind in form.members.items():
+        if name not in body:
+            if name not in _MAY_LACK:
+                found.append(Difference(name, ABSENT, _WORDS[kind], "error form"))
+        elif type(body[name]) is not kind:
+            found.append(Difference(name, body[name], _WORDS[kind], "error form"))
+    for name in body:
+        if name not in form.members:
+            found.append(Difference(name, body[name], ABSENT, "error form"))
+    return found
+
+
+_WORDS: dict[type, str] = {int: "a whole number", str: "text", list: "a list"}

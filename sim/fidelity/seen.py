@@ -1,0 +1,132 @@
+"""What a recording shows: answers and frames one by one, with the operation and instant of each.
+
+The instant decides which fields and operations there are. It is the service's own where it told
+one (a `Date` header, times in messages), and never goes back on one plane; the recorder's clock
+stands in until then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from msgspec import Struct
+
+from sim.api.pipeline.routing import Match, MethodNotAllowed, Router
+from sim.contract.contract import PLANES, Operation, load_contract
+from sim.kernel.instants import NS_PER_S, Instant, parse_instant
+from sim.recording.files import Entry, Frame, Message, UnreadableRecording
+
+
+class Stream(Struct, frozen=True):
+    """An open stream of a recording."""
+
+    number: int
+    operation: Operation | None
+    opened: dict[str, Any]
+
+
+class Seen(Struct, frozen=True):
+    """An answer, a frame or the end of a stream. `name` is the operation's, or says whose unknown
+    address it was; `allowed` are the verbs of an address that does not know the verb.
+    """
+
+    entry: Entry
+    name: str
+    operation: Operation | None
+    now: Instant
+    answer: Message | None = None
+    frame: Frame | None = None
+    closed: dict[str, Any] | None = None
+    stream: Stream | None = None
+    allowed: tuple[str, ...] = ()
+
+
+class Reader:
+    """Reads the lines of a recording in their order, and knows the streams that are open."""
+
+    def __init__(self) -> None:
+        self._contract = load_contract()
+        self._routers = {plane: Router(self._contract.routes(plane)) for plane in PLANES}
+        self._streams: dict[int, Stream] = {}
+        self._told: dict[str, Instant] = {}
+
+    def seen(self, entries: list[Entry]) -> Iterator[Seen]:
+        """Every answer, frame of the service and end of a stream. UnreadableRecording for a line
+        that cannot be one of a recording.
+        """
+        for entry in entries:
+            found = self.line(entry)
+            if found is not None:
+                yield found
+
+    def line(self, entry: Entry) -> Seen | None:
+        """What a line shows of the service; None for a stream's begin and frames of the client."""
+        now = self._now(entry)
+        if entry.request is not None:
+            return self._call(entry, entry.request, now)
+        if entry.stream is None:
+            raise UnreadableRecording(f"line {entry.n + 1}: neither a call nor part of a stream")
+        if entry.opened is not None:
+            self._streams[entry.stream] = self._opened(entry, entry.stream, entry.opened)
+            return None
+        stream = self._streams.get(entry.stream)
+        if stream is None:
+            # the recorder was started, or the file cut, after the stream had begun
+            stream = Stream(entry.stream, None, {})
+        operation = stream.operation
+        name = operation.name if operation else f"{entry.plane} (unknown stream)"
+        if entry.closed is not None:
+            self._streams.pop(entry.stream, None)
+            return Seen(entry, name, operation, now, closed=entry.closed, stream=stream)
+        if entry.frame is None or entry.frame.sender == "client":
+            return None
+        return Seen(entry, name, operation, now, frame=entry.frame, stream=stream)
+
+    def _call(self, entry: Entry, request: Message, now: Instant) -> Seen:
+        unknown = f"{entry.plane} (unknown address)"
+        if entry.plane == "grpc":
+            operation = self._contract.by_rpc(request.path)
+            name = operation.name if operation else unknown
+            return Seen(entry, name, operation, now, answer=entry.answer)
+        found = self._routers[entry.plane].match(request.method, request.path)
+        if isinstance(found, Match):
+            return Seen(entry, found.operation.name, found.operation, now, answer=entry.answer)
+        allowed = found.allowed if isinstance(found, MethodNotAllowed) else ()
+        return Seen(entry, unknown, None, now, answer=entry.answer, allowed=allowed)
+
+    def _opened(self, entry: Entry, number: int, opened: dict[str, Any]) -> Stream:
+        rpc, path = opened.get("rpc"), opened.get("path")
+        operation = None
+        if isinstance(rpc, str):
+            operation = self._contract.by_rpc(rpc)
+        elif isinstance(path, str) and entry.plane in self._routers:
+            found = self._routers[entry.plane].match("GET", path)
+            operation = found.operation if isinstance(found, Match) else None
+        return Stream(number, operation, opened)
+
+    def _now(self, entry: Entry) -> Instant:
+        told = _told(entry.answer)
+        if told is not None:
+            self._told[entry.plane] = max(told, self._told.get(entry.plane, told))
+        known = self._told.get(entry.plane) or max(self._told.values(), default=None)
+        if known is not None:
+            return known
+        try:
+            return parse_instant(entry.at)
+        except ValueError:
+            raise UnreadableRecording(f"line {entry.n + 1}: at is no instant") from None
+
+
+def _told(answer: Message | None) -> Instant | None:
+    """What a service says is now; None where it does not say, or not legibly."""
+    if answer is None:
+        return None
+    try:
+        if answer.now:
+            return parse_instant(answer.now)
+        date = answer.headers.get("date", "")
+        return int(parsedate_to_datetime(date).timestamp()) * NS_PER_S if date else None
+    except (ValueError, TypeError, OverflowError):
+        return None

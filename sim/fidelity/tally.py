@@ -1,0 +1,144 @@
+"""What a comparison found, by operation: what agrees, what differs, and what nobody knows.
+
+There is no single average: an operation that was never seen is told as that, not as agreement.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+from msgspec import Struct
+
+from sim.fidelity.answers import observation_of
+from sim.fidelity.difference import CULPRITS, Difference, shown
+
+KEPT = 100  # differences of one kind at one place of one operation that are listed
+_INDEX = re.compile(r"\[\d+\]")
+
+
+class Listed(Struct, frozen=True):
+    """A difference with the line that shows it."""
+
+    n: int
+    difference: Difference
+
+
+class Place(Struct):
+    """Equal differences of one operation: same place but for positions in lists, kind, culprit."""
+
+    where: str
+    first: Listed
+    count: int = 0
+
+
+class OperationTally(Struct):
+    """One operation or stream."""
+
+    seen: int = 0
+    agree: int = 0
+    differ: int = 0
+    no_evidence: int = 0
+    listed: list[Listed] = []
+    places: dict[tuple[str, str, str], Place] = {}
+    unknown: Counter[str] = Counter()  # why there is no evidence
+
+    @property
+    def left_out(self) -> int:
+        """Differences that are counted and not listed."""
+        return sum(place.count for place in self.places.values()) - len(self.listed)
+
+    def document(self) -> dict[str, Any]:
+        """As `--json` shows it."""
+        found: dict[str, Any] = {
+            "seen": self.seen,
+            "agree": self.agree,
+            "differ": self.differ,
+            "no_evidence": self.no_evidence,
+            "differences": [_row(one) for one in self.listed],
+        }
+        if self.left_out:
+            found["left_out"] = self.left_out
+        if self.unknown:
+            found["unknown"] = dict(self.unknown)
+        return found
+
+
+class Tally:
+    """All operations of a recording."""
+
+    def __init__(self) -> None:
+        self.operations: dict[str, OperationTally] = {}
+
+    def agree(self, name: str) -> None:
+        """One answer or frame agrees."""
+        operation = self._operation(name)
+        operation.seen += 1
+        operation.agree += 1
+
+    def no_evidence(self, name: str, why: str) -> None:
+        """Of one answer or frame nobody knows."""
+        operation = self._operation(name)
+        operation.seen += 1
+        operation.no_evidence += 1
+        operation.unknown[why] += 1
+
+    def differ(self, name: str, n: int, found: list[Difference]) -> None:
+        """One answer or frame differs."""
+        operation = self._operation(name)
+        operation.seen += 1
+        operation.differ += 1
+        for one in found:
+            where = _INDEX.sub("[]", one.where)
+            key = (where, one.kind, one.culprit)
+            place = operation.places.get(key)
+            if place is None:
+                place = operation.places[key] = Place(where, Listed(n, one))
+            place.count += 1
+            if place.count <= KEPT:
+                operation.listed.append(Listed(n, one))
+
+    def _operation(self, name: str) -> OperationTally:
+        found = self.operations.get(name)
+        if found is None:
+            # own lists: a default of a Struct is copied, that of a Counter is not
+            found = self.operations[name] = OperationTally(unknown=Counter())
+        return found
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing differs."""
+        return not any(one.differ for one in self.operations.values())
+
+    def totals(self) -> dict[str, Any]:
+        """Sums over operations."""
+        operations = self.operations.values()
+        culprits = Counter[str]()
+        for one in operations:
+            for place in one.places.values():
+                culprits[place.first.difference.culprit] += place.count
+        return {
+            "operations": len(operations),
+            **{
+                name: sum(getattr(one, name) for one in operations)
+                for name in ("seen", "agree", "differ", "no_evidence")
+            },
+            "differences": sum(culprits.values()),
+            "culprits": {name: culprits[name] for name in CULPRITS},
+        }
+
+
+def _row(listed: Listed) -> dict[str, Any]:
+    one = listed.difference
+    row = {
+        "n": listed.n,
+        "where": one.where,
+        "recorded": shown(one.recorded),
+        "ours": shown(one.ours),
+        "kind": one.kind,
+        "culprit": one.culprit,
+    }
+    if one.switch:
+        row |= {"switch": one.switch, "observation": observation_of(one.switch) or None}
+    return row

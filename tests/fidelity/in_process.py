@@ -1,0 +1,179 @@
+"""A recorder without sockets: what `sim record` would write of calls to a simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import json
+
+from sim import Simulation, load_scenario
+from sim.api.pipeline.inputs import Close, Effect, Outcome, Reply, Resolve, Send
+from sim.contract.contract import load_contract
+from sim.kernel.instants import format_instant
+from sim.recording.files import Frame, Message, RecordingFile
+from sim.recording.grpc_relay import Bodies
+from sim.recording.tape import Tape
+from sim.server.http.response import http_date
+from sim.testing.client import Connection
+
+BODIES = Bodies(load_contract())
+
+
+class RecordedSimulation(Simulation):
+    """Writes every call and frame down, as the recorder does."""
+
+    def begin_tape(self, file: Path) -> None:
+        """Write to this file from now on."""
+        self.tape = Tape(RecordingFile(file, {"exchange": "http://in-process"}))
+        self.open_streams: dict[int, tuple[str, str, int]] = {}
+        self.held: dict[str, Any] = {}
+
+    def rest(
+        self,
+        plane: Any,
+        verb: str,
+        path: str,
+        query: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        **rest: Any,
+    ) -> Outcome:
+        """A call, recorded when its answer is there."""
+        outcome = super().rest(plane, verb, path, query, headers, body, **rest)
+        kind = headers.get("content-type", "")
+        asked = self.tape.request(verb, path, query, headers.items(), body, kind)
+        client = self.tape.client(headers, plane)
+        assert outcome.reply is not None
+        if outcome.reply.pending_on:
+            self.held[outcome.reply.pending_on] = plane, client, asked
+        else:
+            self.tape.call(plane, self.now, client, asked, self._answer(outcome.reply, plane))
+        return outcome
+
+    def _answer(self, reply: Reply, plane: str) -> Message:
+        body = reply.body
+        if reply.chunks is not None:
+            body = b"".join(reply.chunks)
+            reply.chunks = iter((body,))
+        headers = [("content-type", reply.content_type), ("date", http_date(self.now))]
+        headers += [(name, value) for name, value in reply.headers if "x-sim" not in name]
+        if plane in ("gateway", "retail"):
+            headers.append(("x-trace-id", reply.request_id.zfill(32)))
+        return self.tape.answer(reply.status, headers, body, reply.content_type)
+
+    def rpc(self, method: str, metadata: Mapping[str, str], message: bytes, **rest: Any) -> Outcome:
+        """A unary gRPC call."""
+        outcome = super().rpc(method, metadata, message, **rest)
+        reply, operation = outcome.reply, BODIES.operation(method)
+        assert reply is not None
+        body = reply.message if reply.code else BODIES.json(operation, reply.body, request=False)
+        asked = self.tape.value(BODIES.json(operation, message, request=True))
+        headers = self.tape.request("gRPC", method, "", metadata.items(), b"").headers
+        self.tape.call(
+            "grpc",
+            self.now,
+            self.tape.client(metadata, "grpc"),
+            Message("gRPC", method, "", None, headers, asked),
+            Message(status=reply.code, body=self.tape.value(body), now=format_instant(self.now)),
+        )
+        return outcome
+
+    def open(
+        self, method: str, metadata: Mapping[str, str], message: bytes, **rest: Any
+    ) -> Outcome:
+        """A stream; its first frames are among the effects."""
+        outcome = super().open(method, metadata, message, **rest)
+        socket = bool(rest.get("web_socket"))
+        plane: Any = "retail" if socket else "grpc"
+        client = self.tape.client(metadata, plane)
+        headers = self.tape.request("GET", method, "", metadata.items(), b"").headers
+        if outcome.reply is not None and outcome.reply.chunks is None and socket:
+            asked = Message("GET", method, "", None, headers)
+            told = self._answer(outcome.reply, plane)
+            self.tape.call(plane, self.now, client, asked, told)
+            return outcome
+        opened = {"path" if socket else "rpc": method, "request": {"headers": headers}}
+        number = self.tape.open(plane, client, opened)
+        if message:
+            self._frame(plane, client, number, method, "client", message)
+        if outcome.stream:
+            self.open_streams[outcome.stream] = method, client, number
+        elif outcome.reply is not None:
+            chunks = list(outcome.reply.chunks or ())
+            outcome.reply.chunks = iter(chunks) if outcome.reply.chunks is not None else None
+            for chunk in chunks:
+                self._frame(plane, client, number, method, "service", chunk)
+            ended = {"from": "service", "code": outcome.reply.code, "reason": ""}
+            self.tape.close(plane, client, number, ended)
+        return outcome
+
+    def frame(self, stream: int, message: bytes) -> Outcome:
+        """A frame of a client."""
+        method, client, number = self.open_streams[stream]
+        self._frame(_plane(method), client, number, method, "client", message)
+        return super().frame(stream, message)
+
+    def hangup(self, stream: int) -> Outcome:
+        """A client that ends its stream."""
+        method, client, number = self.open_streams.pop(stream)
+        ended = {"from": "client", "code": None, "reason": "cancelled"}
+        self.tape.close(_plane(method), client, number, ended)
+        return super().hangup(stream)
+
+    def told(self, effects: list[Effect]) -> None:
+        """Write what came of an input."""
+        for effect in effects:
+            if isinstance(effect, Send) and effect.stream in self.open_streams:
+                method, client, number = self.open_streams[effect.stream]
+                self._frame(_plane(method), client, number, method, "service", effect.frame)
+            elif isinstance(effect, Close) and effect.stream in self.open_streams:
+                method, client, number = self.open_streams.pop(effect.stream)
+                code = effect.code if _plane(method) == "grpc" else effect.web_socket_code
+                ended = {"from": "service", "code": code, "reason": effect.message}
+                self.tape.close(_plane(method), client, number, ended)
+            elif isinstance(effect, Resolve) and effect.pending_on in self.held:
+                plane, client, asked = self.held.pop(effect.pending_on)
+                told = self._answer(effect.reply, plane)
+                self.tape.call(plane, self.now, client, asked, told)
+
+    def _frame(
+        self, plane: Any, client: str, number: int, method: str, sender: Any, message: bytes
+    ) -> None:
+        if plane == "retail":
+            frame = self.tape.text_frame(sender, message)
+        else:
+            operation = BODIES.operation(method)
+            body = BODIES.json(operation, message, request=sender == "client")
+            frame = Frame(sender, self.tape.value(body))
+        self.tape.frame(plane, client, number, frame)
+
+
+class RecordedConnection(Connection):
+    """Clients of a recorded simulation."""
+
+    def deliver(self, effects: list[Effect]) -> None:
+        """Write effects down, then deliver them."""
+        simulation = self.simulation
+        assert isinstance(simulation, RecordedSimulation)
+        simulation.told(effects)
+        super().deliver(effects)
+
+
+def _plane(method: str) -> Any:
+    return "retail" if method.startswith("/v1/") else "grpc"
+
+
+def record(
+    file: Path, scenario: str = "quickstart", seed: int = 7, **rest: Any
+) -> RecordedConnection:
+    """Clients of a scenario whose calls are written to a file."""
+    simulation = RecordedSimulation(load_scenario(scenario, **rest), seed=seed)
+    simulation.begin_tape(file)
+    return RecordedConnection(simulation)
+
+
+def lines(file: Path) -> list[dict[str, Any]]:
+    """Every line of a recording."""
+    return [json.decode(line) for line in file.read_bytes().splitlines()]
