@@ -268,6 +268,12 @@ def test_keys_are_new_each_time_and_usable(capsys, tmp_path):
     assert private.public_key() == public
 
 
+def test_serve_says_what_each_clock_mode_does_where_it_is_chosen(capsys):
+    out = " ".join(sim(capsys, "serve", "--help")[1].split())
+    for words in ("manual: only a command", "an idle market stands", "fast: jumps", "paced:60"):
+        assert words in out
+
+
 def test_help_and_usage_import_nothing_heavy():
     probe = (
         "import sys; from sim.cli.main import main\ntry: main(['serve', '--help'])\nexcept"

@@ -33,7 +33,11 @@ PROCESS_START = time.perf_counter()
 
 def add_listening(parser: argparse.ArgumentParser, default_clock: str) -> None:
     """Add what says where to listen, by which clock, and how answers look."""
-    mode = f"manual, autojump, fast, paced or paced:60 (default: {default_clock})"
+    mode = (
+        "what moves the clock. manual: only a command; autojump: jumps to what is due while an"
+        " answer is held, an idle market stands; fast: jumps from due to due as fast as clients"
+        f" read; paced, paced:60: 1 or 60 virtual seconds a second (default: {default_clock})"
+    )
     add_text(parser, "--clock", "MODE", mode)
     host = "address to listen on; the control plane asks for a token unless it is loopback"
     add_option(parser, "--host", host, default="127.0.0.1")

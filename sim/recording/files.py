@@ -104,6 +104,7 @@ class RecordingFile:
     def __init__(self, path: Path, upstream: dict[str, str], note: str = "") -> None:
         """Create the file and write its first line. Raises OSError, FileExistsError among them."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
+        flags |= getattr(os, "O_BINARY", 0)  # Windows would write \\r\\n
         self._file = os.open(path, flags, 0o600)
         self.path = path
         self.lines = 0

@@ -15,6 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from sim.server.platforms import make_private
+
 _SPOOL_BUFFER = 1 << 16
 
 
@@ -55,7 +57,7 @@ def open_journal(path: Path) -> JournalFile:
         _lock(file, path)
         if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             file.truncate(0)
-            os.fchmod(file.fileno(), 0o600)
+            make_private(file.fileno())
         return file
     except BaseException:
         file.close()

@@ -10,6 +10,8 @@ import socket
 from collections.abc import Container
 from typing import NamedTuple
 
+from sim.server.platforms import claim_port
+
 # Underscores are no part of DNS names, but of the names that container tools give to services.
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*", re.ASCII)
@@ -59,7 +61,7 @@ def _bind_one(host: str, port: int, surface: str) -> socket.socket:
     except OSError as error:
         raise CouldNotListen(f"cannot listen on {host}: {error.strerror or error}") from error
     try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        claim_port(listening)
         listening.bind(address)
         listening.listen(256)
     except (OSError, OverflowError) as error:

@@ -6,7 +6,6 @@ import asyncio
 import os
 import secrets
 import shlex
-import signal
 import tempfile
 import time
 from collections.abc import Callable
@@ -26,6 +25,7 @@ from sim.server.host import Host
 from sim.server.http.fast_path import AVAILABLE as FAST_PATH_AVAILABLE
 from sim.server.instances import Instances, settings_at
 from sim.server.listeners import Bound, bind, is_loopback
+from sim.server.platforms import on_signal
 from sim.server.ready_file import clear_ready_file, greeting, ready_facts, write_ready_file
 from sim.server.room import open_in_browser, room_url
 from sim.server.service import Service
@@ -147,11 +147,9 @@ class _Ending:
 
     def on_signals(self, console: Console) -> None:
         """End at SIGINT, SIGTERM and SIGHUP; a second SIGINT kills the process."""
-        self._loop.add_signal_handler(signal.SIGINT, self._interrupt, console)
-        self._loop.add_signal_handler(signal.SIGTERM, self._end, 0)
-        # A terminal that closes; `nohup` has the signal ignored, and it stays ignored.
-        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
-            self._loop.add_signal_handler(signal.SIGHUP, self._end, 0)
+        on_signal(self._loop, "SIGINT", self._interrupt, console)
+        for name in ("SIGTERM", "SIGHUP", "SIGBREAK"):  # the last two: a terminal that closes
+            on_signal(self._loop, name, self._end, 0)
 
     def run_ended(self, journal: Path | None, cause: BaseException) -> None:
         """End because a run has: nothing may be answered that its journal does not hold."""

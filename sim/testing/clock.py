@@ -127,8 +127,8 @@ def _span_of(by: Length) -> int:
 def _listening_ports(loop: Any) -> set[int]:
     """TCP ports that an event loop accepts connections on; none for a loop without a selector."""
     selector = getattr(loop, "_selector", None)
-    files = list(selector.get_map()) if selector is not None else []
-    return {port for port in map(_listening_port, files) if port}
+    watched = selector.get_map() if selector is not None and hasattr(selector, "get_map") else ()
+    return {port for port in map(_listening_port, watched) if port}
 
 
 def _listening_port(number: int) -> int:

@@ -5,8 +5,6 @@ JSON.
 from __future__ import annotations
 
 import logging
-import socket
-import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,6 +16,7 @@ from sim.kernel.journal import RunEnded
 from sim.server.http.body import BodyTooSlow, BodyUnreadable, Uploads, read_body
 from sim.server.http.fast_path import Connection, Handler, ImmediateHandler
 from sim.server.http.response import Response
+from sim.server.platforms import reset_on_close
 
 log = logging.getLogger("sim.server")
 
@@ -160,5 +159,5 @@ def reset_connection(request: web.BaseRequest) -> None:
         return
     raw = transport.get_extra_info("socket")
     if raw is not None:
-        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        reset_on_close(raw)
     transport.abort()

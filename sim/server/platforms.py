@@ -1,0 +1,53 @@
+"""What differs between operating systems: signals, exclusive ports, resets, file modes.
+
+Linux, macOS and Windows are supported.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import struct
+import sys
+from collections.abc import Callable
+
+WINDOWS = sys.platform == "win32"
+
+
+def on_signal(
+    loop: asyncio.AbstractEventLoop, name: str, callback: Callable[..., object], *arguments: object
+) -> None:
+    """Call something in the loop when a signal comes; nothing where the platform has no such one.
+
+    A signal that is ignored, as `nohup` has SIGHUP ignored, stays ignored.
+    """
+    number = getattr(signal, name, None)
+    if number is None or (name == "SIGHUP" and signal.getsignal(number) == signal.SIG_IGN):
+        return
+    try:
+        loop.add_signal_handler(number, callback, *arguments)
+    except NotImplementedError:  # the loops of Windows
+        signal.signal(number, lambda *_: loop.call_soon_threadsafe(callback, *arguments))
+
+
+def claim_port(listening: socket.socket) -> None:
+    """Let a socket bind a port that nobody listens on, though its last connections linger.
+
+    On Windows SO_REUSEADDR would share the port of another process.
+    """
+    option = getattr(socket, "SO_EXCLUSIVEADDRUSE", None)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR if option is None else option, 1)
+
+
+def reset_on_close(connected: socket.socket) -> None:
+    """Let a connection end with a reset once it is closed."""
+    linger = struct.pack("hh" if WINDOWS else "ii", 1, 0)
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+
+
+def make_private(number: int) -> None:
+    """Let only its owner read an open file. On Windows the folder's rights hold."""
+    if hasattr(os, "fchmod"):
+        os.fchmod(number, 0o600)

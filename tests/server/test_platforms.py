@@ -1,0 +1,87 @@
+"""Other operating systems: what Linux has and they lack is taken away, and the exchange still
+serves, ends as it should, and claims its ports.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import struct
+import urllib.request
+from pathlib import Path
+
+import pytest
+from processes import Process
+
+from sim.cli.main import main
+from sim.server import platforms
+
+# What Windows has not. `sim` runs in it as the console script does.
+WINDOWS = """
+import asyncio, asyncio.unix_events, os, signal, sys
+for name in ("SIGHUP", "SIGALRM", "pthread_sigmask", "setitimer"):
+    delattr(signal, name)
+for name in ("fchmod", "fork", "getuid", "sendfile"):
+    delattr(os, name)
+sys.modules.update(dict.fromkeys(("fcntl", "uvloop", "resource", "grp", "pwd")))
+def unavailable(*_):
+    raise NotImplementedError
+asyncio.unix_events._UnixSelectorEventLoop.add_signal_handler = unavailable
+from sim.cli.main import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)], ids=["interrupt", "terminate"]
+)
+def test_it_serves_and_ends_without_what_windows_lacks(
+    number: signal.Signals, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal = tmp_path / "run.ndjson"
+    arguments = ("serve", "--port-base=0", "--clock=manual", f"--journal={journal}")
+    served = Process(tmp_path, *arguments, program=("-c", WINDOWS))
+    with urllib.request.urlopen(f"{served.ready['gateway']}/v1/health") as answer:
+        assert answer.status == 200
+    advance = urllib.request.Request(
+        f"{served.ready['control']}/_sim/v1/clock/advance", json.dumps({"by": "5m"}).encode()
+    )
+    with urllib.request.urlopen(advance) as answer:
+        assert answer.status == 200
+    ended, out, errors = served.end(number)
+    assert (ended, "Traceback" in errors) == (code, False), errors
+    assert "inputs, digest" in out
+    assert main(["replay", str(journal)]) == 0, capsys.readouterr()
+
+
+def test_a_port_is_claimed_alone_where_sharing_would_be_silent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[tuple[int, int, int]] = []
+
+    class Recorded(socket.socket):
+        def setsockopt(self, *option: int) -> None:  # type: ignore[override]
+            asked.append(option)  # type: ignore[arg-type]
+
+    with Recorded() as one:
+        platforms.claim_port(one)
+        monkeypatch.setattr(socket, "SO_EXCLUSIVEADDRUSE", ~socket.SO_REUSEADDR, raising=False)
+        platforms.claim_port(one)
+    assert [option[1] for option in asked] == [socket.SO_REUSEADDR, ~socket.SO_REUSEADDR]
+
+
+@pytest.mark.parametrize("windows", [False, True])
+def test_a_reset_has_the_form_of_the_platform(
+    windows: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bytes] = []
+
+    class Recorded(socket.socket):
+        def setsockopt(self, level: int, option: int, value: bytes) -> None:  # type: ignore[override]
+            asked.append(value)
+
+    monkeypatch.setattr(platforms, "WINDOWS", windows)
+    with Recorded() as one:
+        platforms.reset_on_close(one)
+    assert asked == [struct.pack("hh" if windows else "ii", 1, 0)]
