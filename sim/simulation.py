@@ -244,6 +244,14 @@ class Simulation:
         forked.engine = time_travel.fork(self.engine, journal, settings)
         return forked
 
+    def fork_past(self, branch: Branch, journal: BinaryIO, settings: Settings) -> Simulation:
+        """An independent simulation in the state of this one, which looks back at a moment of a
+        branch (`looker`). Its journal has the inputs of that branch up to there.
+        """
+        forked = copy(self)
+        forked.engine = time_travel.fork_past(self.engine, branch, journal, settings)
+        return forked
+
     def looker(self, root: Branch) -> Simulation:
         """A simulation of the same run for looking back: it journals nothing and its engine is made
         to stand at moments of the branches that begin at `root`.

@@ -20,9 +20,10 @@ from sim.actors.operator.views import view as read_view
 from sim.analysis.history import moments
 from sim.analysis.history.history import History
 from sim.analysis.history.work import done
-from sim.analysis.replay import replay_file
+from sim.analysis.replay import replay_file, simulation_of, verify
 from sim.core.model.refusals import Refusal
 from sim.engine import snapshots
+from sim.kernel.journal import read_journal
 from sim.testing.client import Connection, connect
 from tests.deeds import do
 from tests.journeys import key, order, quiet, rpc_trader, trader
@@ -94,10 +95,9 @@ class Recorder:
                     sim.restore(f"s{number // 4 % 2}")
             case 3:
                 sim.reset(None if number % 8 == 3 else 1 + number % 3)
-        self.world = connect(sim)
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(
     numbers=st.lists(st.integers(0, 400), min_size=6, max_size=30),
     visits=st.randoms(use_true_random=False),
@@ -124,6 +124,49 @@ def test_every_moment_is_what_it_was_whatever_the_run_did_since(
             if seq:
                 assert done(history.record(seq, branch))["digest"] == run.digests[branch, seq]
         assert (run.sim.digest, run.sim.seq, seen(run.sim), file.getvalue()) == before
+        branch, seq = visits.choice(places)
+        fork, journal = forked(run.sim, history, branch, seq)
+        assert (fork.digest, fork.seq) == (run.digests[branch, seq], seq)
+        do(connect(fork), 2)
+        check_replay(fork, journal)
+
+
+def forked(sim: Simulation, history: History, branch: str, seq: int) -> tuple[Simulation, Any]:
+    """A fork of a moment of the past, and the file of its journal."""
+    file = io.BytesIO()
+    past, on = done(history.moment(seq, branch))
+    return past.fork_past(on, file, sim.settings), file
+
+
+def check_replay(sim: Simulation, file: io.BytesIO) -> None:
+    """A journal replays by itself to where its run is, with the same branches."""
+    header, lines = read_journal(io.BytesIO(file.getvalue()))
+    again = simulation_of(header)
+    verify(again, lines)
+    assert again.digest == sim.digest
+    assert History(again).branches() == History(sim).branches()
+
+
+def test_a_fork_of_the_past_has_the_travels_that_led_there_in_its_journal() -> None:
+    sim = Simulation(load_scenario("quickstart"))
+    world = connect(sim)
+    for stream in STREAMS[:3]:
+        rpc_trader(world).stream(stream)
+        _orders(world, 2)
+        world.advance("40s")
+    sim.rewind(seq=sim.seq - 1)
+    rpc_trader(world).stream(STREAMS[0])
+    _orders(world, 2)
+    world.advance("40s")
+    sim.reset(3)
+    history = History(sim)
+    for branch, seq in (("branch-1", 12), ("branch-1", sim.journal.branches["branch-1"].seq)):
+        fork, file = forked(sim, history, branch, seq)
+        assert fork.digest == done(history.record(seq, branch))["digest"]
+        connect(fork).gateway.get("/v1/health")
+        check_replay(fork, file)
+        fork.rewind(seq=seq - 1)  # across its beginning
+        assert fork.digest == done(history.record(seq - 1, branch))["digest"]
 
 
 def test_what_is_kept_where_one_looks_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,7 @@ from sim.api.pipeline.inputs import Advanced, recorded_input
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import Conflict, Refusal
 from sim.engine.journal_record import library_versions
-from sim.engine.time_travel import close_streams
+from sim.engine.time_travel import go_on_as_fork
 from sim.kernel.instants import OUT_OF_RANGE, Instant, format_instant, is_supported_instant
 from sim.kernel.journal import Header, Line, NotAJournal, read_journal, read_line, unreadable
 from sim.loader.load import scenario_from_source
@@ -333,7 +333,7 @@ def _travel(simulation: Simulation, line: Line) -> None:
         case "restore":
             simulation.restore(line.argument)
         case "fork":
-            close_streams(simulation.engine, "the fork begins without them")
+            go_on_as_fork(simulation.engine, line.argument)
         case _:
             raise ValueError("no such mark")
 

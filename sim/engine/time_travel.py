@@ -5,7 +5,7 @@
 | restore | a named snapshot of any branch | a new one | that of the snapshot |
 | reset | the start, with the same seed | a new one, from the start | that of a fresh start |
 | rewind | the nearest snapshot; inputs after it are handled again | a new one | that of the input |
-| fork | a snapshot taken for it | the same, in another run | the same |
+| fork | a snapshot taken for it | a new one, in another run | the same |
 
 `snapshots.py` has the theory. This file adds what a snapshot does not hold. Streams are connections
 to somebody, so whoever travels ends them with UNAVAILABLE, a fork begins with none, and their
@@ -16,7 +16,7 @@ a file but the journal, and nothing knows which extensions there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import wraps
 from typing import BinaryIO, Concatenate, ParamSpec, TypeVar
@@ -26,6 +26,7 @@ from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import Code, Conflict, NotFound, Refusal
 from sim.engine.engine import Engine
 from sim.engine.snapshots import Snapshot, Snapshots, load_state, unsavable
+from sim.kernel.branches import Branch
 from sim.kernel.instants import Instant, format_instant
 from sim.kernel.journal import Journal, read_line
 
@@ -117,13 +118,13 @@ def rewind(engine: Engine, to: Instant | None, seq: int | None) -> list[Effect]:
     target = _target(engine, to, seq)
     effects = close_streams(engine, "the simulation was rewound")
     snapshot = engine.snapshots.nearest(target, journal)
-    lines = journal.lines(snapshot.checkpoint.seq, target)
-    inputs = [recorded_input(read_line(line)) for line in lines]
     left, log = journal.branch, engine.log.fork()
+    parts = left.parts(snapshot.checkpoint.seq, target)
+    again = [(part, _recorded(journal, part, first, last)) for part, first, last in parts]
     load(engine, snapshot, streams=True)
     journal.resume(snapshot.checkpoint)
+    _handle_again(engine, left.holder(snapshot.checkpoint.seq), again)
     journal.branch = left
-    _handle_again(engine, inputs)
     journal.branch_off("rewind")
     engine.snapshots.leave(journal, log)
     journal.mark("rewind", str(target))
@@ -139,7 +140,28 @@ def fork(engine: Engine, journal: BinaryIO | None, settings: Settings | None) ->
     forked.snapshots = engine.snapshots.fork()
     load(forked, _saved(engine))
     forked.journal.mark("fork", engine.branch)
+    forked.journal.branch_off("fork")
     return forked
+
+
+def fork_past(past: Engine, branch: Branch, file: BinaryIO, settings: Settings) -> Engine:
+    """An independent engine in the state of one that looks back (`looker`), at a moment of a
+    branch. Its journal is written to a file and holds the inputs of that branch up to there.
+    """
+    journal = past.journal.along(branch, file)
+    forked = _twin(past, journal, settings)
+    forked.snapshots = Snapshots(past.snapshots.start)
+    load(forked, _saved(past))
+    journal.mark("fork", past.branch)
+    journal.branch_off("fork")
+    return forked
+
+
+def go_on_as_fork(engine: Engine, origin: str) -> None:
+    """Become what a fork of this moment is: whoever replays its journal comes by here."""
+    close_streams(engine, "the fork begins without them")
+    engine.journal.mark("fork", origin)
+    engine.journal.branch_off("fork")
 
 
 def looker(engine: Engine) -> Engine:
@@ -190,11 +212,26 @@ def close_streams(engine: Engine, why: str) -> list[Effect]:
     return effects
 
 
-def _handle_again(engine: Engine, inputs: list[Input]) -> None:
+def _recorded(journal: Journal, branch: Branch, first: int, last: int) -> list[Input]:
+    lines = journal.lines(first, last, branch)
+    return [recorded_input(read_line(line)) for line in lines]
+
+
+def _handle_again(
+    engine: Engine, on: Branch, parts: Sequence[tuple[Branch, Sequence[Input]]]
+) -> None:
+    """Handle inputs again whose lines exist. Where the run left a branch for another it travelled,
+    which ended every stream.
+    """
     engine.journal.shadow = True
     try:
-        for given in inputs:
-            engine.handle(given)
+        for branch, inputs in parts:
+            if branch is not on:
+                close_streams(engine, "the simulation was moved to another moment")
+                on = branch
+            engine.journal.branch = branch
+            for given in inputs:
+                engine.handle(given)
     finally:
         engine.journal.shadow = False
 

@@ -296,6 +296,28 @@ class Journal:
                 file.write(self._read(offset, min(_COPY_BYTES, self._end - offset)))
         return forked
 
+    def along(self, branch: Branch, file: BinaryIO) -> Journal:
+        """A journal of its own that holds the lines of a branch up to where this one stands: what
+        led there and nothing else, so that it replays alone. Where the run travelled from branch to
+        branch it has the mark of a fork, which ends streams as that did.
+        """
+        along = Journal(self.header, file)
+        if branch.seed != self.header.seed:
+            along.mark("reset", str(branch.seed))
+            along.restart(branch.seed)
+        along.branch.timers = branch.timers
+        for part, first, last in branch.parts(0, self.seq):
+            if along.seq:
+                along.mark("fork", part.name)
+                along.branch_off("fork")
+            for place in part.places(first, last):
+                line = self.line_at(place) + b"\n"
+                along.branch.add((along._end, *place[1:]))
+                along._write(line)
+            along.seq = last
+        along._chain = self._chain.copy()
+        return along
+
     def view(self) -> Journal:
         """A journal that stands anywhere on these branches and writes nothing, for looking back."""
         seen = copy(self)

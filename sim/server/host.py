@@ -67,6 +67,7 @@ class Host:
         self._rounds = 0  # of effects applied so far
         self._tasks: set[asyncio.Task[Any]] = set()
         self._watchers: dict[asyncio.Event, None] = {}
+        self.jumps, self.last_jump = 0, dict[str, Any]()  # journeys in time, and the latest
         self._moving = asyncio.Lock()
         self.looking = asyncio.Lock()  # at other moments, one after the other
         self.webhooks = WebhookSender(
@@ -205,6 +206,8 @@ class Host:
             self.apply(outcome.effects)
         if self.observer is not None:
             self.observer.after_input(self.simulation, outcome)
+        if self._watchers:
+            self._wake()
         if self.driver.paced:
             self.driver.rearm()
 
@@ -228,6 +231,8 @@ class Host:
                 self.replies.resolve(effect)
             elif not effect.receiver:
                 self.webhooks.post(effect)
+
+    def _wake(self) -> None:
         for watcher in self._watchers:
             watcher.set()
 
@@ -307,6 +312,7 @@ class Host:
         self.apply(outcome.effects)
         if self.observer is not None:
             self.observer.after_input(self.simulation, outcome)
+        self._wake()
         self.replies.release()
         return outcome
 
@@ -371,6 +377,13 @@ class Host:
         self._end_streams(STARTED_OVER)
         self.replies.abandon()
         self.driver.rebase()
+        simulation, self.jumps = self.simulation, self.jumps + 1
+        self.last_jump = {
+            "branch": simulation.branch,
+            "seq": simulation.seq,
+            "digest": simulation.digest,
+        }
+        self._wake()
 
     # ---- end
 

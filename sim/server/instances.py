@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
@@ -27,6 +27,7 @@ from sim.server.listeners import bind
 from sim.server.ready_file import ready_facts
 from sim.server.service import Service
 from sim.server.tls import Identity
+from sim.server.turns import in_turns
 from sim.simulation import Simulation
 
 Build: TypeAlias = Callable[[Settings, BinaryIO], Simulation]
@@ -43,6 +44,14 @@ def settings_at(settings: Settings, addresses: Addresses) -> Settings:
         api_addresses=(addresses.exchange,),
         docs_url=addresses.docs,
     )
+
+
+class Fork(NamedTuple):
+    """Where an instance was forked: right after an input of a branch of another."""
+
+    origin: Host
+    branch: str
+    seq: int
 
 
 class Instances:
@@ -66,6 +75,7 @@ class Instances:
         self._control_token = control_token
         self._on_end = on_end
         self.observer_of = observer_of
+        self._forks: dict[str, Fork] = {}
         self._numbered = 0
         self._starting: set[str] = set()
 
@@ -103,17 +113,56 @@ class Instances:
             rows.append({key: facts[key] for key in keys} | {"seq": service.host.simulation.seq})
         return rows
 
-    async def fork(self, origin: Host, name: str = "", journal: Path | None = None) -> str:
-        """Serve a copy of an instance's present state on its own ports, with the same clock mode.
-        Returns its name; refuses one that is taken.
+    async def fork(
+        self,
+        origin: Host,
+        name: str = "",
+        journal: Path | None = None,
+        *,
+        seq: int | None = None,
+        branch: str = "",
+    ) -> str:
+        """Serve a copy of an instance's present state, or of its state right after an input of a
+        branch, on its own ports, with the same clock mode. Returns its name; refuses one that is
+        taken.
         """
         name = self._reserve(name)
         path = journal or self._journal_beside(name)
+        mode = origin.driver.mode
+        if seq is None:
 
-        def build(settings: Settings, file: BinaryIO) -> Simulation:
-            return origin.simulation.fork(journal=file, settings=settings)
+            def build(settings: Settings, file: BinaryIO) -> Simulation:
+                return origin.simulation.fork(journal=file, settings=settings)
 
-        return await self._start(name, origin, origin.driver.mode, build, path)
+            on, seq = origin.simulation.journal.branch, origin.simulation.seq
+            await self._start(name, origin, mode, build, path)
+        else:
+            async with origin.looking:
+                past, on = await in_turns(origin.history.moment(seq, branch))
+
+                def build(settings: Settings, file: BinaryIO) -> Simulation:
+                    return past.fork_past(on, file, settings)
+
+                await self._start(name, origin, mode, build, path)
+        self._forks[name] = Fork(origin, on.holder(seq).name, seq)
+        return name
+
+    def forks_of(self, origin: Host) -> list[dict[str, Any]]:
+        """The instances that were forked from one and still run, as rows of its branches."""
+        return [
+            {
+                "name": name,
+                "parent": fork.branch,
+                "from_seq": fork.seq,
+                "last_seq": self._services[name].host.simulation.seq,
+                "current": False,
+                "forked": name,
+                "begun": "fork",
+                "seed": self._services[name].host.simulation.seed,
+            }
+            for name, fork in self._forks.items()
+            if fork.origin is origin
+        ]
 
     async def begin(
         self,
@@ -139,6 +188,7 @@ class Instances:
         if name == MAIN:
             raise InvalidRequest("the first world ends with the process", rule="control")
         self.describe(name)
+        self._forks.pop(name, None)
         await self._services.pop(name).stop()
         self._journals.pop(name)[0].close()
 

@@ -13,6 +13,7 @@ from sim.analysis.history.moments import Moments
 from sim.analysis.history.pages import Query, Rows
 from sim.analysis.history.records import record
 from sim.analysis.history.work import Work
+from sim.kernel.branches import Branch
 from sim.simulation import Simulation
 
 
@@ -26,6 +27,10 @@ class History:
     def page(self, query: Query, branch: str = "") -> Work[dict[str, Any]]:
         """Rows of a branch, of the present one unless named; see `Rows.page`."""
         return self._rows.page(query, self._rows.branch(branch))
+
+    def row(self, branch: Branch, seq: int) -> dict[str, Any]:
+        """The row of an input that a branch has."""
+        return self._rows.plain(self._rows.entry(branch, seq))
 
     def record(self, seq: int, branch: str = "") -> Work[dict[str, Any]]:
         """The whole record of an input; see `records.record`."""
@@ -41,6 +46,13 @@ class History:
         self._rows.check(on, seq, least=0)
         looked_at = yield from self._moments.at(on, seq)
         return read_view(looked_at.engine, view, only or Only())
+
+    def moment(self, seq: int, branch: str = "") -> Work[tuple[Simulation, Branch]]:
+        """The run right after an input of a branch, for a fork of it to be taken at once."""
+        on = self._rows.branch(branch)
+        self._rows.check(on, seq, least=0)
+        looked_at = yield from self._moments.at(on, seq)
+        return looked_at, on
 
     def branches(self) -> list[dict[str, Any]]:
         """Every branch, oldest first."""

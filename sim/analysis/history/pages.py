@@ -46,6 +46,7 @@ _OF_ANOTHER = ("frame", "hangup", "answer")
 # What a request without a symbol is about: the first of these that it has.
 _NAMES = ("order_id", "external_id", "event_id", "account", "clord_id", "id")
 _LINES_PER_STEP = 64
+_TITLE_MAX = 300  # the record has all of it
 
 
 class Query(NamedTuple):
@@ -272,7 +273,7 @@ class Rows:
 def _title(entry: Entry) -> str:
     row = entry.row
     if row.kind != "timer":
-        return row.what
+        return row.what if len(row.what) <= _TITLE_MAX else row.what[:_TITLE_MAX] + "…"
     fired = dict.fromkeys(f"{one['timer']} {one['subject']}".strip() for one in entry.out["fired"])
     more = f" and {len(fired) - 3} more" if len(fired) > 3 else ""
     return ", ".join(list(fired)[:3]) + more

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
@@ -29,7 +29,11 @@ class InstanceControl(Protocol):
         self, origin: Host, scenario: Scenario, seed: int | None, name: str, clock: ClockMode | None
     ) -> str: ...
 
-    async def fork(self, origin: Host, name: str) -> str: ...
+    async def fork(
+        self, origin: Host, name: str, *, seq: int | None = None, branch: str = ""
+    ) -> str: ...
+
+    def forks_of(self, origin: Host) -> list[dict[str, Any]]: ...
 
     async def end(self, name: str) -> None: ...
 
@@ -49,6 +53,7 @@ class Call(NamedTuple):
     body: Any
     instances: InstanceControl | None = None
     many: dict[str, tuple[str, ...]] = {}
+    headers: Mapping[str, str] = {}
 
     def number(self, parameter: str, default: int = 0) -> int:
         """A query parameter that counts from 0."""
@@ -70,6 +75,26 @@ class Lines(NamedTuple):
 
     content_type: str
     lines: Iterable[bytes]  # each without its newline
+
+
+class EventReader(Protocol):
+    """Where the events of a connection come from, as bytes. `behind` says whether it has fallen too
+    far behind to go on, and `last_words` what to send then.
+    """
+
+    @property
+    def behind(self) -> bool: ...
+
+    @property
+    def last_words(self) -> bytes: ...
+
+    def __aiter__(self) -> AsyncIterator[bytes]: ...
+
+
+class Events(NamedTuple):
+    """An answer that goes on for as long as its reader stays: Server-Sent Events."""
+
+    reader: EventReader
 
 
 class NoBody(Struct, frozen=True):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sim.server.control.call import Call
+from sim.server.control.call import Call, Events
+from sim.server.control.live import LiveReader
 from sim.server.control.read_calls import narrowed
 from sim.server.host import Host
 from sim.server.turns import in_turns
@@ -34,5 +35,10 @@ async def read_past(host: Host, call: Call) -> object:
         return await in_turns(work)
 
 
+async def live(host: Host, call: Call) -> object:
+    return Events(LiveReader(host, call.headers.get("Last-Event-ID", "")))
+
+
 async def read_branches(host: Host, call: Call) -> object:
-    return {"branches": host.history.branches()}
+    forks = call.instances.forks_of(host) if call.instances is not None else []
+    return {"branches": [*host.history.branches(), *forks]}

@@ -12,16 +12,21 @@ from msgspec import Struct
 
 from sim.core.model.refusals import Conflict, InvalidRequest
 from sim.scenario.scenario import SEED_NUMBER, Scenario
+from sim.scenario.value_types import INTEGER
 from sim.server.beside import beside
 from sim.server.control.call import Call, InstanceControl
 from sim.server.control.clock_calls import clock_mode
 from sim.server.host import Host
 
 
-class NameBody(Struct, frozen=True):
-    """A name for a new instance; one is made up when left out."""
+class ForkBody(Struct, frozen=True):
+    """A name for a new instance, made up when left out, and the moment at which it begins: right
+    after the input `seq` of a branch, of the present one unless given; now when left out.
+    """
 
     name: str = ""
+    seq: Annotated[int | None, INTEGER] = None
+    branch: str = ""
 
 
 class InstanceBody(Struct, frozen=True):
@@ -60,8 +65,11 @@ async def start_instance(host: Host, call: Call) -> object:
 
 
 async def fork_instance(host: Host, call: Call) -> object:
-    instances = _instances(call)
-    return instances.describe(await instances.fork(host, call.body.name))
+    instances, body = _instances(call), call.body
+    if body.branch and body.seq is None:
+        raise InvalidRequest("a branch needs a seq", remedy='{"branch": "main", "seq": 12}')
+    name = await instances.fork(host, body.name, seq=body.seq, branch=body.branch)
+    return instances.describe(name)
 
 
 async def stop_instance(host: Host, call: Call) -> object:

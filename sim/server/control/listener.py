@@ -21,7 +21,8 @@ from sim.core.model.refusals import InvalidRequest, Refusal
 from sim.kernel.instants import Instant
 from sim.scenario.yaml_tree import NODE_LIMIT, ScenarioError, read_text, value_of
 from sim.server.beside import beside
-from sim.server.control.call import Call, Endpoint, InstanceControl, Lines, check_names
+from sim.server.control.call import Call, Endpoint, Events, InstanceControl, Lines, check_names
+from sim.server.control.event_stream import send_events
 from sim.server.control.routes import ROUTES
 from sim.server.host import Host
 from sim.server.http.body import Uploads
@@ -91,12 +92,14 @@ class ControlPlane:
             body = await self._body(request, endpoint)
             if isinstance(body, Response):
                 return body
-            call = Call(variables, query, body, self._instances, many)
+            call = Call(variables, query, body, self._instances, many, request.headers)
             value = await endpoint.respond(self._host, call)
         except Refusal as refusal:
             return self._refused(refusal)
         if isinstance(value, Lines):
             return await self._stream(request, value)
+        if isinstance(value, Events):
+            return await send_events(request, value.reader, self._host.now)
         content = msgspec.json.encode(value)
         # What was answered held right after this input; a reader of two answers can compare.
         seq = (("x-sim-seq", str(self._host.simulation.seq)),)

@@ -32,7 +32,7 @@ _OWN = (
     Endpoint("POST /rewind", clock_calls.rewind, clock_calls.RewindBody),
     Endpoint("POST /snapshots/{name}", clock_calls.take_snapshot),
     Endpoint("POST /snapshots/{name}/restore", clock_calls.restore_snapshot),
-    Endpoint("POST /fork", instance_calls.fork_instance, instance_calls.NameBody),
+    Endpoint("POST /fork", instance_calls.fork_instance, instance_calls.ForkBody),
     Endpoint("GET /worlds", instance_calls.list_instances),
     Endpoint(
         "POST /worlds", instance_calls.start_instance, instance_calls.InstanceBody, large=True
@@ -52,6 +52,7 @@ _OWN = (
         "GET /history/{seq}/state/{view}", history_calls.read_past, query=("branch", *VIEW_FILTERS)
     ),
     Endpoint("GET /branches", history_calls.read_branches),
+    Endpoint("GET /live", history_calls.live),
     Endpoint(
         "GET /requests", read_calls.read_requests, query=("operation", "status", "caller", "since")
     ),

@@ -1,0 +1,74 @@
+"""Server-Sent Events on a connection, for as long as its reader keeps up."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable
+
+from aiohttp import web
+
+from sim.kernel.instants import Instant
+from sim.server.control.call import EventReader
+from sim.server.http.response import SERVER, http_date
+
+# How long, in real time, a connection may take nothing, and how often one looks.
+_PATIENCE_S, _LOOK_S = 20.0, 0.25
+# How long a reader that was ended may take to read what was sent before.
+_LINGER_S = 10.0
+_SEND_BUFFER = 256 * 1024
+
+
+async def send_events(
+    request: web.BaseRequest, reader: EventReader, now: Instant
+) -> web.StreamResponse:
+    """Send events until the reader goes away. One that falls behind hears it as the last event."""
+    response = web.StreamResponse()
+    response.headers["Content-Type"] = "text/event-stream"
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["Date"] = http_date(now)
+    response.headers["Server"] = SERVER
+    await response.prepare(request)
+    _bound(request)
+    await response.write(b": here\n\n")  # the head leaves at once
+    async for piece in reader:
+        if not await _taken(response.write(piece), reader):
+            _end(request, response, reader.last_words)
+            break
+    return response
+
+
+def _bound(request: web.BaseRequest) -> None:
+    """Let the system keep little for a reader that does not read."""
+    raw = request.transport.get_extra_info("socket") if request.transport is not None else None
+    if raw is not None:
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+
+
+async def _taken(write: Awaitable[None], reader: EventReader) -> bool:
+    """Whether a piece could be written before its reader fell behind."""
+    writing = asyncio.ensure_future(write)
+    try:
+        waited = 0.0
+        while not writing.done():
+            await asyncio.wait((writing,), timeout=_LOOK_S)
+            waited += _LOOK_S
+            if not writing.done() and (reader.behind or waited > _PATIENCE_S):
+                return False
+        writing.result()
+        return not reader.behind
+    finally:
+        writing.cancel()
+
+
+def _end(request: web.BaseRequest, response: web.StreamResponse, last_words: bytes) -> None:
+    """Leave the last words in the connection's buffer and close it, which sends what is there."""
+    transport = request.transport
+    if transport is None or transport.is_closing():
+        return
+    chunk = last_words
+    if "Transfer-Encoding" in response.headers:
+        chunk = b"%x\r\n%b\r\n0\r\n\r\n" % (len(last_words), last_words)
+    transport.write(chunk)
+    transport.close()
+    asyncio.get_running_loop().call_later(_LINGER_S, transport.abort)
