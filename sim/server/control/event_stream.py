@@ -15,7 +15,7 @@ from sim.server.http.response import SERVER, http_date
 # How long, in real time, a connection may take nothing, and how often one looks.
 _PATIENCE_S, _LOOK_S = 20.0, 0.25
 # How long a reader that was ended may take to read what was sent before.
-_LINGER_S = 10.0
+_LINGER_S = 60.0
 _SEND_BUFFER = 256 * 1024
 
 
