@@ -321,9 +321,16 @@ def test_every_result_is_one_that_can_be(later: Connection) -> None:
 
 
 @pytest.mark.parametrize(
-    "start", ["2026-09-08T14:00:00-04:00", "2026-12-08T14:00:00-05:00", "2026-08-04T14:00:00-04:00"]
+    ("start", "day"),
+    [
+        ("2026-09-08T14:00:00-04:00", "september-12"),
+        ("2026-12-08T14:00:00-05:00", "december-12"),
+        ("2026-08-04T14:00:00-04:00", "august-8"),
+    ],
 )
-def test_the_strikes_of_a_price_ladder_lie_around_its_index_whatever_the_seed(start: str) -> None:
+def test_the_strikes_of_a_price_ladder_lie_around_its_index_whatever_the_seed(
+    start: str, day: str
+) -> None:
     """At the listing the index is between the lowest and the highest strike, and at the end each
     market pays as the mean of the last minute says.
     """
@@ -335,7 +342,7 @@ def test_the_strikes_of_a_price_ladder_lie_around_its_index_whatever_the_seed(st
         )
         world = connect(Simulation(load_scenario(text), seed=seed))
         for asset in ("btc", "eth"):
-            slug = f"{asset}-above-on-september-12"
+            slug = f"{asset}-above-on-{day}"
             event = world.gateway.get(f"/v1/events/slug/{slug}").json()["event"]
             strikes = [float(market["assetPriceTerms"]["strike"]) for market in event["markets"]]
             listed, end = (

@@ -18,8 +18,8 @@ from sim.reference.reference import Reference
 
 
 def game_of(row: dict[str, Any], leagues: Leagues, shift: Span) -> Game:
-    """Return a row as a game, `shift` later than the row says. Symbols keep the row's date."""
-    league, start = row["league"], parse_instant(row["start"])
+    """Return a row as a game, `shift` later than the row says."""
+    league, start = row["league"], parse_instant(row["start"]) + shift
     home, away = leagues.team(league, row["home"]), leagues.team(league, row["away"])
     first, second = (team.abbreviation.lower() for team in ordered(league, home, away))
     created = parse_instant(row["created"]) + 12 * HOUR + shift
@@ -29,9 +29,9 @@ def game_of(row: dict[str, Any], leagues: Leagues, shift: Span) -> Game:
         home=home,
         away=away,
         stem=f"{league}-{first}-{second}-{eastern_day(start)}",
-        start=start + shift,
+        start=start,
         created=created,
-        opens=start + shift - 2 * DAY if state is InstrumentState.PENDING else created,
+        opens=start - 2 * DAY if state is InstrumentState.PENDING else created,
         sets=tuple(row["sets"]),
         fee_class=row.get("fee_class", "standard"),
         state=state,

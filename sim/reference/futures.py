@@ -13,9 +13,10 @@ from sim.core.model.collateral import EventOutcome, Related
 from sim.core.model.index_conditions import Family, IndexCondition
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import scaled
-from sim.kernel.instants import DAY, HOUR, Instant, Span, parse_instant
+from sim.kernel.instants import DAY, HOUR, Instant, Span, eastern_date, parse_instant
 from sim.messages import gateway_v1 as wire
 from sim.reference import market_pair
+from sim.reference.dated_names import begins, dated
 from sim.reference.games import mid_of, on_terms
 from sim.reference.index_markets import asset_terms, index_metadata
 from sim.reference.market_pair import Facts, Side, new_event
@@ -63,7 +64,7 @@ def add_topic(
 ) -> list[Instrument]:
     """Add an event contract: economics, politics, crypto, weather."""
     event = _event(row, reference, shift, row["category"], tuple(row["tags"]))
-    event.series_slug = row["series"]
+    event.series_slug = dated(row["series"], begins(shift))
     outcomes = [Outcome(tail, Side(name), mid) for tail, name, mid in row["outcomes"]]
     return _add_markets(row, event, reference, now, Kind(row["market_type"]), outcomes)
 
@@ -73,14 +74,16 @@ def _event(
 ) -> wire.Event:
     created = parse_instant(row["created"]) + 12 * HOUR + shift
     end = parse_instant(row["end"]) + shift
+    about = eastern_date(parse_instant(row["about"]) + 12 * HOUR + shift if "about" in row else end)
+    title = dated(row["title"], about)
     known = reference.tags_of(*tags)
     event = new_event(
         created,
         known,
         id=reference.next_event_id(),
-        slug=row["slug"],
-        title=row["title"],
-        description=f"{row['title']}. Resolves from official sources.",
+        slug=dated(row["slug"], about),
+        title=title,
+        description=f"{title}. Resolves from official sources.",
         category=category,
         end_date=end,
         event_date=market_pair.eastern_day(end),
@@ -104,8 +107,8 @@ def _add_markets(
     ladder = EventOutcome.DIRECTIONAL if row.get("ladder") else EventOutcome.MUTUALLY_EXCLUSIVE
     instruments = []
     for rank, outcome in enumerate(outcomes):
-        symbol = f"{row['product']}-{row['slug']}-{outcome.tail}"
-        question = f"{row['title']}: {outcome.long.name}?"
+        symbol = f"{row['product']}-{event.slug}-{outcome.tail}"
+        question = f"{event.title}: {outcome.long.name}?"
         facts = Facts(
             question=question,
             long=outcome.long,

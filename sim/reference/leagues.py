@@ -13,10 +13,11 @@ from typing import Any, TypeVar
 import msgspec
 
 from sim.kernel import resources
-from sim.kernel.instants import Instant, parse_instant
+from sim.kernel.instants import Instant, Span, parse_instant
 from sim.messages import Message
 from sim.messages import gateway_v1 as wire
 from sim.messages.gateway_v1 import League, Series, Sport, Subject, Tag, Team
+from sim.reference.dated_names import begins, dated
 
 M = TypeVar("M", bound=Message)
 
@@ -29,13 +30,18 @@ _SOLO = frozenset(("tennis", "mma", "table-tennis", "boxing", "darts", "golf"))
 class Leagues:
     """Sports, leagues, teams, players, series and tags, in order of listing and by name."""
 
-    def __init__(self, *, empty: bool = False) -> None:
-        """`empty` leaves out teams and players, for a world without games."""
+    def __init__(self, *, empty: bool = False, shift: Span = 0) -> None:
+        """`empty` leaves out teams and players, for a world without games. `shift` is how much
+        later than its rows say the world begins: its seasons are those of then.
+        """
         rows = fixture("leagues.json")
         teams = fixture("teams.json")
         self.sports = messages(rows["sports"], Sport)
         self.leagues = messages(rows["leagues"], League)
         self.series = messages(rows["series"], Series)
+        for series in self.series:
+            series.slug = dated(series.slug, begins(shift))
+            series.title = dated(series.title, begins(shift))
         self.teams = [] if empty else messages(teams["teams"], Team)
         self.subjects = [] if empty else messages(teams["subjects"], Subject)
         self.tags: list[Tag] = []

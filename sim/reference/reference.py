@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from sim.core.model.instrument import Instrument
 from sim.core.model.reference_data import MarketDates
-from sim.kernel.instants import Instant
+from sim.kernel.instants import Instant, Span
 from sim.messages.gateway_v1 import Event, Market
 from sim.reference.catalogue import Catalogue
 from sim.reference.generated_games import GeneratedGames
@@ -34,8 +34,8 @@ class Reference(Leagues):
     the world's beginning. `changed` has generated events to which something was added by hand.
     """
 
-    def __init__(self, *, empty: bool = False) -> None:
-        super().__init__(empty=empty)
+    def __init__(self, *, empty: bool = False, shift: Span = 0) -> None:
+        super().__init__(empty=empty, shift=shift)
         self.generated = GeneratedGames(self)
         self.recurring = RecurringEvents([], self)
         self.base = self.base_markets = 0

@@ -17,6 +17,7 @@ from sim.kernel.instants import DAY, MINUTE, Instant, Span, eastern
 from sim.messages.gateway_v1 import Team
 from sim.reference.games import Game
 from sim.reference.leagues import Leagues
+from sim.reference.market_pair import eastern_day
 
 # the day before the default world's beginning, so that some games are over
 FIRST_DAY = date(2026, 9, 7)
@@ -54,7 +55,7 @@ LEAGUES = (
 
 
 def plan(leagues: Leagues, games: int, taken: Container[str], shift: Span) -> dict[str, Game]:
-    """Return so many games by slug, in order of date, `shift` later than their slugs say.
+    """Return so many games by slug, in order of date, `shift` later than they are written for.
 
     `taken` slugs are left out.
     """
@@ -104,4 +105,5 @@ def _planned(
         sets=league.sets,
         fee_class=league.fee_class,
     )
-    return game._replace(stem="-".join((league.slug, *game.short_names, str(day))))
+    played = eastern_day(game.start)
+    return game._replace(stem="-".join((league.slug, *game.short_names, played)))

@@ -2,7 +2,8 @@
 
 It is built once for each starting instant and then shared, because instruments, teams and texts
 never change. A scenario that begins in another week finds the same games and markets that many
-weeks away, so the world is alive whenever it begins; symbols stay as they are.
+weeks away, so the world is alive whenever it begins. The dates in slugs, symbols, titles and series
+are those of then.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from msgspec import json, structs
 
 from sim.core.model.instrument import Instrument
 from sim.kernel import resources
-from sim.kernel.instants import DAY, Instant, parse_instant
+from sim.kernel.instants import DAY, Instant
+from sim.reference.dated_names import WRITTEN_FOR
 from sim.reference.default_games import add_game
 from sim.reference.futures import add_future, add_topic
 from sim.reference.games import mid_of
@@ -28,8 +30,7 @@ from sim.scenario.struct_types import record
 from sim.scenario.world_entries import AssetEntry, BookEntry
 from sim.scenario.yaml_tree import tree_of
 
-# the instant that the rows of fixtures/world are written for
-DEFAULT_START: Instant = parse_instant("2026-09-08T14:00:00-04:00")
+DEFAULT_START: Instant = WRITTEN_FOR
 _WEEK = 7 * DAY
 
 
@@ -41,7 +42,7 @@ class DefaultWorld:
         distance = now - DEFAULT_START
         whole_weeks = abs(distance) // _WEEK * _WEEK
         self.shift = shift = whole_weeks if distance >= 0 else -whole_weeks
-        self.reference = Reference()
+        self.reference = Reference(shift=shift)
         self.books: list[BookEntry] = []
         instruments: list[Instrument] = []
         for kind, add in (("games", add_game), ("futures", add_future), ("topics", add_topic)):
