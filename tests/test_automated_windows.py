@@ -9,7 +9,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
@@ -749,7 +749,7 @@ ONE = """
 name: one
 extends: quickstart
 clock: {{start: {start}}}
-world: {{automated_windows: false, games: 0, windows: [{{name: w, asset: 'crypto:btc', every: 10m, ahead: 90s, expires: 12m, terminates: 9m}}]}}
+world: {{automated_windows: false, games: 0, windows: [{{name: w, asset: 'crypto:btc', every: 10m, expires: 12m, terminates: 9m}}]}}
 assumptions: {{settlement.delay_after_close: {delay}, settlement.preliminary_for: {preliminary}, settlement.auto_expire: {auto}}}
 """
 STARTS = ("2026-09-08T14:00:00-04:00", "2026-09-10T01:20:00-04:00", "2026-09-10T05:40:00-04:00")
@@ -795,6 +795,13 @@ def _look(world: Connection, places: list[Slot]) -> list[object]:
 
 
 @settings(max_examples=8)
+@example(  # it would open when the lead of the window is over: it is suspended at once
+    start=STARTS[0],
+    delay="60s",
+    preliminary="2m",
+    auto="true",
+    doings=[(27, "maintenance.add", {"begins": "+2m", "length": "5m"})],
+)
 @given(
     start=st.sampled_from(STARTS),
     delay=st.sampled_from(["0s", "60s", "5m", "14m"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -69,3 +70,27 @@ def test_quotes_live_by_their_states_and_positions_by_their_trades(
         (row["buyPrice" if row["acceptedSide"] == "SIDE_BUY" else "sellPrice"], row["acceptedSide"])
         for row in executed
     )
+
+
+@pytest.mark.parametrize("passes", ["0s", "500ms"])
+def test_a_quote_whose_trade_falls_into_maintenance_is_deleted(passes: str) -> None:
+    """Between its confirmation and its trade maintenance suspends the market: no order is entered,
+    then or later, and the record says so once the exchange answers again.
+    """
+    world = connect(Simulation(load_scenario("quickstart")))
+    world.simulation.control("preset.set", "", {"name": "ideal"})
+    symbol, rfq, made = rfqs.under_way(world)
+    rfqs.accept(world, made, "SIDE_BUY")
+    assert rfqs.confirm(world, made).status == 200
+    world.advance(passes)
+    world.absorb(world.simulation.control("maintenance.add", "", {"length": "5m"}))
+    assert rfqs.user(world, QUOTES).get("/v1/rfqs/trades").status == 503
+    world.advance("5m")
+    for index in (ASKS, QUOTES):
+        assert rfqs.statuses(world, index) == ["DELETED"]
+        maker = rfqs.user(world, index)
+        assert maker.get("/v1/rfqs/trades").json()["trades"] == []
+        assert maker.get("/v1/orders/open").json()["orders"] == []
+        assert rfqs.net(world, index, symbol) == 0
+    rfq = rfqs.ask(world, symbol).json()["rfqId"]
+    assert rfqs.quote(world, rfq).status == 200

@@ -43,7 +43,7 @@ class Bench:
     def on_begin(self, *, sudden: bool) -> None:
         self.note("begin")
 
-    def on_end(self, *, another_begins: bool) -> None:
+    def on_end(self, *, another_begins: bool, another_leads: bool) -> None:
         """Nothing waits for it here."""
 
     def on_reopen(self) -> None:

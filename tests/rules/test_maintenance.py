@@ -221,8 +221,9 @@ def test_w7_what_waits_survives_a_snapshot_and_waits_on_where_windows_touch(
 def test_w2_books_are_empty_afterwards_whatever_came_in_after_the_cancels(
     world: Connection, latency: str
 ) -> None:
-    """W3: what an auction took and what opened in the lead goes as the window begins, told before
-    streams end; what waits for the engine is refused.
+    """W3: what would open in the lead is suspended at once. What an auction took, and what was
+    opened by hand, goes as the window begins, told before streams end; what waits for the
+    engine is refused.
     """
     world.simulation.control(
         "instrument.create",
@@ -243,6 +244,9 @@ def test_w2_books_are_empty_afterwards_whatever_came_in_after_the_cancels(
             goodTillTime="2026-07-09T04:00:00-04:00",
         ).json()["orderId"]
     ]
+    assert world.simulation.exchange.trading.state("opens-late").name == "SUSPENDED"
+    assert enter(world, "opens-late").status == 422
+    world.simulation.control("instrument.state", "opens-late", {"state": "OPEN"})
     ids.append(enter(world, "opens-late").json()["orderId"])
     world.advance_to("2026-07-09T01:59:59-04:00")
     world.simulation.control("assumption.set", "engine.latency", {"value": latency})

@@ -38,7 +38,8 @@ class LifecycleState(Struct):
 
     `dormant_to`: instant up to which dates of dormant instruments have been followed.
     `dormant_suspended`: maintenance has suspended every open dormant instrument; `resume`: symbols
-    materialised since, which it opens one by one. `dormant_changed_at`: when it last did either.
+    materialised or opened since, which it opens one by one. `dormant_changed_at`: when it last did
+    either. `suspends_openings`: what opens is suspended at once, as dormant instruments are.
     `stopped_at`: instant up to which dates were followed when maintenance began (rule W7); 0
     outside maintenance.
     """
@@ -53,6 +54,7 @@ class LifecycleState(Struct):
     dormant_to: Instant = 0
     dormant_timer: int = 0
     dormant_suspended: bool = False
+    suspends_openings: bool = False
     dormant_changed_at: Instant = 0
     resume: dict[str, bool] = field(default_factory=dict)
     stopped_at: Instant = 0
@@ -312,6 +314,19 @@ class Lifecycle:
     def _suspend_dormant(self, suspended: bool) -> None:
         self._now.dormant_suspended = suspended
         self._now.dormant_changed_at = self._ctx.now
+
+    @property
+    def suspends_openings(self) -> bool:
+        """Whether what opens now is suspended at once: the lead of a maintenance window is over."""
+        return self._now.suspends_openings
+
+    @suspends_openings.setter
+    def suspends_openings(self, suspends: bool) -> None:
+        self._now.suspends_openings = suspends
+
+    def open_after_maintenance(self, symbol: str) -> None:
+        """Have a suspended instrument opened when maintenance is over."""
+        self._now.resume[symbol] = True
 
     @property
     def dormant_changed_at(self) -> Instant:

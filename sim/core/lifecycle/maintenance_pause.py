@@ -24,23 +24,28 @@ class MaintenancePause:
         """Cancel every order and suspend every open instrument."""
         self._clear_books()
         self._lifecycle.suspend_dormant()
+        self._lifecycle.suspends_openings = True
 
     def on_begin(self, *, sudden: bool) -> None:
         """Stop following dates.
 
-        Books are cleared once more: an instrument may have opened since the lead, or taken orders
-        before its opening. They are empty while the window lasts (rule W2).
+        Books are cleared once more: an operator may have opened an instrument since the lead, or it
+        took orders before its opening. They are empty while the window lasts (rule W2).
         """
         self._clear_books()
         self._lifecycle.stop_dates(sudden=sudden)
 
-    def on_end(self, *, another_begins: bool) -> None:
-        """Follow dates again, unless another window begins at this instant."""
+    def on_end(self, *, another_begins: bool, another_leads: bool) -> None:
+        """Follow dates again, unless another window begins at this instant; what opens now stays
+        open, unless the lead of another window is over.
+        """
+        self._lifecycle.suspends_openings = another_leads
         if not another_begins:
             self._lifecycle.resume_dates()
 
     def on_reopen(self) -> None:
         """Open what was open before."""
+        self._lifecycle.suspends_openings = False
         for symbol in (*self._suspended, *self._lifecycle.resume_dormant()):
             if self._lifecycle.state(symbol) is InstrumentState.SUSPENDED:
                 self._listings.change_state(symbol, InstrumentState.OPEN, pin=False)

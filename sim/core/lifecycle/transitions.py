@@ -139,7 +139,11 @@ class Transitions:
         if phase.hide is not self.lifecycle.is_hidden(symbol):
             self.lifecycle.set_hidden(symbol, phase.hide)
             self.books.state_changed(symbol)
+        opens = target is _S.OPEN and self.lifecycle.state(symbol) is not _S.OPEN
         self.enter(instrument, target)
+        if opens and self.lifecycle.suspends_openings:
+            self.enter(instrument, _S.SUSPENDED)
+            self.lifecycle.open_after_maintenance(symbol)
 
     def _uncross(self, symbol: str) -> None:
         book = self.books.touched(symbol)

@@ -35,8 +35,10 @@ class MaintenanceListener(Protocol):
     def on_begin(self, *, sudden: bool) -> None:
         """The window begins; `sudden` when it was announced at this instant."""
 
-    def on_end(self, *, another_begins: bool) -> None:
-        """No window is open any more, unless `another_begins` at this instant."""
+    def on_end(self, *, another_begins: bool, another_leads: bool) -> None:
+        """No window is open any more, unless `another_begins` at this instant; `another_leads` when
+        the lead of one is over.
+        """
 
     def on_reopen(self) -> None:
         """Whatever waited for the end has happened: open instruments."""
@@ -170,7 +172,8 @@ class Maintenance(Stateful[MaintenanceState]):
         resumed = 0
         if self.active and not state.open:
             self.active = False
-            self._listener.on_end(another_begins=self.begun(self._ctx.now))
+            begins, leads = self.begun(self._ctx.now), bool(state.prepared)
+            self._listener.on_end(another_begins=begins, another_leads=leads)
             resumed = self._ctx.timers.resume()
             self._ctx.emit(MaintenanceChanged(False, self._ctx.now))
         if prepared and not state.prepared:
