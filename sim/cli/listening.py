@@ -46,6 +46,8 @@ def add_listening(parser: argparse.ArgumentParser, default_clock: str) -> None:
     ports = f"use ports N to N+6; 0 takes free ones (default {DEFAULT_BASE})"
     add_option(parser, "--port-base", ports, type=int, default=DEFAULT_BASE, metavar="N")
     add_path(parser, "--tls", "DIR", "serve over TLS; writes the local CA to DIR/ca.pem")
+    names = "a further name in the certificate, for clients with fixed hosts; repeatable"
+    add_list(parser, "--tls-name", "NAME", names)
     ready = "write addresses and credentials as JSON once every listener accepts"
     add_path(parser, "--ready-file", "PATH", ready)
     slow = "on a manual clock: answer slow calls at once, or hold them until the clock moves"
@@ -84,6 +86,7 @@ def listen(
     from sim.server.clock_driver import parse_clock_mode
     from sim.server.listeners import CouldNotListen, is_host_name
     from sim.server.logs import set_up_logging
+    from sim.server.tls import name_problem
 
     try:
         mode = parse_clock_mode(clock)
@@ -96,6 +99,14 @@ def listen(
     public_host = args.public_host.lower()
     if public_host and not is_host_name(public_host):
         return usage_error("--public-host is a name or an IP address, without scheme and port")
+    tls_names = tuple(name.lower() for name in args.tls_name)
+    if tls_names and args.tls is None:
+        return usage_error("--tls-name needs --tls DIR")
+    for name in (*tls_names, public_host) if args.tls is not None else ():
+        if not is_host_name(name.removeprefix("*.") or "localhost"):
+            return usage_error(f"--tls-name {name}: no host name, IP address or *.name")
+        if name and (problem := name_problem(name)):
+            return usage_error(f"--tls: no certificate can name {name}: {problem}")
     args.control_token = _control_token(args)
     set_up_logging(args.log_format)
     from sim.server.serve import ServeOptions, serve
@@ -108,7 +119,13 @@ def listen(
         webhook_hosts=tuple(host.lower() for host in args.webhook_host),
     )
     options = from_options(
-        ServeOptions, args, settings=settings, clock=mode, journal=journal, began=PROCESS_START
+        ServeOptions,
+        args,
+        settings=settings,
+        clock=mode,
+        journal=journal,
+        tls_names=tls_names,
+        began=PROCESS_START,
     )
     try:
         return serve(options, build)

@@ -44,6 +44,7 @@ class ServeOptions(NamedTuple):
     clock: ClockMode
     port_base: int = 0
     tls: Path | None = None
+    tls_names: tuple[str, ...] = ()
     ready_file: Path | None = None
     journal: Path | None = None
     control_token: str = ""
@@ -64,7 +65,7 @@ def serve(options: ServeOptions, build: Callable[[Settings], Simulation]) -> int
         public = options.settings.public_host
         identity = None
         if options.tls is not None:
-            identity = make_identity(options.tls, bound.host, public)
+            identity = make_identity(options.tls, bound.host, public, *options.tls_names)
         ca_file = identity.ca_file if identity else None
         addresses = addresses_of(bound, tls_ca=ca_file, public_host=public)
         simulation = build(settings_at(options.settings, addresses))

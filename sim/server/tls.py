@@ -9,6 +9,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 
+def name_problem(name: str) -> str:
+    """Why a certificate cannot name a host, or an empty text."""
+    if "_" in name:
+        return "names in certificates have no underscores"
+    try:
+        name.removeprefix("*.").encode("idna")
+    except UnicodeError as error:
+        return str(error)
+    return ""
+
+
 class Identity(NamedTuple):
     """What listeners need for TLS, and the certificate file that clients have to trust."""
 
@@ -20,7 +31,7 @@ class Identity(NamedTuple):
 
 def make_identity(directory: Path, *hosts: str) -> Identity:
     """Create an authority, write its certificate to `directory`/ca.pem, and issue a certificate for
-    loopback and `hosts`.
+    loopback and `hosts`, names of which `name_problem` says nothing.
     """
     import trustme
 

@@ -16,6 +16,8 @@ from urllib.error import HTTPError
 import pytest
 from processes import Process
 
+from sim.cli.main import main
+
 SURFACES = ("gateway", "retail", "exchange", "auth", "grpc", "control", "docs")
 
 
@@ -162,6 +164,46 @@ def test_tls_covers_every_surface_and_only_its_own_authority_is_trusted(start, t
     credentials = grpc.ssl_channel_credentials(ca.read_bytes())
     with grpc.secure_channel(served.ready["grpc"], credentials) as channel:
         assert channel.unary_unary("/grpc.health.v1.Health/Check")(b"", timeout=10) == b"\x08\x01"
+
+
+def test_a_client_with_fixed_hosts_finds_their_names_in_the_certificate(start, tmp_path):
+    names = ("gateway.vendor.example", "api.vendor.example", "*.stage.vendor.example")
+    options = [word for name in names for word in ("--tls-name", name)]
+    common = ("serve", "--port-base", "0", "--clock", "manual", "--tls", str(tmp_path / "tls"))
+    served = start(*common, *options)
+    context = ssl.create_default_context(cafile=served.ready["tls_ca"])
+    port = int(served.ready["gateway"].rpartition(":")[2])
+
+    def greeted(name):
+        with (
+            socket.create_connection(("127.0.0.1", port), timeout=10) as plain,
+            context.wrap_socket(plain, server_hostname=name) as secure,
+        ):
+            request = f"GET /v1/health HTTP/1.1\r\nHost: {name}\r\nConnection: close\r\n\r\n"
+            secure.sendall(request.encode())
+            return secure.recv(12)
+
+    for name in ("gateway.vendor.example", "api.vendor.example", "eu.stage.vendor.example"):
+        assert greeted(name) == b"HTTP/1.1 200"
+    with pytest.raises(ssl.SSLCertVerificationError):
+        greeted("other.vendor.example")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--tls-name", "api.vendor.example"), "--tls-name needs --tls DIR"),
+        (("--tls", "tls", "--tls-name", "https://api"), "--tls-name https://api: no host name"),
+        (("--tls", "tls", "--tls-name", "api_1"), "no certificate can name api_1"),
+        (("--tls", "tls", "--public-host", "my_box"), "no certificate can name my_box"),
+    ],
+)
+def test_a_name_that_no_certificate_can_have_is_refused(
+    options, says, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(["serve", "--port-base", "0", *options]) == 2
+    assert says in capsys.readouterr().err
 
 
 def test_beyond_loopback_the_control_plane_asks_for_a_token(start):
