@@ -133,7 +133,7 @@ def test_a_mid_price_between_two_units_is_rounded_as_asked_in_the_same_instant_t
     )
     limit = {"type": "ORDER_TYPE_LIMIT", "symbol": symbol, "orderQty": "100"}
     shown = []
-    for bid, offer in (("40", "56"), ("41", "56"), ("43", "56")):
+    for bid, offer in (("40", "56"), ("41", "56"), ("43", "56"), ("45", "56"), ("47", "56")):
         trader(world).post("/v1/trading/orders", json={**limit, "side": "SIDE_BUY", "price": bid})
         trader(world, 1).post(
             "/v1/trading/orders", json={**limit, "side": "SIDE_SELL", "price": offer}
@@ -144,10 +144,12 @@ def test_a_mid_price_between_two_units_is_rounded_as_asked_in_the_same_instant_t
             )
             bbo = client.get(f"/v1/orderbook/{symbol}/bbo").json()
             shown.append((bbo["spread"], bbo["midPrice"]))
-    assert shown == [("16", "48")] * 3 + [("15", "48"), ("15", "49"), ("15", "48")] + [
-        ("13", "49"),
-        ("13", "50"),
-        ("13", "50"),
+    assert shown == [
+        *[("16", "48")] * 3,
+        *(("15", "48"), ("15", "49"), ("15", "48")),
+        *(("13", "49"), ("13", "50"), ("13", "50")),
+        *(("11", "50"), ("11", "51"), ("11", "50")),
+        *(("9", "51"), ("9", "52"), ("9", "52")),
     ]
 
 

@@ -98,6 +98,8 @@ def test_every_bucket_is_dense_ascending_and_at_most_3600_long(
         ("5S", 17, 10),
         ("15S", 10, 10),
         ("1M", 61, 60),
+        ("1M", 75, 60),
+        ("5M", 299, 0),
         ("1M", 60, 60),
         ("1H", 1, 0),
         ("1H", 3600, 3600),
@@ -109,6 +111,15 @@ def test_a_past_end_is_aligned_up(
     """R13."""
     at = now(prices)  # a whole hour
     assert series(prices, bucket=bucket, start=at - 7200, end=at - ago)["to"] == at - effective
+
+
+@pytest.mark.spec("S4.1-3", "S4.1-5")
+@pytest.mark.parametrize(("bucket", "end"), [("1S", 10), ("1M", 60), ("1D", DAY)])
+def test_the_first_second_of_1970_is_a_past_end_and_no_unset_one(
+    prices: Connection, bucket: str, end: int
+) -> None:
+    found = series(prices, bucket=bucket, start=0, end=1)
+    assert (found["from"], found["to"], found["candles"]) == (0, end, [])
 
 
 @pytest.mark.spec("S4.1-3")

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from sim.testing.client import Connection, Http
-from tests.api.retail_world import BUY_YES, FINE, SELL_YES, RetailWorld
+from tests.api import stream_clients as streams
+from tests.api.retail_world import BUY_YES, FINE, SELL_YES, RetailWorld, usd
 from tests.journeys import key, quiet, retail_order
 from tests.oracles.worlds import world_of
 
@@ -58,6 +59,54 @@ def test_what_is_on_offer_is_not_available_and_a_trade_day_begins_with_what_is_h
     mine, _ = figures(retail.ann)
     theirs, _ = figures(retail.bob)
     assert (mine["bodPosition"], theirs["bodPosition"]) == ("18.2500", "-18.2500")
+
+
+@pytest.mark.spec("S2.8-3", "S4.2-5")
+@pytest.mark.parametrize(("price", "won"), [("1", "1.5000"), ("0", "-1.5000")])
+def test_a_settled_position_keeps_its_side_and_is_worth_nothing_more(price: str, won: str) -> None:
+    retail = RetailWorld()
+    retail.order(retail.bob, FINE, SELL_YES, price="0.50", quantity=3)
+    retail.order(retail.ann, FINE, BUY_YES, price="0.50", quantity=3)
+    retail.control("instrument.settle", FINE, price=price)
+    lost = won[1:] if won.startswith("-") else f"-{won}"
+    for client, side, realized in ((retail.ann, "LONG", won), (retail.bob, "SHORT", lost)):
+        (held,) = client.get("/v1/portfolio/positions").json()["positions"].values()
+        figures = {name: value for name, value in held.items() if name.endswith("Decimal")}
+        assert figures == {
+            "netPositionDecimal": "0.0000",
+            "qtyBoughtDecimal": "3.0000",
+            "qtySoldDecimal": "3.0000",
+            "bodPositionDecimal": "0.0000",
+            "qtyAvailableDecimal": "0.0000",
+        }
+        assert (held["cost"], held["cashValue"], held["realized"]) == (
+            usd("0.0000"),
+            usd("0.0000"),
+            usd(realized),
+        )
+        assert (held["avgPx"], held["fees"], held["baseCost"]) == (None, None, None)
+        assert held["expired"] is True
+        assert held["positionId"].endswith(f":{side}:{FINE}")
+
+
+@pytest.mark.spec("S2.8-3", "S4.2-14")
+def test_a_position_that_was_closed_is_told_once_more_and_listed_no_longer() -> None:
+    retail = RetailWorld()
+    socket = streams.socket(retail.world, streams.PRIVATE)
+    streams.subscribe(socket, "p", "POSITION")
+    for maker, taker, price in ((SELL_YES, BUY_YES, "0.50"), (BUY_YES, SELL_YES, "0.60")):
+        retail.order(retail.bob, FINE, maker, price=price, quantity=3)
+        retail.order(retail.ann, FINE, taker, price=price, quantity=3)
+    opened, closed = (
+        frame["positionSubscription"] for frame in socket.take() if "positionSubscription" in frame
+    )
+    assert opened["afterPosition"]["netPositionDecimal"] == "3.0000"
+    flat = closed["afterPosition"]
+    assert (flat["netPositionDecimal"], flat["expired"], flat["avgPx"]) == ("0.0000", False, None)
+    assert (flat["cashValue"], flat["realized"]) == (usd("0.0000"), usd("0.3000"))
+    assert flat["positionId"].endswith(f":LONG:{FINE}")
+    assert {opened["entryType"], closed["entryType"]} == {"LEDGER_ENTRY_TYPE_ORDER_EXECUTION"}
+    assert retail.ann.get("/v1/portfolio/positions").json()["positions"] == {}
 
 
 # ---- §4.2, the retail API
