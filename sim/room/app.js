@@ -41,12 +41,12 @@ const PARTS = [
 ];
 const NARROW = [['history', 'History', History], ['detail', 'Detail', Detail], ['book', 'Market', Market]];
 
-function Lower({parts}) {
+function Lower({parts, role = 'region'}) {
   const {tab, script} = useKeys('tab', 'script');
   const counts = {script: script.failed ? `${script.failed} ✗` : ''};
   const tabs = parts.map(([id, title]) => [id, title, counts[id]]);
   const [id, title, Part] = parts.find(([name]) => name === tab) || parts[0];
-  return html`<section class="lower">
+  return html`<section class="lower" role=${role} aria-label="Parts of the exchange">
     <${Tabs} tabs=${tabs} chosen=${id} onChoose=${chosen => patch({tab: chosen})} label="Parts of the exchange" />
     <div class="panel" role="tabpanel" id="panel" aria-labelledby=${'tab-' + id} aria-label=${title}><${Part} key=${id} /></div>
   </section>`;
@@ -60,7 +60,7 @@ export function App() {
     <${Tour} />
     <${Time} />
     ${narrow
-      ? html`<${Lower} parts=${[...NARROW, ...PARTS]} />`
+      ? html`<${Lower} parts=${[...NARROW, ...PARTS]} role="main" />`
       : html`<main class="upper"><${History} /><${Detail} /><${Market} /></main><${Lower} parts=${PARTS} />`}
     <${LastCall} />
     <${Question} />

@@ -57,8 +57,7 @@ export function VirtualList({count, height, render, focus, follow, testid, label
 
   const rows = [];
   for (let index = range.from; index < Math.min(range.to, count); index++) rows.push(render(index));
-  return html`<div class="scroll" ref=${box} onScroll=${measure} tabindex="0" role=${role} aria-label=${label}
-      aria-rowcount=${count} data-testid=${testid} onKeyDown=${onKeyDown}>
+  return html`<div class="scroll" ref=${box} onScroll=${measure} tabindex="0" role=${role} aria-label=${label} data-testid=${testid} onKeyDown=${onKeyDown}>
     ${header}
     <div class="tall" style=${{height: count * height + 'px'}}>
       <div style=${{transform: `translateY(${range.from * height}px)`}}>${rows}</div>
@@ -72,13 +71,13 @@ const ROW = 25;
 export function Table({columns, rows, label, rowProps, testid}) {
   const template = {gridTemplateColumns: columns.map(one => one.width || 'minmax(80px, 1fr)').join(' ')};
   const head = html`<div class="tr th" role="row" style=${template}>
-    ${columns.map(one => html`<span role="columnheader" class=${one.end && 'end'}>${one.title}</span>`)}</div>`;
+    ${columns.map(one => html`<span role="columnheader" class=${one.end && 'end'}>${one.title || html`<span class="visually-hidden">${one.key}</span>`}</span>`)}</div>`;
   const cells = row => columns.map(one => {
     const shown = one.cell ? one.cell(row) : row[one.key];
     return html`<span role="cell" class=${cx(one.end && 'end num', one.class)} title=${one.cell ? undefined : String(shown ?? '')}>
       ${shown === null || shown === undefined ? '' : shown}</span>`;
   });
-  return html`<div class="table" role="table" aria-label=${label} data-testid=${testid}>
+  return html`<div class="table" role="table" aria-label=${label} aria-rowcount=${rows.length + 1} data-testid=${testid}>
     <${VirtualList} count=${rows.length} height=${ROW} label=${label} header=${head}
       render=${index => html`<div class="tr" role="row" key=${index} style=${template}
         ...${rowProps ? rowProps(rows[index]) : {}}>${cells(rows[index])}</div>`} />

@@ -74,7 +74,7 @@ export function Branches() {
   return html`<div class="fill split" data-testid="branches">
     <${Answered} view=${view} empty="No branch.">
       <ul class="plain tree scroll" tabindex="0">${asTree(branches).map(([one, depth]) => html`<li key=${one.name} class=${cx('branch', one.name === shown && 'chosen')}
-          style=${{paddingLeft: 8 + depth * 18 + 'px'}} data-testid="branch" data-name=${one.name} data-current=${one.current}>
+          style=${{paddingLeft: 8 + depth * 18 + 'px'}} data-testid="branch" data-name=${one.name} data-current=${String(one.current)}>
         ${depth > 0 && html`<span class="faint" aria-hidden="true">└ </span>`}<b>${one.name}</b>
         ${one.current && html`<${Tag} tone="good">running<//>`} ${one.forked && html`<${Tag}>instance ${one.forked}<//>`}
         <span class="faint num">${one.parent ? `from input ${grouped(one.from_seq)} of ${one.parent}, ` : ''}up to ${grouped(one.last_seq)}</span>

@@ -5,6 +5,8 @@ import {inEastern, ms} from '../format.js';
 import {colourOf} from '../theme.js';
 import {html, useEffect, useReducer, useRef} from '../vendor/preact-htm.js';
 
+const MINUTES = 600_000; // above this span, in ms, the axis shows no seconds
+
 let library = null;
 const plots = () => (library ||= import('../vendor/uplot.js').then(found => found.default));
 
@@ -15,7 +17,7 @@ function options(width, height, box) {
     width, height, legend: {show: false}, cursor: {y: false, points: {size: 5}},
     scales: {x: {time: false}},
     axes: [
-      {...axis, size: 22, space: 70, values: (_, ticks) => ticks.map(at => inEastern(at).time.slice(0, 5))},
+      {...axis, size: 22, space: 70, values: (_, ticks) => ticks.map(at => inEastern(at).time.slice(0, ticks.at(-1) - ticks[0] > MINUTES ? 5 : 8))},
       {...axis, size: 44, values: (_, ticks) => ticks.map(price => price.toFixed(price % 0.01 ? 3 : 2))},
     ],
     series: [{}, {stroke: colourOf(box, '--accent'), width: 1.5, points: {show: true, size: 4}}],

@@ -29,7 +29,7 @@ export function Faults() {
     <div class="column">
       <${Answered} view=${view} empty="No fault is in force.">
         <ul class="plain scroll" tabindex="0">${(view.rows || []).map(one => html`<li key=${one.id} class=${cx('fault', one.over && 'late')}
-            data-testid="fault" data-id=${one.id} data-over=${one.over}>
+            data-testid="fault" data-id=${one.id} data-over=${String(one.over)}>
           <b class="num">${one.id}</b>
           <code class="match">${shown(one.match)}</code> <span aria-hidden="true">→</span> <code class="act">${shown(one.act)}</code>
           <span class="faint num">struck ${grouped(one.struck)} of ${grouped(one.seen)} seen</span>

@@ -89,7 +89,7 @@ export function History() {
         aria-label="Filter by kind, title, subject, caller, status" onInput=${event => setText(event.target.value)} />
       <span class="faint num">${found ? `${grouped(count)} of ${grouped(last)}` : grouped(last)}</span>
     </div>
-    <div class="fill" data-testid="history">
+    <div class="fill" data-testid="history" role="grid" aria-label="Inputs of the run" aria-rowcount=${count}>
       ${count === 0
         ? html`<${Empty}>${found ? (rows.walked < last ? 'searching…' : 'No row has all of these words.')
             : 'Nothing has happened yet. Send a call, or move the clock.'}<//>`

@@ -28,13 +28,13 @@ export function Streams() {
     if (sure) await tryAct('DELETE', `/streams/${row.id}`);
   };
   const columns = [
-    {key: 'id', title: 'stream', width: '60px', end: true, cell: row => html`<button class="link num" onClick=${() => setChosen(row.id)}>${row.id}</button>`},
-    {key: 'rpc', title: 'operation', width: 'minmax(150px, 1fr)', cell: row => html`<span title=${row.rpc}>${row.rpc.split('.').pop()}</span>`},
-    {key: 'firm', title: 'firm', width: '100px', cell: row => lastPart(row.firm)},
-    {key: 'participant', title: 'participant', width: '110px', cell: row => html`<span title=${row.participant}>${lastPart(row.participant)}</span>`},
+    {key: 'id', title: 'stream', width: '46px', end: true, cell: row => html`<button class="link num" onClick=${() => setChosen(row.id)}>${row.id}</button>`},
+    {key: 'rpc', title: 'operation', width: 'minmax(130px, 1fr)', cell: row => html`<span title=${row.rpc}>${row.rpc.split('.').pop()}</span>`},
+    {key: 'firm', title: 'firm', width: '70px', cell: row => lastPart(row.firm)},
+    {key: 'participant', title: 'participant', width: '90px', cell: row => html`<span title=${row.participant}>${lastPart(row.participant)}</span>`},
     {key: 'since', title: 'since', width: '112px', cell: row => html`<${When} at=${row.since} />`},
-    {key: 'sent', title: 'frames', width: '70px', end: true, cell: row => grouped(row.sent)},
-    {key: 'end', title: '', width: '60px', cell: row => moment === null && html`<button class="quiet" onClick=${() => end(row)}>End</button>`},
+    {key: 'sent', title: 'frames', width: '50px', end: true, cell: row => grouped(row.sent)},
+    {key: 'end', title: '', width: '44px', cell: row => moment === null && html`<button class="quiet" onClick=${() => end(row)}>End</button>`},
   ];
   return html`<div class="fill split" data-testid="streams">
     <${Answered} view=${view} empty="No stream is open.">
