@@ -119,22 +119,23 @@ export function Tabs({tabs, chosen, onChoose, label}) {
 export function Question() {
   const {asking} = useKeys('asking');
   const yes = useRef(null), dialog = useRef(null);
-  useEffect(() => {
-    if (!asking) return undefined;
-    const before = document.activeElement;
-    yes.current?.focus();
-    return () => before?.focus?.();
-  }, [asking]);
-  if (!asking) return null;
   const end = answer => {
     patch({asking: null});
     asking.done(answer);
   };
+  useLayoutEffect(() => {
+    if (!asking) return undefined;
+    const before = document.activeElement;
+    const escape = event => event.key === 'Escape' && end(false); // wherever the focus is
+    document.addEventListener('keydown', escape, true);
+    yes.current?.focus();
+    return () => {
+      document.removeEventListener('keydown', escape, true);
+      before?.focus?.();
+    };
+  }, [asking]);
+  if (!asking) return null;
   const keys = event => {
-    if (event.key === 'Escape') {
-      event.stopPropagation();
-      end(false);
-    }
     if (event.key === 'Tab') {
       const buttons = [...dialog.current.querySelectorAll('button')];
       const step = event.shiftKey ? -1 : 1;

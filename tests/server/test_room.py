@@ -305,13 +305,15 @@ async def test_fork_and_rewind_begin_at_the_moment_that_is_shown(room, exchange,
     assert seq_of(exchange) == seq
     await room.tab("branches")
     names = [row["name"] for row in exchange.control("GET", "/branches")["branches"]]
-    assert len(names) == 2
-    assert (
-        await room.until(
-            "return all('branch').length === 2 && all('branch').map(one => one.dataset.name)"
-        )
-        == names
+    assert len(names) == 3  # the run, what was left behind, and the fork
+    await room.until("return all('branch').length === 3")
+    shown = await room.look("return all('branch').map(one => one.dataset.name)")
+    assert sorted(shown) == sorted(names)
+    await room.until(
+        "[...one('branches').querySelectorAll('button')].find(one => one.innerText === 'Compare').click(); return true"
     )
+    order(exchange, "buy", "0.33", "3")
+    await room.until("return one('first-difference')?.innerText.includes('order.place')")
 
 
 async def test_a_replay_walks_on_from_the_moment(room, exchange, watched):
@@ -327,7 +329,13 @@ async def test_rows_are_chosen_and_looked_at_by_the_keyboard(room, exchange, wat
     last = max(watched)
     await room.until(f"return one('scrubber').max === '{last}' && all('history-row').length > 5")
     await room.until("one('history').querySelector('.scroll').focus(); return true")
-    for key, seq in (("End", last), ("ArrowUp", last - 1), ("ArrowUp", last - 2), ("Home", 1), ("ArrowDown", 2)):
+    for key, seq in (
+        ("End", last),
+        ("ArrowUp", last - 1),
+        ("ArrowUp", last - 2),
+        ("Home", 1),
+        ("ArrowDown", 2),
+    ):
         await room.key(key)
         await room.until(f"return one('detail').dataset.seq === '{seq}'")
         shown = f"all('history-row').find(row => row.dataset.seq === '{seq}')"
@@ -386,7 +394,9 @@ async def test_a_lost_connection_is_told_and_comes_back(browser, exchange, watch
 
 
 async def test_the_token_is_asked_for_or_taken_from_the_fragment(browser, tmp_path):
-    served = Process(tmp_path, *"serve --port-base 0 --clock manual --control-token s3cret".split())
+    served = Process(
+        tmp_path, *["serve", "--port-base", "0", "--clock", "manual", "--control-token", "s3cret"]
+    )
     try:
         room = await RoomPage.open(browser, served.ready["room"])
         await room.write("token", "s3cret")

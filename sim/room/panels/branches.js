@@ -1,6 +1,6 @@
 // The branches of this run as a tree, and where two of them first differ.
 
-import {query, read} from '../control.js';
+import {query, read, roomOf} from '../control.js';
 import {grouped} from '../format.js';
 import {backToNow, lookAt} from '../run.js';
 import {useKeys} from '../store.js';
@@ -65,6 +65,13 @@ function Compared({branches, left, right}) {
       ${pair.map(rows => html`<td>${rows[place] ? html`${rows[place].kind} ${rows[place].title} <i>${rows[place].subject}</i> ${rows[place].status ?? ''}` : html`<span class="faint">–</span>`}</td>`)}</tr>`)}</tbody></table></div>`;
 }
 
+// A fork lives in an instance of its own, and so does its history.
+function RoomOf({name}) {
+  const worlds = usePresent('/worlds', 'worlds');
+  const found = (worlds.rows || []).find(one => one.world === name);
+  return found ? html`<a href=${roomOf(found.control)} target="_blank" rel="noreferrer">its room ↗</a>` : '';
+}
+
 export function Branches() {
   const {looked, branch} = useKeys('looked', 'branch');
   const view = usePresent('/branches', 'branches');
@@ -78,9 +85,9 @@ export function Branches() {
         ${depth > 0 && html`<span class="faint" aria-hidden="true">└ </span>`}<b>${one.name}</b>
         ${one.current && html`<${Tag} tone="good">running<//>`} ${one.forked && html`<${Tag}>instance ${one.forked}<//>`}
         <span class="faint num">${one.parent ? `from input ${grouped(one.from_seq)} of ${one.parent}, ` : ''}up to ${grouped(one.last_seq)}</span>
-        <span class="buttons">${one.current ? looked && html`<button class="quiet" onClick=${backToNow}>Look</button>`
+        <span class="buttons">${one.forked ? html`<${RoomOf} name=${one.forked} />` : html`${one.current ? looked && html`<button class="quiet" onClick=${backToNow}>Look</button>`
           : html`<button class="quiet" onClick=${() => lookAt(one.name)} disabled=${one.name === looked}>Look</button>`}
-        ${one.name !== shown && html`<button class="quiet" aria-pressed=${other === one.name} onClick=${() => setOther(one.name)}>Compare</button>`}</span></li>`)}</ul>
+        ${one.name !== shown && html`<button class="quiet" aria-pressed=${other === one.name} onClick=${() => setOther(one.name)}>Compare</button>`}`}</span></li>`)}</ul>
       ${other && other !== shown && branches.some(one => one.name === other)
         ? html`<${Compared} branches=${branches} left=${shown} right=${other} />`
         : html`<${Empty}>A rewind leaves a branch behind and begins another. Compare shows the first difference between two.<//>`}
