@@ -210,3 +210,22 @@ def test_the_past_is_read_without_moving_the_present(exchange):
             exchange.control("GET", path)
         assert error.value.status in (400, 404)
         assert says in error.value.body["message"]
+
+
+def test_the_fixture_reads_history(exchange):
+    for price in ("61000", "62000"):
+        exchange.control("POST", "/prices/crypto:btc", {"price": price})
+    exchange.clock.advance("1h")
+    exchange.rewind(seq=2)
+    assert [row["seq"] for row in exchange.history(kind="control")] == [1, 2]
+    assert exchange.history(after=2, branch="main") == rows(exchange, after=2, branch="main")
+    assert exchange.history(subject="crypto:btc") == rows(exchange)
+    assert exchange.record(2)["digest"] == exchange.digest
+    later = exchange.state_at(3, "timers", branch="main")
+    assert (
+        later
+        != exchange.state_at(0, "timers")
+        == exchange.control("GET", "/state/timers")["timers"]
+    )
+    with pytest.raises(ControlError, match="did you mean 'timer'"):
+        exchange.history(kind=["control", "timers"])

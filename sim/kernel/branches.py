@@ -11,7 +11,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 _WIDTH = 5
 
@@ -29,6 +29,16 @@ class Place(NamedTuple):
     after: int
     timers: int
     cause: int
+
+
+Tree: TypeAlias = "dict[str, Branch]"
+
+
+def grow(tree: Tree, seed: int, begun: str, parent: Branch | None = None, at: int = 0) -> Branch:
+    """A new branch of a tree; the first is called main."""
+    name = f"branch-{len(tree)}" if tree else "main"
+    branch = tree[name] = Branch(name, seed, begun, parent, at)
+    return branch
 
 
 class Branch:
@@ -52,6 +62,11 @@ class Branch:
     def add(self, place: tuple[int, int, int, int, int]) -> None:
         """Add the next line, as the fields of its `Place`: a tuple is made faster."""
         self._numbers.extend(place)
+
+    def learn(self, seq: int, place: Place) -> None:
+        """Have what a replay has found out about a line of its own: all but where it stands."""
+        first = _WIDTH * (seq - self.from_seq - 1)
+        self._numbers[first + 2 : first + _WIDTH] = array("q", place[2:])
 
     @property
     def seq(self) -> int:

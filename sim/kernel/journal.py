@@ -33,7 +33,7 @@ from zlib import error as ZlibError
 
 from msgspec import DecodeError, Raw, Struct, ValidationError, json, structs
 
-from sim.kernel.branches import Branch, Place
+from sim.kernel.branches import Branch, Place, Tree, grow
 
 if TYPE_CHECKING:
     from gzip import GzipFile
@@ -138,7 +138,7 @@ class Journal:
         self.ended: BaseException | None = None
         self.on_end: Callable[[BaseException], None] | None = None
         self.seq = 0
-        self.branches: dict[str, Branch] = {}  # every one there ever was, oldest first
+        self.branches: Tree = {}  # every one there ever was, oldest first
         self.branch: Branch
         self._chain: Chain = sha256()
         self._write(encode_header(header) + b"\n")
@@ -158,8 +158,7 @@ class Journal:
         """Count and chain from the beginning, as a fresh run with this seed would, on a branch of
         its own.
         """
-        self.stand_at_start(Branch(self._next_name(), seed, "reset" if self.branches else "start"))
-        self.branches[self.branch.name] = self.branch
+        self.stand_at_start(grow(self.branches, seed, "reset" if self.branches else "start"))
 
     def stand_at_start(self, branch: Branch) -> None:
         """Stand at the beginning of a branch that begins at a start."""
@@ -236,12 +235,8 @@ class Journal:
     def branch_off(self, begun: str) -> Branch:
         """Begin a branch here: the lines so far are those of the present one."""
         parent = self.branch.holder(self.seq)
-        self.branch = Branch(self._next_name(), parent.seed, begun, parent, self.seq)
-        self.branches[self.branch.name] = self.branch
+        self.branch = grow(self.branches, parent.seed, begun, parent, self.seq)
         return self.branch
-
-    def _next_name(self) -> str:
-        return f"branch-{len(self.branches)}" if self.branches else "main"
 
     def on_branch(self, checkpoint: Checkpoint, branch: Branch | None = None) -> bool:
         """Whether a checkpoint lies on a branch, the present one unless given. All starts with one

@@ -10,15 +10,17 @@ from sim.server.listeners import SURFACES, Bound, reachable
 
 
 class Addresses(Struct, frozen=True, kw_only=True):
-    """URLs by surface; for gRPC host:port. `tls_ca` is the certificate that clients must trust."""
+    """URLs by surface, "" for one that is not served; for gRPC host:port. `tls_ca` is the
+    certificate that clients must trust.
+    """
 
-    gateway: str
-    retail: str
-    exchange: str
-    auth: str
-    grpc: str
-    control: str
-    docs: str
+    gateway: str = ""
+    retail: str = ""
+    exchange: str = ""
+    auth: str = ""
+    grpc: str = ""
+    control: str = ""
+    docs: str = ""
     tls_ca: Path | None = None
 
     @property
@@ -26,9 +28,9 @@ class Addresses(Struct, frozen=True, kw_only=True):
         """The token endpoint."""
         return f"{self.auth}/oauth/token"
 
-    def surfaces(self) -> list[tuple[str, str]]:
-        """(surface, address) in the order of the ports."""
-        return [(surface, getattr(self, surface)) for surface in SURFACES]
+    def surfaces(self) -> list[tuple[str, str | None]]:
+        """(surface, address) in the order of the ports; None for one that is not served."""
+        return [(surface, getattr(self, surface) or None) for surface in SURFACES]
 
 
 def addresses_of(bound: Bound, *, tls_ca: Path | None = None, public_host: str = "") -> Addresses:
@@ -41,4 +43,5 @@ def addresses_of(bound: Bound, *, tls_ca: Path | None = None, public_host: str =
         surface: f"{scheme}://{reachable(name, listening.getsockname()[1])}"
         for surface, listening in bound.sockets.items()
     }
-    return Addresses(**urls, grpc=reachable(name, bound.grpc_port), tls_ca=tls_ca)
+    grpc = reachable(name, bound.grpc_port) if bound.whole else ""
+    return Addresses(**urls, grpc=grpc, tls_ca=tls_ca)

@@ -30,6 +30,7 @@ from sim.simulation import Simulation
 
 if TYPE_CHECKING:
     from sim.analysis.history.history import History
+    from sim.server.finished_run import Opened
 
 log = logging.getLogger("sim.server")
 
@@ -60,6 +61,7 @@ class Host:
         self.settings = simulation.settings
         self.on_end: Callable[[BaseException], None] | None = None
         self.observer: Observer | None = None
+        self.opened: Opened | None = None  # of a finished run that is shown
         simulation.journal.on_end = self._run_ended
         self.replies = HeldReplies(self)
         self._streams: dict[int, StreamBuffer] = {}
@@ -89,7 +91,7 @@ class Host:
         """What happened, at any moment; made when somebody first asks."""
         from sim.analysis.history.history import History
 
-        return History(self.simulation)
+        return History(self.simulation, self.opened.recorded if self.opened is not None else None)
 
     # ---- inputs
 
@@ -207,7 +209,7 @@ class Host:
         if self.observer is not None:
             self.observer.after_input(self.simulation, outcome)
         if self._watchers:
-            self._wake()
+            self.wake()
         if self.driver.paced:
             self.driver.rearm()
 
@@ -232,7 +234,8 @@ class Host:
             elif not effect.receiver:
                 self.webhooks.post(effect)
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
+        """Have those who watch look again."""
         for watcher in self._watchers:
             watcher.set()
 
@@ -312,7 +315,7 @@ class Host:
         self.apply(outcome.effects)
         if self.observer is not None:
             self.observer.after_input(self.simulation, outcome)
-        self._wake()
+        self.wake()
         self.replies.release()
         return outcome
 
@@ -383,7 +386,7 @@ class Host:
             "seq": simulation.seq,
             "digest": simulation.digest,
         }
-        self._wake()
+        self.wake()
 
     # ---- end
 

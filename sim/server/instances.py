@@ -129,6 +129,11 @@ class Instances:
         name = self._reserve(name)
         path = journal or self._journal_beside(name)
         mode = origin.driver.mode
+        if origin.opened is not None:
+            last = origin.opened.recorded.branch.seq
+            seq = last if seq is None else seq
+            origin.history.check(seq, branch, 0)
+            await origin.opened.reach(seq, branch)
         if seq is None:
 
             def build(settings: Settings, file: BinaryIO) -> Simulation:

@@ -30,6 +30,11 @@ class Bound(NamedTuple):
     sockets: dict[str, socket.socket]
     grpc_port: int
 
+    @property
+    def whole(self) -> bool:
+        """Whether the exchange is served, and not only what shows it."""
+        return "exchange" in self.sockets
+
     def close(self) -> None:
         """Close the sockets."""
         for listening in self.sockets.values():

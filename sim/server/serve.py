@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import secrets
 import shlex
-import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
@@ -20,19 +18,17 @@ from sim.kernel.journal import JournalLost
 from sim.server.addresses import addresses_of
 from sim.server.clock_driver import ClockMode
 from sim.server.console import Console
+from sim.server.ending import Ending
 from sim.server.event_loop import new_event_loop
 from sim.server.host import Host
 from sim.server.http.fast_path import AVAILABLE as FAST_PATH_AVAILABLE
 from sim.server.instances import Instances, settings_at
 from sim.server.listeners import Bound, bind, is_loopback
-from sim.server.platforms import on_signal
 from sim.server.ready_file import clear_ready_file, greeting, ready_facts, write_ready_file
 from sim.server.room import open_in_browser, room_url
 from sim.server.service import Service
 from sim.server.tls import Identity, make_identity
 from sim.simulation import Simulation
-
-INTERRUPTED, UNWRITABLE, INTERNAL_ERROR = 130, 2, 5
 
 
 class ServeOptions(NamedTuple):
@@ -79,7 +75,7 @@ async def _serve(
     options: ServeOptions, bound: Bound, simulation: Simulation, identity: Identity | None
 ) -> int:
     token = options.control_token or ("" if is_loopback(bound.host) else secrets.token_urlsafe(24))
-    ending = _Ending()
+    ending = Ending()
     console = Console(options.log_format, quiet=options.quiet)
     instances = Instances(options.journal, identity, token, ending.run_ended, console.called)
     host = Host(simulation, options.clock)
@@ -136,45 +132,3 @@ def _announce(
             " but each HTTP request costs about twice as much",
             error=True,
         )
-
-
-class _Ending:
-    """How serving ends: `code` is the exit code once that is known, `says` what the user reads."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self.code: asyncio.Future[int] = self._loop.create_future()
-        self.says = ""
-
-    def on_signals(self, console: Console) -> None:
-        """End at SIGINT, SIGTERM and SIGHUP; a second SIGINT kills the process."""
-        on_signal(self._loop, "SIGINT", self._interrupt, console)
-        for name in ("SIGTERM", "SIGHUP", "SIGBREAK"):  # the last two: a terminal that closes
-            on_signal(self._loop, name, self._end, 0)
-
-    def run_ended(self, journal: Path | None, cause: BaseException) -> None:
-        """End because a run has: nothing may be answered that its journal does not hold."""
-        where = f"{journal}: " if journal is not None else ""
-        if isinstance(cause, JournalLost):
-            where = where or f"the journal, a temporary file in {tempfile.gettempdir()}: "
-            ends = "the journal ends here, so this exchange stops"
-            self._end(UNWRITABLE, f"{where}{cause.strerror}: {ends}")
-            return
-        error = f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
-        self._end(
-            INTERNAL_ERROR,
-            f"{where}internal error: {error}: this exchange stops. The input that failed was not"
-            " carried out; the journal holds every one before it. This is a mistake of the"
-            " sandbox: please report it with the journal",
-        )
-
-    def _interrupt(self, console: Console) -> None:
-        if self.code.done():
-            os._exit(INTERRUPTED)
-        self._end(INTERRUPTED)
-        console.say("stopping; once more to kill", error=True)
-
-    def _end(self, code: int, says: str = "") -> None:
-        if not self.code.done():
-            self.code.set_result(code)
-            self.says = says

@@ -26,7 +26,7 @@ class Service:
     def __init__(
         self,
         host: Host,
-        grpc: GrpcListener,
+        grpc: GrpcListener | None,
         servers: list[tuple[asyncio.Server, HttpServer]],
         addresses: Addresses,
     ) -> None:
@@ -46,15 +46,16 @@ class Service:
         instances: InstanceControl | None = None,
         first: bool = True,
     ) -> Service:
-        """Accept connections on every surface. Raises CouldNotListen when gRPC's port is taken.
-        `first` says that the process serves no other instance yet.
+        """Accept connections on every surface that is bound, and on gRPC if it is served at all.
+        Raises CouldNotListen when gRPC's port is taken. `first` says that the process serves no
+        other instance yet.
         """
         tls = (identity.private_key, identity.certificate_chain) if identity else None
-        grpc = GrpcListener(host, bound.host, bound.grpc_port, tls)
+        grpc = GrpcListener(host, bound.host, bound.grpc_port, tls) if bound.whole else None
         ca_file = identity.ca_file if identity else None
         public = host.settings.public_host
         addresses = addresses_of(
-            bound._replace(grpc_port=grpc.port), tls_ca=ca_file, public_host=public
+            bound._replace(grpc_port=grpc.port if grpc else 0), tls_ca=ca_file, public_host=public
         )
         names = (bound.host, public)
         handlers = {
@@ -67,8 +68,10 @@ class Service:
         servers = [
             (await loop.create_server(handler, sock=bound.sockets[surface], ssl=context), handler)
             for surface, handler in handlers.items()
+            if surface in bound.sockets
         ]
-        await grpc.start()
+        if grpc is not None:
+            await grpc.start()
         if first:
             _tune_collector()
         return cls(host, grpc, servers, addresses)
@@ -79,9 +82,10 @@ class Service:
         for server, handler in self._servers:
             server.close()
             handler.pre_shutdown()  # or connections that are kept alive wait out the grace
-        await asyncio.gather(
-            self._grpc.stop(), *(handler.shutdown(_GRACE_S) for _, handler in self._servers)
-        )
+        stopping = [handler.shutdown(_GRACE_S) for _, handler in self._servers]
+        if self._grpc is not None:
+            stopping.append(self._grpc.stop())
+        await asyncio.gather(*stopping)
 
 
 def _tune_collector() -> None:

@@ -7,14 +7,14 @@ The exchange runs in a background thread; every access to its state goes through
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from functools import cached_property
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from msgspec import json
 
@@ -267,6 +267,43 @@ class ServedExchange:
         rows = running.call(lambda: script_view(running.simulation.script))["steps"]
         return cast(list[dict[str, Any]], rows)
 
+    def history(
+        self,
+        *,
+        kind: str | Sequence[str] = (),
+        subject: str = "",
+        caller: str = "",
+        after: int = 0,
+        branch: str = "",
+    ) -> list[dict[str, Any]]:
+        """Rows of history, one an input, as GET /history shows them; every one after `after`.
+
+        Raises ControlError for a kind, subject, caller or branch that there is not.
+        """
+        kinds = [kind] if isinstance(kind, str) else list(kind)
+        named = {"subject": subject, "caller": caller, "branch": branch}
+        query: dict[str, Any] = {name: text for name, text in named.items() if text}
+        query |= {"kind": kinds, "limit": 1_000}
+        rows: list[dict[str, Any]] = []
+        start: int | None = after
+        while start is not None:
+            path = f"/history?{urlencode(query | {'after': start}, doseq=True)}"
+            page = self.control("GET", path)
+            rows += page["rows"]
+            start = page["next"]
+        return rows
+
+    def record(self, seq: int, *, branch: str = "") -> dict[str, Any]:
+        """Everything about an input, as GET /history/{seq} shows it: what was asked and answered,
+        events, frames, why, and the rows that it comes of.
+        """
+        record: dict[str, Any] = self.control("GET", f"/history/{seq}{_on(branch)}")
+        return record
+
+    def state_at(self, seq: int, view: str, *, branch: str = "") -> Any:
+        """A view of the state as it was right after an input; 0 is the start. Nothing moves."""
+        return self.control("GET", f"/history/{seq}/state/{view}{_on(branch)}")[view]
+
     def explain(self, subject: str) -> dict[str, Any] | None:
         """Why a call was refused (by its x-request-id), or why something is as it is.
 
@@ -393,3 +430,7 @@ class ServedExchange:
             at = format_instant(call.at)
             lines.append(f"  {at}  {call.plane:<8}  {call.address}  {status}{why}")
         return "\n".join(lines)
+
+
+def _on(branch: str) -> str:
+    return f"?{urlencode({'branch': branch})}" if branch else ""

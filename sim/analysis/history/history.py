@@ -10,7 +10,7 @@ from typing import Any
 from sim.actors.operator.views import VIEWS, Only, unknown_view
 from sim.actors.operator.views import view as read_view
 from sim.analysis.history.moments import Moments
-from sim.analysis.history.pages import Query, Rows
+from sim.analysis.history.pages import Query, Rows, Source
 from sim.analysis.history.records import record
 from sim.analysis.history.work import Work
 from sim.kernel.branches import Branch
@@ -20,13 +20,18 @@ from sim.simulation import Simulation
 class History:
     """The history of a simulation."""
 
-    def __init__(self, simulation: Simulation) -> None:
-        self._rows = Rows(simulation)
+    def __init__(self, simulation: Simulation, source: Source | None = None) -> None:
+        """`source` has the rows of a run that is still being replayed."""
+        self._rows = Rows(simulation, source)
         self._moments = Moments(simulation)
 
     def page(self, query: Query, branch: str = "") -> Work[dict[str, Any]]:
         """Rows of a branch, of the present one unless named; see `Rows.page`."""
         return self._rows.page(query, self._rows.branch(branch))
+
+    def check(self, seq: int, branch: str, least: int) -> None:
+        """Refuse a moment that there is not: InvalidRequest, NotFound."""
+        self._rows.check(self._rows.branch(branch), seq, least)
 
     def row(self, branch: Branch, seq: int) -> dict[str, Any]:
         """The row of an input that a branch has."""
@@ -52,7 +57,7 @@ class History:
         on = self._rows.branch(branch)
         self._rows.check(on, seq, least=0)
         looked_at = yield from self._moments.at(on, seq)
-        return looked_at, on
+        return looked_at, looked_at.journal.branches[on.holder(seq).name]
 
     def branches(self) -> list[dict[str, Any]]:
         """Every branch, oldest first."""

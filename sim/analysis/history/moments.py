@@ -47,13 +47,21 @@ class Moments:
         """The run right after an input of a branch; 0 is the start. It holds until the next call,
         and nothing may be done to it.
         """
+        branch = self._ours(branch, seq)
         looker = self._stand_before(branch, seq)
         yield from self._go(looker, branch, seq)
         self._check(looker, branch, seq)
         return looker
 
+    def _ours(self, branch: Branch, seq: int) -> Branch:
+        """The branch of the run's journal on which an input was written, for one of the same name:
+        rows may be read from another source.
+        """
+        return self._run.journal.branches[branch.holder(seq).name]
+
     def through(self, branch: Branch, seq: int) -> Work[tuple[Simulation, Outcome]]:
         """The run right after an input, and everything that came of the input."""
+        branch = self._ours(branch, seq)
         looker = self._stand_before(branch, seq - 1)
         yield from self._go(looker, branch, seq - 1)
         outcome = self._handle(looker, branch, seq)

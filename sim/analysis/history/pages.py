@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from msgspec import json
 
@@ -19,9 +19,9 @@ from sim.api.pipeline.inputs import recorded_input
 from sim.api.pipeline.named_symbols import symbols_of
 from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest, NotFound
-from sim.kernel.branches import Branch, Place
+from sim.kernel.branches import Branch, Place, Tree
 from sim.kernel.instants import format_instant
-from sim.kernel.journal import Journal, Line, read_line
+from sim.kernel.journal import Line, read_line
 from sim.simulation import Simulation
 
 LIMIT, LIMIT_MAX = 100, 1_000
@@ -72,18 +72,31 @@ class Entry(NamedTuple):
     row: Row
 
 
-class Rows:
-    """The rows of a simulation's journal, on any of its branches."""
+class Source(Protocol):
+    """Where rows are read from: a journal, or the file of a finished run."""
 
-    def __init__(self, simulation: Simulation) -> None:
+    @property
+    def branches(self) -> Tree: ...
+
+    @property
+    def branch(self) -> Branch: ...
+
+    def line_at(self, place: Place, /) -> bytes: ...
+
+
+class Rows:
+    """The rows of a simulation's journal, on any of its branches; of another source if given."""
+
+    def __init__(self, simulation: Simulation, source: Source | None = None) -> None:
         self._simulation = simulation
+        self._source = source
         self._requests = RequestReader(simulation.contract)
         self._steps = steps_of(simulation.journal.header)
 
     @property
-    def journal(self) -> Journal:
-        """The journal whose rows these are."""
-        return self._simulation.journal
+    def journal(self) -> Source:
+        """Where the rows are read from."""
+        return self._source or self._simulation.journal
 
     def branch(self, name: str = "") -> Branch:
         """A branch by its name, the present one for "". InvalidRequest names those there are."""

@@ -101,6 +101,10 @@ class NoBody(Struct, frozen=True):
     """A call that takes no body."""
 
 
+# Calls that leave the run of the instance alone.
+_OF_OTHERS = ("POST /fork", "DELETE /worlds/{name}")
+
+
 class Endpoint(NamedTuple):
     """A row of the table of calls: a `Route`, the function that answers, and what it takes.
 
@@ -120,6 +124,11 @@ class Endpoint(NamedTuple):
     def route(self) -> Route:
         """Verb and path."""
         return Route(self.call)
+
+    @property
+    def changes(self) -> bool:
+        """Whether it changes the run, or moves it."""
+        return self.route.verb != "GET" and self.call not in _OF_OTHERS
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -19,18 +19,30 @@ async def read_history(host: Host, call: Call) -> object:
         subject=call.query.get("subject", ""),
         caller=call.query.get("caller", ""),
     )
-    return await in_turns(host.history.page(query, call.query.get("branch", "")))
+    page = await in_turns(host.history.page(query, call.query.get("branch", "")))
+    if host.opened is not None and not host.opened.recorded.finished:
+        page["replayed"] = host.opened.progress()
+    return page
+
+
+async def _reach(host: Host, call: Call, least: int) -> tuple[int, str]:
+    """The moment that is asked for; a finished run's replay has come by it."""
+    seq, branch = call.counted("seq"), call.query.get("branch", "")
+    if host.opened is not None:
+        host.history.check(seq, branch, least)
+        await host.opened.reach(seq, branch)
+    return seq, branch
 
 
 async def read_record(host: Host, call: Call) -> object:
-    work = host.history.record(call.counted("seq"), call.query.get("branch", ""))
+    work = host.history.record(*await _reach(host, call, 1))
     async with host.looking:
         return await in_turns(work)
 
 
 async def read_past(host: Host, call: Call) -> object:
-    branch = call.query.get("branch", "")
-    work = host.history.state(call.counted("seq"), call.path["view"], branch, narrowed(call))
+    seq, branch = await _reach(host, call, 0)
+    work = host.history.state(seq, call.path["view"], branch, narrowed(call))
     async with host.looking:
         return await in_turns(work)
 

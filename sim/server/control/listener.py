@@ -88,6 +88,8 @@ class ControlPlane:
         endpoint, variables = addressed
         self._host.catch_up()
         try:
+            if self._host.opened is not None and endpoint.changes:
+                raise self._host.opened.refuse_change()
             query, many = _query(request, endpoint)
             body = await self._body(request, endpoint)
             if isinstance(body, Response):

@@ -10,6 +10,7 @@ again for what it missed, or goes on from now.
 | `clock` | `now`, `mode`, `next_due`, and the moment: `branch`, `seq`, `digest` |
 | `script` | steps that have changed, as `GET /script` shows them, and `failed` |
 | `jump` | `branch`, `seq` and `digest` after a reset, a rewind or a restore |
+| `replay` | how far the replay of a finished run is: `inputs`, `of`; no rows come meanwhile |
 | `behind` | `branch` and `seq` of the last row; the last event |
 """
 
@@ -48,6 +49,7 @@ class LiveReader:
         self._clock: object = None
         self._steps: list[dict[str, Any]] = []
         self._script: object = None
+        self._replayed = False
         if last_id:
             self._branch, self._seq = self._place(last_id)
 
@@ -100,6 +102,11 @@ class LiveReader:
     def _news(self) -> list[bytes]:
         """What has happened since it was last asked, a part of it at a time."""
         parts = []
+        opened = self._host.opened
+        if opened is not None and not self._replayed:
+            self._branch, self._seq = self._journal_branch, self._host.simulation.seq
+            self._jumps, self._replayed = self._host.jumps, opened.over
+            parts.append(_event("replay", opened.progress()))
         if self._seq < self._branch.seq:
             parts.append(self._rows())
         elif self._jumps != self._host.jumps or self._branch is not self._journal_branch:

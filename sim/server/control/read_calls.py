@@ -157,4 +157,5 @@ async def health(host: Host, call: Call) -> object:
         "reading": reading(simulation),
         "now": format_instant(simulation.now),
         "seq": simulation.seq,
+        **({"replay": host.opened.progress()} if host.opened is not None else {}),
     }

@@ -138,6 +138,7 @@ class Docs:
         surfaces = "".join(
             f"<tr><th>{name}<td><code>{escape(address)}</code>"
             for name, address in self._addresses.surfaces()
+            if address is not None
         )
         operations = "".join(_row(operation) for operation in load_contract().operations)
         links = " · ".join(

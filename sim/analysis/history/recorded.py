@@ -1,0 +1,178 @@
+"""A finished run: its journal's file as a source of rows, and the replay that makes its states.
+
+The file is looked through once, so that its rows can be read at once. Where an input comes from is
+known as soon as the replay has come by; so is the state right after it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import copyfileobj
+from typing import BinaryIO, cast
+
+from sim.analysis.errors import UnreadableJournal
+from sim.analysis.history.work import Work
+from sim.analysis.replay import NumberedLines, replaying, simulation_of
+from sim.api.pipeline.settings import Settings
+from sim.kernel.branches import Branch, Place, Tree, grow
+from sim.kernel.journal import Line, NotAJournal, read_journal, read_line, unreadable
+from sim.simulation import Simulation
+
+_MARK = b'{"mark":'
+_GZIP = b"\x1f\x8b"
+
+
+class RecordedRun:
+    """The rows of a journal's file, and how far its replay is: `inputs` of `total`."""
+
+    def __init__(self, path: Path) -> None:
+        """Look the file through. UnreadableJournal."""
+        try:
+            self._file = _plain(path)
+            self.header, lines = read_journal(self._file)
+        except (OSError, EOFError, NotAJournal) as error:
+            raise UnreadableJournal(path, unreadable(error)) from error
+        self.path = path
+        self.branches: Tree = {}
+        self.branch: Branch = grow(self.branches, self.header.seed, "start")
+        self.inputs = self.total = 0
+        try:
+            self._scan()
+        except NotAJournal as error:
+            raise UnreadableJournal(path, str(error), error.line) from error
+        del lines
+
+    def _scan(self) -> None:
+        """Find every line and every branch."""
+        self._file.seek(0)
+        offset = self.head = len(self._file.readline())
+        named: dict[str, tuple[Branch, int]] = {}
+        seq = 0
+        for number, raw in enumerate(self._file, start=2):
+            if not raw.endswith(b"\n"):
+                break
+            if raw.startswith(_MARK):
+                seq = self._travel(read_line(raw), seq, named)
+            else:
+                if not raw.startswith(b'{"seq":'):
+                    raise NotAJournal("no journal record", number)
+                seq += 1
+                self.total += 1
+                self.branch.add((offset, len(raw) - 1, 0, 0, 0))
+            offset += len(raw)
+
+    def _travel(self, mark: Line, seq: int, named: dict[str, tuple[Branch, int]]) -> int:
+        """Go where a mark says; the number of inputs that led there."""
+        match mark.mark:
+            case "snapshot":
+                named[mark.argument] = self.branch, seq
+                return seq
+            case "reset":
+                self.branch = grow(self.branches, int(mark.argument), "reset")
+                return 0
+            case "rewind":
+                seq = int(mark.argument)
+            case "restore":
+                self.branch, seq = named[mark.argument]
+        parent = self.branch.holder(seq)
+        self.branch = grow(self.branches, parent.seed, mark.mark, parent, seq)
+        return seq
+
+    def line_at(self, place: Place) -> bytes:
+        """The line at a place, without its newline."""
+        self._file.seek(place.offset)
+        return self._file.read(place.size)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the replay has come to the end."""
+        return self.inputs == self.total
+
+    def begin(self, settings: Settings) -> Simulation:
+        """The simulation at its start. Its journal is this file: what the replay writes there is
+        compared with what it holds. UnreadableJournal or Divergence.
+        """
+        file = cast(BinaryIO, _Compared(self._file, self.head))
+        try:
+            return simulation_of(self.header, settings, file)
+        except NotAJournal as error:
+            raise UnreadableJournal(self.path, str(error), error.line) from error
+
+    def replay(self, simulation: Simulation) -> Work[None]:
+        """Handle every input again, from the start. Divergence."""
+        with _plain(self.path) as file:
+            _, lines = read_journal(file)
+            for _, line in replaying(simulation, _named(lines)):
+                if not line.mark:
+                    branch = simulation.journal.branch
+                    self.branches[branch.name].learn(line.seq, branch.place(line.seq))
+                    self.inputs += 1
+                yield
+
+    def reached(self, simulation: Simulation, branch: str, seq: int) -> bool:
+        """Whether the replay has come by a moment."""
+        if self.finished:
+            return True
+        found = simulation.journal.branches.get(branch)
+        return found is not None and found.seq >= seq
+
+
+def _named(lines: NumberedLines) -> Iterator[tuple[int, bytes]]:
+    yield from lines
+
+
+def _plain(path: Path) -> BinaryIO:
+    """A journal's file, open for reading anywhere; a compressed one as a temporary file."""
+    file = path.open("rb")
+    if file.peek(2)[:2] != _GZIP:
+        return file
+    with file:
+        spooled = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115  (the run keeps it)
+        copyfileobj(gzip.GzipFile(fileobj=file), spooled)
+        spooled.seek(0)
+        return spooled
+
+
+class _Compared:
+    """A journal's file as the file of the journal that a replay writes. Nothing is written: what
+    the replay writes is read from the recorded file, unless it differs.
+
+    The header may have another length than the recorded one, whose libraries may be others.
+    """
+
+    def __init__(self, file: BinaryIO, head: int) -> None:
+        self._file = file
+        self._head = head
+        self._shift: int | None = None  # how much further lines stand in the file
+        self._at = 0
+        self._other: tuple[int, bytes] = (-1, b"")
+
+    def write(self, data: bytes) -> int:
+        """Compare a line with the recorded one."""
+        if self._shift is None:
+            self._shift = self._head - len(data)
+        else:
+            self._file.seek(self._at + self._shift)
+            if self._file.read(len(data)) != data:
+                self._other = (self._at, data)
+        self._at += len(data)
+        return len(data)
+
+    def seek(self, at: int) -> int:
+        """Stand at a place of the journal."""
+        self._at = at
+        return at
+
+    def read(self, size: int) -> bytes:
+        """What is there."""
+        place, line = self._other
+        if self._at == place:
+            data = line[:size]
+        else:
+            self._file.seek(self._at + (self._shift or 0))
+            data = self._file.read(size)
+        self._at += len(data)
+        return data

@@ -1,0 +1,47 @@
+"""Open a finished run: look at every moment of it in the control room, and fork it from any.
+
+The run is replayed once, while its rows can be read already; what would change it is refused.
+
+example:
+  sim open runs/quickstart-7.ndjson --open
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from sim.cli.arguments import COULD_NOT_LISTEN, JOURNAL, add_flag, add_option, add_path, usage_error
+from sim.cli.listening import DEFAULT_BASE, LAST_BASE
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("journal", metavar="JOURNAL", help=JOURNAL)
+    ports = f"use the ports that `sim serve` would (default {DEFAULT_BASE}); 0 takes free ones"
+    add_option(parser, "--port-base", ports, type=int, default=DEFAULT_BASE, metavar="N")
+    add_path(parser, "--ready-file", "PATH", "write the addresses as JSON once they answer")
+    add_flag(parser, "--open", "open the control room in a browser")
+
+
+def run(args: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from sim.analysis.history.recorded import RecordedRun
+    from sim.analysis.replay import Divergence
+    from sim.server.listeners import CouldNotListen
+    from sim.server.logs import set_up_logging
+    from sim.server.opened import DIVERGED, OpenOptions, open_run
+
+    if not 0 <= args.port_base <= LAST_BASE:
+        return usage_error(f"--port-base is 0 or up to {LAST_BASE}")
+    set_up_logging("text")
+    options = OpenOptions(args.port_base, args.ready_file, args.open)
+    try:
+        return open_run(RecordedRun(Path(args.journal)), options)
+    except CouldNotListen as error:
+        print(f"sim: {error}", file=sys.stderr)
+        return COULD_NOT_LISTEN
+    except Divergence as difference:
+        difference.path = args.journal
+        print(*difference.lines(), sep="\n", file=sys.stderr)
+        return DIVERGED

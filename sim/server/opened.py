@@ -1,0 +1,114 @@
+"""`sim open`: a finished run behind the control plane. Its rows can be read at once, its states as
+soon as the replay has come by. It can be forked from any moment, and not be changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from sim.api.pipeline.settings import Settings
+from sim.server.addresses import addresses_of
+from sim.server.clock_driver import MANUAL
+from sim.server.console import Console
+from sim.server.ending import Ending
+from sim.server.event_loop import new_event_loop
+from sim.server.finished_run import Opened
+from sim.server.host import Host
+from sim.server.instances import Instances
+from sim.server.listeners import Bound, bind
+from sim.server.ready_file import clear_ready_file, ready_facts, write_ready_file
+from sim.server.room import open_in_browser, room_url
+from sim.server.service import Service
+
+if TYPE_CHECKING:
+    from sim.analysis.history.recorded import RecordedRun
+    from sim.simulation import Simulation
+
+SURFACES = ("control", "docs")
+DIVERGED = 3
+# How often, in real time, those who watch hear how far the replay is.
+_TELL_S = 0.25
+
+
+class OpenOptions(NamedTuple):
+    """What to open, and where to show it."""
+
+    port_base: int = 0
+    ready_file: Path | None = None
+    open: bool = False
+
+
+def open_run(recorded: RecordedRun, options: OpenOptions) -> int:
+    """Show a finished run until interrupted; the exit code. Raises CouldNotListen before anything
+    is replayed, and what `RecordedRun.begin` raises.
+    """
+    bound = bind("127.0.0.1", options.port_base, SURFACES)
+    try:
+        if options.ready_file is not None:
+            clear_ready_file(options.ready_file)
+        docs = addresses_of(bound).docs
+        simulation = recorded.begin(replace(Settings(), docs_url=docs))
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            return runner.run(_show(recorded, options, bound, simulation))
+    finally:
+        bound.close()
+
+
+async def _show(
+    recorded: RecordedRun, options: OpenOptions, bound: Bound, simulation: Simulation
+) -> int:
+    from sim.analysis.replay import Divergence
+
+    ending, console = Ending(), Console("text", quiet=True)
+    instances = Instances(on_end=ending.run_ended)
+    host = Host(simulation, MANUAL)
+    host.opened = Opened(recorded, simulation)
+    service = await Service.start(host, bound, instances=instances)
+    instances.adopt(service)
+    facts = ready_facts(simulation, service.addresses, str(recorded.path))
+    if options.ready_file is not None:
+        write_ready_file(options.ready_file, facts)
+    room = room_url(service.addresses.control)
+    console.say(f"{recorded.path}: {recorded.header.name}, {recorded.total} inputs")
+    console.say(f"room     {room}")
+    console.say(f"control  {service.addresses.control}")
+    if options.open:
+        open_in_browser(room, console)
+    ending.on_signals(console)
+    replaying = asyncio.ensure_future(host.opened.replay())
+    telling = asyncio.ensure_future(_tell(host, console))
+    code = 0
+    await asyncio.wait((replaying, ending.code), return_when=asyncio.FIRST_COMPLETED)
+    if replaying.done():
+        try:
+            replaying.result()
+            console.say(f"replayed {recorded.total} inputs, every line as recorded")
+        except Divergence as difference:
+            code = DIVERGED
+            print(*difference.lines(), sep="\n", file=sys.stderr, flush=True)
+    code = await ending.code or code
+    replaying.cancel()
+    telling.cancel()
+    await instances.end_all()
+    await service.stop()
+    console.close()
+    return code
+
+
+async def _tell(host: Host, console: Console) -> None:
+    """Tell how far the replay is: those who watch often, the console at every tenth."""
+    opened, tenth = host.opened, 0
+    assert opened is not None
+    while not opened.over:
+        await asyncio.sleep(_TELL_S)
+        host.wake()
+        inputs, total = opened.recorded.inputs, opened.recorded.total
+        if not opened.over and 10 * inputs // total > tenth:
+            tenth = 10 * inputs // total
+            console.say(f"replayed {inputs} of {total} inputs")
+    host.wake()
