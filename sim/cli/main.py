@@ -142,6 +142,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
     if word and not word.startswith("-") and word not in by_name:
         near = _nearest(word, NAMES)
         parser.error(f"there is no command {word!r}{near}")
+    if name == "serve":
+        argv = _with_environment(by_name[name], argv)
     args, unknown = parser.parse_known_args(argv)
     if unknown:
         command = by_name.get(word, parser)
@@ -149,6 +151,18 @@ def parse(argv: list[str]) -> argparse.Namespace:
         command.error(f"unrecognized arguments: {' '.join(unknown)}{near}")
     args.rest = rest
     return args
+
+
+def _with_environment(parser: argparse.ArgumentParser, argv: list[str]) -> list[str]:
+    from sim.cli.environment import from_environment, unknown_variables
+
+    word, *given = argv
+    if "--help" not in given and "-h" not in given:
+        for warning in unknown_variables(parser, os.environ):
+            print(warning, file=sys.stderr)
+    added = from_environment(parser, given, os.environ)
+    cast(_Parser, parser).added = added
+    return [word, *added, *given]
 
 
 def _nearest(word: str, known: Sequence[str]) -> str:
@@ -174,9 +188,18 @@ class _HelpFormatter(argparse.HelpFormatter):
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line and where the options stand, instead of listing them all."""
+    """Says what is wrong in one line and where the options stand, instead of listing them all.
+    `added` are the arguments that came from the environment.
+    """
+
+    added: Sequence[str] = ()
 
     def error(self, message: str) -> NoReturn:
+        for option in (one.partition("=")[0] for one in self.added):
+            if message.startswith(f"argument {option}:"):
+                from sim.cli.environment import variable
+
+                message += f" (from {variable(option)})"
         self.exit(USAGE, f"{self.prog}: {message}\n`{self.prog} --help` shows how it is used\n")
 
 

@@ -1,5 +1,8 @@
 """Serve a scenario on loopback, each surface on its own port.
 
+Every option may come from the environment: SIM_PORT_BASE for --port-base, SIM_SCENARIO for the
+scenario. The command line wins.
+
 example:
   sim serve maintenance-window --clock paced:60 --ready-file ready.json
 """

@@ -4,11 +4,14 @@ that started the server. Written atomically.
 
 from __future__ import annotations
 
+import errno
 import os
+import socket
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from msgspec import json
+from msgspec import DecodeError, json
 
 from sim.core.catalogue.observations import reading_in_force
 from sim.core.model.enums import InstrumentState, Side
@@ -18,6 +21,8 @@ from sim.server.addresses import Addresses
 from sim.server.listeners import SURFACES
 from sim.server.room import room_url
 from sim.simulation import Simulation
+
+_ANSWER_S = 1.0  # a server that does not accept within this is gone
 
 
 def ready_facts(
@@ -106,10 +111,25 @@ def write_ready_file(path: Path, facts: dict[str, Any]) -> None:
 
 def clear_ready_file(path: Path) -> None:
     """Create its folder and remove the file of an earlier server, which nobody may mistake for this
-    one. Raises OSError when it cannot be written.
+    one. Raises OSError when it cannot be written, and when that server still answers.
     """
+    if (address := _answering(path)) is not None:
+        text = f"the server that wrote it still answers at {address}: stop it, or name another file"
+        raise OSError(errno.EADDRINUSE, text, str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
+
+
+def _answering(path: Path) -> str | None:
+    """Where the server of a ready file accepts connections; None where it does not."""
+    try:
+        facts = json.decode(path.read_bytes())
+        address = facts["control"] or facts["gateway"]
+        url = urlsplit(address)
+        with socket.create_connection((url.hostname or "", url.port or 0), timeout=_ANSWER_S):
+            return str(address)
+    except (OSError, DecodeError, KeyError, TypeError, ValueError):
+        return None
 
 
 def greeting(facts: dict[str, Any], took_ms: float, room: str) -> str:

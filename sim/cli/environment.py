@@ -1,0 +1,78 @@
+"""Options of `sim serve` from the environment: `SIM_PORT_BASE` for `--port-base`, and so on.
+
+| Kind of option | Value of its variable |
+|---|---|
+| with a value | the value |
+| switch | 1, true, yes, on; 0, false, no, off |
+| repeatable | values with commas between them |
+| the scenario | `SIM_SCENARIO` |
+
+The command line wins. An empty value is none. A `SIM_*` that nothing here reads is warned of: a
+misspelt name would otherwise have no effect.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+
+# Read elsewhere, or written for clients.
+KNOWN = (
+    *("SIM_SCENARIO", "SIM_COMMAND", "SIM_CONTROL_TOKEN", "SIM_READING"),
+    *("SIM_GATEWAY", "SIM_RETAIL", "SIM_EXCHANGE", "SIM_AUTH", "SIM_GRPC", "SIM_CONTROL"),
+    *("SIM_DOCS", "SIM_TLS_CA"),
+)
+_ELSEWHERE = ("--help", "--control-token")  # the second has a rule of its own
+_ON, _OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+
+
+def variable(option: str) -> str:
+    """The variable of an option: SIM_PORT_BASE of --port-base."""
+    return "SIM_" + option.lstrip("-").replace("-", "_").upper()
+
+
+def options_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Action]]:
+    """(option, action) of every option that may come from the environment."""
+    for action in parser._actions:
+        for option in action.option_strings:
+            shown = action.help is not argparse.SUPPRESS
+            if option.startswith("--") and shown and option not in _ELSEWHERE:
+                yield option, action
+                break
+
+
+def from_environment(
+    parser: argparse.ArgumentParser, given: Sequence[str], environ: Mapping[str, str]
+) -> list[str]:
+    """Arguments that the environment adds before those that were given. Exits with 2 where a
+    switch has a value that is neither yes nor no.
+    """
+    added: list[str] = []
+    for option, action in options_of(parser):
+        name = variable(option)
+        value = environ.get(name, "").strip()
+        if not value:
+            continue
+        if action.nargs == 0:
+            if value.lower() not in (*_ON, *_OFF):
+                known = f"{', '.join(_ON)} or {', '.join(_OFF)}"
+                parser.error(f"{name} is {known}, not {value!r}")
+            added += [option] if value.lower() in _ON else []
+        elif not isinstance(action, argparse._AppendAction):
+            added.append(f"{option}={value}")
+        elif not any(one == option or one.startswith(f"{option}=") for one in given):
+            added += [f"{option}={part.strip()}" for part in value.split(",") if part.strip()]
+    if scenario := environ.get("SIM_SCENARIO", "").strip():
+        parser.set_defaults(scenario=scenario)
+    return added
+
+
+def unknown_variables(parser: argparse.ArgumentParser, environ: Mapping[str, str]) -> Iterator[str]:
+    """A warning for each `SIM_*` that nothing reads."""
+    known = {*KNOWN, *(variable(option) for option, _ in options_of(parser))}
+    for name in sorted(environ):
+        if name.startswith("SIM_") and name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f", did you mean {near[0]}?" if near else ""
+            yield f"sim: warning: nothing reads {name}{hint}"
