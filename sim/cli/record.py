@@ -1,4 +1,4 @@
-"""Record what clients and a service say to each other, without their secrets.
+"""Record what a client and a service say, without their secrets.
 
 The recorder stands between a client and any service that speaks this interface. Point the client
 at the addresses that it prints: it passes everything on, sockets and gRPC streams too.
