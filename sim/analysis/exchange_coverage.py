@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 from msgspec import DecodeError, Struct, field, json
@@ -240,13 +241,14 @@ def headline(coverage: Coverage) -> str:
         f"{met} different answers" if name == "answers" else f"{met} of {all_} {name}"
         for name, (met, all_) in totals.items()
     ]
-    return f"{coverage.runs} runs met {', '.join(parts)}"
+    runs = "1 run" if coverage.runs == 1 else f"{coverage.runs} runs"
+    return f"{runs} met {', '.join(parts)}"
 
 
 def lines(coverage: Coverage) -> Iterator[str]:
     """The summary for people: what was met with its answers, then what never was."""
     operations = _operations(coverage)
-    yield headline(coverage)
+    yield from wrap(headline(coverage), 80)
     yield ""
     yield "answers"
     for name, row in operations.items():
@@ -257,19 +259,23 @@ def lines(coverage: Coverage) -> Iterator[str]:
             status = f"code {answer['code']}" if kind == "grpc" else answer["status"]
             yield f"    {answer['count']:>6}  {kind:<9} {status}  {answer['rule']}".rstrip()
     yield ""
-    yield from _never("operations", [name for name, row in operations.items() if not row["calls"]])
-    yield from _never("operations, called but never refused", _without(operations, refused=True))
-    yield from _never("operations, called but only refused", _without(operations, refused=False))
-    yield from _never("quirks", [name for name in catalogue() if not coverage.quirks[name]])
+    yield from _names(
+        "operation", "never met", [name for name, row in operations.items() if not row["calls"]]
+    )
+    yield from _names("operation", "never refused", _without(operations, refused=True))
+    yield from _names("operation", "only refused", _without(operations, refused=False))
+    yield from _names(
+        "quirk", "never met", [name for name in catalogue() if not coverage.quirks[name]]
+    )
     missing = [f"{kind} on {plane}" for kind, plane in _POINTS if not coverage.faults[kind, plane]]
-    yield from _never("faults", missing)
+    yield from _names("fault", "never met", missing)
     sides = [
         f"{side} {row['from'][:10]} ({row['name']})"
         for row in _dates(coverage)
         for side in ("before", "after")
         if not row[side]
     ]
-    yield from _never("sides of dates", sides)
+    yield from _names("side of a date", "never met", sides, "sides of dates")
 
 
 def _without(operations: dict[str, Any], *, refused: bool) -> list[str]:
@@ -285,8 +291,8 @@ def _is_refusal(answer: dict[str, Any]) -> bool:
     return bool(answer["code"] if answer["plane"] == "grpc" else answer["status"] >= 400)
 
 
-def _never(what: str, names: list[str]) -> Iterator[str]:
-    yield f"never met: {len(names)} {what}"
+def _names(one: str, verdict: str, names: list[str], many: str = "") -> Iterator[str]:
+    yield f"{len(names)} {one if len(names) == 1 else many or one + 's'} {verdict}"
     yield from (f"  {name}" for name in names[:_SHOWN])
     if len(names) > _SHOWN:
         yield f"  and {len(names) - _SHOWN} more; --json lists all of them"
