@@ -1,4 +1,4 @@
-"""Compare a recorded service with us: what differs, and whose that is.
+"""Compare a recorded service with us: what differs, and whose it is.
 
 Without a scenario each answer and frame is held against contract and specification. Exit code 0:
 nothing differs; 1: something does; 2: unreadable. `sim record` makes recordings; HAR files of

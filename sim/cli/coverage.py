@@ -1,4 +1,4 @@
-"""Show what tests and runs met of the exchange, and what they missed.
+"""Show what runs met of the exchange, and what they never met.
 
 A coverage file comes of `pytest --exchange-coverage FILE` or `sim run --coverage FILE`. Several
 files, such as those of the parts of a suite, count as one.

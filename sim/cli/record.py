@@ -4,7 +4,7 @@ The recorder stands between a client and any service that speaks this interface.
 at the addresses that it prints: it passes everything on, sockets and gRPC streams too.
 
 example:
-  sim record --to session.ndjson --gateway https://gateway.example --retail https://api.example
+  sim record --to session.ndjson --gateway https://gateway.example
 """
 
 from __future__ import annotations

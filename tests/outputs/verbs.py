@@ -70,6 +70,7 @@ WITHOUT = {
     "schema": "a JSON document of its own",
     "openapi": "a JSON document of its own",
     "keys": "new ones each time",
+    "compare": "tests/fidelity has its output",
     "record": "it needs sockets: tests/server/test_record.py",
     "proto": "a folder of files, and one line that says so",
 }
