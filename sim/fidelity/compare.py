@@ -7,6 +7,7 @@ number of answers and frames.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from textwrap import wrap
 from typing import Any, TextIO
@@ -14,9 +15,11 @@ from typing import Any, TextIO
 from sim.contract.contract import load_contract
 from sim.fidelity.answers import Checker, NoEvidence, observation_of, other_reading
 from sim.fidelity.difference import CULPRITS, shown
+from sim.fidelity.replayed import Replayed
 from sim.fidelity.seen import Reader
 from sim.fidelity.tally import Place, Tally
 from sim.recording.files import Recording, UnreadableRecording
+from sim.scenario.scenario import Scenario
 
 _WIDTH = 80
 _PLACES_MAX = 3  # places of an operation that are printed
@@ -26,8 +29,11 @@ _LINES_MAX = 24  # of operations that differ; then none is begun
 class Comparison:
     """What a recording and we agree on, and what not."""
 
-    def __init__(self, path: Path, recording: Recording, reading: str, tally: Tally) -> None:
+    def __init__(
+        self, path: Path, recording: Recording, reading: str, tally: Tally, scenario: str = ""
+    ) -> None:
         self.path = path
+        self.scenario = scenario
         self.reading = reading
         self.tally = tally
         self.warnings = [recording.warning] if recording.warning else []
@@ -47,6 +53,7 @@ class Comparison:
         tally, not_seen = self.tally, self.not_seen()
         return {
             "recording": str(self.path),
+            "scenario": self.scenario or None,
             "reading": self.reading,
             "operations": {name: one.document() for name, one in sorted(tally.operations.items())},
             "not_seen": not_seen,
@@ -66,6 +73,8 @@ class Comparison:
             f"{self.path.name}: {totals['seen']:,} answers and frames of {totals['operations']}"
             f" operations, reading {self.reading}"
         )
+        if self.scenario:
+            yield f"replayed into {self.scenario}"
         if self.same:
             yield "nothing differs"
         else:
@@ -148,7 +157,7 @@ def _short(value: Any) -> str:
 def compare(path: Path, recording: Recording, reading: str) -> Comparison:
     """Hold every answer and frame against the contract. Raises UnreadableRecording."""
     checker, tally = Checker(reading), Tally()
-    try:
+    with _told_of(path):
         for seen in Reader().seen(recording.entries):
             try:
                 found = checker.check(seen)
@@ -159,8 +168,27 @@ def compare(path: Path, recording: Recording, reading: str) -> Comparison:
                 tally.differ(seen.name, seen.entry.n, found)
             else:
                 tally.agree(seen.name)
+    return Comparison(path, recording, reading, tally)
+
+
+def compare_with(
+    path: Path, recording: Recording, scenario: Scenario, seed: int | None
+) -> Comparison:
+    """Replay a recording into a scenario and compare values, order and causality too. Raises
+    UnreadableRecording, and Unmatched where the scenario has too few identities.
+    """
+    tally = Tally()
+    with _told_of(path):
+        Replayed(scenario, seed, scenario.reading, tally).run(recording.entries)
+    return Comparison(path, recording, scenario.reading, tally, scenario.name)
+
+
+@contextmanager
+def _told_of(path: Path) -> Iterator[None]:
+    """Name the file in what is wrong with it."""
+    try:
+        yield
     except UnreadableRecording as error:
         raise UnreadableRecording(f"{path}: {error}") from None
     except RecursionError:
         raise UnreadableRecording(f"{path}: nested too deeply to be an answer") from None
-    return Comparison(path, recording, reading, tally)

@@ -63,7 +63,7 @@ class Reader:
 
     def line(self, entry: Entry) -> Seen | None:
         """What a line shows of the service; None for a stream's begin and frames of the client."""
-        now = self._now(entry)
+        now = self.now(entry)
         if entry.request is not None:
             return self._call(entry, entry.request, now)
         if entry.stream is None:
@@ -106,8 +106,9 @@ class Reader:
             operation = found.operation if isinstance(found, Match) else None
         return Stream(number, operation, opened)
 
-    def _now(self, entry: Entry) -> Instant:
-        told = _told(entry.answer)
+    def now(self, entry: Entry) -> Instant:
+        """What the service's clock said at a line, as far as it told."""
+        told = _told(entry)
         if told is not None:
             self._told[entry.plane] = max(told, self._told.get(entry.plane, told))
         known = self._told.get(entry.plane) or max(self._told.values(), default=None)
@@ -119,14 +120,28 @@ class Reader:
             raise UnreadableRecording(f"line {entry.n + 1}: at is no instant") from None
 
 
-def _told(answer: Message | None) -> Instant | None:
-    """What a service says is now; None where it does not say, or not legibly."""
-    if answer is None:
-        return None
+# Times in messages of gRPC that lie never after now.
+_PAST = frozenset(("processedSentTime", "transactTime", "updateTime"))
+
+
+def _told(entry: Entry) -> Instant | None:
+    """What a service says is now, at least; None where it does not say, or not legibly."""
     try:
-        if answer.now:
-            return parse_instant(answer.now)
-        date = answer.headers.get("date", "")
+        if entry.plane == "grpc":
+            answer = entry.answer.body if entry.answer is not None else None
+            frame = entry.frame.body if entry.frame is not None else None
+            return max(_times(answer if frame is None else frame), default=None)
+        if entry.answer is None:
+            return None
+        if entry.answer.now:
+            return parse_instant(entry.answer.now)
+        date = entry.answer.headers.get("date", "")
         return int(parsedate_to_datetime(date).timestamp()) * NS_PER_S if date else None
     except (ValueError, TypeError, OverflowError):
         return None
+
+
+def _times(body: Any) -> Iterator[Instant]:
+    if isinstance(body, dict):
+        for name in _PAST & body.keys():
+            yield parse_instant(str(body[name]))

@@ -84,10 +84,10 @@ class Tally:
         operation.no_evidence += 1
         operation.unknown[why] += 1
 
-    def differ(self, name: str, n: int, found: list[Difference]) -> None:
-        """One answer or frame differs."""
+    def differ(self, name: str, n: int, found: list[Difference], seen: bool = True) -> None:
+        """One answer or frame differs. A frame that only we sent was not `seen`."""
         operation = self._operation(name)
-        operation.seen += 1
+        operation.seen += seen
         operation.differ += 1
         for one in found:
             where = _INDEX.sub("[]", one.where)

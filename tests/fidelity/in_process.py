@@ -96,7 +96,7 @@ class RecordedSimulation(Simulation):
             return outcome
         opened = {"path" if socket else "rpc": method, "request": {"headers": headers}}
         number = self.tape.open(plane, client, opened)
-        if message:
+        if not socket and BODIES.operation(method).kind == "server":  # type: ignore[union-attr]
             self._frame(plane, client, number, method, "client", message)
         if outcome.stream:
             self.open_streams[outcome.stream] = method, client, number

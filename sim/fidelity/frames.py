@@ -1,0 +1,135 @@
+"""Frames of one stream, recorded and ours, compared in their order.
+
+Where two frames do not fit, the nearest later frame that does is looked for on both sides, a few
+frames ahead: what was skipped is missing in the recording, or told by it alone. Heartbeats say when
+and not what, so they are left out.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from sim.fidelity.difference import ABSENT, Difference
+
+AHEAD = 12
+Fit: TypeAlias = Callable[[Any, Any], "list[Difference]"]
+
+
+class Recorded(Struct, frozen=True):
+    """A frame of the recording, and what contract and specification say of it."""
+
+    n: int
+    body: Any
+    known: list[Difference]
+
+
+class Verdict(Struct, frozen=True):
+    """Of one recorded frame, or of one that only we sent."""
+
+    n: int
+    differences: list[Difference]
+    seen: bool = True
+
+
+class FrameQueue:
+    """Frames that wait for their counterpart. `fit` compares two bodies and keeps the identifiers
+    that it has paired when they agree, `trial` keeps nothing.
+    """
+
+    def __init__(self, fit: Fit, trial: Fit) -> None:
+        self._fit, self._trial = fit, trial
+        self.recorded: deque[Recorded] = deque()
+        self.ours: deque[Any] = deque()
+        self._last = 0
+
+    def told(self, *, final: bool = False) -> Iterator[Verdict]:
+        """Verdicts on what can be compared by now; with `final` on everything."""
+        recorded, ours = self.recorded, self.ours
+        while recorded and ours:
+            if not self._trial(recorded[0].body, ours[0]):
+                one = recorded.popleft()
+                self._fit(one.body, ours.popleft())
+                yield self._verdict(one, [])
+                continue
+            if not final and min(len(recorded), len(ours)) <= AHEAD:
+                return
+            yield from self._resynchronised()
+        if final:
+            for one in recorded:
+                alone = Difference("frame", _kind(one.body), ABSENT, "extra frame")
+                yield self._verdict(one, [alone])
+            yield from (self._missing(body) for body in ours)
+            recorded.clear()
+            ours.clear()
+
+    def _resynchronised(self) -> Iterator[Verdict]:
+        recorded, ours = self.recorded, self.ours
+        for ahead in range(1, AHEAD + 1):
+            if ahead < len(ours) and not self._trial(recorded[0].body, ours[ahead]):
+                for _ in range(ahead):
+                    yield self._missing(ours.popleft())
+                return
+            if ahead < len(recorded) and not self._trial(recorded[ahead].body, ours[0]):
+                for _ in range(ahead):
+                    one = recorded.popleft()
+                    alone = Difference("frame", _kind(one.body), ABSENT, "extra frame")
+                    yield self._verdict(one, [alone])
+                return
+        one = recorded.popleft()
+        found = self._fit(one.body, ours.popleft())
+        yield self._verdict(one, [difference.under("frame.body") for difference in found])
+
+    def _verdict(self, one: Recorded, found: list[Difference]) -> Verdict:
+        self._last = one.n
+        return Verdict(one.n, merged(one.known, found))
+
+    def _missing(self, body: Any) -> Verdict:
+        n = self.recorded[0].n if self.recorded else self._last
+        lacks = Difference("frame", ABSENT, _kind(body), "missing frame", culprit="recording")
+        return Verdict(n, [lacks], seen=False)
+
+
+def merged(known: list[Difference], found: list[Difference]) -> list[Difference]:
+    """Differences from the contract with our values, and those of values at other places."""
+    if not known:
+        return found
+    ours = {one.where: one.ours for one in found}
+    places = {one.where for one in known}
+    with_ours = [
+        Difference(
+            one.where,
+            one.recorded,
+            ours.get(one.where, one.ours),
+            one.kind,
+            one.switch,
+            one.culprit,
+        )
+        for one in known
+    ]
+    return with_ours + [one for one in found if not _within(one.where, places)]
+
+
+def _within(where: str, places: set[str]) -> bool:
+    """Whether a place is one of these or lies within one."""
+    while where:
+        if where in places:
+            return True
+        where = where[: max(where.rfind("."), where.rfind("["), 0)]
+    return False
+
+
+def is_heartbeat(body: Any) -> bool:
+    """Whether a frame only says that the stream is alive."""
+    return isinstance(body, dict) and "heartbeat" in body
+
+
+def _kind(body: Any) -> str:
+    """What a frame is about, in a word or two."""
+    if not isinstance(body, dict):
+        return "a frame"
+    dull = ("requestId", "subscriptionType", "sessionId", "processedSentTime")
+    return f"a frame with {', '.join(name for name in body if name not in dull) or 'nothing'}"

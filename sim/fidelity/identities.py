@@ -1,0 +1,139 @@
+"""Who in a scenario stands for whom in a recording.
+
+Credentials are fingerprints in a recording, so they are matched by kind in the order in which they
+first appear: API keys with the scenario's keys, tokens with its firms. What stands in clear decides
+first: a client id or participant that the scenario knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+from sim.core.identity.firms import ApiKey, Firm
+from sim.fidelity.names import Names
+from sim.fidelity.shapes import SECRET
+from sim.recording.files import Message
+from sim.testing.client import Connection
+
+_KEY, _BEARER, _PARTICIPANT = "x-pm-access-key", "authorization", "x-participant-id"
+_SSN = 900_000_000
+# Headers that a client chooses and that may matter; signatures are made anew.
+_KEPT = ("content-type", "if-modified-since", "poly-correlation-id", "accept")
+
+
+class Identities:
+    """Signs requests of a recording as somebody of the scenario."""
+
+    def __init__(self, world: Connection, names: Names) -> None:
+        self._world, self._names = world, names
+        firms = world.simulation.exchange.firms
+        self._keys: list[ApiKey] = list(firms.api_keys())
+        self._firms: list[Firm] = [firm for firm in firms.all() if firm.client_id]
+        self._key_of: dict[str, ApiKey] = {}
+        self._firm_of: dict[str, Firm] = {}  # by token or client id
+        self._participants: dict[tuple[str, str], str] = {}
+        self._ssns: dict[str, str] = {}
+
+    # ---- requests
+
+    def headers(
+        self, plane: str, method: str, path: str, recorded: Mapping[str, str], *, refused: bool
+    ) -> dict[str, str]:
+        """Headers of a request in the scenario; what was `refused` is refused again."""
+        headers = {name: recorded[name] for name in _KEPT if name in recorded}
+        if _KEY in recorded:
+            signed = self._world.retail_headers(self._key(recorded[_KEY]), method, path)
+            headers |= signed
+            if refused:
+                headers["x-pm-signature"] = "A" * 86 + "=="
+        bearer = recorded.get(_BEARER, "")
+        if bearer.startswith("Bearer "):
+            firm = self._firm(bearer[7:], recorded.get(_PARTICIPANT, ""))
+            headers |= self._world.bearer(firm)
+            if refused:
+                headers[_BEARER] = "Bearer none"
+            if _PARTICIPANT in recorded:
+                headers[_PARTICIPANT] = self._participant(firm, recorded[_PARTICIPANT])
+        return headers
+
+    def form(self, request: Message, answer: Message | None) -> dict[str, str]:
+        """The form of a token request in the scenario; remembers whose token was issued."""
+        body = request.body
+        fields = dict(parse_qsl(body, keep_blank_values=True) if isinstance(body, str) else ())
+        if isinstance(body, dict):
+            fields = {name: str(value) for name, value in body.items()}
+        firm = self._firm_of_client(fields.get("client_id", ""))
+        issued = answer is not None and answer.status == 200
+        if issued and answer is not None and isinstance(answer.body, dict):
+            self._firm_of.setdefault(str(answer.body.get("access_token")), firm)
+        if "client_id" in fields:
+            fields["client_id"] = firm.client_id
+        if issued:
+            fields["client_assertion"] = self._world.assertion(firm)
+            fields["audience"] = self._world.audience
+        return fields
+
+    def body(self, value: Any, name: str = "") -> Any:
+        """A body in which our identifiers stand, and somebody's number for each SSN."""
+        if isinstance(value, dict):
+            return {key: self.body(inner, key) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [self.body(inner, name) for inner in value]
+        if isinstance(value, str) and value.startswith(SECRET) and "ssn" in name.lower():
+            return self._ssns.setdefault(value, str(_SSN + len(self._ssns)))
+        return self._names.ours(value)
+
+    # ---- who
+
+    def _key(self, recorded: str) -> ApiKey:
+        found = self._key_of.get(recorded)
+        if found is None:
+            named = [key for key in self._keys if key.key_id == recorded]
+            taken = {key.key_id for key in self._key_of.values()}
+            free = named or [key for key in self._keys if key.key_id not in taken]
+            if not free:
+                raise Unmatched("the scenario has too few API keys")
+            found = self._key_of[recorded] = free[0]
+        return found
+
+    def _firm(self, token: str, participant: str) -> Firm:
+        found = self._firm_of.get(token)
+        if found is None:
+            having = [
+                firm
+                for firm in self._firms
+                if participant and any(user.name == participant for user in firm.users)
+            ]
+            found = self._firm_of[token] = having[0] if having else self._next_firm()
+        return found
+
+    def _firm_of_client(self, client_id: str) -> Firm:
+        found = self._firm_of.get(client_id)
+        if found is None:
+            named = [firm for firm in self._firms if firm.client_id == client_id]
+            found = self._firm_of[client_id] = named[0] if named else self._next_firm()
+        return found
+
+    def _next_firm(self) -> Firm:
+        taken = {firm.name for firm in self._firm_of.values()}
+        for firm in self._firms:
+            if firm.name not in taken:
+                return firm
+        raise Unmatched("the scenario has too few firms")
+
+    def _participant(self, firm: Firm, recorded: str) -> str:
+        if any(user.name == recorded for user in firm.users):
+            return recorded
+        known = self._participants.get((firm.name, recorded))
+        if known is None:
+            number = sum(1 for name, _ in self._participants if name == firm.name)
+            known = firm.users[number].name if number < len(firm.users) else recorded
+            self._participants[firm.name, recorded] = known
+            self._names.same(recorded, known)
+        return known
+
+
+class Unmatched(Exception):
+    """Somebody of the recording has nobody in the scenario; the text says whom it lacks."""

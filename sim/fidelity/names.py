@@ -1,0 +1,88 @@
+"""Identifiers of a recording and ours for the same things.
+
+Two runs draw different ids, tokens and cursors. They are known by their field in the contract, not
+by how they look. What stands in such a field is paired with ours where it first appears; from then
+on the pair must hold in both directions, so an answer about another order is still a difference.
+What a client wrote itself means itself.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from sim.contract.wire_fields import Field, fields_of
+from sim.messages import Message
+
+_DRAWN = re.compile(r"(?:^|_)(?:id|ids|token|cursor|uuid|referral_code|reference)$")
+_WORDS = re.compile(r"[^/?&=,]+")
+_LEAST = 4  # characters of an identifier; a shorter one is a number of something
+
+
+def is_drawn(field: Field) -> bool:
+    """Whether the service draws the values of a field: ids, tokens, places in lists."""
+    return field.secret or (
+        field.kind in ("string", "bytes", "int64") and _DRAWN.search(field.name) is not None
+    )
+
+
+@cache
+def fields_by_name(cls: type[Message]) -> dict[str, Field]:
+    """Fields of a message by JSON name, in both spellings."""
+    found = {field.vendor_json: field for field in fields_of(cls) if field.vendor_json}
+    return found | {field.json_name: field for field in fields_of(cls)}
+
+
+class Names:
+    """Pairs of identifiers, recorded and ours. `mark` and `back` undo a trial."""
+
+    def __init__(self) -> None:
+        self._ours: dict[str, str] = {}
+        self._recorded: dict[str, str] = {}
+        self._added: list[tuple[str, str]] = []
+
+    def mark(self) -> int:
+        """A point to which `back` returns."""
+        return len(self._added)
+
+    def back(self, mark: int) -> None:
+        """Forget the pairs that were made since a mark."""
+        for recorded, ours in self._added[mark:]:
+            del self._ours[recorded], self._recorded[ours]
+        del self._added[mark:]
+
+    def same(self, recorded: str, ours: str) -> bool:
+        """Whether both name the same thing. They are paired when neither was seen before."""
+        known = self._ours.get(recorded)
+        if known is not None or ours in self._recorded:
+            return known == ours
+        self._ours[recorded], self._recorded[ours] = ours, recorded
+        self._added.append((recorded, ours))
+        return True
+
+    def own(self, value: Any) -> None:
+        """Note what a client wrote: it means itself unless the service drew it before."""
+        if isinstance(value, str):
+            if len(value) >= _LEAST and value not in self._ours and value not in self._recorded:
+                self.same(value, value)
+        elif isinstance(value, dict):
+            for inner in value.values():
+                self.own(inner)
+        elif isinstance(value, list):
+            for inner in value:
+                self.own(inner)
+
+    def ours(self, value: Any) -> Any:
+        """A JSON value in which our identifiers stand for those of the recording."""
+        if isinstance(value, str):
+            return self._ours.get(value, value)
+        if isinstance(value, dict):
+            return {name: self.ours(inner) for name, inner in value.items()}
+        if isinstance(value, list):
+            return [self.ours(inner) for inner in value]
+        return value
+
+    def ours_in(self, text: str) -> str:
+        """A path or query in which our identifiers stand for those of the recording."""
+        return _WORDS.sub(lambda found: self._ours.get(found[0], found[0]), text)

@@ -1,0 +1,176 @@
+"""A recording compared with a scenario: the session is replayed whole, and values count.
+
+| Difference | Culprit |
+|---|---|
+| the recording does not fit the contract | as without a scenario |
+| our answer does not fit the contract, the recorded one does | `us` |
+| we do not simulate the operation | `us` |
+| both fit, and a value, a length or a status differs | `unknown` |
+| a frame that we send is not in the recording | `recording` |
+| a frame that we do not send is in the recording | `unknown` |
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from sim.fidelity.answers import Checker, NoEvidence
+from sim.fidelity.difference import ABSENT, Difference
+from sim.fidelity.frames import FrameQueue, Recorded, is_heartbeat, merged
+from sim.fidelity.player import Player
+from sim.fidelity.seen import Seen
+from sim.fidelity.tally import Tally
+from sim.fidelity.values import Sides
+from sim.recording.files import Entry, Message
+from sim.scenario.scenario import Scenario
+
+
+class Replayed:
+    """Replays a recording and counts what differs."""
+
+    def __init__(self, scenario: Scenario, seed: int | None, reading: str, tally: Tally) -> None:
+        self._checker, self._tally = Checker(reading), tally
+        self._player = Player(scenario, seed)
+        self._sides: Sides | None = None
+        self._queues: dict[int, FrameQueue] = {}
+        self._of_stream: dict[int, Seen] = {}
+
+    def run(self, entries: list[Entry]) -> None:
+        """Replay everything. Unmatched: the scenario has nobody for somebody of the recording."""
+        for seen, ours in self._player.play(entries):
+            if self._sides is None:
+                begin = self._player.recorded_begin
+                assert begin is not None
+                self._sides = Sides(begin, self._player.our_begin, self._player.names)
+            known = self._known(seen)
+            if known is None:
+                continue
+            if ours is not None and seen.answer is not None:
+                self._count(seen, merged(known, self._answer(seen, seen.answer, ours)))
+            elif seen.frame is not None:
+                self._queue(seen, seen.frame.body, known)
+            elif seen.closed is not None:
+                self._closed(seen, seen.closed, known)
+            self._pump()
+        self._pump(final=True)
+
+    def _known(self, seen: Seen) -> list[Difference] | None:
+        """What contract and specification say; None where nobody knows."""
+        try:
+            return self._checker.check(seen)
+        except NoEvidence as why:
+            self._tally.no_evidence(seen.name, str(why))
+            return None
+
+    def _count(self, seen: Seen, found: list[Difference]) -> None:
+        if found:
+            self._tally.differ(seen.name, seen.entry.n, found)
+        else:
+            self._tally.agree(seen.name)
+
+    # ---- answers
+
+    def _answer(self, seen: Seen, recorded: Message, ours: Message) -> list[Difference]:
+        if recorded.status != ours.status:
+            culprit: Any = "us" if ours.status == 501 or self._spoilt(seen, ours) else "unknown"
+            status = Difference("answer.status", recorded.status, ours.status, "status")
+            return [status.blamed(culprit)]
+        refused = (recorded.status or 0) >= 400 or (seen.entry.plane == "grpc" and recorded.status)
+        if refused or seen.operation is None:
+            return _codes(recorded.body, ours.body)
+        sides, operation = self._sides, seen.operation
+        assert sides is not None
+        if operation.content != "json" and operation.content != "form":
+            return []  # rows of reports; their form was checked
+        found = sides.message(operation.response, recorded.body or {}, ours.body or {})
+        return self._blamed(seen, ours, [one.under("answer.body") for one in found])
+
+    def _blamed(self, seen: Seen, ours: Message, found: list[Difference]) -> list[Difference]:
+        """Differences of which those are ours that lie where our answer breaks the contract."""
+        if not found:
+            return found
+        places = {one.where for one in self._misfits(seen, ours)}
+        return [one.blamed("us" if one.where in places else "unknown") for one in found]
+
+    def _misfits(self, seen: Seen, ours: Message) -> list[Difference]:
+        try:
+            return self._checker.check(replace(seen, answer=replace(ours, headers={})))
+        except NoEvidence:
+            return []
+
+    def _spoilt(self, seen: Seen, ours: Message) -> bool:
+        return any(one.where == "answer.status" for one in self._misfits(seen, ours))
+
+    # ---- streams
+
+    def _queue(self, seen: Seen, body: Any, known: list[Difference]) -> None:
+        stream = seen.stream
+        assert stream is not None
+        if is_heartbeat(body):
+            self._count(seen, known)
+            return
+        self._of_stream[stream.number] = seen
+        queue = self._queue_of(stream.number, seen)
+        queue.recorded.append(Recorded(seen.entry.n, body, known))
+
+    def _queue_of(self, number: int, seen: Seen) -> FrameQueue:
+        queue = self._queues.get(number)
+        if queue is None:
+            sides, operation = self._sides, seen.operation
+            assert sides is not None and operation is not None
+            cls = operation.response
+
+            def fit(recorded: Any, ours: Any) -> list[Difference]:
+                return sides.message(cls, recorded, ours)
+
+            def trial(recorded: Any, ours: Any) -> list[Difference]:
+                mark = sides.names.mark()
+                found = sides.message(cls, recorded, ours)
+                sides.names.back(mark)
+                return found
+
+            queue = self._queues[number] = FrameQueue(fit, trial)
+            self._of_stream.setdefault(number, seen)
+        return queue
+
+    def _pump(self, *, final: bool = False) -> None:
+        for number, queue in self._queues.items():
+            self._take(number, queue)
+            for verdict in queue.told(final=final):
+                seen = self._of_stream[number]
+                if verdict.differences:
+                    self._tally.differ(seen.name, verdict.n, verdict.differences, verdict.seen)
+                else:
+                    self._tally.agree(seen.name)
+
+    def _take(self, number: int, queue: FrameQueue) -> None:
+        stream = self._player.streams.get(number)
+        if stream is not None:
+            queue.ours.extend(body for body in stream.take() if not is_heartbeat(body))
+
+    def _closed(self, seen: Seen, closed: dict[str, Any], known: list[Difference]) -> None:
+        stream = seen.stream
+        assert stream is not None
+        if seen.operation is not None:
+            self._queue_of(stream.number, seen)
+        ours = self._player.streams.get(stream.number)
+        code = closed.get("code")
+        found: list[Difference] = []
+        if closed.get("from") == "service" and code is not None and seen.entry.plane == "grpc":
+            ended = ours.end[0] if ours is not None and ours.end is not None else ABSENT
+            if ended != code:
+                found.append(Difference("closed.code", code, ended, "status"))
+        self._count(seen, merged(known, found))
+
+
+def _codes(recorded: Any, ours: Any) -> list[Difference]:
+    """Refusals: clients branch on the code, never on the text (§7.2)."""
+    if not (isinstance(recorded, dict) and isinstance(ours, dict)):
+        return []
+    return [
+        Difference(f"answer.body.{name}", recorded[name], ours[name], "value")
+        for name in ("code", "status", "error")
+        if name in recorded and name in ours and recorded[name] != ours[name]
+    ]

@@ -1,0 +1,135 @@
+"""Two answers side by side: values, their order in lists, and which identifiers they name.
+
+Instants agree when they are the same, or as far from the begin of their session as ours: the Date
+header tells whole seconds, so a second either way is nothing.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from msgspec import Struct
+
+from sim.contract.wire_fields import Field, read_moment
+from sim.fidelity.difference import ABSENT, Difference
+from sim.fidelity.names import Names, fields_by_name, is_drawn
+from sim.fidelity.shapes import SECRET
+from sim.kernel.instants import NS_PER_S, Instant
+from sim.messages import Message, find_message
+
+TOLERANCE = 2 * NS_PER_S
+
+
+class Sides(Struct):
+    """What is known of both sessions: when each began, and which identifiers belong together."""
+
+    recorded_begin: Instant
+    our_begin: Instant
+    names: Names
+
+    def message(self, cls: type[Message], recorded: Any, ours: Any) -> list[Difference]:
+        """What differs between two messages of a type."""
+        found: list[Difference] = []
+        self._message(cls, recorded, ours, "", found)
+        return found
+
+    def _message(
+        self, cls: type[Message], recorded: Any, ours: Any, where: str, found: list[Difference]
+    ) -> None:
+        if not (isinstance(recorded, dict) and isinstance(ours, dict)):
+            _leaf(recorded, ours, where, found)
+            return
+        fields = fields_by_name(cls)
+        dot = "." if where else ""
+        for name, value in recorded.items():
+            place = f"{where}{dot}{name}"
+            if name not in ours:
+                found.append(Difference(place, value, ABSENT, "unknown name"))
+            elif (field := fields.get(name)) is None:
+                _leaf(value, ours[name], place, found)
+            else:
+                self._field(field, value, ours[name], place, found)
+        for name, value in ours.items():
+            if name not in recorded:
+                place = f"{where}{dot}{name}"
+                found.append(Difference(place, ABSENT, value, "missing name"))
+
+    def _field(
+        self, field: Field, recorded: Any, ours: Any, where: str, found: list[Difference]
+    ) -> None:
+        if field.key_kind and isinstance(recorded, dict) and isinstance(ours, dict):
+            self._map(field, recorded, ours, where, found)
+        elif field.repeated and isinstance(recorded, list) and isinstance(ours, list):
+            for number, (one, other) in enumerate(zip(recorded, ours, strict=False)):
+                self._element(field, one, other, f"{where}[{number}]", found)
+            for number in range(len(ours), len(recorded)):
+                place = f"{where}[{number}]"
+                found.append(Difference(place, recorded[number], ABSENT, "value"))
+            for number in range(len(recorded), len(ours)):
+                found.append(Difference(f"{where}[{number}]", ABSENT, ours[number], "value"))
+        else:
+            self._element(field, recorded, ours, where, found)
+
+    def _map(
+        self,
+        field: Field,
+        recorded: dict[str, Any],
+        ours: dict[str, Any],
+        where: str,
+        found: list[Difference],
+    ) -> None:
+        named = {self.names.ours(key): (key, value) for key, value in recorded.items()}
+        for key, (was, value) in named.items():
+            if key in ours:
+                self._element(field, value, ours[key], f"{where}.{was}", found)
+            else:
+                found.append(Difference(f"{where}.{was}", value, ABSENT, "value"))
+        for key in ours.keys() - named.keys():
+            found.append(Difference(f"{where}.{key}", ABSENT, ours[key], "value"))
+
+    def _element(
+        self, field: Field, recorded: Any, ours: Any, where: str, found: list[Difference]
+    ) -> None:
+        if field.kind == "message":
+            self._message(find_message(field.type_name), recorded, ours, where, found)
+        elif not (isinstance(recorded, str) and isinstance(ours, str)):
+            _leaf(recorded, ours, where, found)
+        elif field.kind == "timestamp":
+            if not self._same_instant(recorded, ours):
+                found.append(Difference(where, recorded, ours, "value"))
+        elif is_drawn(field) or recorded.startswith(SECRET):
+            empty = not recorded or not ours
+            if recorded != ours if empty else not self.names.same(recorded, ours):
+                found.append(Difference(where, recorded, ours, "value"))
+        elif self.names.ours(recorded) != ours:
+            _leaf(recorded, ours, where, found)
+
+    def _same_instant(self, recorded: str, ours: str) -> bool:
+        if recorded == ours:
+            return True
+        try:
+            one, other = read_moment(recorded), read_moment(ours)
+        except ValueError:
+            return False
+        since = one - self.recorded_begin, other - self.our_begin
+        return abs(since[0] - since[1]) <= TOLERANCE
+
+
+def _leaf(recorded: Any, ours: Any, where: str, found: list[Difference]) -> None:
+    if recorded == ours and (recorded is True or recorded is False) == (
+        ours is True or ours is False
+    ):
+        return
+    same_number = (
+        isinstance(recorded, str) and isinstance(ours, str) and _number(recorded) == _number(ours)
+    )
+    kind = "format" if same_number and _number(ours) is not None else "value"
+    found.append(Difference(where, recorded, ours, kind))  # type: ignore[arg-type]
+
+
+def _number(text: str) -> Decimal | None:
+    try:
+        return Decimal(text) if len(text) <= 40 else None
+    except InvalidOperation:
+        return None

@@ -1,0 +1,187 @@
+"""`sim compare FILE --scenario S`: a recorded session replayed, values, order and causality too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from sim.cli.main import main
+from tests.fidelity.conftest import differences
+from tests.fidelity.in_process import lines
+from tests.fidelity.session import recorded
+from tests.fidelity.test_compare_contract import CHANGES, ORDER, answer, frame, order
+
+QUICKSTART = ("--scenario", "quickstart")
+STREAM = "OrderEntryAPI.CreateOrderSubscription"
+DIVERGENT = {
+    "a fault": "faults: [{match: {operation: GetOrder}, act: {status: 503}}]",
+    "another reading": "reading: observed",
+    "a frame is lost": ("faults: [{match: {operation: PrivateStream, nth: 2}, act: {drop: true}}]"),
+    "another rule": "assumptions: {retail.sync_reject: spec}\nworld: {games: 0}",
+}
+
+
+@pytest.mark.parametrize("seed", [7, 8, 12345])
+def test_another_seed_differs_in_nothing(seed, session, compare):
+    code, found = compare(session, *QUICKSTART, "--seed", str(seed))
+    assert (code, differences(found)) == (0, [])
+    assert found["totals"]["agree"] == found["totals"]["seen"] > 30
+    assert found["scenario"] == "quickstart"
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_the_contract_finds_has_the_same_culprit_here(change, spoil, compare):
+    spoilt, operation, where, kind = CHANGES[change]
+    code, found = compare(spoil(spoilt), *QUICKSTART)
+    told = [(name, one["where"], one["kind"], one["culprit"]) for name, one in differences(found)]
+    assert (operation, where, kind, "recording") in told
+    assert code == 1
+    assert found["operations"][operation]["differ"] == 1
+
+
+def other_order(found: list[dict[str, Any]]) -> None:
+    """The answer about one order names another that the client has seen."""
+    placed = answer(found, "/v1/trading/orders")["body"]["orderId"]
+    order(found)["id"] = placed
+
+
+def swapped(found: list[dict[str, Any]]) -> None:
+    """Two executions of a stream change places."""
+    told = [line for line in found if "update" in (line.get("frame") or {}).get("body", {})]
+    told[0]["frame"], told[1]["frame"] = told[1]["frame"], told[0]["frame"]
+
+
+VALUES: dict[str, tuple[Callable[[list[dict[str, Any]]], Any], str, str]] = {
+    "a decimal is moved": (
+        lambda found: order(found)["price"].update(value="4.00"),
+        ORDER,
+        "answer.body.order.price.value",
+    ),
+    "a number is another": (
+        lambda found: order(found).update(quantity=6),
+        ORDER,
+        "answer.body.order.quantity",
+    ),
+    "another member of the enumeration": (
+        lambda found: order(found).update(state="ORDER_STATE_FILLED"),
+        ORDER,
+        "answer.body.order.state",
+    ),
+    "another order": (other_order, ORDER, "answer.body.order.id"),
+    "an hour late": (
+        lambda found: order(found).update(createTime="2026-09-08T19:00:02Z"),
+        ORDER,
+        "answer.body.order.createTime",
+    ),
+    "a price level is gone": (
+        lambda found: answer(found, "/v1/orderbook/")["body"]["bids"].pop(),
+        "OrderBookAPI.GetOrderBook",
+        "answer.body.bids[1]",
+    ),
+    "a value in a frame": (
+        lambda found: frame(found, "update")["update"]["executions"][0]["order"].update(price="36"),
+        STREAM,
+        "frame.body.update.executions[0].order.price",
+    ),
+}
+
+
+@pytest.mark.parametrize("change", VALUES)
+def test_a_value_that_every_document_allows_is_nobodys(change, spoil, compare):
+    spoilt, operation, where = VALUES[change]
+    code, found = compare(spoil(spoilt), *QUICKSTART)
+    told = [
+        (name, one["where"], one["culprit"])
+        for name, one in differences(found)
+        if one["kind"] in ("value", "format")
+    ]
+    assert (code, told) == (1, [(operation, where, "unknown")])
+
+
+def test_a_dropped_frame_is_found_at_its_place(spoil, session, compare):
+    told = [
+        line
+        for line in lines(session)[1:]
+        if "orderSubscriptionUpdate" in (line.get("frame") or {}).get("body", {})
+    ]
+    dropped, following = told[1], told[2]
+    file = spoil(lambda found: found.remove(dropped))
+    code, found = compare(file, *QUICKSTART)
+    ((name, one),) = differences(found)
+    assert code == 1
+    assert (name, one["kind"], one["culprit"]) == (
+        "RetailStreamsAPI.PrivateStream",
+        "missing frame",
+        "recording",
+    )
+    assert one["n"] == following["n"]
+    assert "orderSubscriptionUpdate" in one["ours"]
+
+
+def test_a_frame_too_many_is_found_at_its_place(spoil, session, compare):
+    def change(found: list[dict[str, Any]]) -> None:
+        told = next(line for line in found if "update" in (line.get("frame") or {}).get("body", {}))
+        found.insert(found.index(told), told)
+
+    _, found = compare(spoil(change), *QUICKSTART)
+    ((name, one),) = differences(found)
+    assert (name, one["kind"], one["culprit"]) == (STREAM, "extra frame", "unknown")
+
+
+def test_frames_in_another_order_are_found(spoil, compare):
+    code, found = compare(spoil(swapped), *QUICKSTART)
+    assert code == 1
+    assert {name for name, _ in differences(found)} == {STREAM}
+
+
+@pytest.mark.parametrize("divergent", DIVERGENT)
+def test_a_sandbox_that_diverges_is_caught(divergent, session, tmp_path, compare):
+    scenario = tmp_path / "divergent.yaml"
+    scenario.write_text(f"extends: quickstart\nname: divergent\n{DIVERGENT[divergent]}\n")
+    code, found = compare(session, "--scenario", str(scenario))
+    expected = 0 if divergent == "another rule" else 1
+    assert code == expected
+    assert bool(differences(found)) == bool(expected)
+
+
+def test_identities_are_matched_by_kind(tmp_path, compare):
+    """The second key of a world, and a firm whose client id the scenario does not know."""
+    scenario = tmp_path / "renamed.yaml"
+    session = recorded(tmp_path / "session.ndjson", seed=3)
+    text = session.read_text().replace("sandbox-atlas", "somebody-else")
+    session.write_text(text)
+    scenario.write_text("extends: quickstart\nname: renamed\n")
+    assert compare(session, "--scenario", str(scenario))[0] == 0
+
+
+def test_odd_sessions_end_in_a_verdict(spoil, compare):
+    def change(found: list[dict[str, Any]]) -> None:
+        for number, line in enumerate(found[1:]):
+            if "request" in line:
+                line["request"]["body"] = [None, 5, "text", {"a": [1]}, {"base64": "AA"}][
+                    number % 5
+                ]
+            elif "frame" in line and line["frame"]["from"] == "client":
+                line["frame"]["body"] = {"subscribe": 7}
+            elif "closed" in line:
+                line["closed"] = {}
+
+    code, _ = compare(spoil(change), *QUICKSTART)
+    assert code == 1
+
+
+def test_a_seed_needs_a_scenario(session, capsys):
+    assert main(["compare", str(session), "--seed", "3"]) == 2
+    assert "--scenario" in capsys.readouterr().err
+
+
+def test_a_recording_without_lines_has_no_evidence(tmp_path, compare):
+    empty = tmp_path / "empty.ndjson"
+    empty.write_text(json.dumps({"recording": 1}) + "\n")
+    code, found = compare(empty, *QUICKSTART)
+    assert code == 0
+    assert found["totals"]["seen"] == 0
+    assert len(found["not_seen"]) > 150
