@@ -34,6 +34,7 @@ AREAS = (
         "campaign",
         "participants",
         "memory",
+        "compare",
     ),
 )
 SOAK = "soak"

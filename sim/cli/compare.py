@@ -21,6 +21,7 @@ from sim.cli.arguments import FAILED, add_option, add_reading, add_text, count, 
 from sim.cli.json_output import add_json, give_json, text_output
 
 if TYPE_CHECKING:
+    from sim.fidelity.compare import Comparison
     from sim.scenario.scenario import Scenario
 
 
@@ -34,26 +35,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.fidelity.compare import compare, compare_with
+    from sim.fidelity.compare import uncollected
     from sim.fidelity.identities import Unmatched
     from sim.recording.files import UnreadableRecording
-    from sim.recording.reading import read_recording
 
     out = text_output(args)
     if args.seed is not None and not args.scenario:
         return usage_error("--seed is that of a scenario: name one with --scenario")
     try:
-        recording = read_recording(args.recording)
-        if args.scenario:
-            scenario = _scenario(args)
-            found = compare_with(args.recording, recording, scenario, args.seed)
-        else:
-            found = compare(args.recording, recording, args.reading or "documented")
+        with uncollected():
+            found = _compared(args)
     except (UnreadableRecording, Unmatched) as error:
         return usage_error(str(error))
     give_json(args, found.document())
     found.write(out)
     return 0 if found.same else FAILED
+
+
+def _compared(args: argparse.Namespace) -> Comparison:
+    from sim.fidelity.compare import compare, compare_with
+    from sim.recording.reading import read_recording
+
+    recording = read_recording(args.recording)
+    if args.scenario:
+        return compare_with(args.recording, recording, _scenario(args), args.seed)
+    return compare(args.recording, recording, args.reading or "documented")
 
 
 def _scenario(args: argparse.Namespace) -> Scenario:
