@@ -19,6 +19,7 @@ from sim.analysis.headless_run import run_scenario
 from sim.cli.main import main
 from sim.scenario.scenario import Scenario
 from sim.testing.client import connect
+from sim.testing.exchange_fixture import ServedExchange
 
 URL = "https://hooks.receiver.invalid/"
 PERSON = {
@@ -370,3 +371,41 @@ def test_what_a_fault_struck_is_seen_in_timeline_explanation_counts_and_metrics(
 def _a_key() -> str:
     keys = Simulation(load_scenario("quickstart")).world.parties.api_keys
     return str(keys[0].key_id)
+
+
+def test_the_fixture_takes_attempts(exchange: ServedExchange) -> None:
+    exchange.fault("kyc.approved", plane="webhook", attempts="1..2", hang=True, times=4)
+    (fault,) = exchange.control("GET", "/faults")["faults"]
+    match = {"plane": "webhook", "operation": "kyc.approved", "attempts": "1..2"}
+    assert (fault["match"], fault["act"], fault["times"]) == (match, {"hang": True}, 4)
+
+
+# ---- orders of steps
+
+
+@pytest.mark.parametrize(
+    ("expect", "says"),
+    [
+        (None, "its order was rejected (Book is SUSPENDED); expect {order: {state: REJECTED}}"),
+        ({"open_orders": {"symbol": "mine", "count": 0}}, "its order was rejected (Book is"),
+        ({"order": {"state": "REJECTED"}}, ""),
+        ({"order": {"reason": "SUSPENDED"}}, ""),
+        ({"refused": "maybe"}, ""),
+    ],
+)
+def test_a_step_whose_order_is_rejected_fails_unless_it_expects_that(
+    expect: dict[str, Any] | None, says: str
+) -> None:
+    order = {"as": "maker", "symbol": "mine", "side": "buy", "price": "0.40", "qty": "1"}
+    step = {"name": "bid", "order": order} | ({"expect": expect} if expect else {})
+    document = {
+        "name": "suspended",
+        "world": {
+            "base": "empty",
+            "instruments": [{"symbol": "mine", "tick_size": "0.01", "state": "SUSPENDED"}],
+        },
+        "steps": [step],
+    }
+    report = run_scenario(load_scenario(json.dumps(document, indent=1)))
+    assert report.ok is not bool(says)
+    assert says in report.first_failure

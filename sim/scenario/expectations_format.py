@@ -75,7 +75,9 @@ class OrderExpect(Struct, frozen=True, kw_only=True):
     state: Annotated[OrderState | None, ORDER_STATES, "its state"] = None
     filled: Annotated[str | None, DECIMAL, "contracts"] = None
     leaves: Annotated[str | None, DECIMAL, "contracts"] = None
-    avg_price: Annotated[str | None, DECIMAL, "dollars"] = None
+    avg_price: Annotated[
+        str | None, DECIMAL, "dollars, rounded to the price scale as answers of the exchange are"
+    ] = None
     reason: Annotated[
         str | None, "text of the rejection or unsolicited cancel, or a part of it"
     ] = None
@@ -134,7 +136,8 @@ class Expect(Struct, frozen=True, kw_only=True):
     code: Annotated[int | None, COUNT, "gRPC status code of the call"] = None
     json: Annotated[
         Any,
-        "part of the answer: mappings match by their keys, lists item by item, numbers by value",
+        "part of the answer: mappings match by those of their keys that stand here, lists item by"
+        " item and in length, numbers by value",
     ] = UNSET
     header: Annotated[dict[str, str], "headers of the answer, by name"] = {}
     instrument: Annotated[tuple[InstrumentExpect, ...], one_or_more(InstrumentExpect)] = ()

@@ -25,13 +25,10 @@ from sim.testing.webhook_receiver import Received, WebhookReceiver
 
 if TYPE_CHECKING:
     from sim.analysis.conformance import Report
-    from sim.analysis.exchange_coverage import Recorder
     from sim.api.pipeline.request_log import LoggedCall
     from sim.scenario.scenario import Scenario
     from sim.server.background import BackgroundInstance, BackgroundService
 
-_MATCH = ("plane", "operation", "caller", "symbol", "nth", "every", "probability", "from", "until")
-_WHOLE = ("times", "ttl")
 _CALLS_SHOWN = 12  # in the report of a failed test
 
 
@@ -158,17 +155,6 @@ class ServedExchange:
         self.clock = Clock(running)
         self.webhooks = Webhooks(self.control)
 
-    def watch(self, recorder: Recorder) -> None:
-        """Let a recorder count what this exchange and its forks do from now on."""
-        running = self.running
-
-        def attach() -> None:
-            running.host.observer = recorder
-            running.instances.observer_of = lambda name: recorder
-            recorder.begin(running.simulation)
-
-        running.call(attach)
-
     # ---- what a client needs
 
     @cached_property
@@ -231,15 +217,19 @@ class ServedExchange:
     def fault(self, operation: str = "", **rest: Any) -> Fault:
         """Inject a fault: `exchange.fault("SearchTrades", nth=3, status=503)`.
 
-        Keys of a scenario's `match` (caller, symbol, nth, every, probability, plane, until, and
-        `from_`) say which calls it strikes; `times` and `ttl` say how often and how long. All other
-        keys are its `act`: status, code, message, delay, retry_after, reset, refuse, half_close,
-        slow_body, drop, duplicate, reorder, revoke. Raises ControlError for an invalid fault.
+        Keys of a scenario's `match` (caller, symbol, attempts, nth, every, probability, plane,
+        until, and `from_`) say what it strikes; `times` and `ttl` say how often and how long. All
+        other keys are its `act`: status, code, message, delay, retry_after, reset, refuse, hang,
+        half_close, slow_body, drop, duplicate, reorder, revoke, handled. Raises ControlError for an
+        invalid fault.
         """
+        from sim.core.service.fault_spec import FaultMatch, FaultSpec
+
         body: dict[str, Any] = {"match": {"operation": operation} if operation else {}, "act": {}}
         for key, value in rest.items():
             name = key.rstrip("_")
-            part = body if name in _WHOLE else body["match" if name in _MATCH else "act"]
+            whole, match = FaultSpec.__struct_fields__, FaultMatch.__struct_encode_fields__
+            part = body if name in whole else body["match" if name in match else "act"]
             part[name] = value
         return Fault(self.control, str(self.control("POST", "/faults", body)["id"]))
 

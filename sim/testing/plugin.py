@@ -165,7 +165,7 @@ def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedE
     served = ServedExchange(scenario, seed=marked.seed, journal=journal)
     request.node.stash[_SERVED] = served
     if (report := request.config.pluginmanager.get_plugin(COVERAGE)) is not None:
-        served.watch(report.recorder)
+        report.watch(served)
     try:
         with _explored(request, served):
             yield served

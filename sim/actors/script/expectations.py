@@ -214,6 +214,14 @@ def _order(engine: Engine, expect: OrderExpect, clord_id: str) -> Iterator[str]:
         yield f"order {clord_id} ended{why or ' without a reason'}, not with {expect.reason!r}"
 
 
+def unexpected_rejection(engine: Engine, answer: object) -> Iterator[str]:
+    """What is wrong when the order of a step was rejected, and the step expects nothing of it."""
+    if isinstance(answer, dict) and answer.get("state") == "ORDER_STATE_REJECTED":
+        order = engine.exchange.trading.orders.get(answer["order_id"])
+        why = _why_ended(engine, order) if order is not None else ""
+        yield f"its order was rejected{why}; expect {{order: {{state: REJECTED}}}} if it should be"
+
+
 def _wrong_amounts(what: str, *amounts: tuple[str, str | None, int, int]) -> Iterator[str]:
     """Amounts that differ: (name, expected text if any, actual value, its scale)."""
     for name, expected, value, scale in amounts:

@@ -38,7 +38,7 @@ from msgspec.structs import replace
 from sim.actors.operator.action import check_steps
 from sim.actors.operator.actions import ACTIONS
 from sim.actors.script.calls import ClientCalls
-from sim.actors.script.expectations import failures
+from sim.actors.script.expectations import failures, unexpected_rejection
 from sim.actors.script.state import ScriptState, StepUnderWay
 from sim.actors.script.triggers import describe, matches_call, matches_event
 from sim.api.pipeline.inputs import (
@@ -343,6 +343,8 @@ class Script(Extension):
         problems = [refusal] if refused else []
         if expected == "true" and not refusal:
             problems.append("it was not refused")
+        if not refusal and expected == "false" and not (step.expect and step.expect.order):
+            problems += unexpected_rejection(self._engine, outcome.value)
         if step.save:
             missing = list(self._clients.keep(step.save, reply, self._state.values))
             if expected != "maybe":
