@@ -109,6 +109,36 @@ def test_a_position_that_was_closed_is_told_once_more_and_listed_no_longer() -> 
     assert retail.ann.get("/v1/portfolio/positions").json()["positions"] == {}
 
 
+@pytest.mark.spec("S4.2-7")
+def test_a_balance_says_what_holdings_cost_what_they_tie_up_and_what_can_be_spent() -> None:
+    """Of who is long, of who is short, and of a working order; nothing where there is nothing."""
+    retail = RetailWorld()
+    names = ("assetNotional", "marginRequirement", "openOrders", "buyingPower")
+    opening = [retail.balance(client) for client in (retail.ann, retail.bob)]
+    for before in opening:
+        assert [before[name] for name in names] == [0, 0, 0, before["currentBalance"]]
+    retail.order(retail.bob, FINE, SELL_YES, price="0.40", quantity=3)
+    retail.order(retail.ann, FINE, BUY_YES, price="0.40", quantity=3)
+    retail.order(retail.ann, FINE, BUY_YES, price="0.10", quantity=2.5)
+    # 0.06 x 3 x 0.24 of the taker, 0.0125 of the maker's side back, each to the cent
+    moved = (-1.2 - 0.04, 1.2 + 0.01)
+    ties = ((1.2, 0, 0.25), (0, 3, 0))
+    for client, before, cash, (assets, margin, working) in zip(
+        (retail.ann, retail.bob), opening, moved, ties, strict=True
+    ):
+        balance = retail.balance(client)
+        current = round(before["currentBalance"] + cash, 2)
+        spendable = round(current - margin - working, 2)
+        assert [balance[name] for name in ("currentBalance", *names)] == [
+            current,
+            assets,
+            margin,
+            working,
+            spendable,
+        ]
+        assert balance["availableToWithdraw"] == spendable
+
+
 # ---- §4.2, the retail API
 
 
