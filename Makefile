@@ -22,11 +22,13 @@ test: $(VENV)/.ready      ## the test suite
 mutants: $(VENV)/.ready   ## a sample of small mistakes in the rules, and whether a test notices
 	$(BIN)/python -m tests.mutation $(MUTANTS)
 
-soak: $(VENV)/.ready      ## long runs: kills under load, fuzzers of edge, scenarios and journals
+soak: $(VENV)/.ready      ## long runs: kills, fuzzers, public clients, tests in the other reading
 	$(BIN)/python -m tests.soak.kills --rounds $(or $(ROUNDS),100)
 	$(BIN)/python -m tests.soak.edge --minutes $(or $(MINUTES),30) --seed $(or $(SEED),1)
 	$(BIN)/python -m tests.soak.scenario_mutants --count $(or $(COUNT),10000) --seed $(or $(SEED),1)
 	$(BIN)/python -m tests.soak.journal_mutants --count $(or $(COUNT),10000) --seed $(or $(SEED),1)
+	$(BIN)/python -m tests.soak.sdk_versions
+	SIM_READING=observed $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/server tests/truth
 
 serve: $(VENV)/.ready     ## the bundled quickstart on loopback, ports from 18080
 	$(BIN)/sim serve
