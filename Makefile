@@ -49,6 +49,7 @@ contract: $(VENV)/.ready  ## regenerate sim/messages and sim/pb from proto/
 
 docs: $(VENV)/.ready      ## renew what README.md and docs/ take from the code
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/openapi_examples.py
 
 outputs: $(VENV)/.ready   ## renew the reviewed outputs of every verb in tests/outputs/files
 	$(BIN)/python -m tests.outputs.verbs

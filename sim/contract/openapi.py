@@ -6,11 +6,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
+
+from msgspec import json
 
 from sim.contract.contract import Contract, Operation, Plane, Route
 from sim.contract.openapi_schemas import Components, Schema, described
 from sim.contract.wire_fields import SCALARS, Field, fields_of
+from sim.kernel import resources
 from sim.kernel.instants import Instant, format_instant
 from sim.messages import Message, find_message
 
@@ -20,6 +24,8 @@ _TITLES: dict[Plane, str] = {
     "exchange": "Exchange API",
     "auth": "Token issuer",
 }
+# Where `sim serve` listens unless it is told otherwise.
+_PORTS: dict[Plane, int] = {"gateway": 18080, "retail": 18081, "exchange": 18082, "auth": 18083}
 _VARIABLE = re.compile(r"\{([a-z0-9_.]+)[^}]*\}")
 _PARTICIPANT = "x-participant-id"
 
@@ -76,8 +82,13 @@ def openapi_document(
     *,
     vendor_prefix: bool = False,
     switches: frozenset[str] = frozenset(),
+    server: str = "",
 ) -> dict[str, Any]:
-    """The document of a plane at an instant, ready for JSON; `switches` as in a dialect."""
+    """The document of a plane at an instant, ready for JSON; `switches` as in a dialect.
+
+    `server` is the plane's address; without one it is that of `sim serve` with its default ports.
+    """
+    shown = _examples().get(plane, {})
     components = Components(now, vendor_prefix=vendor_prefix, switches=switches)
     paths: dict[str, dict[str, Any]] = {}
     services: dict[str, None] = {}
@@ -90,6 +101,7 @@ def openapi_document(
         schemes |= _SCHEMES[operation.credential_on(plane)]
         number = seen[operation.name] = seen.get(operation.name, 0) + 1
         item = _operation(components, plane, route, variables)
+        _add_examples(item, shown.get(operation.name, {}))
         suffix = f"_{number}" if number > 1 else ""
         item["operationId"] = f"{operation.service}_{operation.rpc}{suffix}"
         paths.setdefault(template, {})[route.verb.lower()] = item
@@ -101,6 +113,7 @@ def openapi_document(
             "version": format_instant(now),
             "description": "As it stands at the instant in `version`.",
         },
+        "servers": [{"url": server or f"http://127.0.0.1:{_PORTS[plane]}"}],
         "tags": [_tag(service) for service in services],
         "paths": paths,
         "components": {
@@ -109,6 +122,23 @@ def openapi_document(
             "securitySchemes": schemes,
         },
     }
+
+
+@cache
+def _examples() -> dict[str, dict[str, Any]]:
+    """Bodies and answers of real runs, by plane and operation."""
+    content = resources.path("fixtures", "openapi-examples.json").read_bytes()
+    found: dict[str, dict[str, Any]] = json.decode(content)
+    return found
+
+
+def _add_examples(item: Schema, example: Schema) -> None:
+    """Show a body and a success of a real run, where there is one."""
+    if "body" in example and "requestBody" in item:
+        item["requestBody"]["content"]["application/json"]["example"] = example["body"]
+    media = item["responses"].get("200", {}).get("content", {}).get("application/json")
+    if "answer" in example and media is not None:
+        media["example"] = example["answer"]
 
 
 def _distinct(routes: Iterator[Route]) -> Iterator[tuple[str, dict[str, str], Route]]:

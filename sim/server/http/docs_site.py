@@ -129,6 +129,7 @@ class Docs:
                 plane,
                 self._host.now,
                 vendor_prefix=self._host.settings.vendor_prefix,
+                server=getattr(self._addresses, plane),
                 switches=wire_switches(self._host.simulation.exchange.ctx.assumptions),
             )
         )

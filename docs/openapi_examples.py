@@ -1,0 +1,172 @@
+"""Writes `fixtures/openapi-examples.json`: examples of bodies and answers for the OpenAPI documents,
+taken from real runs. `make docs` runs it.
+
+The bundled scenarios are run, and every GET of the contract is called on the quickstart with names
+that exist there. The first good answer of each operation on each plane is its example; long lists
+are cut to their first entries, and long texts, such as pages, are left out.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sim import Simulation, load_scenario
+from sim.analysis.headless_run import run_scenario
+from sim.api.pipeline.inputs import RestCall, recorded_input
+from sim.contract.contract import load_contract
+from sim.kernel.journal import read_journal, read_line
+from sim.testing.client import Connection, connect
+
+ROOT = Path(__file__).resolve().parents[1]
+TARGET = ROOT / "fixtures" / "openapi-examples.json"
+SCENARIOS = (
+    "kyc-approval-window",
+    "webhook-trouble",
+    "reacting-to-events",
+    "money-through-a-bank",
+    "combo-by-quote",
+    "day-orders-at-the-close",
+    "halt-and-suspension",
+    "settlement-and-payout",
+    "maintenance-window",
+    "price-time-priority",
+    "injected-faults",
+)
+_VARIABLE = re.compile(r"\{([a-z0-9_.]+)[^}]*\}")
+# Queries without which an operation finds nothing or refuses, by rpc.
+_QUERIES = {
+    "GetAssetPriceHistory": ("?symbol=crypto:btc", "?asset=crypto:btc"),
+    "ListTeams": ("?league=nfl", ""),
+    "ListPlayers": ("?league=nfl", ""),
+    "ListProviderTeams": ("?provider=sportradar&league=nfl", "?league=nfl"),
+}
+_ITEMS_MAX, _TEXT_MAX, _DEPTH_MAX = 1, 200, 3
+Examples = dict[str, dict[str, dict[str, Any]]]  # plane, operation: request and answer
+
+
+def examples() -> Examples:
+    """Examples by plane and operation, sorted."""
+    found: Examples = {}
+    for name in SCENARIOS:
+        for plane, operation, body, answer in _of_scenario(name):
+            _keep(found, plane, operation, body, answer)
+    for plane, operation, answer in _of_walk():
+        _keep(found, plane, operation, None, answer)
+    return {plane: dict(sorted(rows.items())) for plane, rows in sorted(found.items())}
+
+
+def _keep(found: Examples, plane: str, operation: str, body: Any, answer: Any) -> None:
+    rows = found.setdefault(plane, {})
+    if operation in rows or answer is None:
+        return
+    rows[operation] = {"answer": _short(answer)} | ({"body": body} if body is not None else {})
+
+
+def _of_scenario(name: str) -> Iterator[tuple[str, str, Any, Any]]:
+    """(plane, operation, body, answer) of each good REST call of a bundled scenario."""
+    written = io.BytesIO()
+    scenario = load_scenario(name)
+    run_scenario(scenario, simulation=Simulation(scenario, journal=written), check_invariants=False)
+    written.seek(0)
+    _, lines = read_journal(written)
+    for _, raw in lines:
+        line = read_line(raw)
+        given, out = recorded_input(line), msgspec.json.decode(line.out)
+        if isinstance(given, RestCall) and out.get("status") == 200 and out.get("body") is not None:
+            body = json.loads(given.body) if given.body and not given.form else None
+            yield given.plane, out["operation"], body, out["body"]
+
+
+def _of_walk() -> Iterator[tuple[str, str, Any]]:
+    """(plane, operation, answer) of each GET that the quickstart answers with JSON."""
+    world = connect(Simulation(load_scenario("quickstart")))
+    firm = next(one for one in world.simulation.world.parties.firms if one.name == "firms/atlas")
+    clients = {
+        "gateway": world.gateway,
+        "retail": world.retail(world.simulation.world.parties.api_keys[0]),
+        "exchange": world.exchange(firm, firm.users[0].name),
+    }
+    names = _names(world)
+    for plane, client in clients.items():
+        for route in load_contract().routes(plane):  # type: ignore[arg-type]
+            operation = route.operation
+            if route.verb != "GET" or operation.content != "json":
+                continue
+            for query in _QUERIES.get(operation.rpc, ("",)):
+                world.advance("1s")  # within the limits of every plane
+                answer = client.get(
+                    _VARIABLE.sub(partial(_value, names, operation.rpc), route.template) + query
+                )
+                if answer.status == 200:
+                    yield plane, operation.name, answer.json()
+                    break
+
+
+def _value(names: dict[str, str], rpc: str, variable: re.Match[str]) -> str:
+    """What stands for a variable of a path: what the operation is about, or its general name."""
+    return names.get(f"{rpc}.{variable[1]}") or names.get(variable[1], "1")
+
+
+def _names(world: Connection) -> dict[str, str]:
+    """Values of path variables that exist in the quickstart; `Rpc.variable` for one operation."""
+    event = world.gateway.get("/v1/events?limit=1").json()["events"][0]
+    market = world.gateway.get("/v1/markets?limit=1").json()["markets"][0]
+    user = world.simulation.world.parties.user("firms/atlas/users/mara-voss")
+    assert user is not None
+    symbol = next(
+        one.symbol
+        for one in world.simulation.world.instruments
+        if world.gateway.get(f"/v1/markets/{one.symbol}/book").status == 200
+    )
+    return {
+        "symbol": symbol,
+        "slug": symbol,
+        "asset": "crypto:btc",
+        "account": user.account,
+        "GetEvent.id": str(event["id"]),
+        "GetEventBySlug.slug": event["slug"],
+        "GetMarketById.id": str(market["id"]),
+        "GetLeague.slug": "nfl",
+        "ListLeagueEvents.slug": "nfl",
+        "GetSport.slug": "football",
+        "ListSportEvents.slug": "football",
+    }
+
+
+def _short(value: Any, depth: int = 0) -> Any:
+    """An answer with lists cut to their first entries, those far inside to none, and text cut."""
+    if isinstance(value, dict):
+        return {key: _short(each, depth + 1) for key, each in value.items()}
+    if isinstance(value, list):
+        kept = value[:_ITEMS_MAX] if depth < _DEPTH_MAX else []
+        return [_short(each, depth + 1) for each in kept]
+    return value[:_TEXT_MAX] if isinstance(value, str) else value
+
+
+def text() -> str:
+    """The file's text."""
+    planes = [
+        f"{json.dumps(plane)}: {{\n"
+        + ",\n".join(
+            f"{json.dumps(name)}: {json.dumps(row, ensure_ascii=False)}"
+            for name, row in rows.items()
+        )
+        + "}"
+        for plane, rows in examples().items()
+    ]
+    return "{" + ",\n".join(planes) + "}\n"
+
+
+if __name__ == "__main__":
+    TARGET.write_text(text())
+    print(TARGET.relative_to(ROOT))
+    sys.exit(0)
