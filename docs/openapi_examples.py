@@ -1,5 +1,5 @@
-"""Writes `fixtures/openapi-examples.json`: examples of bodies and answers for the OpenAPI documents,
-taken from real runs. `make docs` runs it.
+"""Writes `fixtures/openapi-examples.json`: examples of bodies and answers for the OpenAPI
+documents, taken from real runs. `make docs` runs it.
 
 The bundled scenarios are run, and every GET of the contract is called on the quickstart with names
 that exist there. The first good answer of each operation on each plane is its example; long lists
