@@ -234,6 +234,14 @@ def test_no_scenario_begins_outside_of_the_calendar(start: str) -> None:
         load_scenario(f"name: early\nclock: {{start: {start}}}\n")
 
 
+def test_orders_of_a_file_that_come_after_2199_are_a_mistake_of_the_start(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    last = "2199-12-31T23:59:59Z"
+    assert main(["serve", "living-market", "--port-base", "0", "--start", last]) == 2
+    assert "too far in the future" in capsys.readouterr().err
+
+
 # ---- pages and waits
 
 
