@@ -30,6 +30,7 @@ class FakeSimulation:
         self.scenario = SimpleNamespace(name="fake")
         self.journal = SimpleNamespace(on_end=None)
         self.seed = 7
+        self.branch = "main"
         choices = SimpleNamespace(assumptions=Assumptions(), quirks=Quirks(Entropy(7)))
         self.exchange = SimpleNamespace(ctx=choices)
         self.now = START
