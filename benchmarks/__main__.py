@@ -30,6 +30,7 @@ AREAS = (
         "timers",
         "state",
         "travel",
+        "history",
         "replay",
         "campaign",
         "participants",

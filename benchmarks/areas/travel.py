@@ -56,7 +56,7 @@ def figures(rounds: int) -> list[Figure]:
             Goal(1, lower=True, absolute=True),
         ),
     ]
-    long, live = _long_run()
+    long, live = long_run(LONG)
     targets = [LONG - 1 - number * LONG // (rounds + 1) for number in range(rounds)]
     rewinds = [took(lambda target=target: long.rewind(seq=target), S) for target in targets]
     note = f"{LONG} orders by REST, rewound to {rounds} places"
@@ -74,7 +74,7 @@ def figures(rounds: int) -> list[Figure]:
     ]
 
 
-def _long_run() -> tuple[Simulation, float]:
+def long_run(inputs: int) -> tuple[Simulation, float]:
     """A simulation after many inputs, and the seconds they took."""
     sim = Simulation(
         load_scenario(str(Path(__file__).parent / "bench.yaml")), journal=spooled_journal()
@@ -83,7 +83,7 @@ def _long_run() -> tuple[Simulation, float]:
     firm = next(found for found in sim.exchange.firms.all() if found.client_id)
     headers = world.bearer(firm, firm.users[0].name)
     start = time.thread_time()
-    for number in range(LONG):
+    for number in range(inputs):
         body = (
             b'{"type":"ORDER_TYPE_LIMIT","side":"SIDE_%b","symbol":"bench-orders","orderQty":"1","price":"%d","timeInForce":"TIME_IN_FORCE_GOOD_TILL_CANCEL"}'
             % (b"BUY" if number % 2 else b"SELL", 30 + number * 7 % 40)

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from sim.core.market_data.execution_log import ExecutionLogState
 from sim.core.model.events import CashMoved, PositionChanged
-from sim.core.model.orders import Execution, Order, Trade
+from sim.core.model.orders import Execution, Order, Trade, live_of
 from sim.core.trading.trading import TradingState
 
 
@@ -44,7 +44,7 @@ def split_history(state: TradingState) -> tuple[TradingState, History]:
     )
     present = replace(
         state,
-        orders=[order for order in state.orders if order.live],
+        orders=live_of(state.orders),
         execution_log=ExecutionLogState([], []),
         positions=replace(state.positions, rows=[]),
         ledger=replace(state.ledger, rows=[]),

@@ -13,9 +13,11 @@ the journal recorded.
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import Any
 
 from sim.analysis.history.work import Work
 from sim.api.pipeline.inputs import Outcome, recorded_input
+from sim.core.history import History
 from sim.engine.snapshots import Snapshot
 from sim.engine.time_travel import close_streams, load
 from sim.kernel.branches import Branch
@@ -30,6 +32,9 @@ _LOAD_INPUTS = 100
 _REFERENCE_BYTES = 8
 
 
+_NO_ROWS = History([], [], [], [], [], [])
+
+
 class LookedWrong(RuntimeError):
     """A moment of the past came out different from what was recorded."""
 
@@ -41,7 +46,8 @@ class Moments:
         self._run = simulation
         self._looker: Simulation | None = None
         self._on: Branch  # the branch that the looker's last input was written on
-        self._kept: OrderedDict[tuple[str, int], Snapshot] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, int], _Kept] = OrderedDict()
+        self._rows = _Rows()
 
     def at(self, branch: Branch, seq: int) -> Work[Simulation]:
         """The run right after an input of a branch; 0 is the start. It holds until the next call,
@@ -89,10 +95,12 @@ class Moments:
         journal, snapshots = self._run.journal, self._run.engine.snapshots
         before = [
             snapshot
-            for snapshot in (*snapshots.every, *self._kept.values())
+            for snapshot in (*snapshots.every, *(kept.snapshot for kept in self._kept.values()))
             if snapshot.checkpoint.seq <= seq and journal.on_branch(snapshot.checkpoint, branch)
         ]
-        return max(before, key=lambda one: one.checkpoint.seq, default=None)
+        found = max(before, key=lambda one: one.checkpoint.seq, default=None)
+        kept = next((one for one in self._kept.values() if one.snapshot is found), None)
+        return kept.whole() if kept is not None else found
 
     def _begin(self, looker: Simulation, root: Branch, snapshot: Snapshot | None) -> None:
         engine, journal = looker.engine, looker.engine.journal
@@ -105,6 +113,7 @@ class Moments:
         self._on = journal.branches[point.branch].holder(point.seq) if point.seq else root
         journal.branch = self._on
         self._used(self._on, snapshot)
+        self._rows = _Rows()
 
     def _go(self, looker: Simulation, branch: Branch, seq: int) -> Work[None]:
         stretch = seq - _STRETCH
@@ -144,7 +153,8 @@ class Moments:
     # ---- what is kept
 
     def _keep(self, snapshot: Snapshot) -> None:
-        self._kept[self._on.name, snapshot.checkpoint.seq] = snapshot
+        kept = _Kept(snapshot, self._rows)
+        self._kept[self._on.name, snapshot.checkpoint.seq] = kept
         while len(self._kept) > 1 and self.kept_bytes > BYTES_MAX:
             self._kept.popitem(last=False)
 
@@ -158,10 +168,46 @@ class Moments:
         """How much the snapshots take that are kept here: encoded state, and references to rows
         that they share with the run.
         """
-        return sum(map(_bytes_of, self._kept.values()))
+        rows = {id(kept.rows): kept.rows.bytes for kept in self._kept.values()}
+        return sum(rows.values()) + sum(kept.bytes for kept in self._kept.values())
 
 
-def _bytes_of(snapshot: Snapshot) -> int:
-    rows = sum(len(column) for column in snapshot.history)
-    streams = len(snapshot.streams.hub.state) if snapshot.streams is not None else 0
-    return len(snapshot.state) + streams + _REFERENCE_BYTES * rows
+class _Rows:
+    """Rows that never change, of a stretch that the looker went without loading anything: rows are
+    only added on it, so the snapshots of a stretch share one list of them.
+    """
+
+    columns: History = _NO_ROWS
+
+    @property
+    def bytes(self) -> int:
+        """What they take: references, for the run has the rows too."""
+        return _REFERENCE_BYTES * sum(len(column) for column in self.columns)
+
+
+class _Kept:
+    """A snapshot whose rows are the first ones of a stretch. Trades are its own: clearing puts a
+    new row in the place of an old one.
+    """
+
+    def __init__(self, snapshot: Snapshot, rows: _Rows) -> None:
+        history = snapshot.history
+        self.lengths = [len(column) for column in history]
+        self.trades = history.trades
+        rows.columns = history._replace(trades=[])
+        self.rows = rows
+        self.snapshot = snapshot._replace(history=_NO_ROWS)
+
+    def whole(self) -> Snapshot:
+        """The snapshot with its rows."""
+        shared: tuple[Any, ...] = self.rows.columns
+        columns = [column[:length] for column, length in zip(shared, self.lengths, strict=True)]
+        history = History(*columns)._replace(trades=self.trades)
+        return self.snapshot._replace(history=history)
+
+    @property
+    def bytes(self) -> int:
+        """What it takes besides rows."""
+        streams = self.snapshot.streams
+        told = len(streams.hub.state) if streams is not None else 0
+        return len(self.snapshot.state) + told + _REFERENCE_BYTES * len(self.trades)

@@ -148,6 +148,14 @@ class Trade(Struct, frozen=True, omit_defaults=True, gc=False):
     cleared_at: Instant = 0
 
 
+def live_of(orders: list[Order]) -> list[Order]:
+    """The live ones. `Order.live` written out: a long run has hundreds of thousands of orders, and
+    every snapshot and journey in time asks all of them.
+    """
+    pending = OrderState.PENDING_NEW
+    return [order for order in orders if order.leaves_qty > 0 or order.state is pending]
+
+
 def grouped(orders: list[Order], name: Callable[[Order], str]) -> dict[str, list[Order]]:
     """Orders by account or symbol, in unchanged order."""
     found: defaultdict[str, list[Order]] = defaultdict(list)
@@ -257,13 +265,13 @@ class Orders:
         """Take over saved orders; which are open follows from their states."""
         self.rows.cut(0)
         self.rows.rows += state
-        self._by_id = {order.id: order for order in state}
+        self._by_id = dict(zip(map(attrgetter("id"), state), state, strict=True))
         self._clord_ids = {
             (order.participant, order.clord_id): order.id
             for order in state
             if order.clord_id and order.state is not OrderState.REJECTED
         }
-        live = [order for order in state if order.live]
+        live = live_of(state)
         self._open = {
             account: {order.id: order for order in mine}
             for account, mine in grouped(live, attrgetter("account")).items()

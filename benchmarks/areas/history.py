@@ -1,0 +1,73 @@
+"""The cost of looking back at a run of 100,000 inputs: a page of rows, the state at a random
+moment, and the moments nearby.
+
+Measured in processor time; less is better.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+import time
+from collections.abc import Callable
+
+from benchmarks.areas.travel import LONG, long_run
+from benchmarks.figures import Figure, Goal
+from sim import Simulation, load_scenario
+from sim.analysis.history.history import History
+from sim.analysis.history.pages import Query
+from sim.analysis.history.work import done
+
+MS, S = 1e3, 1.0
+NEARBY, NEAR = 30, 300
+
+
+def figures(rounds: int) -> list[Figure]:
+    """Milliseconds and seconds of each, beside what making the world afresh takes; a page is beside
+    the same page of a run that is a hundredth as long.
+    """
+    scenario, draw = load_scenario("quickstart"), random.Random(1)
+    fresh = [_took(lambda: Simulation(scenario)) for _ in range(rounds)]
+    short, _ = long_run(LONG // 100)
+    long, live = long_run(LONG)
+    gc.collect()
+    gc.freeze()  # as a server does when it starts
+    history, of_short = History(long), History(short)
+    pages = [_took(lambda: done(history.page(Query(after=LONG - 200)))) for _ in range(rounds)]
+    same = [_took(lambda: done(of_short.page(Query(after=100)))) for _ in range(rounds)]
+    first, nearby = [], []
+    for _ in range(rounds):
+        seq = draw.randrange(NEAR, LONG - NEAR)
+        first.append(_took(lambda seq=seq: done(history.state(seq, "books")), S))
+        near = [draw.randrange(seq - NEAR, seq + NEAR) for _ in range(NEARBY)]
+        took = sorted(_took(lambda at=at: done(history.state(at, "books"))) for at in near)
+        nearby.append(took[int(0.95 * NEARBY)])
+    gc.unfreeze()
+    note = f"{LONG} orders by REST"
+    return [
+        Figure("page of 100 rows", "ms", pages, same, "ms in a short run", Goal(2, lower=True)),
+        Figure(
+            "state at a random moment, the first time",
+            "s",
+            first,
+            [live] * rounds,
+            "s to replay it all",
+            Goal(2, lower=True, absolute=True),
+            note,
+        ),
+        Figure(
+            "state at moments nearby, p95",
+            "ms",
+            nearby,
+            fresh,
+            "ms made afresh",
+            Goal(100, lower=True, absolute=True),
+            f"{NEARBY} moments within {NEAR} inputs",
+        ),
+    ]
+
+
+def _took(do: Callable[[], object], unit: float = MS) -> float:
+    start = time.thread_time()
+    do()
+    return (time.thread_time() - start) * unit
