@@ -159,7 +159,7 @@ def compare(path: Path, recording: Recording, reading: str) -> Comparison:
     """Hold every answer and frame against the contract. Raises UnreadableRecording."""
     checker, tally = Checker(reading), Tally()
     with _told_of(path):
-        for seen in Reader().seen(recording.entries):
+        for seen in Reader(recording.entries).seen():
             try:
                 found = checker.check(seen)
             except NoEvidence as why:
@@ -180,7 +180,7 @@ def compare_with(
     """
     tally = Tally()
     with _told_of(path):
-        Replayed(scenario, seed, scenario.reading, tally).run(recording.entries)
+        Replayed(scenario, seed, recording.entries, tally).run()
     return Comparison(path, recording, scenario.reading, tally, scenario.name)
 
 

@@ -131,7 +131,7 @@ class Identities:
             number = sum(1 for name, _ in self._participants if name == firm.name)
             known = firm.users[number].name if number < len(firm.users) else recorded
             self._participants[firm.name, recorded] = known
-            self._names.same(recorded, known)
+            self._names.same_resource(recorded, known)
         return known
 
 

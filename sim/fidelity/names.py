@@ -11,12 +11,13 @@ from __future__ import annotations
 import re
 from functools import cache
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 from sim.contract.wire_fields import Field, fields_of
 from sim.messages import Message
 
 _DRAWN = re.compile(r"(?:^|_)(?:id|ids|token|cursor|uuid|referral_code|reference)$")
-_WORDS = re.compile(r"[^/?&=,]+")
+_WORDS = re.compile(r"[^/]+")
 _LEAST = 4  # characters of an identifier; a shorter one is a number of something
 
 
@@ -25,6 +26,11 @@ def is_drawn(field: Field) -> bool:
     return field.secret or (
         field.kind in ("string", "bytes", "int64") and _DRAWN.search(field.name) is not None
     )
+
+
+def is_resource(value: str) -> bool:
+    """Whether a text is the name of a firm or of something that a firm has."""
+    return value.startswith("firms/")
 
 
 @cache
@@ -61,10 +67,21 @@ class Names:
         self._added.append((recorded, ours))
         return True
 
+    def same_resource(self, recorded: str, ours: str) -> bool:
+        """Whether two names such as firms/atlas/users/ada are the same, part by part: parts that
+        differ are paired like identifiers.
+        """
+        parts = recorded.split("/"), ours.split("/")
+        if len(parts[0]) != len(parts[1]):
+            return False
+        pairs = zip(*parts, strict=True)
+        return all(one == other or self.same(one, other) for one, other in pairs)
+
     def own(self, value: Any) -> None:
         """Note what a client wrote: it means itself unless the service drew it before."""
         if isinstance(value, str):
-            if len(value) >= _LEAST and value not in self._ours and value not in self._recorded:
+            known = value in self._ours or value in self._recorded
+            if len(value) >= _LEAST and not known and not is_resource(value):
                 self.same(value, value)
         elif isinstance(value, dict):
             for inner in value.values():
@@ -76,13 +93,22 @@ class Names:
     def ours(self, value: Any) -> Any:
         """A JSON value in which our identifiers stand for those of the recording."""
         if isinstance(value, str):
-            return self._ours.get(value, value)
+            known = self._ours.get(value)
+            if known is None and is_resource(value):
+                return self.ours_in(value)
+            return value if known is None else known
         if isinstance(value, dict):
             return {name: self.ours(inner) for name, inner in value.items()}
         if isinstance(value, list):
             return [self.ours(inner) for inner in value]
         return value
 
+    def ours_in_query(self, query: str) -> str:
+        """A query in which our identifiers stand; unchanged where it names none."""
+        pairs = parse_qsl(query, keep_blank_values=True, errors="surrogateescape")
+        changed = [(name, self.ours(value)) for name, value in pairs]
+        return query if changed == pairs else urlencode(changed, errors="surrogateescape")
+
     def ours_in(self, text: str) -> str:
-        """A path or query in which our identifiers stand for those of the recording."""
+        """A path in which our identifiers stand for those of the recording."""
         return _WORDS.sub(lambda found: self._ours.get(found[0], found[0]), text)

@@ -38,21 +38,22 @@ class Played(NamedTuple):
 class Player:
     """Plays the lines of a recording into a simulation."""
 
-    def __init__(self, scenario: Scenario, seed: int | None) -> None:
+    def __init__(self, scenario: Scenario, seed: int | None, entries: list[Entry]) -> None:
         self.world = Connection(Simulation(scenario, seed=seed))
         self.names = Names()
         self.our_begin = self.world.simulation.now
         self.recorded_begin: Instant | None = None
         self.streams: dict[int, Stream] = {}
-        self._reader = Reader()
+        self._entries = entries
+        self._reader = Reader(entries)
         self._identities = Identities(self.world, self.names)
         self._bodies = Bodies(load_contract())
         self._waiting: dict[int, tuple[str, dict[str, str]]] = {}  # streams without their request
         self._operations: dict[int, Operation | None] = {}
 
-    def play(self, entries: list[Entry]) -> Iterator[Played]:
+    def play(self) -> Iterator[Played]:
         """Every answer, frame and end of the recording, with our answer. Unmatched."""
-        for entry in entries:
+        for entry in self._entries:
             seen = self._reader.line(entry)
             self._move(self._reader.now(entry))
             if seen is not None and seen.answer is not None and entry.request is not None:
@@ -92,7 +93,7 @@ class Player:
         body = self._identities.body(request.body)
         content = b"" if body is None else body if isinstance(body, bytes) else _content(body)
         outcome = simulation.rest(
-            entry.plane, request.method, path, names.ours_in(request.query), headers, content
+            entry.plane, request.method, path, names.ours_in_query(request.query), headers, content
         )
         return _answer(self._reply(outcome))
 

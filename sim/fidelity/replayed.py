@@ -30,16 +30,18 @@ from sim.scenario.scenario import Scenario
 class Replayed:
     """Replays a recording and counts what differs."""
 
-    def __init__(self, scenario: Scenario, seed: int | None, reading: str, tally: Tally) -> None:
-        self._checker, self._tally = Checker(reading), tally
-        self._player = Player(scenario, seed)
+    def __init__(
+        self, scenario: Scenario, seed: int | None, entries: list[Entry], tally: Tally
+    ) -> None:
+        self._checker, self._tally = Checker(scenario.reading), tally
+        self._player = Player(scenario, seed, entries)
         self._sides: Sides | None = None
         self._queues: dict[int, FrameQueue] = {}
         self._of_stream: dict[int, Seen] = {}
 
-    def run(self, entries: list[Entry]) -> None:
+    def run(self) -> None:
         """Replay everything. Unmatched: the scenario has nobody for somebody of the recording."""
-        for seen, ours in self._player.play(entries):
+        for seen, ours in self._player.play():
             if self._sides is None:
                 begin = self._player.recorded_begin
                 assert begin is not None

@@ -2,7 +2,7 @@
 
 The instant decides which fields and operations there are. It is the service's own where it told
 one (a `Date` header, times in messages), and never goes back on one plane; the recorder's clock
-stands in until then.
+stands in where it never does.
 """
 
 from __future__ import annotations
@@ -46,17 +46,20 @@ class Seen(Struct, frozen=True):
 class Reader:
     """Reads the lines of a recording in their order, and knows the streams that are open."""
 
-    def __init__(self) -> None:
+    def __init__(self, entries: list[Entry]) -> None:
+        self._entries = entries
         self._contract = load_contract()
         self._routers = {plane: Router(self._contract.routes(plane)) for plane in PLANES}
         self._streams: dict[int, Stream] = {}
         self._told: dict[str, Instant] = {}
+        # what comes before the service first tells its time happened then, or shortly before
+        self._first = next((at for at in map(_told, entries) if at is not None), None)
 
-    def seen(self, entries: list[Entry]) -> Iterator[Seen]:
+    def seen(self) -> Iterator[Seen]:
         """Every answer, frame of the service and end of a stream. UnreadableRecording for a line
         that cannot be one of a recording.
         """
-        for entry in entries:
+        for entry in self._entries:
             found = self.line(entry)
             if found is not None:
                 yield found
@@ -111,7 +114,7 @@ class Reader:
         told = _told(entry)
         if told is not None:
             self._told[entry.plane] = max(told, self._told.get(entry.plane, told))
-        known = self._told.get(entry.plane) or max(self._told.values(), default=None)
+        known = self._told.get(entry.plane) or max(self._told.values(), default=self._first)
         if known is not None:
             return known
         try:

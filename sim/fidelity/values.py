@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from sim.contract.wire_fields import Field, read_moment
 from sim.fidelity.difference import ABSENT, Difference
-from sim.fidelity.names import Names, fields_by_name, is_drawn
+from sim.fidelity.names import Names, fields_by_name, is_drawn, is_resource
 from sim.fidelity.shapes import SECRET
 from sim.kernel.instants import NS_PER_S, Instant
 from sim.messages import Message, find_message
@@ -97,6 +97,9 @@ class Sides(Struct):
             _leaf(recorded, ours, where, found)
         elif field.kind == "timestamp":
             if not self._same_instant(recorded, ours):
+                found.append(Difference(where, recorded, ours, "value"))
+        elif is_resource(recorded) and is_resource(ours):
+            if not self.names.same_resource(recorded, ours):
                 found.append(Difference(where, recorded, ours, "value"))
         elif is_drawn(field) or recorded.startswith(SECRET):
             empty = not recorded or not ours

@@ -902,23 +902,25 @@ class MarketsFrame(Message, kw_only=True):
     since clients tell frames apart by which keys are there.
     """
 
-    request_id: str = ""
+    request_id: str | None = None  # empty in the error of a request without one
     subscription_type: int = 0
     market_data: MarketBook | None = None
     market_data_lite: MarketLite | None = None
     trade: TradeTick | None = None
     heartbeat: Heartbeat | None = None
     error: str = ""
+    unsubscribed: bool = False  # the end of a subscription, acknowledged
 
     __full_name__ = "retail.v1.MarketsFrame"
     __wire__ = (
-        (1, "request_id", "requestId", "string", "", "", ()),
+        (1, "request_id", "requestId", "string", "optional", "", ()),
         (2, "subscription_type", "subscriptionType", "enum", "", "retail.v1.MarketsSubscribe.SubscriptionType", ()),
         (3, "market_data", "marketData", "message", "", "retail.v1.MarketBook", ()),
         (4, "market_data_lite", "marketDataLite", "message", "", "retail.v1.MarketLite", ()),
         (5, "trade", "trade", "message", "", "retail.v1.TradeTick", ()),
         (6, "heartbeat", "heartbeat", "message", "", "retail.v1.Heartbeat", ()),
         (7, "error", "error", "string", "", "", ()),
+        (8, "unsubscribed", "unsubscribed", "bool", "", "", ()),
     )
     __omit_unset__ = True
 
@@ -1573,7 +1575,7 @@ class PrivateFrame(Message, kw_only=True):
     since clients tell frames apart by which keys are there.
     """
 
-    request_id: str = ""
+    request_id: str | None = None  # empty in the error of a request without one
     subscription_type: int = 0
     order_subscription_update: OrderUpdate | None = None
     order_subscription_snapshot: OrderSnapshot | None = None
@@ -1583,10 +1585,11 @@ class PrivateFrame(Message, kw_only=True):
     rfq_event: exchange_v1.StreamRFQEventsResponse | None = None
     heartbeat: Heartbeat | None = None
     error: str = ""
+    unsubscribed: bool = False  # the end of a subscription, acknowledged
 
     __full_name__ = "retail.v1.PrivateFrame"
     __wire__ = (
-        (1, "request_id", "requestId", "string", "", "", ()),
+        (1, "request_id", "requestId", "string", "optional", "", ()),
         (2, "subscription_type", "subscriptionType", "enum", "", "retail.v1.PrivateSubscribe.SubscriptionType", ()),
         (3, "order_subscription_update", "orderSubscriptionUpdate", "message", "", "retail.v1.OrderUpdate", ()),
         (4, "order_subscription_snapshot", "orderSubscriptionSnapshot", "message", "", "retail.v1.OrderSnapshot", ()),
@@ -1596,6 +1599,7 @@ class PrivateFrame(Message, kw_only=True):
         (8, "rfq_event", "rfqEvent", "message", "", "exchange.v1.StreamRFQEventsResponse", ()),
         (9, "heartbeat", "heartbeat", "message", "", "retail.v1.Heartbeat", ()),
         (10, "error", "error", "string", "", "", ()),
+        (11, "unsubscribed", "unsubscribed", "bool", "", "", ()),
     )
     __omit_unset__ = True
 

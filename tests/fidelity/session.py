@@ -8,7 +8,7 @@ from pathlib import Path
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection
 from tests.fidelity.in_process import record
-from tests.journeys import firm, key, order, quiet, retail_order, rpc_trader, trader
+from tests.journeys import PERSON, firm, key, order, quiet, retail_order, rpc_trader, trader
 
 
 def act(world: Connection) -> None:
@@ -45,7 +45,14 @@ def act(world: Connection) -> None:
     retail.post(f"/v1/order/{placed['id']}/cancel", json={"marketSlug": symbol})
     retail.get("/v1/order/000000000000")
     exchange.post("/v1/trading/orders", json=order(instrument, "buy", 35, 0))
-    world.advance("1s")
+    markets.send(json.dumps({"unsubscribe": {"requestId": "book"}}).encode())
+    markets.send(b"no JSON")
+    firms.post("/v1/kyc/start", json=PERSON)
+    world.advance("1h")
+    somebody = firms.get("/v1/kyc/status?external_id=surface-1").json()
+    verified = world.exchange(firm(world.simulation), somebody["participantId"])
+    verified.get("/v1/positions", params={"name": somebody["provisionedAccount"]})
+    verified.get(f"/v1/{somebody['provisionedAccount']}/nothing")
     orders.close()
     private.close()
     markets.close()
