@@ -19,7 +19,7 @@ from sim.recording.fingerprints import Fingerprints
 
 BODY_MAX = 32 << 20  # bytes of a body that are kept; the client gets all of it
 _CREDENTIALS = ("authorization", "x-pm-access-key", "x-api-key")
-_TIMES = re.compile(r"(?:transact|sent|server|update|event)?_?time(?:stamp)?$", re.IGNORECASE)
+_TIMES = re.compile(r"^(?:transact|sent|server|update|event)?_?time(?:stamp)?$", re.IGNORECASE)
 Pairs = Iterable[tuple[str, str]]
 
 

@@ -33,6 +33,7 @@ from sim.cli.main import main
 from sim.recording.files import PLANES, UnreadableRecording, body_value
 from sim.recording.reading import LINE_MAX, read_recording
 from sim.recording.recorder import Recorder, RecordOptions
+from sim.recording.tape import told_time
 
 BOOK = "/exchange.v1.OrderBookAPI/GetOrderBook"
 SSN = "523-45-6789"
@@ -395,6 +396,14 @@ def test_a_service_that_is_not_there_is_no_answer_of_the_recorder(through, excha
     (entry,) = read_recording(asyncio.run(asked())).entries
     assert entry.cut and entry.answer is None
     closed.close()
+
+
+def test_the_time_that_a_message_tells_is_that_of_the_service_now():
+    order = {"transactTime": "2026-09-08T18:00:00.5Z", "expirationTime": "2027-01-01T00:00:00Z"}
+    assert told_time({"orders": [order, {"gameStartTime": "2028-01-01T00:00:00Z"}]}) == (
+        "2026-09-08T18:00:00.500Z"
+    )
+    assert told_time({"note": "2026-09-08T18:00:00Z"}) == ""
 
 
 # ---- options, and files that are none
