@@ -1,4 +1,4 @@
-"""Open a finished run: look at every moment of it in the control room, and fork it from any.
+"""Open a finished run: look at any moment of it, and fork from there.
 
 The run is replayed once, while its rows can be read already; what would change it is refused.
 
