@@ -77,7 +77,8 @@ class Comparison:
         if self.scenario:
             yield f"replayed into {self.scenario}"
         if self.same:
-            yield "nothing differs"
+            nothing = "" if totals["agree"] else ", because nothing could be compared"
+            yield f"nothing differs{nothing}"
         else:
             culprits = totals["culprits"]
             whose = ", ".join(f"{culprits[name]:,} {name}" for name in CULPRITS if culprits[name])

@@ -179,10 +179,11 @@ def test_a_seed_needs_a_scenario(session, capsys):
     assert "--scenario" in capsys.readouterr().err
 
 
-def test_a_recording_without_lines_has_no_evidence(tmp_path, compare):
+def test_a_recording_without_lines_has_no_evidence(tmp_path, compare, capsys):
     empty = tmp_path / "empty.ndjson"
     empty.write_text(json.dumps({"recording": 1}) + "\n")
     code, found = compare(empty, *QUICKSTART)
     assert code == 0
+    assert "nothing could be compared" in capsys.readouterr().out
     assert found["totals"]["seen"] == 0
     assert len(found["not_seen"]) > 150
