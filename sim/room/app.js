@@ -11,7 +11,7 @@ import {History} from './panels/history.js';
 import {Instances} from './panels/instances.js';
 import {LastCall} from './panels/last_call.js';
 import {Limits} from './panels/limits.js';
-import {Market} from './panels/market.js';
+import {LastTrades, Market} from './panels/market.js';
 import {Orders} from './panels/orders.js';
 import {Script} from './panels/script.js';
 import {Settings} from './panels/settings.js';
@@ -39,7 +39,7 @@ const PARTS = [
   ['instances', 'Instances', Instances],
   ['actions', 'Do', Actions],
 ];
-const NARROW = [['history', 'History', History], ['detail', 'Detail', Detail], ['book', 'Market', Market]];
+const NARROW = [['history', 'History', History], ['detail', 'Detail', Detail], ['book', 'Market', Market], ['trades', 'Trades', LastTrades]];
 
 function Lower({parts, role = 'region'}) {
   const {tab, script} = useKeys('tab', 'script');

@@ -22,7 +22,7 @@ export async function begin() {
   follow(onEvent, onState);
 }
 
-const ALONE = ['history', 'detail', 'book'];
+const ALONE = ['history', 'detail', 'book', 'trades']; // behind a tab on a narrow screen only
 const tabFor = narrow =>
   narrow ? (state.tab === 'script' ? 'history' : state.tab) : ALONE.includes(state.tab) ? 'script' : state.tab;
 

@@ -65,7 +65,7 @@ async def test_the_clock_is_read_and_moved(serve):
         ("/clock/advance", {"to": "9999-12-31T23:59:59Z"}, 400, "ends with the year 2199"),
         ("/clock/advance", {"by": "P9999999D"}, 400, "ends with the year 2199"),
         ("/clock/advance", {"bye": "5m"}, 400, "did you mean 'by'"),
-        ("/reset", {"seed": "x"}, 400, "seed: expected an integer"),
+        ("/reset", {"seed": "x"}, 400, "seed: expected a seed: not an integer"),
         ("/reset", {"sed": 1}, 400, "did you mean 'seed'"),
         ("/rewind", {}, 400, "say where to"),
         ("/rewind", {"seq": 99}, 409, "nothing to go back to"),

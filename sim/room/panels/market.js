@@ -133,6 +133,18 @@ function Trades({view}) {
   </div>`;
 }
 
+// Price and trades without the book, for a narrow screen.
+export function LastTrades() {
+  const {symbol} = useKeys('symbol');
+  const trades = useView(symbol ? 'trades' : '', {symbol, last: TRADES});
+  return html`<section class="market pane" aria-label="Trades">
+    <div class="pane-head"><${SymbolPicker} /></div>
+    <div class="scroll" tabindex="0" aria-label="Price and trades">
+      ${symbol && html`<${Chart} trades=${trades.rows || []} symbol=${symbol} /><${Trades} view=${trades} />`}
+    </div>
+  </section>`;
+}
+
 export function Market() {
   const {symbol} = useKeys('symbol');
   const terms = useView(symbol ? 'instruments' : '', {symbol});

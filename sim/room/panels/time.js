@@ -88,6 +88,11 @@ function useMoment() {
   useEffect(() => {
     let over = false;
     const path = moment === null ? '/digest' : `/history/${moment}${query(branchQuery())}`;
+    if (moment === 0) {
+      patch({momentAt: state.health ? state.health.start : null});
+      setKnown({digest: '', key});
+      return undefined;
+    }
     if (moment !== null) rows.row(moment).then(row => over || patch({momentAt: row ? row.at : null}), () => 0);
     else patch({momentAt: null});
     const ask = () => read(path).then(value => {

@@ -155,6 +155,7 @@ async def health(host: Host, call: Call) -> object:
         "scenario": simulation.scenario.name,
         "seed": simulation.seed,
         "reading": reading(simulation),
+        "start": format_instant(simulation.journal.header.start),
         "now": format_instant(simulation.now),
         "seq": simulation.seq,
         **({"replay": host.opened.progress()} if host.opened is not None else {}),
