@@ -45,7 +45,7 @@ export async function refresh() {
     patch({
       health, clock, seen: performance.now(), branches: branches.branches,
       branch: current ? current.name : '', needsToken: false,
-      last: state.looked && shown ? shown.last_seq : health.seq,
+      last: state.looked && shown ? shown.last_seq : Math.max(health.seq, current ? current.last_seq : 0),
     });
     rows.last = Math.max(rows.last, state.last);
     rows.walk();
@@ -66,6 +66,7 @@ function onEvent(name, data) {
   else if (name === 'script') onScript(data);
   else if (name === 'jump') onJump();
   else if (name === 'behind') refresh();
+  else if (name === 'replay') onReplay(data);
   if (name === 'clock') changed();
 }
 
@@ -98,6 +99,12 @@ function lookAnew() {
   rows.end();
   rows = new Rows('', rowsChanged);
   patch({looked: '', moment: null, chosen: null, playing: 0, rowsVersion: (state.rowsVersion || 0) + 1});
+}
+
+// A finished run is replayed once, while its rows can be read already.
+function onReplay(replay) {
+  patch({health: {...state.health, replay}});
+  if (replay.inputs >= replay.of) refresh();
 }
 
 // Only the steps that have changed are told.

@@ -30,6 +30,7 @@ export function VirtualList({count, height, render, focus, follow, testid, label
   const atEnd = useRef(true);
 
   const measure = () => {
+    if (!box.current) return; // a scroll that comes after the list has gone
     const {scrollTop, clientHeight, scrollHeight} = box.current;
     atEnd.current = scrollTop + clientHeight >= scrollHeight - height;
     const from = Math.max(0, Math.floor(scrollTop / height) - 6);

@@ -73,9 +73,10 @@ export function Clock() {
       <span class="visually-hidden">Control room of </span><span>${health ? health.scenario : '…'}</span>
       <span class="faint num">seed ${health ? health.seed : '…'}</span></h1>
     <${Now} />
-    <${Advance} />
+    ${health && health.replay ? html`<span class="over" data-testid="finished">a finished run: read it, fork from any moment${
+      health.replay.inputs < health.replay.of ? html` · replayed <b class="num">${health.replay.inputs} of ${health.replay.of}</b>` : ''}</span>` : html`<${Advance} />`}
     <div class="corner">
-      <button class="quiet" data-testid="reset" onClick=${reset} title="back to the scenario's start">Reset</button>
+      ${!(health && health.replay) && html`<button class="quiet" data-testid="reset" onClick=${reset} title="back to the scenario's start">Reset</button>`}
       <button class="quiet" onClick=${() => patch({tour: 0})} title="a short guided tour">Tour</button>
       <button class="quiet" onClick=${() => { nextTheme(); redraw(); }} title="light, dark, or as the system says">${theme()}</button>
       <span class=${'connection ' + connection} data-testid="connection" data-state=${connection} role="status">

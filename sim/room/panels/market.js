@@ -29,7 +29,7 @@ export function SymbolPicker() {
   const written = useRef(false);
   useEffect(() => { if (!written.current) setText(symbol); }, [symbol]);
   useEffect(() => {
-    if (!symbol) firstSymbol().then(found => found && !state.symbol && !written.current && pick(found), () => 0);
+    if (!symbol) firstSymbol().then(found => found && !state.symbol && patch({symbol: found}), () => 0);
   }, []);
 
   async function suggest(words) {
@@ -71,9 +71,9 @@ export function SymbolPicker() {
     <input data-testid="symbol-picker" role="combobox" aria-label="Instrument" aria-expanded=${!!found} spellcheck="false"
       aria-controls="symbols" aria-autocomplete="list" aria-activedescendant=${place >= 0 ? 'symbol-' + place : undefined}
       autocomplete="off" value=${text} placeholder="symbol, or words of it"
-      onFocus=${event => event.target.select()}
+      onFocus=${event => { written.current = true; event.target.select(); }}
       onInput=${event => { written.current = true; setText(event.target.value); suggest(event.target.value.trim()); }}
-      onKeyDown=${keys} onBlur=${() => setTimeout(() => { setFound(null); }, 150)} />
+      onKeyDown=${keys} onBlur=${() => setTimeout(() => { setFound(null); written.current = false; setText(state.symbol); }, 150)} />
     ${found && html`<ul class="suggestions" role="listbox" id="symbols">
       ${rows.map((one, index) => html`<li role="option" id=${'symbol-' + index} key=${one.symbol} aria-selected=${index === place}
         onMouseDown=${event => { event.preventDefault(); pick(one.symbol); }}><span>${one.symbol}</span><${State} of=${one.state} /></li>`)}

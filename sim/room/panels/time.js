@@ -111,8 +111,8 @@ function useMoment() {
 }
 
 export function Time() {
-  const {moment, last, branch, looked, playing, rowsVersion, chosen, momentAt} =
-    useKeys('moment', 'last', 'branch', 'looked', 'playing', 'rowsVersion', 'chosen', 'momentAt');
+  const {moment, last, branch, looked, playing, rowsVersion, chosen, momentAt, health} =
+    useKeys('moment', 'last', 'branch', 'looked', 'playing', 'rowsVersion', 'chosen', 'momentAt', 'health');
   const {digest = ''} = useMoment();
   const past = moment !== null;
   const {date, time, zone} = inEastern(momentAt || '');
@@ -120,7 +120,7 @@ export function Time() {
     <${Scrubber} />
     <div class="buttons">
       <button data-testid="fork-here" onClick=${forkHere} title="another instance that begins as this moment">Fork here</button>
-      <button data-testid="rewind-here" onClick=${rewindHere} disabled=${!past || !!looked}
+      <button data-testid="rewind-here" onClick=${rewindHere} disabled=${!past || !!looked || !!(health && health.replay)}
         title=${past ? 'move the running exchange back to this moment' : 'look at an earlier moment first'}>Rewind here</button>
       <span class="group" role="group" aria-label="Replay">
         ${[1, 10, 100].map(speed => html`<button aria-pressed=${playing === speed} data-testid=${'replay-' + speed}
@@ -137,7 +137,7 @@ export function Time() {
             <button class="main" data-testid="back-to-now" onClick=${backToNow}>Back to now</button>
             ${moment > 0 && chosen !== moment && html`<button class="quiet wide" onClick=${() => choose(moment)}>What happened here</button>`}
           </div>`
-        : html`<span class="present"><b>Now</b> <span class="num">input ${grouped(last)}</span>
+        : html`<span class="present"><b>${health && health.replay ? 'The end' : 'Now'}</b> <span class="num">input ${grouped(last)}</span>
             <span class="faint">branch ${branch || 'main'}</span></span>`}
       <span class="legend" aria-hidden="true">${LANES.map(([, colour, name]) =>
         html`<span><i style=${{background: `var(${colour})`}}></i>${name}</span>`)}
