@@ -51,8 +51,9 @@ docs: $(VENV)/.ready      ## renew what README.md and docs/ take from the code
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/openapi_examples.py
 
-outputs: $(VENV)/.ready   ## renew the reviewed outputs of every verb in tests/outputs/files
+outputs: $(VENV)/.ready   ## renew what verbs and mistakes print in tests/outputs and tests/mistakes
 	$(BIN)/python -m tests.outputs.verbs
+	$(BIN)/python -m tests.mistakes.table
 
 site: $(VENV)/.ready      ## build the documentation into site/; a broken link fails
 	$(BIN)/zensical build --clean --strict

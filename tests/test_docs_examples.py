@@ -40,7 +40,7 @@ EXAMPLES = [(page, block) for page, text in PAGES.items() for block in blocks(te
 def test_a_scenario_of_the_pages_runs_and_a_fragment_loads(
     page: str, example: str, tmp_path: Path
 ) -> None:
-    whole = example.startswith("name:")
+    whole = re.match(r"(#.*\n)*name:", example) is not None
     text = example if whole else f"name: example\nextends: quickstart\n{example}"
     file = tmp_path / "example.yaml"
     file.write_text(text)

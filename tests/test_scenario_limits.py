@@ -67,7 +67,7 @@ def test_ten_thousand_lines_are_a_scenario():
             "world:\n  instruments:\n  - &a {symbol: q1}\n  - {<<: *a, symbol: q2}\n",
             "6:6: merge keys (<<) are no part of YAML 1.2",
         ),
-        ("seed: " + "9" * 5_000 + "\n", "not an integer"),
+        ("seed: " + "9" * 5_000 + "\n", "expected a seed, in at most 18 digits"),
     ],
 )
 def test_what_cannot_be_is_told_at_its_place(text, words):

@@ -95,8 +95,9 @@ def instant(text: str) -> int:
 
     try:
         return parse_instant(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+    except ValueError:
+        said = f"an instant such as 2026-09-08T14:00:00-04:00, not {text!r}"
+        raise argparse.ArgumentTypeError(said) from None
 
 
 def reading(text: str) -> str:

@@ -48,10 +48,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from sim.analysis.catalogues import rows
     from sim.analysis.tables import as_markdown, print_table
+    from sim.scenario.value_types import suggestion
 
     found = rows(args.kind, pattern=args.pattern)
     if not found:
-        return usage_error(f"none of the {args.kind} matches {args.pattern!r}")
+        names = [str(next(iter(row.values()))) for row in rows(args.kind)]
+        near = suggestion(args.pattern, names) or f"; `sim catalogue {args.kind}` lists all"
+        return usage_error(f"none of the {args.kind} matches {args.pattern!r}{near}")
     out = text_output(args)
     give_json(args, found)
     if args.markdown:

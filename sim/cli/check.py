@@ -23,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from sim.loader.load import load_scenario, scenario_variants
+    from sim.scenario.problem_text import with_carets
     from sim.scenario.yaml_tree import ScenarioError
 
     code, found, out = 0, [], text_output(args)
@@ -33,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
             problems = [problem._asdict() for problem in error.problems]
             found.append({"scenario": name, "problems": problems})
             if not is_alone(args):
-                print(*error.problems, sep="\n", file=sys.stderr)
+                print(*with_carets(error.problems), sep="\n", file=sys.stderr)
             code = USAGE
         else:
             steps = len(variants[0].steps)

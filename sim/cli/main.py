@@ -100,11 +100,12 @@ def _expected_error(error: Exception) -> int:
     from sim.analysis.replay import Divergence
     from sim.core.model.refusals import NotFound
     from sim.scenario.order_flow import FlowError
+    from sim.scenario.problem_text import with_carets
     from sim.scenario.yaml_tree import ScenarioError
 
     match error:
         case ScenarioError():
-            print(*error.problems, sep="\n", file=sys.stderr)
+            print(*with_carets(error.problems), sep="\n", file=sys.stderr)
         case UnreadableJournal():
             print(error, file=sys.stderr)
         case UsageError() | FlowError():
@@ -193,6 +194,13 @@ class _Parser(argparse.ArgumentParser):
     """
 
     added: Sequence[str] = ()
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Name the nearest choice, and then all of them."""
+        if action.choices is not None and value not in action.choices:
+            known = list(map(str, action.choices))
+            said = f"one of {', '.join(known)}, not {value!r}{_nearest(str(value), known)}"
+            raise argparse.ArgumentError(action, said)
 
     def error(self, message: str) -> NoReturn:
         for option in (one.partition("=")[0] for one in self.added):

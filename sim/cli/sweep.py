@@ -68,8 +68,8 @@ def run(args: argparse.Namespace) -> int:
     out = text_output(args)
     if args.vary and len(plan.variations) == 1:
         raise UsageError(
-            f"none of the {' and '.join(args.vary)} is called {args.only!r}; `sim catalogue` lists"
-            " the names"
+            f"none of the {' and '.join(args.vary)} is called {args.only!r}; `sim catalogue"
+            f" {args.vary[0]}` lists the names"
         )
     swept = sweep(plan, out, sys.stderr)
     give_json(args, swept.document())

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import NotADecimal, decimal_text, scaled
 from sim.loader.nodes import text_at
+from sim.scenario.yaml_tree import Mapping as MappingNode
 from sim.scenario.yaml_tree import Node, Problem, problem
 
 
@@ -19,6 +20,11 @@ def price_problems(entry: Node, terms: Mapping[str, Instrument]) -> Iterator[Pro
     scale, low, high = instrument.price_scale, instrument.price_low, instrument.price_high
     tick = decimal_text(instrument.tick, scale)
     band = f"{decimal_text(low, scale)} to {decimal_text(high, scale)}"
+    yield from _quantity(entry, instrument)
+    kind = text_at(entry, "type")
+    if isinstance(entry, MappingNode) and "price" not in entry.items:
+        if (kind is None or kind.text.lower() == "limit") and "cash" not in entry.items:
+            yield problem(entry.at, "a limit order needs a price; `type: market` takes none")
     for key in ("price", "stop_price"):
         price = text_at(entry, key)
         if price is None:
@@ -31,3 +37,22 @@ def price_problems(entry: Node, terms: Mapping[str, Instrument]) -> Iterator[Pro
             yield problem(price.at, f"{key} {price.text} is no multiple of the tick {tick}")
         elif units and not low <= units <= high:
             yield problem(price.at, f"{key} {price.text} is outside the band, {band}")
+
+
+def _quantity(entry: Node, instrument: Instrument) -> Iterator[Problem]:
+    """A quantity finer than the instrument trades, or below its minimum."""
+    qty = text_at(entry, "qty")
+    if qty is None:
+        return
+    least = decimal_text(instrument.min_qty, instrument.qty_scale)
+    try:
+        units = scaled(qty.text, instrument.qty_scale)
+    except NotADecimal:
+        step = decimal_text(1, instrument.qty_scale)
+        said = f"qty {qty.text} is no multiple of {step}, the smallest that {instrument.symbol} has"
+        yield problem(qty.at, f"{said}; `fractional_qty_scale` of its entry makes parts tradable")
+        return
+    if 0 < units < instrument.min_qty:
+        yield problem(
+            qty.at, f"qty {qty.text} is below the minimum of {instrument.symbol}, {least}"
+        )

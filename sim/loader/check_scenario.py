@@ -60,20 +60,22 @@ _WHO = ("firms", "accounts", "api_keys", "receivers")
 
 def check_scenario(scenario: Scenario, node: Node, flow_files: Values[str, str]) -> None:
     """Check a scenario; ScenarioError lists the problems. `flow_files`: files by flow name."""
+    names = [*_names(scenario, node), *_raised_limits(node), *fee_problems(node)]
     problems = [
-        *_names(scenario, node),
         *_terms(scenario, node),
         *_assets(scenario, node),
         *_windows(scenario, node),
         *_maintenance(scenario, node),
         *_leagues(node),
         *_firms(node),
-        *_raised_limits(node),
         *_twice(node),
-        *fee_problems(node),
     ]
     named = any(items_of(node, "world", section) for section in (*SECTIONS, *_WHO))
-    if not problems and (scenario.steps or scenario.participants.anybody or named):
+    if (
+        not problems
+        and not _unbuildable(names)
+        and (scenario.steps or scenario.participants.anybody or named)
+    ):
         world = build_world(scenario)
         problems = [
             *world_problems(node, world),
@@ -82,8 +84,14 @@ def check_scenario(scenario: Scenario, node: Node, flow_files: Values[str, str])
             *step_problems(scenario, node, world),
             *flow_problems(scenario, world, flow_files),
         ]
+    problems = [*names, *problems]
     if problems:
-        raise ScenarioError(problems)
+        raise ScenarioError(sorted(problems, key=lambda each: (each.file, each.line, each.column)))
+
+
+def _unbuildable(names: list[Problem]) -> bool:
+    """Whether a world cannot be built because of a wrong name or instant."""
+    return any("years 1990" in each.message or "limit" in each.message for each in names)
 
 
 def _names(scenario: Scenario, node: Node) -> Iterator[Problem]:

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
 from typing import TYPE_CHECKING
 
 from sim.actors.script.runner import CLIENT_KEYS, STEP_ACTIONS
-from sim.contract.contract import Operation, load_contract
 from sim.core.catalogue import assumptions, quirks
 from sim.core.model.enums import OrderState
 from sim.core.model.quantities import scaled_down
@@ -25,13 +23,15 @@ from sim.kernel.instants import (
     parse_instant,
     parse_span,
 )
+from sim.loader.check_calls import call_problems
 from sim.loader.check_prices import price_problems
+from sim.loader.check_states import state_problems
 from sim.loader.check_world import answer_problems
 from sim.loader.nodes import items_of, mappings_of, node_at, text_at, unknown
 from sim.scenario.fault_names import unknown_operation
-from sim.scenario.steps import VERBS, Step, When
+from sim.scenario.steps import Step, When
 from sim.scenario.struct_types import record
-from sim.scenario.value_types import nearest, suggestion
+from sim.scenario.value_types import known_names, suggestion
 from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, problem
 
 if TYPE_CHECKING:
@@ -50,8 +50,10 @@ def step_problems(scenario: Scenario, node: Node, world: World) -> Iterator[Prob
     """Problems of the steps that this file itself states."""
     yield from _beyond_the_calendar(scenario, node)
     checker = _Checker(scenario, world)
-    for step in mappings_of(node_at(node, "steps")):
+    steps = mappings_of(node_at(node, "steps"))
+    for step in steps:
         yield from checker.check(step)
+    yield from state_problems(scenario, steps, world, rejects=checker.rejects)
 
 
 def _beyond_the_calendar(scenario: Scenario, node: Node) -> Iterator[Problem]:
@@ -77,23 +79,13 @@ def unknown_setting(what: str, entries: Node | None) -> Iterator[Problem]:
         return
     for name, value in entries.items.items():
         if name not in known:
-            yield problem(entries.keys[name], f"unknown {what} {name!r}{suggestion(name, known)}")
+            near = suggestion(name, known) or f"; `sim catalogue {what}s` lists them"
+            yield problem(entries.keys[name], f"unknown {what} {name!r}{near}")
         elif what == "assumption" and isinstance(value, Scalar) and "${" not in value.text:
             try:
                 assumptions.catalogue()[name].parse(value.text)
             except ValueError as error:
                 yield problem(value.at, str(error))
-
-
-@cache
-def _rpcs() -> dict[str, Operation]:
-    return {operation.name: operation for operation in load_contract().operations if operation.grpc}
-
-
-@cache
-def _sockets() -> tuple[str, ...]:
-    operations = [each for each in load_contract().operations if each.content == "web_socket"]
-    return tuple(path for operation in operations for _, path, _ in operation.bindings)
 
 
 class _Checker:
@@ -112,15 +104,16 @@ class _Checker:
         self._terms = {terms.symbol: terms for terms in world.instruments}
         self._symbols = list(self._terms)
         expected = [each for step in steps if step.expect is not None for each in step.expect.order]
-        self._rejects = any(each.state is OrderState.REJECTED for each in expected)
+        self.rejects = any(each.state is OrderState.REJECTED for each in expected)
 
     def check(self, step: Mapping) -> Iterator[Problem]:
         """Everything that is wrong with a step."""
+        if not step.items:
+            yield problem(step.at, "an empty step does nothing: give it an action or `advance`")
         yield from _one_thing(step)
         yield from _answer_without_a_call(step)
         yield from self._moment(step)
-        yield from _call(node_at(step, "call"))
-        yield from _subscription(node_at(step, "subscribe"))
+        yield from call_problems(step)
         yield from self._stream_names(step)
         yield from self._users(step)
         yield from self._accounts(step)
@@ -154,14 +147,15 @@ class _Checker:
                 yield unknown("no `subscribe` names a stream", name, self._streams)
 
     def _users(self, step: Mapping) -> Iterator[Problem]:
-        for part in step.items.values():
-            caller = text_at(part, "as")
+        for key, part in step.items.items():
+            caller = text_at(part, "as") if key != "fund" else None
             if caller is not None and not self._exists(caller.text):
-                callers = "maker, taker, noise, a firm, a participant, an account or an API key id"
-                yield problem(caller.at, f"nobody is called {caller.text!r}: {callers}")
+                names = known_names(caller.text, self._world.parties.short_names())
+                yield problem(caller.at, f"nobody is called {caller.text!r}{names}")
         name = text_at(step, "participant", "name")
         if name is not None and name.text not in self._participants:
-            yield unknown("no participant is called", name, self._participants)
+            names = known_names(name.text, self._participants) or ": this scenario has none"
+            yield problem(name.at, f"no participant is called {name.text!r}{names}")
         name = text_at(step, "receiver", "name")
         if name is not None and name.text not in self._receivers:
             yield unknown("world.receivers has no", name, self._receivers)
@@ -169,13 +163,13 @@ class _Checker:
 
     def _accounts(self, step: Mapping) -> Iterator[Problem]:
         expect = node_at(step, "expect")
-        names = [text_at(step, "fund", "account"), text_at(expect, "open_orders", "as")]
-        for key in ("balance", "position"):
-            names += [text_at(each, "account") for each in mappings_of(node_at(expect, key))]
-        for name in names:
+        parts = [node_at(step, "fund")]
+        for key in ("open_orders", "balance", "position"):
+            parts += mappings_of(node_at(expect, key))
+        for name in (text_at(part, key) for part in parts for key in ("account", "as")):
             if name is not None and "/" not in name.text and not self._exists(name.text):
-                accounts = "maker, taker, noise, a participant or an account"
-                yield problem(name.at, f"no account is called {name.text!r}: {accounts}")
+                names = known_names(name.text, self._world.parties.short_names())
+                yield problem(name.at, f"no account is called {name.text!r}{names}")
 
     def _exists(self, name: str) -> bool:
         """Whether somebody has a name, or may have it by then, because calls create users."""
@@ -199,7 +193,7 @@ class _Checker:
     def _order_price(self, step: Mapping) -> Iterator[Problem]:
         """A price off the tick or the band, which would be rejected, where nothing expects that."""
         entry = node_at(step, "order")
-        if not self._rejects and "expect" not in step.items and isinstance(entry, Mapping):
+        if not self.rejects and "expect" not in step.items and isinstance(entry, Mapping):
             yield from price_problems(entry, self._terms)
 
     def _dollar(self, step: Mapping) -> Iterator[Problem]:
@@ -244,54 +238,6 @@ def _answer_without_a_call(step: Mapping) -> Iterator[Problem]:
     if "save" in step.items and "call" not in step.items:
         message = "'save' keeps parts of an answer, and this step makes no call"
         yield problem(step.keys["save"], message)
-
-
-def _call(call: Node | None) -> Iterator[Problem]:
-    if not isinstance(call, Mapping):
-        return
-    verbs = [key for key in call.items if key in (*VERBS, "rpc")]
-    if len(verbs) != 1:
-        at = call.keys[verbs[1]] if verbs else call.at
-        yield problem(at, f"a call has exactly one of {', '.join(VERBS)} and rpc")
-        return
-    (verb,) = verbs
-    plane, target = text_at(call, "plane"), text_at(call, verb)
-    if plane is not None and plane.text == "grpc" and verb != "rpc":
-        yield problem(call.keys[verb], "the grpc plane takes an rpc")
-    elif plane is not None and plane.text != "grpc" and verb == "rpc":
-        yield problem(call.keys[verb], f"an rpc needs `plane: grpc`, not {plane.text}")
-    elif target is None:
-        return
-    elif verb == "rpc":
-        yield from _rpc(target, unary=True)
-    elif not target.text.startswith("/"):
-        yield problem(target.at, "a path begins with /")
-
-
-def _subscription(subscription: Node | None) -> Iterator[Problem]:
-    if not isinstance(subscription, Mapping):
-        return
-    rpc, path = text_at(subscription, "rpc"), text_at(subscription, "web_socket")
-    if ("rpc" in subscription.items) is ("web_socket" in subscription.items):
-        yield problem(subscription.at, "subscribe takes an rpc or a web_socket")
-    elif rpc is not None:
-        yield from _rpc(rpc, unary=False)
-    elif path is not None and path.text not in _sockets():
-        yield unknown("no WebSocket is served at", path, _sockets())
-
-
-def _rpc(name: Scalar, *, unary: bool) -> Iterator[Problem]:
-    rpcs = _rpcs()
-    if name.text not in rpcs:
-        near = next((full for full in rpcs if full.endswith(f".{name.text}")), "")
-        near = near or nearest(name.text, rpcs)
-        listed = "; `sim catalogue operations` lists what it serves"
-        hint = f", did you mean {near!r}?" if near else listed
-        yield problem(name.at, f"gRPC serves no {name.text!r}{hint}")
-    elif unary and rpcs[name.text].kind != "unary":
-        yield problem(name.at, f"{name.text} is a stream: `subscribe` opens it")
-    elif not unary and rpcs[name.text].kind == "unary":
-        yield problem(name.at, f"{name.text} is no stream: `call` calls it")
 
 
 def _levels(step: Mapping) -> Iterator[Problem]:

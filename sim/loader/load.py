@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from sim.kernel import resources
 from sim.loader.check_scenario import MERGE_KEYS, check_scenario
 from sim.loader.order_flow_files import flow_problems, with_order_flow
+from sim.loader.repair import repaired, without_steps
 from sim.scenario.expansion import expanded, parameters, variants
 from sim.scenario.file_access import INLINE, FileAccess
 from sim.scenario.scenario import Scenario
@@ -113,10 +114,10 @@ def _open(what: str) -> tuple[Node, FileAccess]:
         names = resources.bundled_scenarios()
         if what not in names:
             near = nearest(what, names)
-            hint = f"; did you mean {near}?" if near else ""
-            bundled = f"bundled are {', '.join(names)}{hint}"
+            hint = f", did you mean {near!r}?" if near else "."
+            bundled = f"Bundled are {', '.join(names)}"
             at = Position(what, 0, 0)
-            raise error_at(at, f"no scenario or file is called that: {bundled}")
+            raise error_at(at, f"no scenario or file is called that{hint} {bundled}")
         path = resources.path("scenarios", f"{what}.yaml")
     return read_file(path), access
 
@@ -126,15 +127,54 @@ def _bundled(path: str) -> Scenario:
     return _resolve(read_file(Path(path)), {}, FileAccess())
 
 
+class _FormError(ScenarioError):
+    """Problems of the form of one file, found before anything is checked against the world."""
+
+
 def _resolve(node: Node, params: Values[str, str], access: FileAccess) -> Scenario:
-    """The scenario of a tree, on top of everything that it extends."""
+    """The scenario of a tree, on top of everything that it extends.
+
+    ScenarioError has the problems of its form, and those of its names and terms that show once the
+    slips are taken as they were meant.
+    """
+    try:
+        return _resolved(node, params, access)
+    except _FormError as error:
+        problems = list(error.problems)
+        if any(each.file != node.at.file for each in problems):
+            raise
+    problems += [each for each in _further(node, problems, params, access) if each not in problems]
+    raise ScenarioError(sorted(problems, key=lambda each: (each.file, each.line, each.column)))
+
+
+def _further(
+    node: Node, problems: list[Problem], params: Values[str, str], access: FileAccess
+) -> list[Problem]:
+    """Problems that show when those of the form are repaired. None that only the repair has."""
+    tree, thinned = repaired(node, problems)
+    for last in (False, True):
+        try:
+            _resolved(tree, params, access)
+        except _FormError as again:
+            left = None if last else without_steps(tree, again.problems)
+            if left is None:
+                return []
+            tree = left
+        except ScenarioError as further:
+            return [each for each in further.problems if (each.line, each.column) not in thinned]
+        else:
+            return []
+    return []
+
+
+def _resolved(node: Node, params: Values[str, str], access: FileAccess) -> Scenario:
     chain = _chain(node, access, 0)
     known: dict[str, str] = {}
     for each in chain:
         known |= parameters(each)
     unknown = [name for name in params if name not in known]
     if unknown:
-        has = f": it has {', '.join(known)}" if known else ""
+        has = f": it has {', '.join(known)}" if known else ": this scenario has none"
         raise error_at(node.at, f"there is no parameter {unknown[0]!r}{has}")
     flow_files: dict[str, str] = {}
     values = {**known, **params}
@@ -204,7 +244,7 @@ def _read(node: Node) -> Scenario:
     problems: list[Problem] = []
     scenario: Scenario = record(Scenario).read(node, problems)
     if problems:
-        raise ScenarioError(problems)
+        raise _FormError(problems)
     return scenario
 
 

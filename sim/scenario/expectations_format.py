@@ -9,11 +9,13 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Struct
 
+from sim.core.catalogue.bounds import Bound
 from sim.core.model.enums import InstrumentState, OrderState
-from sim.scenario.struct_types import ScalarOr, one_or_more, record
-from sim.scenario.value_types import COUNT, DECIMAL, ORDINAL, Choice, choice_of
+from sim.scenario.struct_types import Alias, ScalarOr, one_or_more, record
+from sim.scenario.value_types import COUNT, DECIMAL, ORDINAL, Choice, bounded_count, choice_of
 from sim.scenario.world_entries import STATES
 
+HTTP_STATUS = bounded_count("an HTTP status", Bound("an HTTP status", 100, 599, "", "", ""))
 ORDER_STATES = choice_of(OrderState, "ORDER_STATE_")
 REFUSED = Choice(("false", "true", "maybe"))
 
@@ -46,14 +48,16 @@ class OpenOrdersExpect(Struct, frozen=True, kw_only=True):
     """How many orders are open."""
 
     count: Annotated[int, COUNT, "how many"]
-    as_: Annotated[str, "participant or account; everybody when left out"] = ""
+    as_: Annotated[
+        str, "participant or account; everybody when left out", Alias("account", former=False)
+    ] = ""
     symbol: Annotated[str, "only on this instrument"] = ""
 
 
 class BalanceExpect(Struct, frozen=True, kw_only=True):
     """The cash of an account, in dollars."""
 
-    account: Annotated[str, "account, or maker, taker, noise"]
+    account: Annotated[str, "account, or maker, taker, noise", Alias("as", former=False)]
     cash: Annotated[str | None, DECIMAL, "dollars in the account"] = None
     buying_power: Annotated[str | None, DECIMAL, "dollars that it may still spend"] = None
 
@@ -61,7 +65,7 @@ class BalanceExpect(Struct, frozen=True, kw_only=True):
 class PositionExpect(Struct, frozen=True, kw_only=True):
     """The position of an account in an instrument."""
 
-    account: Annotated[str, "whose position"]
+    account: Annotated[str, "whose position", Alias("as", former=False)]
     symbol: Annotated[str, "symbol of the instrument"]
     net: Annotated[str | None, DECIMAL, "contracts; negative is short"] = None
     cost: Annotated[str | None, DECIMAL, "dollars"] = None
@@ -132,7 +136,7 @@ class FaultExpect(Struct, frozen=True, kw_only=True):
 class Expect(Struct, frozen=True, kw_only=True):
     """What must hold after the step. Most checks may be one mapping or a list of mappings."""
 
-    status: Annotated[int | None, ORDINAL, "HTTP status of the call"] = None
+    status: Annotated[int | None, HTTP_STATUS, "HTTP status of the call"] = None
     code: Annotated[int | None, COUNT, "gRPC status code of the call"] = None
     json: Annotated[
         Any,

@@ -177,7 +177,7 @@ class EventStep(Struct, frozen=True, kw_only=True):
 class FundStep(Struct, frozen=True, kw_only=True):
     """Pay dollars into an account, or out of it with a minus sign."""
 
-    account: Annotated[str, "account, or maker, taker, noise"]
+    account: Annotated[str, "account, or maker, taker, noise", Alias("as", former=False)]
     amount: Annotated[str, DECIMAL, "dollars, at most two decimals"]
     source: Annotated[
         str,
@@ -238,7 +238,7 @@ class CallStep(Struct, frozen=True, kw_only=True):
         "a list repeats the parameter",
     ] = {}
     headers: Annotated[dict[str, str], "further headers, by name"] = {}
-    json: Annotated[Any, "body"] = UNSET
+    json: Annotated[Any, "body", Alias("body", former=False)] = UNSET
 
     @property
     def verb(self) -> str:

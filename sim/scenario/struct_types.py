@@ -32,9 +32,10 @@ from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, Sequence, is_
 
 
 class Alias(NamedTuple):
-    """Metadata of a field: another key that means it, the one that it had before."""
+    """Metadata of a field: another key that means it; a `former` one is deprecated."""
 
     key: str
+    former: bool = True
 
 
 class AnyJson(ValueType):
@@ -68,7 +69,8 @@ class ListOf(ValueType):
 
     def read(self, node: Node, problems: list[Problem]) -> Any:
         if not isinstance(node, Sequence):
-            return report(node, f"expected a list, not {quoted(node)}", problems)
+            said = f'expected a list, "- " before each entry, not {quoted(node)}'
+            return report(node, said, problems)
         values = [self.item.read(item, problems) for item in node.items]
         return INVALID if any(value is INVALID for value in values) else tuple(values)
 
@@ -199,6 +201,16 @@ class Record(ValueType):
             if isinstance(extra, Alias)
         }
 
+    @cached_property
+    def _former(self) -> set[str]:
+        """Aliases that are no longer written."""
+        return {
+            extra.key
+            for hint in self._hints.values()
+            for extra in getattr(hint, "__metadata__", ())
+            if isinstance(extra, Alias) and extra.former
+        }
+
     def read(self, node: Node, problems: list[Problem]) -> Any:
         if not isinstance(node, Mapping):
             keys = ", ".join(self.keys)
@@ -213,12 +225,16 @@ class Record(ValueType):
                 values[home] = INVALID  # which is not reported as missing too
             elif value_type is None:
                 near = nearest(written, self.keys) if wants_suggestion(problems) else ""
-                meant = f", did you mean {near!r}?" if near else ""
+                meant = (
+                    f", did you mean {near!r}?" if near else f"; known are {', '.join(self.keys)}"
+                )
                 add_problem(node.keys[written], f"unknown key {written[:80]!r}{meant}", problems)
                 # A misspelt key must not be reported as missing too.
                 values[near] = INVALID
             elif key != written and key in node.items:
-                message = f"{written!r} is the former name of {key!r}: write only one of them"
+                same = f"{written!r} and {key!r} mean the same"
+                former = f"{written!r} is the former name of {key!r}"
+                message = f"{former if written in self._former else same}: write only one of them"
                 add_problem(node.keys[written], message, problems)
             elif isinstance(value_type, AnyJson) or not is_null(item):
                 values[key] = value_type.read(item, problems)
@@ -260,8 +276,10 @@ class Record(ValueType):
             doc = _field_doc(self._hints[key]) or _doc_of(value_type)
             properties[key] = value_type.schema() | ({"description": doc} if doc else {})
         for alias, key in self.aliases.items():
-            doc = f"the former name of `{key}`"
-            properties[alias] = properties[key] | {"description": doc, "deprecated": True}
+            former = alias in self._former
+            doc = f"the former name of `{key}`" if former else f"the same as `{key}`"
+            more = {"deprecated": True} if former else {}
+            properties[alias] = properties[key] | {"description": doc} | more
         required = [key for key in self.keys if self._defaults[key] is NODEFAULT]
         body: Schema = {
             "type": "object",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import difflib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Mapping as Values
 from datetime import date
 from enum import IntEnum
@@ -39,6 +39,8 @@ INVALID: Any = object()
 PROBLEMS_MAX = 100
 # The nearest name is looked for only while there are few problems, and for names of a usual length.
 _SUGGESTIONS_MAX, _NAME_MAX = 20, 64
+_DIGITS, _NUMBER = 18, re.compile(r"[-+]?[0-9]+(\.[0-9]+)?", re.ASCII)
+_LISTED_MAX = 12  # names in one message
 Schema: TypeAlias = dict[str, Any]
 
 
@@ -90,8 +92,10 @@ class Text(ValueType):
         parse: Callable[[str], Any] = str,
         back: Callable[[Any], Any] = lambda value: value,
         schema: Schema | None = None,
+        meant: Sequence[Callable[[str], str]] = (),
     ) -> None:
         self.expected = expected
+        self._meant = meant
         self._parse = parse
         self._back = back
         self._schema: Schema = schema or {"type": "string"}
@@ -102,7 +106,33 @@ class Text(ValueType):
         try:
             return self._parse(node.text)
         except ValueError as error:
-            return report(node, f"expected {self.expected}: {error}", problems)
+            message = self._message(node.text, str(error))
+            return report(node, f"{message}{self._suggestion(node.text)}", problems)
+
+    def _message(self, text: str, said: str) -> str:
+        """What is wrong, once: many errors say again what is expected, or quote the text."""
+        wrong = f"not {text[:80]!r}"
+        if ": from " in said:
+            return f"{said}, {wrong}"  # an edge of a bound
+        if said.startswith(self.expected):
+            return said
+        if said.startswith("write ") and wrong in said:
+            return f"expected {self.expected}: {said}"
+        if len(text) > _DIGITS and said.startswith("not ") and _NUMBER.fullmatch(text):
+            return f"expected {self.expected}, in at most {_DIGITS} digits, {wrong}"
+        if said.startswith(("not ", text, "a negative ", "Invalid ", "Month ")) or wrong in said:
+            return f"expected {self.expected}, {wrong}"
+        return f"expected {self.expected}: {said}"
+
+    def _suggestion(self, text: str) -> str:
+        """`, did you mean 'x'?` where one of the usual slips makes the text right."""
+        for slip in self._meant:
+            try:
+                self._parse(meant := slip(text))
+            except ValueError:
+                continue
+            return f", did you mean {meant!r}?"
+        return ""
 
     def write(self, value: Any) -> Any:
         return self._back(value)
@@ -213,6 +243,23 @@ _INSTANT_SCHEMA: Schema = {
     "examples": ["2026-09-08T14:00:00-04:00", "2026-09-08"],
 }
 
+_UNITS = re.compile(r"\s*([0-9]+)\s*(s|m|h|d)[a-z]*\s*", re.ASCII | re.IGNORECASE)
+
+
+def _with_unit(text: str) -> str:
+    """A duration with its unit as one letter, seconds if it has none: "5 minutes", "5"."""
+    found = _UNITS.fullmatch(text)
+    return f"{found[1]}{found[2].lower()}" if found else f"{text}s"
+
+
+def _with_offset(text: str) -> str:
+    """An instant without offset or seconds in UTC: "2026-09-08 18:00"."""
+    whole = text.strip().replace(" ", "T", 1)
+    return (whole if whole.count(":") == 2 else f"{whole}:00") + "Z"
+
+
+_SPAN_SLIPS, _INSTANT_SLIPS = (_with_unit,), (_with_offset,)
+_MOMENT_SLIPS = (lambda text: f"+{text}", lambda text: f"+{_with_unit(text)}", _with_offset)
 STRING = Text()
 NAME = Text("a name", _name, schema={"type": "string", "minLength": 1, "maxLength": 200})
 MONEY_TEXT = Text("dollars from zero", _dollars(MONEY), schema=_DECIMAL_SCHEMA)
@@ -225,11 +272,15 @@ COUNT = Text("a count", _integer_from(0, "zero"), schema=_INTEGER_SCHEMA | {"min
 ORDINAL = Text("a number from 1", _integer_from(1, "one"), schema=_INTEGER_SCHEMA | {"minimum": 1})
 BOOLEAN = Text("true or false", _boolean, schema={"type": "boolean"})
 INSTANT = Text(
-    "an instant such as 2026-09-08T14:00:00-04:00", parse_instant, format_instant, _INSTANT_SCHEMA
+    "an instant such as 2026-09-08T14:00:00-04:00",
+    parse_instant,
+    format_instant,
+    _INSTANT_SCHEMA,
+    _INSTANT_SLIPS,
 )
-WORLD_INSTANT = Text(INSTANT.expected, _dated, format_instant, _INSTANT_SCHEMA)
+WORLD_INSTANT = Text(INSTANT.expected, _dated, format_instant, _INSTANT_SCHEMA, _INSTANT_SLIPS)
 DATE = Text("a date such as 2026-09-08", _date, schema={"type": "string", "format": "date"})
-SPAN = Text('a duration such as "60s"', _span, format_span, _SPAN_SCHEMA)
+SPAN = Text('a duration such as "60s"', _span, format_span, _SPAN_SCHEMA, _SPAN_SLIPS)
 CHANCE = Text(
     "a chance",
     lambda text: str(parse_chance(text)),
@@ -242,10 +293,18 @@ _MOMENT_SCHEMA: Schema = {"type": "string", "examples": ["+30s", "2026-09-08T14:
 
 
 MOMENT = Text(
-    'an instant, or "+30s" after the step before', _moment, _format_moment, _MOMENT_SCHEMA
+    'an instant, or "+30s" after the step before',
+    _moment,
+    _format_moment,
+    _MOMENT_SCHEMA,
+    _MOMENT_SLIPS,
 )
-WORLD_MOMENT = Text('an instant, or "+30m" from now', _world_moment, _format_moment, _MOMENT_SCHEMA)
-SINCE_START = Text('an instant, or "+30s" after the start', _moment, _format_moment, _MOMENT_SCHEMA)
+WORLD_MOMENT = Text(
+    'an instant, or "+30m" from now', _world_moment, _format_moment, _MOMENT_SCHEMA, _MOMENT_SLIPS
+)
+SINCE_START = Text(
+    'an instant, or "+30s" after the start', _moment, _format_moment, _MOMENT_SCHEMA, _MOMENT_SLIPS
+)
 
 
 def form(expected: str, regex: re.Pattern[str], hint: str, *examples: str) -> Text:
@@ -340,6 +399,14 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def wants_suggestion(problems: list[Problem]) -> bool:
     """Whether one more search for a nearest name is worth its work."""
     return len(problems) < _SUGGESTIONS_MAX
+
+
+def known_names(name: str, known: Iterable[str]) -> str:
+    """The nearest known name, as `suggestion` says it, or else all of them."""
+    names = list(known)
+    listed = ", ".join(names[:_LISTED_MAX])
+    more = f" and {len(names) - _LISTED_MAX} more" if len(names) > _LISTED_MAX else ""
+    return suggestion(name, names) or (f"; known are {listed}{more}" if names else "")
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

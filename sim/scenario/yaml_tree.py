@@ -124,8 +124,18 @@ def read_text(source: str | bytes, file: str) -> Node:
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         reason = getattr(failed, "problem", None) or getattr(failed, "reason", None)
         said = reason or str(failed).splitlines()[0]
-        message = f"not YAML: {said}{_advice(text, line, column)}"
+        message = f"not YAML: {said}{_unclosed(failed, text)}{_advice(text, line, column)}"
         raise error_at(Position(file, line, column), message) from None
+
+
+def _unclosed(failed: Any, text: str) -> str:
+    """Where the bracket stands that the parser was looking for the end of."""
+    mark = getattr(failed, "context_mark", None)
+    if mark is None or "flow" not in str(getattr(failed, "context", "")):
+        return ""
+    lines = text.splitlines()
+    bracket = lines[mark.line][mark.column : mark.column + 1] if mark.line < len(lines) else ""
+    return f"; is the {bracket!r} in line {mark.line + 1}, column {mark.column + 1} closed?"
 
 
 def _advice(text: str, line: int, column: int) -> str:

@@ -26,6 +26,8 @@ from sim.api.pipeline.inputs import Close, Effect, Outcome, Post, Reply, Resolve
 from sim.contract.contract import Plane
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, parse_instant, parse_span
 
+__tracebackhide__ = True  # a user's mistake is shown in the user's lines
+
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 

@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 from sim.kernel.instants import Instant, from_datetime, parse_instant, parse_span, to_datetime
 from sim.testing.wall_clock import warn_of_patched_time
 
+__tracebackhide__ = True  # a user's mistake is shown in the user's lines
+
 if TYPE_CHECKING:
     from sim.api.pipeline.inputs import Fired
     from sim.server.background import BackgroundInstance, BackgroundService
@@ -115,13 +117,23 @@ class Clock:
 
 def instant_of(moment: Moment) -> Instant:
     """Nanoseconds since 1970 of RFC 3339 text or an aware datetime."""
-    return from_datetime(moment) if isinstance(moment, datetime) else parse_instant(moment)
+    if isinstance(moment, datetime):
+        return from_datetime(moment)
+    try:
+        return parse_instant(moment)
+    except (ValueError, TypeError):
+        usual = "an aware datetime or text such as 2026-09-08T18:00:00Z"
+        raise ValueError(f"a moment is {usual}, not {moment!r}") from None
 
 
 def _span_of(by: Length) -> int:
     if isinstance(by, timedelta):
         return by // timedelta(microseconds=1) * 1_000
-    return parse_span(by)
+    try:
+        return parse_span(by)
+    except (ValueError, TypeError):
+        usual = 'a timedelta or text such as "5m" or "PT5M"'
+        raise ValueError(f"a length of time is {usual}, not {by!r}") from None
 
 
 def _listening_ports(loop: Any) -> set[int]:

@@ -23,6 +23,8 @@ from sim.testing.clock import Clock, Moment, instant_of
 from sim.testing.wall_clock import open_grpc_channels
 from sim.testing.webhook_receiver import Received, WebhookReceiver
 
+__tracebackhide__ = True  # a user's mistake is shown in the user's lines
+
 if TYPE_CHECKING:
     from sim.analysis.conformance import Report
     from sim.api.pipeline.request_log import LoggedCall
@@ -157,6 +159,9 @@ class ServedExchange:
 
     # ---- what a client needs
 
+    def __repr__(self) -> str:
+        return f"<the exchange of this test: {self.ready['scenario']}, seed {self.ready['seed']}>"
+
     @cached_property
     def ready(self) -> dict[str, Any]:
         """Content of the ready file: addresses, credentials and symbols at the first use."""
@@ -226,6 +231,8 @@ class ServedExchange:
         from sim.core.service.fault_spec import FaultMatch, FaultSpec
 
         body: dict[str, Any] = {"match": {"operation": operation} if operation else {}, "act": {}}
+        for section in ("match", "act"):  # as a scenario spells a fault
+            body[section] |= rest.pop(section, {})
         for key, value in rest.items():
             name = key.rstrip("_")
             whole, match = FaultSpec.__struct_fields__, FaultMatch.__struct_encode_fields__

@@ -143,6 +143,7 @@ def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedE
     from msgspec.structs import replace
 
     from sim.loader.load import load_scenario
+    from sim.scenario.problem_text import with_carets
     from sim.scenario.yaml_tree import ScenarioError
     from sim.testing.exchange_fixture import ServedExchange
     from sim.testing.wall_clock import warn_of_patched_time
@@ -154,7 +155,8 @@ def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedE
     except ScenarioError as error:
         problem = error
     if problem is not None:  # outside of the handler, so that the problem is told once
-        pytest.fail(f"the scenario of this test cannot be used:\n{problem}", pytrace=False)
+        said = "\n".join(with_carets(problem.problems))
+        pytest.fail(f"the scenario of this test cannot be used:\n{said}", pytrace=False)
     if marked.reading:
         scenario = replace(scenario, reading=marked.reading)
     warn_of_patched_time()
@@ -235,7 +237,15 @@ def _scenario_of(item: pytest.Item) -> _Marked:
         '@pytest.mark.scenario("path.yaml", seed=7, reading="observed", steps="ignore"), the last'
         " three optional"
     )
-    pytest.fail(f"write {usage}", pytrace=False)
+    unknown = sorted(marker.kwargs.keys() - _OPTIONS)
+    wrong = f"unknown option {unknown[0]!r}" if unknown else f"not {_written(marker)}"
+    pytest.fail(f"the marker of this test: {wrong}; write {usage}", pytrace=False)
+
+
+def _written(marker: pytest.Mark) -> str:
+    """A marker's arguments as they are written."""
+    named = (f"{name}={value!r}" for name, value in marker.kwargs.items())
+    return f"scenario({', '.join((*map(repr, marker.args), *named))})"
 
 
 def _file_name(text: str) -> str:

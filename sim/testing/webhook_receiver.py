@@ -22,6 +22,7 @@ from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
+__tracebackhide__ = True  # a user's mistake is shown in the user's lines
 _LARGEST = 1 << 20
 
 

@@ -81,6 +81,14 @@ class Parties(Struct, frozen=True, kw_only=True):
         wanted = user.account if user else name
         return next((account for account in self.accounts if account.name == wanted), None)
 
+    def short_names(self) -> list[str]:
+        """Return the names by which a scenario may call users and firms, the sandbox's first."""
+        users = [user.name for firm in self.firms for user in firm.users]
+        sandbox = f"{SANDBOX_FIRM}/users/"
+        short = [name.removeprefix(sandbox) for name in users if name.startswith(sandbox)]
+        others = [name for name in users if not name.startswith(sandbox)]
+        return [*short, *(firm.name for firm in self.firms), *others]
+
     def knows(self, caller: str) -> bool:
         """Return whether calls can be made as a name: of a firm, user, account or API key."""
         if any(caller == firm.name for firm in self.firms) or any(

@@ -14,6 +14,7 @@ from sim.core.model.commands import PlaceOrder
 from sim.core.model.enums import Channel, OrderType, Side
 from sim.core.model.quantities import NotADecimal, scaled
 from sim.core.model.refusals import InvalidRequest, NotFound
+from sim.scenario.value_types import suggestion
 from sim.scenario.world_entries import OrderEntry
 from sim.world.accounts import SANDBOX_FIRM
 
@@ -37,7 +38,8 @@ def order_command(exchange: Exchange, parties: Parties, entry: OrderEntry) -> Pl
         raise NotFound(
             f"nobody is called {entry.as_}",
             rule="control",
-            remedy="maker, taker, noise, or firms/<firm>/users/<user>",
+            remedy=suggestion(entry.as_, parties.short_names()).removeprefix(", ")
+            or "maker, taker, noise, or firms/<firm>/users/<user>",
         )
 
     def units(text: str | None, scale: int, field: str) -> int:

@@ -13,12 +13,14 @@ from pathlib import Path
 import pytest
 
 from sim.cli.main import NAMES
-from tests.outputs.verbs import FOLDER, OUTPUTS, SCENARIO, WITHOUT, files
+from tests.outputs.verbs import FOLDER, OUTPUTS, SCENARIO, WITHOUT, files, run
 
 RENEW = "`make outputs` renews the files; read the difference as a newcomer would"
 KEPT = {str(path.relative_to(FOLDER)): path.read_text() for path in FOLDER.rglob("*.*")}
 # Lines that a program reads, or that hold a name which is longer than a line.
-WIDE = re.compile(r"^\$ sim |^\S+: \S|::test_|^(sim |next: )|  digest |^\(")
+WIDE = re.compile(
+    r"^    \S|^(quikstart|sim): |^\$ sim |^\S+: \S|::test_|^(sim |next: )|  digest |^\("
+)
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +45,12 @@ def test_no_file_is_missing(printed: dict[str, str]) -> None:
 def test_lines_fit_80_columns(name: str) -> None:
     long = [line for line in KEPT[name].splitlines() if len(line) > 80 and not WIDE.search(line)]
     assert not long
+
+
+@pytest.mark.parametrize("name", ["", *NAMES])
+def test_help_fits_80_columns(name: str) -> None:
+    said = run(f"{name} --help")
+    assert said.code == 0 and not [line for line in said.out.splitlines() if len(line) > 80]
 
 
 @pytest.mark.parametrize("name", [name for name in sorted(KEPT) if name.endswith(".json")])

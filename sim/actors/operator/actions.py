@@ -7,6 +7,8 @@ Actions draw no randomness of their own, and are neither faulted nor limited.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from sim.actors.operator import accounts, activity, chaos, markets
 from sim.actors.operator.action import Action, check_actions
 from sim.actors.operator.answers import Answer
@@ -37,6 +39,7 @@ from sim.scenario.steps import (
     SettleStep,
     StateStep,
 )
+from sim.scenario.value_types import suggestion
 from sim.scenario.world_entries import InstrumentEntry, MaintenanceEntry, OrderEntry
 
 _TABLE = (
@@ -136,13 +139,30 @@ _TABLE = (
 ACTIONS = check_actions(_TABLE)
 
 
+COMPARED_MAX = 2_000  # symbols that an unknown one is compared with
+
+
 def perform(engine: Engine, action: Action, entry: object, outcome: Outcome) -> Answer:
     """Perform an action as part of an input; refusals say what is wrong."""
-    answer = action.perform(engine, entry)
+    try:
+        answer = action.perform(engine, entry)
+    except NotFound as refusal:
+        raise _with_nearest(engine, refusal) from None
     if isinstance(answer, dict):
         return answer
     outcome.effects += answer
     return {}
+
+
+def _with_nearest(engine: Engine, refusal: NotFound) -> NotFound:
+    """The refusal of an unknown symbol, with the symbol that may be meant."""
+    symbol = refusal.message.removeprefix("unknown symbol: ")
+    if refusal.remedy or symbol == refusal.message:
+        return refusal
+    known = (each.symbol for each in engine.exchange.instruments)
+    near = suggestion(symbol, islice(known, COMPARED_MAX)).removeprefix(", ")
+    refusal.remedy = near or "GET /_sim/v1/state/instruments lists them"
+    return refusal
 
 
 def act(

@@ -148,7 +148,8 @@ def _failing_scenario(request: ShrinkRequest) -> Scenario:
             tried += 1
             if not run_scenario(scenario, seed).ok:
                 return replace(scenario, seed=seed)
-    raise UsageError(f"{request.source}: {tried} runs and none failed: there is nothing to shrink")
+    runs = f"{counted(tried, 'run')} and none failed"
+    raise UsageError(f"{request.source}: {runs}: there is nothing to shrink")
 
 
 # ---- journals

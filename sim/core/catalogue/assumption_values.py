@@ -72,7 +72,10 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     """Message for a name that a catalogue does not have, with the nearest one that it has. A name
     much longer than any is cut, and not compared.
     """
-    near = difflib.get_close_matches(name, list(known), n=1) if len(name) <= _COMPARED_MAX else []
+    names = list(known) if len(name) <= _COMPARED_MAX else []
+    near = [each for each in names if each.startswith(name)][:1]
+    if names and not near:
+        near = difflib.get_close_matches(name, names, n=1)
     return f"unknown {what} {name[:_COMPARED_MAX]!r}" + (
         f", did you mean {near[0]!r}?" if near else ""
     )

@@ -1,0 +1,106 @@
+"""Checks of the calls of steps: one verb or rpc, and an address that some operation answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from sim.api.pipeline.routing import MethodNotAllowed, NotFound, Router
+from sim.contract.contract import Operation, load_contract
+from sim.loader.nodes import node_at, text_at, unknown
+from sim.scenario.steps import VERBS
+from sim.scenario.value_types import nearest, suggestion
+from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, problem
+
+REST_PLANES = ("gateway", "retail", "exchange", "auth")
+_REFUSED = ("status", "code", "refused")  # expectations that may be about an unknown path
+
+
+@cache
+def _rpcs() -> dict[str, Operation]:
+    return {operation.name: operation for operation in load_contract().operations if operation.grpc}
+
+
+@cache
+def _sockets() -> tuple[str, ...]:
+    operations = [each for each in load_contract().operations if each.content == "web_socket"]
+    return tuple(path for operation in operations for _, path, _ in operation.bindings)
+
+
+@cache
+def _router(plane: str) -> Router:
+    return Router(load_contract().routes(plane))  # type: ignore[arg-type]
+
+
+def call_problems(step: Mapping) -> Iterator[Problem]:
+    """Problems of a step's call or subscription."""
+    yield from _call(node_at(step, "call"), node_at(step, "expect"))
+    yield from _subscription(node_at(step, "subscribe"))
+
+
+def _call(call: Node | None, expect: Node | None) -> Iterator[Problem]:
+    if not isinstance(call, Mapping):
+        return
+    verbs = [key for key in call.items if key in (*VERBS, "rpc")]
+    if len(verbs) != 1:
+        at = call.keys[verbs[1]] if verbs else call.at
+        yield problem(at, f"a call has exactly one of {', '.join(VERBS)} and rpc")
+        return
+    (verb,) = verbs
+    plane, target = text_at(call, "plane"), text_at(call, verb)
+    if plane is not None and plane.text == "grpc" and verb != "rpc":
+        yield problem(call.keys[verb], "the grpc plane takes an rpc")
+    elif plane is not None and plane.text != "grpc" and verb == "rpc":
+        yield problem(call.keys[verb], f"an rpc needs `plane: grpc`, not {plane.text}")
+    elif target is None:
+        return
+    elif verb == "rpc":
+        yield from _rpc(target, unary=True)
+    elif not target.text.startswith("/"):
+        yield problem(target.at, "a path begins with /")
+    elif plane is not None and not (
+        isinstance(expect, Mapping) and any(key in expect.items for key in _REFUSED)
+    ):
+        yield from _path(plane.text, verb.upper(), target)
+
+
+def _path(plane: str, verb: str, path: Scalar) -> Iterator[Problem]:
+    """An address that nothing answers, in a step that does not expect a refusal."""
+    if plane not in REST_PLANES:
+        return
+    found = _router(plane).match(verb, path.text.partition("?")[0])
+    meant = "(if that is meant: `expect: {status: 404}`)"
+    if isinstance(found, MethodNotAllowed):
+        verbs = ", ".join(found.allowed)
+        text = f"{plane} answers {path.text} to {verbs}, not to {verb}"
+        yield problem(path.at, f"{text} (if that is meant: `expect: {{status: 405}}`)")
+    elif isinstance(found, NotFound):
+        templates = [route.template for route in load_contract().routes(plane)]  # type: ignore[arg-type]
+        near = suggestion(path.text.partition("?")[0], templates)
+        yield problem(path.at, f"{plane} has no {verb} {path.text}{near} {meant}")
+
+
+def _subscription(subscription: Node | None) -> Iterator[Problem]:
+    if not isinstance(subscription, Mapping):
+        return
+    rpc, path = text_at(subscription, "rpc"), text_at(subscription, "web_socket")
+    if ("rpc" in subscription.items) is ("web_socket" in subscription.items):
+        yield problem(subscription.at, "subscribe takes an rpc or a web_socket")
+    elif rpc is not None:
+        yield from _rpc(rpc, unary=False)
+    elif path is not None and path.text not in _sockets():
+        yield unknown("no WebSocket is served at", path, _sockets())
+
+
+def _rpc(name: Scalar, *, unary: bool) -> Iterator[Problem]:
+    rpcs = _rpcs()
+    if name.text not in rpcs:
+        near = next((full for full in rpcs if full.endswith(f".{name.text}")), "")
+        near = near or nearest(name.text, rpcs)
+        listed = "; `sim catalogue operations` lists what it serves"
+        hint = f", did you mean {near!r}?" if near else listed
+        yield problem(name.at, f"gRPC serves no {name.text!r}{hint}")
+    elif unary and rpcs[name.text].kind != "unary":
+        yield problem(name.at, f"{name.text} is a stream: `subscribe` opens it")
+    elif not unary and rpcs[name.text].kind == "unary":
+        yield problem(name.at, f"{name.text} is no stream: `call` calls it")

@@ -1,0 +1,73 @@
+"""Checks of steps against the states that the scenario itself gives its instruments.
+
+An instrument whose entry states a state stays there until a step moves it. So where steps run in
+the order of the file, the file says in which state an order or a move meets it. Whatever else may
+move an instrument (its schedule, maintenance, a settlement) ends the tracking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sim.core.lifecycle.states import ENTRY_STATES, LEGAL_EDGES
+from sim.core.model.enums import InstrumentState
+from sim.loader.nodes import text_at
+from sim.scenario.scenario import Scenario
+from sim.scenario.steps import Step
+from sim.scenario.yaml_tree import Mapping, Problem, Scalar, problem
+from sim.world.world import World
+
+
+def state_problems(
+    scenario: Scenario, nodes: list[Mapping], world: World, *, rejects: bool
+) -> Iterator[Problem]:
+    """Orders and moves that the exchange would refuse, where nothing expects that.
+
+    `rejects` says that some step expects a rejected order; which one is left to the run.
+    """
+    steps = scenario.steps
+    if len(nodes) != len(steps) or any(_runs_elsewhere(step) for step in steps):
+        return
+    states = {
+        terms.symbol: terms.opening_state
+        for terms in world.instruments
+        if terms.opening_state is not None
+    }
+    for step, node in zip(steps, nodes, strict=True):
+        if step.settle is not None:
+            states.pop(step.settle.symbol, None)
+        if step.maintenance is not None:
+            return
+        expects = "expect" in node.items
+        if step.order is not None and not expects and not rejects:
+            yield from _order(text_at(node, "order", "symbol"), states)
+        if step.state is not None:
+            moved = text_at(node, "state", "state")
+            if not expects and moved is not None:
+                yield from _move(step.state.symbol, moved, states)
+            states.pop(step.state.symbol, None)
+            if step.state.state in InstrumentState.__members__:
+                states[step.state.symbol] = InstrumentState[step.state.state]
+
+
+def _runs_elsewhere(step: Step) -> bool:
+    """Whether a step may run at another place than where it stands."""
+    return step.when is not None or isinstance(step.at, int)
+
+
+def _order(symbol: Scalar | None, states: dict[str, InstrumentState]) -> Iterator[Problem]:
+    state = states.get(symbol.text) if symbol is not None else None
+    if symbol is not None and state is not None and state not in ENTRY_STATES:
+        text = f"{symbol.text} is {state.name} here, so this order would be refused"
+        yield problem(symbol.at, f"{text} (if that is meant: `expect: {{refused: true}}`)")
+
+
+def _move(symbol: str, moved: Scalar, states: dict[str, InstrumentState]) -> Iterator[Problem]:
+    was, name = states.get(symbol), moved.text.upper().removeprefix("INSTRUMENT_STATE_")
+    if was is None or name not in InstrumentState.__members__:
+        return
+    target, legal = InstrumentState[name], LEGAL_EDGES[was]
+    if target is not was and target not in legal:
+        names = ", ".join(sorted(state.name for state in legal)) or "none: this state is final"
+        text = f"{symbol} is {was.name} here, which no operator can move to {target.name}"
+        yield problem(moved.at, f"{text}; it can become {names}")

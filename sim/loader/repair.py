@@ -1,0 +1,99 @@
+"""A tree without the slips that its reading found, so that names and terms are checked as well.
+
+A scenario is read first and checked against its world then, and what cannot be read has no world.
+Most slips are misspelt keys and words, and the message already names what was meant. So reading
+goes on with that, and one call reports everything. Where nobody can guess, the value is left out,
+or the step that it stands in. The repaired tree is used for nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from sim.scenario.yaml_tree import Mapping, Node, Position, Problem, Scalar, Sequence
+
+_MEANT = re.compile(r"did you mean '([^']+)'\?")
+_NEEDED_ELSEWHERE = ("subscribe", "save", "name")  # what other steps may refer to
+Place = tuple[int, int]
+
+
+class Repair(NamedTuple):
+    """A tree, and the places of the mappings from which something was left out."""
+
+    tree: Node
+    thinned: set[Place]
+
+
+def repaired(node: Node, problems: Iterable[Problem]) -> Repair:
+    """The tree with misspelt keys and words as they were meant, and without what nobody can
+    guess.
+    """
+    slips = {(each.line, each.column): each.message for each in problems if each.line}
+    thinned: set[Place] = set()
+    return Repair(_repaired(node, slips, thinned) or node, thinned)
+
+
+def _repaired(node: Node, slips: dict[Place, str], thinned: set[Place]) -> Node | None:
+    if isinstance(node, Mapping):
+        return _mapping(node, slips, thinned)
+    if isinstance(node, Sequence):
+        items = (_repaired(item, slips, thinned) for item in node.items)
+        return Sequence(node.at, [item for item in items if item is not None])
+    message = slips.get(_place(node.at))
+    if message is None:
+        return node
+    meant = _MEANT.search(message)
+    return Scalar(node.at, meant[1], node.plain) if meant else None
+
+
+def _mapping(node: Mapping, slips: dict[Place, str], thinned: set[Place]) -> Mapping:
+    items: dict[str, Node] = {}
+    keys: dict[str, Position] = {}
+    for key, item in node.items.items():
+        message = slips.get(_place(node.keys[key]), "")
+        meant = _MEANT.search(message) if message.startswith("unknown key ") else None
+        name = meant[1] if meant else key
+        below = _repaired(item, slips, thinned)
+        if below is None or (message.startswith("unknown key ") and meant is None):
+            thinned.add(_place(node.at))
+        else:
+            items[name], keys[name] = below, node.keys[key]
+    return Mapping(node.at, items, keys)
+
+
+def without_steps(node: Node, problems: Iterable[Problem]) -> Node | None:
+    """The tree without the steps that hold problems; None where one is somewhere else, or in a
+    step that others refer to.
+    """
+    steps = node.items.get("steps") if isinstance(node, Mapping) else None
+    if not isinstance(node, Mapping) or not isinstance(steps, Sequence):
+        return None
+    wrong = {(each.line, each.column) for each in problems}
+    kept = []
+    for step in steps.items:
+        held = wrong.intersection(_places(step))
+        wrong -= held
+        if (
+            held
+            and isinstance(step, Mapping)
+            and any(key in step.items for key in _NEEDED_ELSEWHERE)
+        ):
+            return None
+        if not held:
+            kept.append(step)
+    items = {**node.items, "steps": Sequence(steps.at, kept)}
+    return None if wrong else Mapping(node.at, items, node.keys)
+
+
+def _places(node: Node) -> Iterator[Place]:
+    yield _place(node.at)
+    if isinstance(node, Mapping):
+        yield from map(_place, node.keys.values())
+    for item in node.items.values() if isinstance(node, Mapping) else getattr(node, "items", ()):
+        yield from _places(item)
+
+
+def _place(at: Position) -> Place:
+    return at.line, at.column

@@ -1,0 +1,42 @@
+"""Problems as people read them: the message, then the line of the file with a caret below it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from sim.scenario.yaml_tree import SIZE_LIMIT, Problem
+
+BEFORE, SHOWN = 60, 100  # columns of a long line: before the caret, and in all
+
+
+def with_carets(problems: Iterable[Problem]) -> Iterator[str]:
+    """Problems in the order of the file, each message on one line, and the line that it is about.
+
+    Of text that came from no file there is no line to show.
+    """
+    for problem in sorted(problems, key=lambda each: (each.file, each.line, each.column)):
+        yield str(problem)
+        lines = _lines(problem.file) if problem.line and "\n" not in problem.message else ()
+        if 0 < problem.line <= len(lines):
+            yield from _caret(lines[problem.line - 1], problem.column)
+
+
+def _caret(line: str, column: int) -> Iterator[str]:
+    start = max(0, column - BEFORE) if len(line) > SHOWN else 0
+    shown = line[start : start + SHOWN].replace("\t", "\N{RIGHTWARDS ARROW TO BAR}").rstrip()
+    if not shown.strip():
+        return
+    left = "…" if start else ""
+    yield f"    {left}{shown}{'…' if len(line) > start + SHOWN else ''}"
+    yield f"    {' ' * (len(left) + column - 1 - start)}^"
+
+
+def _lines(file: str) -> tuple[str, ...]:
+    path = Path(file)
+    try:
+        if not path.is_file() or path.stat().st_size > SIZE_LIMIT:
+            return ()
+        return tuple(path.read_text("utf-8", errors="replace").splitlines())
+    except OSError:
+        return ()

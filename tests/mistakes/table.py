@@ -1,0 +1,144 @@
+"""Typical mistakes and what is said about each: `scenarios.yaml`, `command_line.yaml`,
+`control_plane.yaml` and `fixture.yaml` beside this module.
+
+`make outputs` writes the messages anew after a change; whoever changes one reads it as a newcomer
+would: does it say what is wrong, where, and what would be right?
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import chdir
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sim.loader.load import load_scenario
+from sim.scenario.yaml_tree import ScenarioError
+from sim.simulation import Simulation
+
+FOLDER = Path(__file__).parent
+# What a mistake in a part of a scenario is appended to.
+BEGINNING = """\
+name: m
+extends: quickstart
+world: {instruments: [{symbol: rain, tick_size: "0.01", state: OPEN}]}
+"""
+
+
+def of_scenario(mistake: str) -> list[str]:
+    """Problems of a scenario, or of a part of one."""
+    whole = mistake.startswith(("name:", "- name:", "just", "extends:"))
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        Path("m.yaml").write_text(mistake if whole else BEGINNING + mistake)
+        try:
+            load_scenario("m.yaml")
+        except ScenarioError as error:
+            return [str(problem) for problem in error.problems]
+    return ["fine"]
+
+
+def of_command_line(mistake: str) -> list[str]:
+    """What a command prints on standard error, and its exit code."""
+    from tests.outputs.verbs import run
+
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        Path("mine.yaml").write_text(BEGINNING)
+        Path("notes.txt").write_text("mine")
+        said = run(mistake)
+    return [*said.err.splitlines(), f"(exit code {said.code})"]
+
+
+def of_control_plane(mistake: str) -> list[str]:
+    """The answer of the control plane to an action: its name, subject and body."""
+    from sim.core.model.refusals import Refusal
+
+    action, subject, body = mistake.split(" ", 2)
+    simulation = Simulation(load_scenario(BEGINNING))
+    try:
+        simulation.control(action, subject.strip("-"), json.loads(body))
+    except Refusal as refusal:
+        return [line for line in (refusal.message, refusal.remedy) if line]
+    return ["fine"]
+
+
+@cache
+def _said_by_fixture() -> dict[str, list[str]]:
+    """What pytest says of each test, all of them run at once: the lines below its name."""
+    mistakes = [str(row["mistake"]) for row in rows("fixture")]
+    with tempfile.TemporaryDirectory() as folder:
+        for number, mistake in enumerate(mistakes):
+            Path(folder, f"test_{number}.py").write_text(
+                mistake.replace("test_it", f"test_{number}")
+            )
+        Path(folder, "broken.yaml").write_text("name: broken\nsteps:\n- {advence: 1m}\n")
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "."]
+        environment = {**os.environ, "COLUMNS": "100", "PYTHONWARNINGS": "ignore"}
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, check=False, env=environment
+        )
+    said: dict[str, list[str]] = {mistake: [] for mistake in mistakes}
+    current: list[str] = []
+    for line in done.stdout.replace(f"{folder}/", "").splitlines():
+        if head := _HEAD.fullmatch(line):
+            current = said[mistakes[int(head[1])]]
+        elif line.startswith(("---", "===")):
+            current = []
+        elif line.strip():
+            current.append(re.sub(r"\btest_\d+\b", "test_it", line))
+    return said
+
+
+_HEAD = re.compile(r"_+ (?:ERROR at setup of )?test_(\d+) _+")
+
+
+def of_fixture(mistake: str) -> list[str]:
+    """What pytest says of a test with this body."""
+    return _said_by_fixture()[mistake]
+
+
+SURFACES: dict[str, Callable[[str], list[str]]] = {
+    "scenarios": of_scenario,
+    "command_line": of_command_line,
+    "control_plane": of_control_plane,
+    "fixture": of_fixture,
+}
+
+
+def rows(surface: str) -> list[dict[str, Any]]:
+    """The mistakes of a surface: each has `mistake` and `says`."""
+    found: list[dict[str, Any]] = yaml.safe_load((FOLDER / f"{surface}.yaml").read_text())
+    return found
+
+
+def renew() -> None:
+    """Write what is said now into the tables."""
+    for surface, ask in SURFACES.items():
+        path = FOLDER / f"{surface}.yaml"
+        found = [{"mistake": row["mistake"], "says": ask(row["mistake"])} for row in rows(surface)]
+        path.write_text(
+            yaml.dump(found, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000)
+        )
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes text of several lines as a block."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text and "\t" not in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+if __name__ == "__main__":
+    renew()
