@@ -1,4 +1,4 @@
-"""Open a finished run: look at any moment of it, and fork from there.
+"""Open a finished run: look at any moment, fork from there.
 
 The run is replayed once, while its rows can be read already; what would change it is refused.
 
