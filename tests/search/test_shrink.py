@@ -207,7 +207,7 @@ def test_a_clients_session_becomes_a_scenario_whose_calls_keep_the_ids_they_need
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["price-time-priority"], "1 runs and none failed"),
+        (["price-time-priority"], "1 run and none failed"),
         (["no-such"], "no scenario or file is called that"),
         (
             ["busy.yaml", "--because", "close of business"],

@@ -30,7 +30,8 @@ steps:
   - {name: illegal, state: {symbol: r, state: TERMINATED}, expect: {refused: true}}
   - {name: legal, state: {symbol: r, state: CLOSED}, expect: {refused: maybe}}
   - {name: wrong, state: {symbol: r, state: OPEN}, expect: {refused: true}}
-  - {name: unsaid, state: {symbol: r, state: TERMINATED}}
+  # with a moment of its own, so that `check` does not know in which state it meets the instrument
+  - {name: unsaid, at: 2026-09-08T14:00:01-04:00, state: {symbol: r, state: TERMINATED}}
 """
 
 

@@ -78,7 +78,7 @@ def test_an_expectation_that_leans_on_our_reading_of_a_silence_is_found(sim, fil
     )
     assert code == 1
     assert "these scenarios pass as they are and fail under: book.depth_above_maximum=refuse" in out
-    assert "1 alternatives made no expectation fail" in out
+    assert "1 alternative made no expectation fail" in out
     found = json.loads((tmp_path / "found.json").read_text())
     assert [(row["change"], row["failed"]) for row in found["rows"]] == [
         ("as it is", 0), ("book.depth_above_maximum=refuse", 1), ("book.pending_and_terminated=empty", 0)
