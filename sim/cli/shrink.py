@@ -10,8 +10,9 @@ examples:
   sim shrink run.ndjson --expect '{open_orders: {as: maker, count: 1}}'
 
 exit codes:
-  0  written
-  2  nothing fails, or a file cannot be read
+  0    written
+  2    nothing fails, or a file cannot be read
+  130  interrupted: the smallest that was found so far is written
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import argparse
 import sys
 
 from sim.cli.arguments import (
+    INTERRUPTED,
     add_choices_of_scenario,
     add_flag,
     add_option,
@@ -62,4 +64,4 @@ def run(args: argparse.Namespace) -> int:
     request = from_options(ShrinkRequest, args, params=dict(args.param))
     written = shrink(request, text_output(args), sys.stderr)
     give_json(args, written.document())
-    return 0
+    return INTERRUPTED if written.interrupted else 0

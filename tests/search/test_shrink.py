@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from sim import Simulation, load_scenario
 from sim.analysis.headless_run import run_scenario
 from sim.analysis.search.delta import minimal, pruned
 from sim.analysis.search.journal_to_scenario import scenario_document
+from sim.analysis.search.progress import Progress
 from sim.messages import exchange_v1 as wire
 from sim.server.journal_file import open_journal
 from sim.testing.client import connect
@@ -284,3 +286,26 @@ def test_a_session_that_no_scenario_can_tell_is_shrunk_to_the_fewest_inputs(sim,
     shown = sim("timeline", small)[1]
     assert "/v2/leagues" not in shown and "POST /v1/kyc/start" in shown and "500" in shown
     assert not out.exists()
+
+
+@pytest.mark.parametrize("after", [6, 40])
+def test_what_was_found_before_an_interrupt_is_written(sim, file, tmp_path, monkeypatch, after):
+    path, out = file("struck.yaml", STRUCK), tmp_path / "small.yaml"
+    whole = load_scenario(str(path))
+    step = Progress.step
+
+    def counted(self, note=""):
+        step(self, note)
+        if self.done == after:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Progress, "step", counted)
+    code, said, _ = sim("shrink", path, "--out", out)
+    assert code == 130 and "interrupted: this is the smallest that was found so far" in said
+    scenario = load_scenario(str(out))
+    assert run_scenario(scenario).first_failure
+    assert len(json.dumps(scenario.plain())) < len(json.dumps(whole.plain()))
+
+    sim("run", path, "--save-failures", tmp_path / "kept")
+    (journal,) = (tmp_path / "kept").glob("*.ndjson")
+    assert sim("shrink", journal, "--out", tmp_path / "again.yaml")[0] == 130

@@ -69,24 +69,39 @@ def feed(sim: Simulation, inputs: list[RecordedInput]) -> None:
             streams[recorded.stream] = outcome.stream
 
 
+class Smallest(NamedTuple):
+    """The fewest inputs that were found; `interrupted` means that fewer may do."""
+
+    inputs: list[RecordedInput]
+    interrupted: bool
+
+
 def smallest(
     session: Session, question: Question, on_trial: Callable[[int], None] = lambda left: None
-) -> list[RecordedInput]:
+) -> Smallest:
     """The fewest inputs after which the same does not hold, with the same messages.
 
     The question is answered with failures after all of them.
     """
+    best = session.inputs
     sim = at_the_start(session.header, session.seed)
     feed(sim, session.inputs)
     wrong = {without_identifiers(line) for line in question.ask(sim)}
 
     def fails(inputs: list[RecordedInput]) -> bool:
+        nonlocal best
         on_trial(len(inputs))
         sim.reset()
         try:
             feed(sim, inputs)
-            return wrong <= {without_identifiers(line) for line in question.ask(sim)}
+            still = wrong <= {without_identifiers(line) for line in question.ask(sim)}
         except Exception:  # an input that needs one of those left out: this is no smaller form
             return False
+        if still and len(inputs) < len(best):
+            best = inputs
+        return still
 
-    return minimal(session.inputs, fails)
+    try:
+        return Smallest(minimal(session.inputs, fails), interrupted=False)
+    except KeyboardInterrupt:
+        return Smallest(best, interrupted=True)

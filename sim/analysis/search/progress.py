@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 QUIET_BELOW = 20  # shorter work is not worth lines in a log
-STEPS_A_LINE = 500  # where the total is unknown
+STEPS_A_LINE = 100  # where the total is unknown
 
 
 class Progress:

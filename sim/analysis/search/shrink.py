@@ -145,6 +145,9 @@ class Shrinker:
         whole = scenario.plain()
         self._rest = {key: value for key, value in whole.items() if key not in NOT_IN_RESULT}
         self._steps: Steps = list(enumerate(whole.get("steps", ())))
+        self._smallest = self._rest, self._steps
+        self._smallest_size = len(json.encode(_document(self._rest, self._steps)))
+        self.interrupted = False
         self.because = "" if because == "nothing" else because or self._find_cause()
         if self.because and not self._depends_on(self.because, self._rest, self._steps):
             raise UsageError(f"{run} fails without {because} too, or there is no such cause")
@@ -165,7 +168,20 @@ class Shrinker:
                 yield f"step {number + 1}"
 
     def shrink(self) -> Shrunk:
-        """Reduce until nothing more can go, or the trials are used up."""
+        """Reduce until nothing more can go, the trials are used up, or the user interrupts: then
+        the smallest that was found so far is the result.
+        """
+        try:
+            self._reduce()
+        except KeyboardInterrupt:
+            self.interrupted = True
+            self._rest, self._steps = self._smallest
+        document = _document(self._rest, self._steps)
+        report = run_scenario(scenario_from_document(document))
+        done = self.trials < self._trials_max and not self.interrupted
+        return Shrunk(document, report, self.trials, done)
+
+    def _reduce(self) -> None:
         world = {**self._rest.get("world", {}), "base": "empty"}
         self._accept({**self._rest, "world": world}, self._steps)
         while True:
@@ -180,9 +196,6 @@ class Shrinker:
                 self._prune_step(index)
             if self.trials >= self._trials_max or json.encode((self._rest, self._steps)) == before:
                 break
-        document = _document(self._rest, self._steps)
-        report = run_scenario(scenario_from_document(document))
-        return Shrunk(document, report, self.trials, self.trials < self._trials_max)
 
     def _accept(self, rest: Document, steps: Steps) -> None:
         """Go on with a candidate if it fails as the whole does."""
@@ -237,6 +250,8 @@ class Shrinker:
                 and self._shows_failure(document, steps, any_failure=self._any_failure) is True
                 and (not self.because or self._depends_on(self.because, rest, steps))
             )
+            if self._known[key] and len(key) < self._smallest_size:
+                self._smallest, self._smallest_size = (rest, steps), len(key)
         return self._known[key]
 
     def _depends_on(self, cause: str, rest: Document, steps: Steps) -> bool:

@@ -31,6 +31,7 @@ from sim.scenario.scenario import Scenario
 from sim.scenario.variation import with_choices
 from sim.scenario.yaml_tree import read_text, value_of
 
+_INTERRUPTED = "interrupted: this is the smallest that was found so far"
 JOURNAL_BEGINS = (b'{"journal":', b"\x1f\x8b")  # the second packed with gzip
 
 
@@ -61,6 +62,7 @@ class Written(NamedTuple):
     because: str = ""
     trials: int = 0
     done: bool = True
+    interrupted: bool = False
 
     def document(self) -> dict[str, Any]:
         """The result for a program."""
@@ -81,19 +83,22 @@ def write_shortest(request: ShrinkRequest, out: TextIO, progress: TextIO) -> Wri
     """Shrink a journal to its fewest inputs and write them as a journal."""
     session, asked = session_of(Path(request.source)), question(request.expect)
     with Progress(progress, 0, "trials") as bar:
-        inputs = smallest(session, asked, lambda left: bar.step(f"{left} inputs tried"))
+        found = smallest(session, asked, lambda left: bar.step(f"{left} inputs tried"))
+    inputs = found.inputs
     path = (request.out or Path(f"{file_name(session.header.name)}-small")).with_suffix(".ndjson")
     path.unlink(missing_ok=True)
     with path.open("w+b", buffering=0) as file:
         sim = at_the_start(session.header, session.seed, file)
         feed(sim, inputs)
+    if found.interrupted:
+        print(_INTERRUPTED, file=out)
     print(f"{len(session.inputs)} inputs before, {len(inputs)} after; written to {path}", file=out)
     wrong = asked.ask(sim)
     for line in wrong:
         print(f"  {line}", file=out)
     print(f"next: sim timeline {path}", file=out)
     sizes = ({"inputs": len(session.inputs)}, {"inputs": len(inputs)})
-    return Written(path, wrong, *sizes)
+    return Written(path, wrong, *sizes, done=not found.interrupted, interrupted=found.interrupted)
 
 
 def write_smallest(
@@ -114,7 +119,7 @@ def write_smallest(
     path.write_text(as_yaml(found.document, _comment(request, scenario, shrinker, failure, path)))
     if run_scenario(load_scenario(str(path))).first_failure != failure:
         raise AssertionError(f"{path} does not fail as the shrunk scenario did")
-    _print_shrunk(scenario.plain(), found, path, out)
+    _print_shrunk(scenario.plain(), found, path, out, interrupted=shrinker.interrupted)
     if shrinker.because:
         print(
             f"{shrinker.because} is kept: without it this step does not fail (--because names"
@@ -122,7 +127,15 @@ def write_smallest(
             file=out,
         )
     sizes = (_sizes(scenario.plain()), _sizes(found.document))
-    return Written(path, [failure], *sizes, shrinker.because, found.trials, found.done)
+    return Written(
+        path,
+        [failure],
+        *sizes,
+        because=shrinker.because,
+        trials=found.trials,
+        done=found.done,
+        interrupted=shrinker.interrupted,
+    )
 
 
 def _comment(
@@ -197,7 +210,9 @@ def _scenario_of_journal(request: ShrinkRequest, out: TextIO) -> Scenario | None
 # ---- the result
 
 
-def _print_shrunk(whole: dict[str, Any], found: Shrunk, path: Path, out: TextIO) -> None:
+def _print_shrunk(
+    whole: dict[str, Any], found: Shrunk, path: Path, out: TextIO, *, interrupted: bool
+) -> None:
     before, after = _sizes(whole), _sizes(found.document)
     print_table(
         [
@@ -208,7 +223,9 @@ def _print_shrunk(whole: dict[str, Any], found: Shrunk, path: Path, out: TextIO)
         out,
     )
     print("", path.read_text(), sep="\n", file=out)
-    if not found.done:
+    if interrupted:
+        print(_INTERRUPTED, file=out)
+    elif not found.done:
         print(f"stopped after {found.trials} trials; raise --trials to continue", file=out)
     print(f"{found.trials} trials; written to {path}", file=out)
 
