@@ -201,7 +201,8 @@ def test_a_wrong_row_is_told_at_its_line_and_column(
 ) -> None:
     path = folder(tmp_path, f"0,maker,,m0,w,sell,0.60,1,,\n\n{row}\n")
     assert main(["check", path]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
+    line, *shown = capsys.readouterr().err.splitlines()
+    assert not shown or shown[1].index("^") == 4 + column - 1
     assert line.startswith(f"{tmp_path / 'flow.csv'}:4:{column}: ")
     assert says in line
 

@@ -120,7 +120,8 @@ class Text(ValueType):
             return f"expected {self.expected}: {said}"
         if len(text) > _DIGITS and said.startswith("not ") and _NUMBER.fullmatch(text):
             return f"expected {self.expected}, in at most {_DIGITS} digits, {wrong}"
-        if said.startswith(("not ", text, "a negative ", "Invalid ", "Month ")) or wrong in said:
+        told = said.removeprefix(text).removeprefix(" is ").removeprefix("not ")
+        if said.startswith(("not ", "a negative ", "Invalid ", "Month ")) or told in self.expected:
             return f"expected {self.expected}, {wrong}"
         return f"expected {self.expected}: {said}"
 
