@@ -475,7 +475,7 @@ WRONG = [
         "makers: [{name: mm, symbols: cents, sprad: '0.02'}]",
         "unknown key 'sprad', did you mean 'spread'?",
     ),
-    ("makers: [{name: mm, symbols: cents, spread: '-0.02'}]", "-0.02 is not from 0 to 1"),
+    ("makers: [{name: mm, symbols: cents, spread: '-0.02'}]", "from 0 to 1, not '-0.02'"),
     ("makers: [{name: 'm m', symbols: cents}]", "expected a name: at most 64 letters"),
     (
         "makers: [{name: mm, symbols: cents, as: firms/no/users/body}]",

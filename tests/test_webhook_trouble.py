@@ -397,7 +397,9 @@ def test_a_step_whose_order_is_rejected_fails_unless_it_expects_that(
     expect: dict[str, Any] | None, says: str
 ) -> None:
     order = {"as": "maker", "symbol": "mine", "side": "buy", "price": "0.40", "qty": "1"}
-    step = {"name": "bid", "order": order} | ({"expect": expect} if expect else {})
+    # with a moment of its own, so that `check` does not know the state that it meets
+    bid = {"name": "bid", "at": "2026-09-08T14:00:01-04:00", "order": order}
+    step = bid | ({"expect": expect} if expect else {})
     document = {
         "name": "suspended",
         "world": {

@@ -55,6 +55,9 @@ COMPLETED = {
     "sim serve --journal": "sim serve --journal run.ndjson",
     "sim run --param name=value": "sim run quickstart --param name=value",
     "sim catalogue": "sim catalogue quirks",
+    "sim proto": "sim proto stubs",
+    "sim record": "sim record --to session.ndjson",
+    "sim serve --tls": "sim serve --tls folder",
 }
 TAKES_A_FILE = {
     *("check", "run", "sweep", "explain", "judge", "conformance"),
