@@ -10,6 +10,7 @@ example:
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         return record(options)
     except CouldNotListen as error:
-        print(f"sim: {error}")
+        print(f"sim: {error}", file=sys.stderr)
         return COULD_NOT_LISTEN
 
 

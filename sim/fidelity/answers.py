@@ -115,6 +115,8 @@ class Checker:
     def _body(self, operation: Operation, plane: str, now: Instant, body: Any) -> Found:
         if isinstance(body, dict) and body.keys() == {"left_out"}:
             raise NoEvidence("the body was too large to be kept")
+        if isinstance(body, dict) and body.keys() == {"unreadable"}:
+            raise NoEvidence("the body was no text, so it was not kept")
         if operation.content == "csv":
             text = isinstance(body, str) or body is None
             return [] if text else [Difference("", body, "CSV", "type")]
@@ -166,8 +168,9 @@ class Checker:
         return list(_under("answer.body", self._message(operation, seen.now, answer.body)))
 
     def _message(self, operation: Operation, now: Instant, body: Any) -> Found:
-        if isinstance(body, dict) and body.keys() == {"base64"}:
-            return [Difference("", body["base64"], operation.response_name, "bytes")]
+        if isinstance(body, dict) and body.keys() == {"unreadable"}:
+            size = f"{body['unreadable']} bytes"
+            return [Difference("", size, operation.response_name, "bytes")]
         return self.shape(operation, "grpc", now).check({} if body is None else body) or []
 
     def _frame(self, seen: Seen, body: Any) -> list[Difference]:

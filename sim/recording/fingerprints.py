@@ -45,6 +45,11 @@ _SHAPES = re.compile(
     r"|(?<=[Bb]earer )[^\s\"',;]+",
     re.DOTALL,
 )
+# `"ssn": "523…`, `ssn=523…`, `<ssn>523…`: a name, and its value up to where it ends.
+_NAMED_VALUE = re.compile(
+    r"""(?P<before>["'<]?\b(?P<name>[A-Za-z][\w-]{1,40})["']?\s*(?:[:=]|>)\s*["']?)"""
+    r"""(?P<value>[^"'\s,;&<>{}\[\]]+)"""
+)
 # What a value may be in a text: a long word with the signs of base64 and URLs, or a part of it.
 _WORDS = (re.compile(r"[\w+/=.~-]{6,}"), re.compile(r"[\w-]{6,}"))
 _LEAST = 6  # a shorter value is not looked for elsewhere: it would be found in everything
@@ -87,7 +92,11 @@ class Fingerprints:
     def json(self, value: Any, name: str = "") -> Any:
         """A JSON value as it may be written; `name` is that of its field."""
         if isinstance(value, dict):
-            return {self.text(key): self.json(inner, key) for key, inner in value.items()}
+            secret = is_secret(name)  # then everything in it is
+            return {
+                self.text(key): self.json(inner, name if secret else key)
+                for key, inner in value.items()
+            }
         if isinstance(value, list):
             return [self.json(inner, name) for inner in value]
         if isinstance(value, bool) or value is None:
@@ -97,6 +106,17 @@ class Fingerprints:
         if isinstance(value, str):
             return self.text(value)
         return self._seen.get(str(value), value)
+
+    def named_text(self, text: str) -> str:
+        """A text as it may be written that may be a document: JSON lines, JSON that was cut, XML, a
+        form. The values of secret names in it are secrets too.
+        """
+
+        def shown(found: re.Match[str]) -> str:
+            value = found["value"]
+            return found["before"] + (self._secret(value) if is_secret(found["name"]) else value)
+
+        return self.text(_NAMED_VALUE.sub(shown, text))
 
     def text(self, text: str) -> str:
         """Text as it may be written: secrets in it by value and by shape."""

@@ -8,7 +8,6 @@ channel of its own to the service, as it would have without the recorder.
 from __future__ import annotations
 
 import asyncio
-import base64
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import contextmanager
@@ -23,8 +22,8 @@ from sim.api.codecs.protobuf import descriptor_pool
 from sim.contract.contract import Contract, Operation
 from sim.kernel.instants import Instant, format_instant
 from sim.recording.files import Frame, Message, wall_clock
-from sim.recording.tape import Tape, told_time
 from sim.recording.threaded_call import Begun, Ended, ThreadedCall
+from sim.recording.writer import RecordingWriter, service_time
 
 if TYPE_CHECKING:
     _GenericHandler = grpc.GenericRpcHandler[bytes, bytes]
@@ -44,7 +43,9 @@ _OWN = ("user-agent", "grpc-", ":", "content-type", "te")
 
 
 class Bodies:
-    """The JSON form of messages. One that does not parse, or of an unknown method, is base64."""
+    """The JSON form of messages. One that does not parse, or whose method is unknown, is left out:
+    nobody could find a secret in it.
+    """
 
     def __init__(self, contract: Contract) -> None:
         self._contract = contract
@@ -56,16 +57,16 @@ class Bodies:
 
     def json(self, operation: Operation | None, message: bytes, *, request: bool) -> Any:
         """A message as it stands in a recording, before secrets are taken out."""
-        raw = {"base64": base64.b64encode(message).decode()}
+        unreadable = {"unreadable": len(message)}
         if operation is None:
-            return raw
+            return unreadable
         name = operation.request_name if request else operation.response_name
         try:
             made = message_factory.GetMessageClass(self._pool.FindMessageTypeByName(name))()
             made.ParseFromString(message)
             return json_format.MessageToDict(made, descriptor_pool=self._pool)
         except (KeyError, DecodeError, json_format.Error, ValueError):
-            return raw
+            return unreadable
 
 
 class GrpcRelay:
@@ -76,11 +77,11 @@ class GrpcRelay:
         target: str,
         listen_on: str,
         bodies: Bodies,
-        tape: Tape,
+        writer: RecordingWriter,
         credentials: grpc.ChannelCredentials | None,
     ) -> None:
         """Bind. RuntimeError where the address cannot be used."""
-        self._target, self.bodies, self._tape = target, bodies, tape
+        self._target, self.bodies, self._writer = target, bodies, writer
         self._credentials = credentials
         self._channels: OrderedDict[str, grpc.Channel] = OrderedDict()
         self._busy: Counter[str] = Counter()  # calls under way, by client connection
@@ -157,23 +158,23 @@ class GrpcRelay:
         told: tuple[int, str, bytes],
         metadata: tuple[Metadata, Metadata],
     ) -> None:
-        operation, tape = self.bodies.operation(method), self._tape
+        operation, writer = self.bodies.operation(method), self._writer
         status, text, answer = told
         body = self.bodies.json(operation, answer, request=False) if not status else text
-        request = tape.request("gRPC", method, "", _pairs(context.invocation_metadata()), b"")
+        request = writer.request("gRPC", method, "", _pairs(context.invocation_metadata()), b"")
         asked = self.bodies.json(operation, message, request=True)
-        headers = tape.answer(0, (*_pairs(metadata[0]), *_pairs(metadata[1])), b"").headers
-        tape.call(
+        headers = writer.answer(0, (*_pairs(metadata[0]), *_pairs(metadata[1])), b"").headers
+        writer.call(
             "grpc",
             began,
             self._client(context),
-            Message("gRPC", request.path, "", None, request.headers, tape.value(asked)),
+            Message("gRPC", request.path, "", None, request.headers, writer.value(asked)),
             Message(
                 status=status,
                 headers=headers,
-                body=tape.value(body),
+                body=writer.value(body),
                 at=format_instant(wall_clock()),
-                now=told_time(body),
+                now=service_time(body),
             ),
         )
 
@@ -181,10 +182,10 @@ class GrpcRelay:
         self, method: str, messages: AsyncIterator[bytes], context: Context
     ) -> AsyncIterator[bytes]:
         """Pass a call with any number of messages on, and what it is told back."""
-        client, tape = self._client(context), self._tape
-        told = tape.request("gRPC", method, "", _pairs(context.invocation_metadata()), b"")
+        client, writer = self._client(context), self._writer
+        told = writer.request("gRPC", method, "", _pairs(context.invocation_metadata()), b"")
         opened = {"rpc": told.path, "request": {"headers": told.headers}}
-        stream = tape.open("grpc", client, opened)
+        stream = writer.open("grpc", client, opened)
         keep = partial(self._keep, self.bodies.operation(method), client, stream)
 
         ended: Ended | None = None
@@ -211,7 +212,7 @@ class GrpcRelay:
             finally:
                 sending.cancel()
                 call.cancel()
-                tape.close("grpc", client, stream, _closed(ended))
+                writer.close("grpc", client, stream, _closed(ended))
         if ended is None:
             return
         if ended.code:
@@ -227,11 +228,11 @@ class GrpcRelay:
         message: bytes,
     ) -> None:
         body = self.bodies.json(operation, message, request=sender == "client")
-        self._tape.frame("grpc", client, stream, Frame(sender, self._tape.value(body)))
+        self._writer.frame("grpc", client, stream, Frame(sender, self._writer.value(body)))
 
     def _client(self, context: Context) -> str:
         headers = {key: value for key, value in _pairs(context.invocation_metadata()) if value}
-        return self._tape.client(headers, f"grpc {context.peer()}")
+        return self._writer.client(headers, f"grpc {context.peer()}")
 
 
 class _Every(_GenericHandler):
@@ -256,9 +257,9 @@ _STATUS = {code.value[0]: code for code in grpc.StatusCode}
 
 
 def _pairs(metadata: Any) -> list[tuple[str, str]]:
-    """Metadata as text; binary values as base64, as they travel."""
+    """Metadata as text; of binary values how long they are."""
     return [
-        (key, value if isinstance(value, str) else base64.b64encode(value).decode())
+        (key, value if isinstance(value, str) else f"{len(value)} bytes")
         for key, value in metadata or ()
     ]
 

@@ -17,8 +17,8 @@ from multidict import CIMultiDict
 from sim.kernel.instants import Instant
 from sim.recording.files import Message, wall_clock
 from sim.recording.socket_relay import is_upgrade, relay_socket
-from sim.recording.tape import BODY_MAX
 from sim.recording.upstream import HOP, Upstream, outgoing, spelt
+from sim.recording.writer import BODY_MAX
 
 log = logging.getLogger("sim.recording")
 
@@ -51,7 +51,7 @@ class HttpListener:
         upstream = self._upstream
         peer = request.transport.get_extra_info("peername") if request.transport else None
         headers = {name.lower(): value for name, value in request.headers.items()}
-        client = upstream.tape.client(headers, f"{upstream.plane} {peer}")
+        client = upstream.writer.client(headers, f"{upstream.plane} {peer}")
         if is_upgrade(request):
             return await relay_socket(upstream, request, client)
         return await _Call(upstream, request, client).pass_on()
@@ -118,7 +118,7 @@ class _Call:
             return
         kind = answer.headers.get("Content-Type", "")
         headers = spelt(answer.raw_headers)
-        got = self._upstream.tape.answer(answer.status, headers, bytes(self._got), kind)
+        got = self._upstream.writer.answer(answer.status, headers, bytes(self._got), kind)
         self._record(got, cut=cut)
 
     def _without_answer(self, error: Exception) -> web.StreamResponse:
@@ -131,13 +131,13 @@ class _Call:
 
     def _record(self, answer: Message | None, *, cut: bool) -> None:
         self._written = True
-        request, tape = self._request, self._upstream.tape
+        request, writer = self._request, self._upstream.writer
         path, _, query = request.raw_path.partition("?")
         kind = request.headers.get("Content-Type", "")
-        asked = tape.request(
+        asked = writer.request(
             request.method, path, query, spelt(request.raw_headers), bytes(self._sent), kind
         )
-        tape.call(self._upstream.plane, self._began, self._client, asked, answer, cut=cut)
+        writer.call(self._upstream.plane, self._began, self._client, asked, answer, cut=cut)
 
 
 def _keep(kept: bytearray, piece: bytes) -> None:

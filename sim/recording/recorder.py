@@ -18,8 +18,8 @@ from sim.kernel.instants import format_instant
 from sim.recording.files import PLANES, RecordingFile, wall_clock
 from sim.recording.grpc_relay import Bodies, GrpcRelay
 from sim.recording.http_listener import HttpListener
-from sim.recording.tape import Tape
 from sim.recording.upstream import Upstream
+from sim.recording.writer import RecordingWriter
 from sim.server.listeners import SURFACES, Bound, bind, port_taken, reachable
 from sim.server.ready_file import clear_ready_file, write_ready_file
 
@@ -48,7 +48,7 @@ class Recorder:
         self._options = options
         self._bound: Bound = bind(options.host, options.port_base, options.upstream)
         try:
-            self.tape = Tape(RecordingFile(options.to, options.upstream, options.note))
+            self.writer = RecordingWriter(RecordingFile(options.to, options.upstream, options.note))
         except OSError:
             self._bound.close()
             raise
@@ -65,7 +65,7 @@ class Recorder:
             sock = self._bound.sockets.get(plane)
             if sock is None:
                 continue
-            upstream = Upstream(plane, options.upstream[plane], self.tape, context)
+            upstream = Upstream(plane, options.upstream[plane], self.writer, context)
             listener = HttpListener(upstream)
             self._upstreams.append(upstream)
             self._servers.append((await loop.create_server(listener.server, sock=sock), listener))
@@ -86,7 +86,7 @@ class Recorder:
         port = options.port_base + SURFACES.index("grpc") if options.port_base else 0
         here = reachable(options.host, port)
         try:
-            return GrpcRelay(target, here, Bodies(load_contract()), self.tape, credentials)
+            return GrpcRelay(target, here, Bodies(load_contract()), self.writer, credentials)
         except RuntimeError as problem:
             raise port_taken(options.host, port, "grpc") from problem
 
@@ -100,7 +100,7 @@ class Recorder:
             await self._grpc.stop()
         for upstream in self._upstreams:
             await upstream.close()
-        self.tape.file.close()
+        self.writer.file.close()
 
 
 def grpc_target(upstream: dict[str, str]) -> tuple[str, bool]:
@@ -134,8 +134,8 @@ async def _record(options: RecordOptions) -> int:
     ended = _on_signals()
     code = await ended
     await recorder.stop()
-    tape = recorder.tape
-    told = f"{tape.calls} calls, {tape.frames} messages of streams"
+    writer = recorder.writer
+    told = f"{writer.calls} calls, {writer.frames} messages of streams"
     print(f"sim record: {options.to} has {told}", file=sys.stderr)
     return code
 

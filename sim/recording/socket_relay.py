@@ -95,18 +95,18 @@ def _refusal(
     began: int,
     refused: list[tuple[ClientResponse, bytes]],
 ) -> web.StreamResponse:
-    tape = upstream.tape
+    writer = upstream.writer
     path, _, query = request.raw_path.partition("?")
-    asked = tape.request(request.method, path, query, spelt(request.raw_headers), b"")
+    asked = writer.request(request.method, path, query, spelt(request.raw_headers), b"")
     if not refused:
-        tape.call(upstream.plane, began, client, asked, None, cut=True)
+        writer.call(upstream.plane, began, client, asked, None, cut=True)
         if request.transport is not None:
             request.transport.abort()
         return web.Response(status=502)
     answer, body = refused[0]
     kind = answer.headers.get("Content-Type", "")
-    told = tape.answer(answer.status, spelt(answer.raw_headers), body, kind)
-    tape.call(upstream.plane, began, client, asked, told)
+    told = writer.answer(answer.status, spelt(answer.raw_headers), body, kind)
+    writer.call(upstream.plane, began, client, asked, told)
     passed = CIMultiDict(
         (name, value)
         for name, value in spelt(answer.raw_headers)
@@ -118,7 +118,7 @@ def _refusal(
 async def _relay(
     upstream: Upstream, request: web.BaseRequest, client: str, there: ClientWebSocketResponse
 ) -> web.StreamResponse:
-    tape, plane = upstream.tape, upstream.plane
+    writer, plane = upstream.writer, upstream.plane
     here = web.WebSocketResponse(
         autoping=False,
         autoclose=False,
@@ -128,12 +128,12 @@ async def _relay(
     )
     await here.prepare(request)
     path, _, query = request.raw_path.partition("?")
-    told = tape.request("GET", path, query, spelt(request.raw_headers), b"")
+    told = writer.request("GET", path, query, spelt(request.raw_headers), b"")
     opened = {"path": told.path, "request": {"query": told.query, "headers": told.headers}}
-    stream = tape.open(plane, client, opened)
+    stream = writer.open(plane, client, opened)
 
     def keep(sender: Literal["client", "service"], body: bytes) -> None:
-        tape.frame(plane, client, stream, tape.text_frame(sender, body))
+        writer.frame(plane, client, stream, writer.text_frame(sender, body))
 
     ended: list[Ended] = []
     pumps = [
@@ -142,7 +142,7 @@ async def _relay(
     ]
     try:
         await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
-        tape.close(plane, client, stream, ended[0].closed())
+        writer.close(plane, client, stream, ended[0].closed())
         if ended[0].code is None and request.transport is not None:
             request.transport.abort()
     finally:

@@ -11,7 +11,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from sim.recording.files import Plane
-from sim.recording.tape import Tape
+from sim.recording.writer import RecordingWriter
 
 RawHeaders: TypeAlias = Iterable[tuple[bytes, bytes]]
 
@@ -33,11 +33,15 @@ class Upstream:
     """The service behind one listener."""
 
     def __init__(
-        self, plane: Plane, address: str, tape: Tape, context: ssl.SSLContext | None = None
+        self,
+        plane: Plane,
+        address: str,
+        writer: RecordingWriter,
+        context: ssl.SSLContext | None = None,
     ) -> None:
         self.plane = plane
         self.address = address.rstrip("/")
-        self.tape = tape
+        self.writer = writer
         self.session = ClientSession(
             auto_decompress=False,
             connector=TCPConnector(limit=0, ssl=context if context is not None else True),

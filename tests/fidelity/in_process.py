@@ -14,7 +14,7 @@ from sim.contract.contract import load_contract
 from sim.kernel.instants import format_instant
 from sim.recording.files import Frame, Message, RecordingFile
 from sim.recording.grpc_relay import Bodies
-from sim.recording.tape import Tape
+from sim.recording.writer import RecordingWriter
 from sim.server.http.response import http_date
 from sim.testing.client import Connection
 
@@ -24,9 +24,9 @@ BODIES = Bodies(load_contract())
 class RecordedSimulation(Simulation):
     """Writes every call and frame down, as the recorder does."""
 
-    def begin_tape(self, file: Path) -> None:
+    def begin_recording(self, file: Path) -> None:
         """Write to this file from now on."""
-        self.tape = Tape(RecordingFile(file, {"exchange": "http://in-process"}))
+        self.writer = RecordingWriter(RecordingFile(file, {"exchange": "http://in-process"}))
         self.open_streams: dict[int, tuple[str, str, int]] = {}
         self.held: dict[str, Any] = {}
 
@@ -43,13 +43,13 @@ class RecordedSimulation(Simulation):
         """A call, recorded when its answer is there."""
         outcome = super().rest(plane, verb, path, query, headers, body, **rest)
         kind = headers.get("content-type", "")
-        asked = self.tape.request(verb, path, query, headers.items(), body, kind)
-        client = self.tape.client(headers, plane)
+        asked = self.writer.request(verb, path, query, headers.items(), body, kind)
+        client = self.writer.client(headers, plane)
         assert outcome.reply is not None
         if outcome.reply.pending_on:
             self.held[outcome.reply.pending_on] = plane, client, asked
         else:
-            self.tape.call(plane, self.now, client, asked, self._answer(outcome.reply, plane))
+            self.writer.call(plane, self.now, client, asked, self._answer(outcome.reply, plane))
         return outcome
 
     def _answer(self, reply: Reply, plane: str) -> Message:
@@ -61,7 +61,7 @@ class RecordedSimulation(Simulation):
         headers += [(name, value) for name, value in reply.headers if "x-sim" not in name]
         if plane in ("gateway", "retail"):
             headers.append(("x-trace-id", reply.request_id.zfill(32)))
-        return self.tape.answer(reply.status, headers, body, reply.content_type)
+        return self.writer.answer(reply.status, headers, body, reply.content_type)
 
     def rpc(self, method: str, metadata: Mapping[str, str], message: bytes, **rest: Any) -> Outcome:
         """A unary gRPC call."""
@@ -69,14 +69,14 @@ class RecordedSimulation(Simulation):
         reply, operation = outcome.reply, BODIES.operation(method)
         assert reply is not None
         body = reply.message if reply.code else BODIES.json(operation, reply.body, request=False)
-        asked = self.tape.value(BODIES.json(operation, message, request=True))
-        headers = self.tape.request("gRPC", method, "", metadata.items(), b"").headers
-        self.tape.call(
+        asked = self.writer.value(BODIES.json(operation, message, request=True))
+        headers = self.writer.request("gRPC", method, "", metadata.items(), b"").headers
+        self.writer.call(
             "grpc",
             self.now,
-            self.tape.client(metadata, "grpc"),
+            self.writer.client(metadata, "grpc"),
             Message("gRPC", method, "", None, headers, asked),
-            Message(status=reply.code, body=self.tape.value(body), now=format_instant(self.now)),
+            Message(status=reply.code, body=self.writer.value(body), now=format_instant(self.now)),
         )
         return outcome
 
@@ -87,15 +87,15 @@ class RecordedSimulation(Simulation):
         outcome = super().open(method, metadata, message, **rest)
         socket = bool(rest.get("web_socket"))
         plane: Any = "retail" if socket else "grpc"
-        client = self.tape.client(metadata, plane)
-        headers = self.tape.request("GET", method, "", metadata.items(), b"").headers
+        client = self.writer.client(metadata, plane)
+        headers = self.writer.request("GET", method, "", metadata.items(), b"").headers
         if outcome.reply is not None and outcome.reply.chunks is None and socket:
             asked = Message("GET", method, "", None, headers)
             told = self._answer(outcome.reply, plane)
-            self.tape.call(plane, self.now, client, asked, told)
+            self.writer.call(plane, self.now, client, asked, told)
             return outcome
         opened = {"path" if socket else "rpc": method, "request": {"headers": headers}}
-        number = self.tape.open(plane, client, opened)
+        number = self.writer.open(plane, client, opened)
         if not socket and BODIES.operation(method).kind == "server":  # type: ignore[union-attr]
             self._frame(plane, client, number, method, "client", message)
         if outcome.stream:
@@ -106,7 +106,7 @@ class RecordedSimulation(Simulation):
             for chunk in chunks:
                 self._frame(plane, client, number, method, "service", chunk)
             ended = {"from": "service", "code": outcome.reply.code, "reason": ""}
-            self.tape.close(plane, client, number, ended)
+            self.writer.close(plane, client, number, ended)
         return outcome
 
     def frame(self, stream: int, message: bytes) -> Outcome:
@@ -119,7 +119,7 @@ class RecordedSimulation(Simulation):
         """A client that ends its stream."""
         method, client, number = self.open_streams.pop(stream)
         ended = {"from": "client", "code": None, "reason": "cancelled"}
-        self.tape.close(_plane(method), client, number, ended)
+        self.writer.close(_plane(method), client, number, ended)
         return super().hangup(stream)
 
     def told(self, effects: list[Effect]) -> None:
@@ -132,22 +132,22 @@ class RecordedSimulation(Simulation):
                 method, client, number = self.open_streams.pop(effect.stream)
                 code = effect.code if _plane(method) == "grpc" else effect.web_socket_code
                 ended = {"from": "service", "code": code, "reason": effect.message}
-                self.tape.close(_plane(method), client, number, ended)
+                self.writer.close(_plane(method), client, number, ended)
             elif isinstance(effect, Resolve) and effect.pending_on in self.held:
                 plane, client, asked = self.held.pop(effect.pending_on)
                 told = self._answer(effect.reply, plane)
-                self.tape.call(plane, self.now, client, asked, told)
+                self.writer.call(plane, self.now, client, asked, told)
 
     def _frame(
         self, plane: Any, client: str, number: int, method: str, sender: Any, message: bytes
     ) -> None:
         if plane == "retail":
-            frame = self.tape.text_frame(sender, message)
+            frame = self.writer.text_frame(sender, message)
         else:
             operation = BODIES.operation(method)
             body = BODIES.json(operation, message, request=sender == "client")
-            frame = Frame(sender, self.tape.value(body))
-        self.tape.frame(plane, client, number, frame)
+            frame = Frame(sender, self.writer.value(body))
+        self.writer.frame(plane, client, number, frame)
 
 
 class RecordedConnection(Connection):
@@ -170,7 +170,7 @@ def record(
 ) -> RecordedConnection:
     """Clients of a scenario whose calls are written to a file."""
     simulation = RecordedSimulation(load_scenario(scenario, **rest), seed=seed)
-    simulation.begin_tape(file)
+    simulation.begin_recording(file)
     return RecordedConnection(simulation)
 
 

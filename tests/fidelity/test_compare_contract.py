@@ -196,7 +196,7 @@ def test_what_an_observation_explains_is_the_specifications(tmp_path, compare):
 
 def test_bytes_that_do_not_fit_are_the_contracts_where_it_chose_the_numbers(spoil, compare):
     def change(found: list[dict[str, Any]]) -> None:
-        answer(found, "/exchange.v1.OrderBook", 0).update(body={"base64": "AAAA"})
+        answer(found, "/exchange.v1.OrderBook", 0).update(body={"unreadable": 3})
         settled = next(line for line in found if line.get("plane") == "grpc" and "request" in line)
         settled = json.loads(json.dumps(settled))
         settled["request"]["path"] = (

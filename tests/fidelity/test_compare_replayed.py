@@ -162,7 +162,7 @@ def test_odd_sessions_end_in_a_verdict(spoil, compare):
     def change(found: list[dict[str, Any]]) -> None:
         for number, line in enumerate(found[1:]):
             if "request" in line:
-                line["request"]["body"] = [None, 5, "text", {"a": [1]}, {"base64": "AA"}][
+                line["request"]["body"] = [None, 5, "text", {"a": [1]}, {"unreadable": 1}][
                     number % 5
                 ]
             elif "frame" in line and line["frame"]["from"] == "client":

@@ -5,6 +5,8 @@ heard is in the file in order, and none of their secrets is.
 from __future__ import annotations
 
 import asyncio
+import base64
+import gzip
 import http.client
 import json
 import os
@@ -25,6 +27,7 @@ import grpc
 import pytest
 from polymarket_us import PolymarketUS
 from polymarket_us.auth import create_auth_headers
+from test_kyc_and_webhooks import PERSON
 from test_tester_tools import ORDERS, bearer
 from websockets.asyncio.client import connect as connect_web_socket
 from websockets.exceptions import ConnectionClosedError, InvalidStatus
@@ -33,26 +36,11 @@ from sim.cli.main import main
 from sim.recording.files import PLANES, UnreadableRecording, body_value
 from sim.recording.reading import LINE_MAX, read_recording
 from sim.recording.recorder import Recorder, RecordOptions
-from sim.recording.tape import told_time
+from sim.recording.writer import service_time
 
 BOOK = "/exchange.v1.OrderBookAPI/GetOrderBook"
 SSN = "523-45-6789"
-PERSON = {
-    "external_id": "c-1",
-    "ssn": SSN,
-    "first_name": "Ada",
-    "last_name": "Moreno",
-    "date_of_birth": "1990-04-12",
-    "email": "ada@example.com",
-    "phone_number": "+14155550101",
-    "address": {
-        "address_line_1": "1 Main St",
-        "city": "Austin",
-        "state": "TX",
-        "postal_code": "78701",
-        "country": "US",
-    },
-}
+APPLICANT = PERSON | {"ssn": SSN}
 
 
 class Through:
@@ -222,8 +210,8 @@ def test_tokens_assertions_and_ssns_are_fingerprints_wherever_they_come(through)
     token = metadata["authorization"].removeprefix("Bearer ")
     headers = metadata | {"content-type": "application/json"}
     bare = SSN.replace("-", "")
-    call(f"{through.exchange}/v1/kyc/start", json.dumps(PERSON).encode(), headers)
-    again = PERSON | {"external_id": "c-2", "last_name": f"{bare} {token} {SSN}"}
+    call(f"{through.exchange}/v1/kyc/start", json.dumps(APPLICANT).encode(), headers)
+    again = APPLICANT | {"external_id": "c-2", "last_name": f"{bare} {token} {SSN}"}
     call(f"{through.exchange}/v1/kyc/start", json.dumps(again).encode(), headers)
     call(f"{through.exchange}/v1/{bare}/{token}?note={token}&ssn={bare}", None, headers)
     call(f"{through.gateway}/v1/search?query={token}", None, {"X-Note": f"it is {bare}"})
@@ -237,6 +225,41 @@ def test_tokens_assertions_and_ssns_are_fingerprints_wherever_they_come(through)
     assert started["request"]["headers"]["authorization"] == f"Bearer {token_shown}"
     assert started["request"]["body"]["ssn"].startswith("fp:")
     assert started["request"]["body"]["external_id"] == "c-1"
+
+
+SECRET = "hunter2-of-the-desk"
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        (gzip.compress(json.dumps({"password": SECRET}).encode()), {"Content-Encoding": "gzip"}),
+        (b"\x8b\xff" + SECRET.encode(), {"Content-Encoding": "br"}),
+        (b"\xff\xfe" + SECRET.encode(), {}),
+        (f'{{"result": {{"ssn": "{SECRET}"}}}}\n{{"result": {{}}}}'.encode(), {}),
+        (f'{{"access_token": "{SECRET}", "cut'.encode(), {}),
+        (f"<login><password>{SECRET}</password></login>".encode(), {}),
+        (f"client_id=x&client_secret={SECRET}".encode(), {}),
+        (json.dumps({"token": {"inner": [{"value": SECRET}]}}).encode(), {}),
+    ],
+    ids=["gzip", "brotli", "no text", "lines", "cut", "xml", "form", "inside a secret"],
+)
+def test_a_secret_is_not_in_the_file_whatever_the_form_of_its_document(through, body, headers):
+    kind = {"Content-Type": "text/plain"}
+    call(f"{through.exchange}/v1/kyc/start", body, kind | headers)
+    (entry,) = through.written()
+    assert entry["request"]["body"] is not None
+    text = through.file.read_text()
+    assert SECRET not in text and base64.b64encode(SECRET.encode()).decode()[4:-4] not in text
+
+
+def test_a_message_of_a_method_that_nobody_knows_is_left_out(through):
+    with grpc.insecure_channel(through.grpc) as channel, pytest.raises(grpc.RpcError):
+        metadata = [("note-bin", SECRET.encode())]
+        channel.unary_unary("/nobody.v1.Nothing/Here")(SECRET.encode(), metadata=metadata)
+    frames = [line["frame"] for line in through.written(3) if "frame" in line]
+    assert frames == [{"from": "client", "body": {"unreadable": len(SECRET)}}]
+    assert SECRET not in through.file.read_text()
 
 
 async def test_a_socket_is_relayed_with_its_messages_and_its_close(through):
@@ -400,10 +423,10 @@ def test_a_service_that_is_not_there_is_no_answer_of_the_recorder(through, excha
 
 def test_the_time_that_a_message_tells_is_that_of_the_service_now():
     order = {"transactTime": "2026-09-08T18:00:00.5Z", "expirationTime": "2027-01-01T00:00:00Z"}
-    assert told_time({"orders": [order, {"gameStartTime": "2028-01-01T00:00:00Z"}]}) == (
+    assert service_time({"orders": [order, {"gameStartTime": "2028-01-01T00:00:00Z"}]}) == (
         "2026-09-08T18:00:00.500Z"
     )
-    assert told_time({"note": "2026-09-08T18:00:00Z"}) == ""
+    assert service_time({"note": "2026-09-08T18:00:00Z"}) == ""
 
 
 # ---- options, and files that are none

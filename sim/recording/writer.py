@@ -1,4 +1,4 @@
-"""The tape: takes what the listeners saw, makes it fit to be written, and writes it.
+"""Writes what the listeners saw: without secrets, with labels for clients and streams.
 
 A client is one credential, or one connection where there is none. Labels are given in order of
 first appearance.
@@ -23,7 +23,7 @@ _TIMES = re.compile(r"^(?:transact|sent|server|update|event)?_?time(?:stamp)?$",
 Pairs = Iterable[tuple[str, str]]
 
 
-class Tape:
+class RecordingWriter:
     """Writes calls and streams to a recording's file."""
 
     def __init__(self, file: RecordingFile) -> None:
@@ -53,23 +53,24 @@ class Tape:
         self, method: str, path: str, query: str, headers: Pairs, body: bytes, kind: str = ""
     ) -> Message:
         """A request as it may be written; `kind` is the body's content type."""
+        pairs = list(headers)
         return Message(
             method=method,
             path=self._secrets.text(path),
             query=self._secrets.query(query),
-            headers=self._secrets.headers(list(headers)),
-            body=self._body(body, kind),
+            headers=self._secrets.headers(pairs),
+            body=self._body(_inflated(body, _coding(pairs)), kind),
         )
 
     def answer(self, status: int, headers: Pairs, body: bytes, kind: str = "") -> Message:
         """An answer as it may be written, with the time that the service tells."""
-        told = list(headers)
-        named = {name.lower(): value for name, value in told}
+        pairs = list(headers)
+        named = {name.lower(): value for name, value in pairs}
         at = wall_clock()
         return Message(
             status=status,
-            headers=self._secrets.headers(told),
-            body=self._body(_inflated(body, named.get("content-encoding", "")), kind),
+            headers=self._secrets.headers(pairs),
+            body=self._body(_inflated(body, _coding(pairs)), kind),
             at=format_instant(at),
             now=_http_time(named.get("date", "")),
         )
@@ -84,6 +85,8 @@ class Tape:
         value = body_value(body)
         if isinstance(value, str) and "form-urlencoded" in kind:
             return self._secrets.query(value)
+        if isinstance(value, str):
+            return self._secrets.named_text(value)
         return self._secrets.json(value)
 
     # ---- streams
@@ -118,7 +121,7 @@ class Tape:
         return self._clients.setdefault(key, f"client-{len(self._clients) + 1}")
 
 
-def told_time(value: Any) -> str:
+def service_time(value: Any) -> str:
     """The latest instant in the time fields of a message; "" where it tells none."""
     found = [at for at in _times(value) if at]
     return format_instant(max(found)) if found else ""
@@ -143,6 +146,11 @@ def _http_time(text: str) -> str:
         return format_instant(int(parsedate_to_datetime(text).timestamp()) * NS_PER_S)
     except (ValueError, TypeError):
         return ""
+
+
+def _coding(headers: list[tuple[str, str]]) -> str:
+    """The coding of a body: its Content-Encoding."""
+    return next((value for name, value in headers if name.lower() == "content-encoding"), "")
 
 
 def _inflated(body: bytes, coding: str) -> bytes:
