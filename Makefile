@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test mutants soak serve bench profile lint types contract docs outputs site lock audit npm clean
+.PHONY: help demo test mutants soak serve bench profile lint types contract docs outputs site lock audit npm browser clean
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -66,6 +66,9 @@ audit: $(VENV)/.ready     ## renew .ci/advisories.json from osv.dev and compare 
 
 npm: $(VENV)/.ready       ## the published npm client, for the tests that drive it (needs node)
 	npm install --silent --no-fund --no-audit --prefix $(VENV) polymarket-us@0.1.1
+
+browser:                  ## Chromium from Debian's packages, for the tests of pages (asks for root)
+	command -v chromium || (apt-get -qq update && apt-get -qq install --no-install-recommends chromium)
 
 clean:           ## remove the environment and caches
 	rm -rf $(VENV) build site .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
