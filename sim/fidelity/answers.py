@@ -19,10 +19,10 @@ from sim.core.catalogue.observations import DOCUMENTED, OBSERVED, catalogue, set
 from sim.core.catalogue.quirks import Quirk
 from sim.fidelity.difference import ABSENT, Culprit, Difference
 from sim.fidelity.error_forms import form_of, misfits, plain_form, statuses, statuses_of
-from sim.fidelity.seen import Seen
 from sim.fidelity.shapes import Found, Shape, shape_of
 from sim.kernel.instants import Instant
 from sim.recording.files import Message
+from sim.recording.seen import Seen
 
 _TRACE = re.compile(r"[0-9a-f]{32}")
 _SECONDS = re.compile(r"[1-9][0-9]*", re.ASCII)

@@ -17,9 +17,9 @@ from sim.contract.contract import load_contract
 from sim.fidelity.answers import Checker, NoEvidence, observation_of, other_reading
 from sim.fidelity.difference import CULPRITS, shown
 from sim.fidelity.replayed import Replayed
-from sim.fidelity.seen import Reader
 from sim.fidelity.tally import Place, Tally
 from sim.recording.files import Recording, UnreadableRecording
+from sim.recording.seen import Reader
 from sim.scenario.scenario import Scenario
 
 _WIDTH = 80

@@ -17,10 +17,10 @@ from sim.api.pipeline.inputs import Outcome, Reply
 from sim.contract.contract import Operation, load_contract
 from sim.fidelity.identities import Identities
 from sim.fidelity.names import Names
-from sim.fidelity.seen import Reader, Seen
 from sim.kernel.instants import Instant
 from sim.recording.files import Entry, Message, body_value
 from sim.recording.grpc_relay import Bodies
+from sim.recording.seen import Reader, Seen
 from sim.scenario.scenario import Scenario
 from sim.simulation import Simulation
 from sim.testing.client import Connection, Stream

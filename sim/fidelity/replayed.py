@@ -20,10 +20,10 @@ from sim.fidelity.answers import Checker, NoEvidence
 from sim.fidelity.difference import ABSENT, Difference
 from sim.fidelity.frames import FrameQueue, Recorded, is_heartbeat, merged
 from sim.fidelity.player import Player
-from sim.fidelity.seen import Seen
 from sim.fidelity.tally import Tally
 from sim.fidelity.values import Sides
 from sim.recording.files import Entry, Message
+from sim.recording.seen import Seen
 from sim.scenario.scenario import Scenario
 
 
