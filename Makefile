@@ -29,6 +29,7 @@ soak: $(VENV)/.ready      ## long runs: kills, fuzzers, public clients, tests in
 	$(BIN)/python -m tests.soak.journal_mutants --count $(or $(COUNT),10000) --seed $(or $(SEED),1)
 	$(BIN)/python -m tests.soak.sdk_versions
 	SIM_READING=observed $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/server tests/truth
+	$(BIN)/python -m benchmarks --rounds 1
 
 serve: $(VENV)/.ready     ## the bundled quickstart on loopback, ports from 18080
 	$(BIN)/sim serve

@@ -76,7 +76,7 @@ class _Market:
             price = min(price, opposite - 1) if buying else max(price, opposite + 1)
         return price if LOW <= price <= HIGH else 0
 
-    def enter(self, number: int, op: Op) -> MinimalOrder:
+    def enter(self, number: int, op: Op) -> Any:
         """Run an order through the book."""
         order: Any = MinimalOrder(number, BUY if op.buying else SELL, op.price, op.qty)
         self.book.sweep(order, _lower)

@@ -29,6 +29,13 @@ class Server(NamedTuple):
     pid: int
 
 
+def channel(target: str) -> Any:
+    """A gRPC channel whose messages are bytes. Not typed: the stubs of grpc want serializers."""
+    import grpc
+
+    return grpc.aio.insecure_channel(target)
+
+
 @contextlib.contextmanager
 def served(scenario: str, *options: str) -> Iterator[dict[str, Any]]:
     """The ready file of a served scenario, with the process id as "pid"."""

@@ -18,6 +18,7 @@ import re
 import subprocess
 import sys
 import time
+from functools import partial
 from typing import Any, NamedTuple
 
 from benchmarks.areas.http import SCENARIO
@@ -147,13 +148,13 @@ def _order(symbol: str) -> bytes:
 
 
 def _handshake(path: str, headers: dict[str, str]) -> str:
-    upgrade = {
+    upgrade: dict[str, Any] = {
         "Upgrade": "websocket",
         "Connection": "Upgrade",
         "Sec-WebSocket-Version": "13",
         "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
     }
-    return request("GET", path, **upgrade, **headers).decode()
+    return request("GET", path, **(upgrade | headers)).decode()
 
 
 def _signed(key: dict[str, str]) -> dict[str, str]:
@@ -259,10 +260,8 @@ class _Client:
             subscribe = bytes((0x81, 0x80 | len(text))) + bytes(4) + text if text else b""
             handshake = group.handshake.encode()
             for _ in range(each):
-                listener = _Listener(handshake, subscribe, self)
-                await loop.create_connection(
-                    lambda listener=listener: listener, "127.0.0.1", self._orders["listen"]
-                )  # type: ignore[misc]
+                listener = partial(_Listener, handshake, subscribe, self)
+                await loop.create_connection(listener, "127.0.0.1", self._orders["listen"])
         await self._reached(
             lambda: self.opened == clients and (not groups[0].subscribe or self.frames >= clients)
         )

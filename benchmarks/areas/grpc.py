@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.areas.http import SCENARIO, SYMBOL
 from benchmarks.credentials import token
 from benchmarks.figures import Figure, Goal
-from benchmarks.serving import floor, processor_s, served
+from benchmarks.serving import channel, floor, processor_s, served
 
 CALLS = 1_500
 # Market data of every instrument is sent again each virtual minute: this many minutes make some ten
@@ -27,8 +27,6 @@ def figures(rounds: int) -> list[Figure]:
 
 
 async def _figures(rounds: int) -> list[Figure]:
-    import grpc
-
     from sim.api.codecs.codecs import protobuf_encoder
     from sim.messages import exchange_v1 as wire
 
@@ -37,11 +35,11 @@ async def _figures(rounds: int) -> list[Figure]:
     )
     with served(SCENARIO) as ready:
         metadata = (("authorization", f"Bearer {token(ready)}"),)
-        async with grpc.aio.insecure_channel(ready["grpc"]) as ours:
+        async with channel(ready["grpc"]) as ours:
             unary = ours.unary_unary("/exchange.v1.OrderBookAPI/GetOrderBook")
             answer = await unary(asked, metadata=metadata)
             with floor("grpc", answer) as bare_server:
-                async with grpc.aio.insecure_channel(f"127.0.0.1:{bare_server.port}") as bare:
+                async with channel(f"127.0.0.1:{bare_server.port}") as bare:
                     other = bare.unary_unary("/floor.Floor/Unary")
                     figures: tuple[list[float], list[float]] = ([], [])
                     for _ in range(rounds):
@@ -55,8 +53,6 @@ async def _stream(ready: dict[str, Any], metadata: Any, rounds: int) -> Figure:
     """Frames a second of one market data stream, from the moment the clock is told to move: books
     read, encoded and journalled on the way.
     """
-    import grpc
-
     from sim.api.codecs.codecs import protobuf_encoder
     from sim.messages import exchange_v1 as wire
 
@@ -64,8 +60,8 @@ async def _stream(ready: dict[str, Any], metadata: Any, rounds: int) -> Figure:
         wire.CreateMarketDataSubscriptionRequest()
     )
     figures: tuple[list[float], list[float]] = ([], [])
-    async with grpc.aio.insecure_channel(ready["grpc"]) as channel:
-        call = channel.unary_stream(
+    async with channel(ready["grpc"]) as ours:
+        call = ours.unary_stream(
             "/exchange.v1.MarketDataSubscriptionAPI/CreateMarketDataSubscription"
         )(everything, metadata=metadata)
         frame = await call.read()
@@ -79,7 +75,7 @@ async def _stream(ready: dict[str, Any], metadata: Any, rounds: int) -> Figure:
         ] - snapshot
         await _read(call, frames)
         with floor("grpc", frame) as bare_server:
-            async with grpc.aio.insecure_channel(f"127.0.0.1:{bare_server.port}") as bare:
+            async with channel(f"127.0.0.1:{bare_server.port}") as bare:
                 for _ in range(rounds):
                     start = processor_s(ready["pid"])
                     await asyncio.gather(_advance(ready), _read(call, frames))

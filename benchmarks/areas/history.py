@@ -10,6 +10,7 @@ import gc
 import random
 import time
 from collections.abc import Callable
+from functools import partial
 
 from benchmarks.areas.travel import LONG, long_run
 from benchmarks.figures import Figure, Goal
@@ -38,9 +39,9 @@ def figures(rounds: int) -> list[Figure]:
     first, nearby = [], []
     for _ in range(rounds):
         seq = draw.randrange(NEAR, LONG - NEAR)
-        first.append(_took(lambda seq=seq: done(history.state(seq, "books")), S))
+        first.append(_took(partial(_look, history, seq), S))
         near = [draw.randrange(seq - NEAR, seq + NEAR) for _ in range(NEARBY)]
-        took = sorted(_took(lambda at=at: done(history.state(at, "books"))) for at in near)
+        took = sorted(_took(partial(_look, history, at)) for at in near)
         nearby.append(took[int(0.95 * NEARBY)])
     gc.unfreeze()
     note = f"{LONG} orders by REST"
@@ -65,6 +66,10 @@ def figures(rounds: int) -> list[Figure]:
             f"{NEARBY} moments within {NEAR} inputs",
         ),
     ]
+
+
+def _look(history: History, seq: int) -> object:
+    return done(history.state(seq, "books"))
 
 
 def _took(do: Callable[[], object], unit: float = MS) -> float:

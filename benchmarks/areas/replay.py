@@ -10,14 +10,17 @@ import io
 import time
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from msgspec import json
 
 from benchmarks.figures import Figure, Goal
 from benchmarks.profiles import ORDER
-from sim import Simulation, load_scenario, simulation
+from sim import Simulation, load_scenario
 from sim.analysis.replay import simulation_of, verify
-from sim.kernel.journal import Journal, read_journal
+from sim.api.pipeline.inputs import recorded_input
+from sim.engine.journal_record import record_of
+from sim.kernel.journal import Journal, read_journal, read_line
 from sim.server.journal_file import spooled_journal
 from sim.testing.client import connect
 
@@ -80,28 +83,20 @@ def _recorded() -> tuple[float, float]:
             sim.rest("retail", "POST", "/v1/orders", "", headers, ORDER)
         return (time.thread_time() - start) / SIGNED * 1e6
 
-    whole = orders()
+    whole, before = orders(), sim.seq
     made_of: list[tuple[Any, ...]] = []
-    inputs: list[Any] = []
-    record, handle = simulation.record_of, sim.handle
 
     def recording(*parts: Any) -> Any:
         made_of.append(parts)
-        return record(*parts)
+        return record_of(*parts)
 
-    def handling(one: Any) -> Any:
-        inputs.append(one)
-        return handle(one)
-
-    simulation.record_of, sim.handle = recording, handling  # type: ignore[method-assign]
-    try:
+    with patch("sim.engine.engine.record_of", recording):
         orders()
-    finally:
-        simulation.record_of = record
+    inputs = [recorded_input(read_line(line)) for line in sim.journal.lines(before)]
     journal, encode = Journal(sim.journal.header, spooled_journal()), json.Encoder().encode
     start = time.thread_time()
     for one, parts in zip(inputs, made_of, strict=True):
-        journal.append(0, encode(one), encode(record(*parts)), b"", 0)
+        journal.append(0, encode(one), encode(record_of(*parts)), b"", 0)
     return (time.thread_time() - start) / SIGNED * 1e6, whole
 
 

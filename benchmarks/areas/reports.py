@@ -92,7 +92,7 @@ class _World:
             found for found in exchange.firms.all() if found.client_id and len(found.users) > 1
         )
         trading, execution_log, ctx = exchange.trading, exchange.trading.execution_log, exchange.ctx
-        executions = []
+        executions: list[Any] = []
         for user, price in zip(firm.users, (1, 2), strict=False):
             order = trading.order_service.place(
                 PlaceOrder(
@@ -110,9 +110,8 @@ class _World:
             )
         for _ in range(trades):
             ctx.now += 1_000_000
-            execution_log.trade(
-                execution_log.next_trade_id(), 50, 1, *executions, TradeType.REGULAR
-            )
+            trade_id, (buy, sell) = execution_log.next_trade_id(), executions
+            execution_log.trade(trade_id, 50, 1, buy, sell, TradeType.REGULAR)
             ctx.events.clear()
         self._middle = execution_log.trades[trades // 2]
         self._rpc = connect(simulation).rpc(firm, firm.users[0].name)

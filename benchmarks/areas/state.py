@@ -12,8 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from time import thread_time
 
+from msgspec import Raw, json
+
 from benchmarks.figures import Figure, Goal
 from sim import Simulation, load_scenario
+from sim.core.exchange import State
 from sim.core.model.commands import PlaceOrder
 from sim.core.model.enums import Side, TimeInForce
 from sim.engine import time_travel
@@ -21,6 +24,7 @@ from sim.kernel.instants import DAY
 
 ORDERS = (1_000, 10_000, 100_000)
 MS = 1_000.0
+_STATE = json.Decoder(tuple[State, dict[str, Raw]])
 
 
 def figures(rounds: int) -> list[Figure]:
@@ -82,11 +86,11 @@ def _full(count: int, rounds: int) -> list[Figure]:
     its restore beside the bare decoding.
     """
     sim = resting(count)
-    kept = time_travel.moment_of(sim)
-    saves = [_took(lambda: time_travel.moment_of(sim)) for _ in range(rounds)]
+    kept = sim.engine.snapshot()
+    saves = [_took(lambda: sim.engine.snapshot()) for _ in range(rounds)]
     copies = [
         _took(lambda: copy.deepcopy(sim.exchange.save()))
-        for _ in range(1 if count == ORDERS[-1] else 3)
+        for _ in range(1 if count == ORDERS[-1] else min(3, rounds))
     ]
     trading = sim.exchange.trading
     account = next(
@@ -95,14 +99,14 @@ def _full(count: int, rounds: int) -> list[Figure]:
 
     def restore() -> None:
         """Books and reservations are made when somebody asks for them, so they are asked for."""
-        time_travel.return_to(sim, kept)
+        time_travel.load(sim.engine, kept)
         if not trading.book("bench-orders").bids or not trading.open_orders_reserve(account):
             raise RuntimeError("the orders did not come back")
 
     loads, decodes = [], []
     for _ in range(rounds):
         loads.append(_took(restore))
-        decodes.append(_took(lambda: time_travel.state_decoder().decode(kept.state)))
+        decodes.append(_took(lambda: _STATE.decode(kept.state)))
     last = count == ORDERS[-1]
     size = f"{len(kept.state) / count:,.0f} bytes an order"
     return [

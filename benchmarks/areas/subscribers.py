@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.areas.http import SYMBOL
 from benchmarks.credentials import token
 from benchmarks.figures import Figure, Goal
-from benchmarks.serving import floor, processor_s, served
+from benchmarks.serving import channel, floor, processor_s, served
 
 SCENARIO = str(Path(__file__).parent / "subscribers.yaml")
 FIRMS = 5
@@ -27,8 +27,6 @@ def figures(rounds: int) -> list[Figure]:
 
 
 async def _figure(rounds: int) -> Figure:
-    import grpc
-
     from sim.api.codecs.codecs import protobuf_encoder
     from sim.messages import exchange_v1 as wire
 
@@ -42,7 +40,7 @@ async def _figure(rounds: int) -> Figure:
             for number in range(FIRMS)
         ]
         trading = (bearers[0], ("x-participant-id", "firms/fan-1/users/reader"))
-        async with grpc.aio.insecure_channel(ready["grpc"]) as ours:
+        async with channel(ready["grpc"]) as ours:
             subscribe = ours.unary_stream(
                 "/exchange.v1.MarketDataSubscriptionAPI/CreateMarketDataSubscription"
             )
@@ -57,7 +55,7 @@ async def _figure(rounds: int) -> Figure:
                 )
             )
             with floor("grpc", frame) as server:
-                async with grpc.aio.insecure_channel(f"127.0.0.1:{server.port}") as bare:
+                async with channel(f"127.0.0.1:{server.port}") as bare:
                     others = [bare.unary_stream("/floor.Floor/Follow")(b"") for _ in streams]
                     await _everywhere(others, 1)
                     push = bare.unary_unary("/floor.Floor/Push")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from benchmarks.figures import Figure, Goal
@@ -58,7 +59,7 @@ def figures(rounds: int) -> list[Figure]:
     ]
     long, live = long_run(LONG)
     targets = [LONG - 1 - number * LONG // (rounds + 1) for number in range(rounds)]
-    rewinds = [took(lambda target=target: long.rewind(seq=target), S) for target in targets]
+    rewinds = [took(partial(long.rewind, seq=target), S) for target in targets]
     note = f"{LONG} orders by REST, rewound to {rounds} places"
     return [
         *found,
