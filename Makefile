@@ -2,6 +2,9 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+# What tests hold our documents and collections against, each as its users have it.
+NPM_TOOLS := @asyncapi/parser@3.6.3 @bufbuild/buf@1.75.0 newman@6.2.2 @usebruno/cli@4.1.0 \
+	typescript@7.0.2 @types/node@26.6.6
 
 .PHONY: help demo test mutants soak serve bench profile lint types contract docs outputs site lock audit npm browser clean
 help:            ## list the targets
@@ -65,8 +68,9 @@ lock: $(VENV)/.ready      ## pin what pyproject.toml asks for, with hashes (need
 audit: $(VENV)/.ready     ## renew .ci/advisories.json from osv.dev and compare (needs the network)
 	$(BIN)/python .ci/advisories.py renew
 
-npm: $(VENV)/.ready       ## the published npm client, for the tests that drive it (needs node)
+npm: $(VENV)/.ready       ## the published npm client and tools that tests drive (needs node)
 	npm install --silent --no-fund --no-audit --prefix $(VENV) polymarket-us@0.1.1
+	npm install --silent --no-fund --no-audit --prefix $(VENV)/tools $(NPM_TOOLS)
 
 browser:                  ## Chromium from Debian's packages, for the tests of pages (asks for root)
 	command -v chromium || (apt-get -qq update && apt-get -qq install --no-install-recommends chromium)

@@ -34,7 +34,7 @@ COMMANDS = {
     "journals of finished runs": ("open", "replay", "diff", "timeline", "explain", "conformance"),
     "the real service": ("record", "compare"),
     "search for failures": ("sweep", "explore", "shrink", "bisect"),
-    "reference and credentials": ("catalogue", "openapi", "proto", "keys"),
+    "reference and credentials": ("catalogue", "openapi", "asyncapi", "proto", "keys"),
 }
 NAMES = tuple(name for group in COMMANDS.values() for name in group)
 FORMER_NAMES = {"judge": "conformance"}

@@ -8,7 +8,7 @@ from sim.cli.arguments import add_instant
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    planes = ("gateway", "retail", "exchange", "auth")
+    planes = ("gateway", "retail", "exchange", "auth", "control")
     plane = "surface (default: exchange)"
     parser.add_argument("plane", nargs="?", default="exchange", choices=planes, help=plane)
     at = "the interface as of this instant (default: the start of the quickstart)"
@@ -18,6 +18,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     import json
 
+    if args.plane == "control":
+        from sim.server.control.openapi import control_openapi
+
+        print(json.dumps(control_openapi(), indent=2))
+        return 0
     from sim.contract.contract import load_contract
     from sim.contract.openapi import openapi_document
     from sim.scenario.scenario import DEFAULT_START

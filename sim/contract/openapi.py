@@ -24,7 +24,6 @@ _TITLES: dict[Plane, str] = {
     "exchange": "Exchange API",
     "auth": "Token issuer",
 }
-# Where `sim serve` listens unless it is told otherwise.
 _PORTS: dict[Plane, int] = {"gateway": 18080, "retail": 18081, "exchange": 18082, "auth": 18083}
 _VARIABLE = re.compile(r"\{([a-z0-9_.]+)[^}]*\}")
 _PARTICIPANT = "x-participant-id"
@@ -60,7 +59,7 @@ _ERRORS: dict[Plane, Schema] = {
 
 # Security schemes and the requirement that asks for them, by credential. The retail key travels in
 # three headers (§5.2).
-_RETAIL_HEADERS = {
+RETAIL_HEADERS = {
     "retailKey": "X-PM-Access-Key",
     "retailTimestamp": "X-PM-Timestamp",
     "retailSignature": "X-PM-Signature",
@@ -70,7 +69,7 @@ _SCHEMES: dict[str, dict[str, Schema]] = {
     "bearer": {"bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
     "api_key": {
         scheme: {"type": "apiKey", "in": "header", "name": header}
-        for scheme, header in _RETAIL_HEADERS.items()
+        for scheme, header in RETAIL_HEADERS.items()
     },
 }
 
@@ -113,7 +112,7 @@ def openapi_document(
             "version": format_instant(now),
             "description": "As it stands at the instant in `version`.",
         },
-        "servers": [{"url": server or f"http://127.0.0.1:{_PORTS[plane]}"}],
+        "servers": [{"url": server or default_server(plane)}],
         "tags": [_tag(service) for service in services],
         "paths": paths,
         "components": {
@@ -122,6 +121,11 @@ def openapi_document(
             "securitySchemes": schemes,
         },
     }
+
+
+def default_server(plane: Plane) -> str:
+    """Where `sim serve` serves a plane unless it is told otherwise."""
+    return f"http://127.0.0.1:{_PORTS[plane]}"
 
 
 @cache

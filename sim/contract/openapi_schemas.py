@@ -52,6 +52,15 @@ class Components:
         one = self._element(field, answer=False)
         return {"type": "array", "items": one} if field.repeated else one
 
+    def shows(self, field: Field, *, answer: bool) -> bool:
+        """Whether a message holds the field now; a client may send every field at any time."""
+        return not answer or field.active(self._now, self._switches)
+
+    def frame_field(self, field: Field, *, answer: bool) -> Schema:
+        """Schema of a field in a frame, where it is left out rather than null."""
+        one = self._element(field, answer=answer)
+        return {"type": "array", "items": one} if field.repeated else one
+
     def _reference(self, cls: type[Message], name: str, *, answer: bool) -> Schema:
         if name not in self.schemas:
             # taken before it is filled, so that a message may hold itself
@@ -63,7 +72,7 @@ class Components:
         properties: Schema = {}
         required = []
         for field in fields_of(cls):
-            if answer and not field.active(self._now, self._switches):
+            if not self.shows(field, answer=answer):
                 continue
             prefixed = answer and self._vendor_prefix and field.vendor_json
             name = prefixed or field.json_name
@@ -140,8 +149,13 @@ def nullable(schema: Schema) -> Schema:
 
 def described(schema: Schema, full_name: str) -> Schema:
     """The schema with the comment its proto file has, if any."""
-    note = _notes().get(full_name)
+    note = note_of(full_name)
     return schema | {"description": note} if note else schema
+
+
+def note_of(full_name: str) -> str:
+    """The comment that the proto file has at a name; empty when it has none."""
+    return _notes().get(full_name, "")
 
 
 @cache

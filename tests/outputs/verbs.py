@@ -70,6 +70,7 @@ WITHOUT = {
     "demo": "it needs sockets: tests/server/test_demo.py",
     "schema": "a JSON document of its own",
     "openapi": "a JSON document of its own",
+    "asyncapi": "a JSON document of its own",
     "coverage": "it lists every operation, so each new one would change it",
     "open": "it serves: tests of the room",
     "keys": "new ones each time",

@@ -92,7 +92,8 @@ def test_its_stubs_import_beside_the_sandbox_and_trade(
 
 def test_no_name_of_it_is_a_module_that_we_or_our_libraries_have(schemas: Path) -> None:
     """Its top-level packages are those of the service, our one for options, and google's."""
-    assert {path.name for path in schemas.iterdir()} == {"exchange", "google", "sandbox_exchange"}
+    packages = {path.name for path in schemas.iterdir() if path.is_dir()}
+    assert packages == {"exchange", "google", "sandbox_exchange"}
     assert [path.name for path in (schemas / "google").iterdir()] == ["api"]
 
 
@@ -102,7 +103,9 @@ def test_the_docs_address_and_the_command_give_the_same_files(
     with urllib.request.urlopen(f"{exchange.docs}/proto/bundle") as answer:
         served = zipfile.ZipFile(io.BytesIO(answer.read()))
     written = {
-        str(path.relative_to(schemas)): path.read_bytes() for path in schemas.rglob("*.proto")
+        str(path.relative_to(schemas)): path.read_bytes()
+        for path in schemas.rglob("*")
+        if path.is_file()
     }
     assert {name: served.read(name) for name in served.namelist()} == written
 

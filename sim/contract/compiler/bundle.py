@@ -30,14 +30,15 @@ def notes(schema: Schema) -> bytes:
 
 
 def bundle(schema: Schema, proto: Path) -> bytes:
-    """Zip every proto file that gRPC needs, those of google/api too; protoc brings google/protobuf.
+    """Zip every proto file that gRPC needs, those of google/api too, with a module file for buf;
+    protoc brings google/protobuf.
 
     The files are sorted, uncompressed and undated, so the bytes are the same on every machine.
     """
     needed = [name for name in _reached(schema) if not name.startswith("google/protobuf/")]
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
-        for name in sorted(needed):
+        for name in sorted((*needed, "buf.yaml")):
             folder = google_api() if name.startswith("google/api/") else proto
             entry = zipfile.ZipInfo(name, _EPOCH)
             entry.external_attr = 0o644 << 16

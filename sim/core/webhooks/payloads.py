@@ -137,6 +137,19 @@ def test_payload(event_id: str, firm: str, at: Instant, shape: str) -> Payload:
     return {"spec": spec, "docs": docs}.get(shape) or spec | docs
 
 
+def sample_payloads(shape: str, at: Instant) -> dict[str, Payload]:
+    """A payload of each type with every key that it can have, for documents."""
+    firm, person = "firms/atlas", "person-17"
+    participant, account = f"{firm}/users/{person}", f"{firm}/accounts/{person}"
+    approved = KycDecided(firm, person, True, participant, account, at)
+    rejected = KycDecided(firm, person, False, "", "", at)
+    return {
+        APPROVED: decided_payload("evt-1", approved, shape),
+        REJECTED: decided_payload("evt-2", rejected, shape),
+        TEST: test_payload("evt-3", firm, at, shape),
+    }
+
+
 def body_of(payload: Payload) -> bytes:
     """Body bytes of a payload, the same at every attempt."""
     return json.encode(payload)

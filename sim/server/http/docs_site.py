@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from functools import lru_cache
 from html import escape
+from typing import cast
 from urllib.parse import parse_qsl
 
 from aiohttp import web
@@ -25,6 +26,7 @@ from sim.server.http.response import Response
 from sim.server.http.server import HttpServer, body_or_refusal, error_response
 
 BUNDLE = "/proto/bundle"
+ASYNCAPI, LLMS, SKILL = _DOCUMENTS = ("/asyncapi.json", "/llms.txt", "/skill.md")
 DOCV = "/docv/"
 _FORM_LIMIT = 4096
 
@@ -79,9 +81,10 @@ class Docs:
                 ("x-checksum-sha256", checksum),
             )
             return Response(200, bundle, content_type="application/zip", now=now, headers=headers)
-        plane = path.removeprefix("/openapi/").removesuffix(".json")
-        if path == f"/openapi/{plane}.json" and plane in PLANES:
-            return Response(200, self._openapi(plane), content_type="application/json", now=now)
+        document = self._document_at(path)
+        if document is not None:
+            kind, content = document
+            return Response(200, content, content_type=kind, now=now)
         return error_response(404, 5, "Not Found", now=now)
 
     def _page(self, title: str, inside: str, status: int = 200) -> Response:
@@ -119,20 +122,30 @@ class Docs:
             f" {escape(case.sub_status)}.{buttons}",
         )
 
-    def _openapi(self, plane: Plane) -> bytes:
-        from sim.api.pipeline.replies import wire_switches
-        from sim.contract.openapi import openapi_document
+    def _document_at(self, path: str) -> tuple[str, bytes] | None:
+        """Media type and content of a machine-readable document; None where there is none."""
+        plane = path.removeprefix("/openapi/").removesuffix(".json")
+        is_plane = path == f"/openapi/{plane}.json" and plane in (*PLANES, "control")
+        if not is_plane and path not in _DOCUMENTS:
+            return None
+        from sim.server.http import interface_documents as documents
 
-        return json.encode(
-            openapi_document(
-                load_contract(),
-                plane,
-                self._host.now,
-                vendor_prefix=self._host.settings.vendor_prefix,
-                server=getattr(self._addresses, plane),
-                switches=wire_switches(self._host.simulation.exchange.ctx.assumptions),
-            )
-        )
+        simulation, settings, at = self._host.simulation, self._host.settings, self._addresses
+        if path == LLMS:
+            text = documents.llms_text(simulation, at)
+            return "text/plain; charset=utf-8", text.encode("utf-8", "replace")
+        if path == SKILL:
+            return "text/markdown; charset=utf-8", documents.skill()
+        if path == ASYNCAPI:
+            document = documents.asyncapi_of(simulation, settings, at.retail)
+        elif plane == "control":
+            from sim.server.control.openapi import control_openapi
+
+            document = control_openapi(at.control)
+        else:
+            server = getattr(at, plane)
+            document = documents.openapi_of(cast(Plane, plane), simulation, settings, server)
+        return "application/json", json.encode(document)
 
     def _index(self) -> str:
         simulation = self._host.simulation
@@ -143,7 +156,8 @@ class Docs:
         )
         operations = "".join(_row(operation) for operation in load_contract().operations)
         links = " · ".join(
-            f'<a href="/openapi/{plane}.json">OpenAPI: {plane}</a>' for plane in PLANES
+            f'<a href="/openapi/{plane}.json">OpenAPI: {plane}</a>'
+            for plane in (*PLANES, "control")
         )
         return _INDEX.format(
             scenario=escape(simulation.scenario.name),
@@ -197,7 +211,8 @@ _INDEX = """<h1>Sandbox exchange</h1>
 <h2>Addresses</h2>
 <table>{surfaces}</table>
 <p><a href="/changelog">Changelog</a> · {links} · <a href="{bundle}">Protobuf bundle</a>
-(its SHA-256 is the ETag)
+(its SHA-256 is the ETag) · <a href="/asyncapi.json">AsyncAPI: sockets and webhooks</a> ·
+<a href="/llms.txt">llms.txt</a> · <a href="/skill.md">Skill for coding agents</a>
 <h2>Operations</h2>
 <table><tr><th>Operation<th>Planes<th>Addresses<th>Scope<th>Summary
 {operations}</table>"""

@@ -1,0 +1,136 @@
+"""The control plane as an OpenAPI 3.1 document, from the table of its calls."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from msgspec import json
+
+from sim.actors.operator.action import Action
+from sim.actors.operator.views import VIEWS
+from sim.kernel import resources
+from sim.scenario.json_schema import scenario_schema
+from sim.scenario.struct_types import record
+from sim.server.control.call import Endpoint, NoBody
+from sim.server.control.routes import ROUTES
+
+DEFAULT_SERVER = "http://127.0.0.1:18085"
+_BASE = "/_sim/v1"
+_VARIABLE = re.compile(r"\{(\w+)\*?\}")
+_TEXT_CALLS = {"GET /metrics": "text/plain", "GET /journal": "application/x-ndjson"}
+_EVENT_CALLS = {"GET /live": "text/event-stream"}
+_REFUSAL = {
+    "type": "object",
+    "properties": {
+        "code": {"type": "string"},
+        "message": {"type": "string"},
+        "rule": {"type": "string"},
+        "remedy": {"type": "string", "description": "What to do instead."},
+    },
+    "required": ["code", "message"],
+}
+
+
+def control_openapi(server: str = "") -> dict[str, Any]:
+    """The document, ready for JSON, with an example of every body and answer. `server` is the
+    address; without one it is that of `sim serve` with its default ports.
+    """
+    text = resources.path("fixtures", "control-reference.json").read_bytes()
+    reference: dict[str, dict[str, Any]] = json.decode(text)
+    entries = scenario_schema()["$defs"]
+    needed: dict[str, Any] = {}
+    paths: dict[str, dict[str, Any]] = {}
+    for endpoint in ROUTES:
+        verb, path = endpoint.route.verb.lower(), _VARIABLE.sub(r"{\1}", endpoint.route.path)
+        item = _operation(endpoint, reference[endpoint.call], entries, needed)
+        paths.setdefault(_BASE + path, {})[verb] = item
+    refusal = {"description": "A refusal.", "content": {"application/json": {"schema": _REFUSAL}}}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Control plane",
+            "version": "v1",
+            "description": "For testers: clock, faults, state, history. No client needs it.",
+        },
+        "servers": [{"url": server or DEFAULT_SERVER}],
+        "security": [{}, {"token": []}],
+        "paths": paths,
+        "components": {
+            "schemas": dict(sorted(needed.items())),
+            "responses": {"Refusal": refusal},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _operation(
+    endpoint: Endpoint, described: dict[str, Any], entries: dict[str, Any], needed: dict[str, Any]
+) -> dict[str, Any]:
+    verb, path = endpoint.route.verb, endpoint.route.path
+    words = re.findall(r"\w+", path)
+    item: dict[str, Any] = {
+        "operationId": "_".join((verb.lower(), *words)),
+        "summary": described["does"],
+        "parameters": [
+            *({**_parameter(name, "path"), "required": True} for name in endpoint.route.variables),
+            *(_parameter(name, "query") for name in endpoint.query),
+            *(_parameter(name, "query", many=True) for name in endpoint.many),
+        ],
+        "responses": {
+            "200": {"description": "Done.", **_answer(endpoint.call, described)},
+            "default": {"$ref": "#/components/responses/Refusal"},
+        },
+    }
+    if endpoint.body is not NoBody:
+        media = {"schema": _entry(endpoint, entries, needed)}
+        media |= {"example": described["body"]} if "body" in described else {}
+        item["requestBody"] = {"content": {"application/json": media}}
+    return item
+
+
+def _parameter(name: str, place: str, *, many: bool = False) -> dict[str, Any]:
+    one: dict[str, Any] = {"type": "string"}
+    if name == "view":
+        one["enum"] = sorted(VIEWS)
+    return {"name": name, "in": place, "schema": {"type": "array", "items": one} if many else one}
+
+
+def _answer(call: str, described: dict[str, Any]) -> dict[str, Any]:
+    media = {**_TEXT_CALLS, **_EVENT_CALLS}.get(call)
+    if media is not None:
+        return {"content": {media: {"schema": {"type": "string"}}}}
+    answer = described.get("answer")
+    example = {} if answer is None else {"example": answer}
+    return {"content": {"application/json": {"schema": {"type": "object"}, **example}}}
+
+
+def _entry(endpoint: Endpoint, entries: dict[str, Any], needed: dict[str, Any]) -> dict[str, Any]:
+    """Schema of a body; what fills the path is no key of it."""
+    body = endpoint.body
+    definition = record(body.entry if isinstance(body, Action) else body).definition()
+    keys = set(endpoint.keys)
+    properties = {key: each for key, each in definition["properties"].items() if key in keys}
+    required = [key for key in definition.get("required", ()) if key in keys]
+    schema = {**definition, "properties": properties}
+    schema.pop("required", None)
+    moved: dict[str, Any] = _moved(
+        schema | ({"required": required} if required else {}), entries, needed
+    )
+    return moved
+
+
+def _moved(schema: Any, entries: dict[str, Any], needed: dict[str, Any]) -> Any:
+    """The schema with references to `$defs` led to `components`, and what they need added there."""
+    if isinstance(schema, list):
+        return [_moved(item, entries, needed) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    reference = schema.get("$ref")
+    if isinstance(reference, str):
+        name = reference.rpartition("/")[2]
+        if name not in needed:
+            needed[name] = {}  # taken before it is filled: entries may hold themselves
+            needed[name] = _moved(entries.get(name, {"type": "object"}), entries, needed)
+        return {**schema, "$ref": f"#/components/schemas/{name}"}
+    return {key: _moved(value, entries, needed) for key, value in schema.items()}
