@@ -23,7 +23,7 @@ from sim import Simulation, load_scenario
 from sim.analysis.headless_run import run_scenario
 from sim.api.pipeline.inputs import RestCall, recorded_input
 from sim.contract.contract import load_contract
-from sim.kernel.journal import read_journal, read_line
+from sim.kernel.journal_reader import read_journal, read_line
 from sim.testing.client import Connection, connect
 
 ROOT = Path(__file__).resolve().parents[1]

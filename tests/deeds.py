@@ -10,7 +10,7 @@ from contextlib import suppress
 from sim import Simulation
 from sim.api.pipeline.inputs import Input, recorded_input
 from sim.core.model.refusals import Refusal
-from sim.kernel.journal import read_line
+from sim.kernel.journal_reader import read_line
 from sim.testing.client import Connection, RpcError
 from tests.journeys import firm, key, order, quiet, retail_order, rpc_trader, trader
 

@@ -16,7 +16,7 @@ from sim.analysis.replay import simulation_of, verify
 from sim.core.catalogue.bounds import BOUNDS, CONTRACTS, MONEY, ORDER_QUANTITY
 from sim.core.model.refusals import Refusal
 from sim.core.service.rate_limits import LIMITS
-from sim.kernel.journal import read_journal
+from sim.kernel.journal_reader import read_journal
 from sim.messages import exchange_v1 as wire
 from sim.scenario.yaml_tree import ScenarioError
 from sim.testing.client import Connection, RpcError, connect

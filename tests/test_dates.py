@@ -118,6 +118,21 @@ def test_the_catalogue_of_dates_has_rules_operations_fields_and_the_changelog() 
     ]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("Weekly Maintenance window", {"maintenance.hours", "maintenance.hours (docs)"}),
+        ("maintenance.hours", {"maintenance.hours"}),
+        ("maintenance.*", {"maintenance.hours", "maintenance.hours (docs)"}),
+        ("DAY orders expire", {"orders.day_roll"}),
+        ("rule l12", {"orders.day_roll"}),
+        ("nothing of this text", set()),
+    ],
+)
+def test_a_pattern_is_searched_for_in_every_column(pattern: str, names: set[str]) -> None:
+    assert {row["name"] for row in rows("dates", pattern=pattern)} == names
+
+
 def test_the_command_prints_the_catalogue_of_dates(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["catalogue", "dates", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == rows("dates")

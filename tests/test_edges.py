@@ -17,7 +17,7 @@ from sim.cli.main import main
 from sim.core.catalogue.bounds import CONTRACTS, MONEY, REBATES, SEED, OutOfBounds
 from sim.core.model.refusals import Refusal
 from sim.core.service.rate_limits import LIMITS
-from sim.kernel.journal import read_journal
+from sim.kernel.journal_reader import read_journal
 from sim.scenario.yaml_tree import ScenarioError
 from sim.testing.client import Connection, connect
 from tests.journeys import PERSON, firm, key, trader

@@ -26,9 +26,10 @@ from sim.api.streams.hub import FEEDS
 from sim.contract.contract import load_contract
 from sim.engine import engine as engine_module
 from sim.engine import time_travel
-from sim.engine.extension import Extension
+from sim.engine.engine import Engine
 from sim.kernel.instants import HOUR, seconds
-from sim.kernel.journal import JournalLost, RunEnded, read_journal
+from sim.kernel.journal import JournalLost, RunEnded
+from sim.kernel.journal_reader import read_journal
 from sim.loader.load import load_submitted
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, connect
@@ -240,9 +241,9 @@ def test_a_run_that_has_ended_takes_no_input_and_goes_nowhere(
     run = Run()
     stream = socket(run)
     run.sim.snapshot("here")
-    broken = Failing(run.sim.engine.publish, late=True)
+    broken = Failing(run.sim.engine.consequences.publish, late=True)
     with monkeypatch.context() as patch:
-        patch.setattr(run.sim.engine, "publish", broken)
+        patch.setattr(run.sim.engine.consequences, "publish", broken)
         run.fails(lambda: exchange(run, None), broken.error)
     for call in CALLS.values():
         with pytest.raises(RunEnded):
@@ -292,8 +293,12 @@ def test_a_stage_that_fails_ends_the_run(
 
 # ---- what the engine does with an input
 
-# Attributes of an engine, and names of its module, through which every input passes.
-STEPS = ("_dispatch", "_finish_input", "record_of")
+# Through which every input passes, by name: a part of an engine, or its module.
+STEPS: dict[str, Callable[[Engine], object]] = {
+    "_dispatch": lambda engine: engine,
+    "finish": lambda engine: engine.consequences,
+    "record_of": lambda engine: engine_module,
+}
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["at once", "half done"])
@@ -304,7 +309,7 @@ def test_a_step_of_the_engine_that_fails_ends_the_run(
 ) -> None:
     run, call = Run(), CALLS[name]
     given = call.prepare(run)
-    owner: Any = run.sim.engine if hasattr(run.sim.engine, step) else engine_module
+    owner = STEPS[step](run.sim.engine)
     broken = Failing(getattr(owner, step), late=late)
     with monkeypatch.context() as patch:
         patch.setattr(owner, step, broken)
@@ -385,7 +390,7 @@ def overridden() -> list[tuple[str, str]]:
         (name, hook)
         for name, extension in base()[0].simulation.engine.extensions.items()
         for hook in HOOKS
-        if getattr(type(extension), hook) is not getattr(Extension, hook)
+        if extension.hears(hook)
     ]
 
 
@@ -419,7 +424,8 @@ def test_a_hook_of_an_extension_that_fails_ends_the_run(late: bool) -> None:
 def the_hook_fails(name: str, hook: str, late: bool) -> None:
     run = Run()
     engine = run.sim.engine
-    hooks = engine._askers if hook == "next_input" else getattr(engine, f"_{hook}")
+    owner = engine.consequences if hasattr(engine.consequences, f"_{hook}") else engine
+    hooks = engine._askers if hook == "next_input" else getattr(owner, f"_{hook}")
     place = next(i for i, each in enumerate(hooks) if each.__self__ is engine.extensions[name])
     hooks[place] = broken = Failing(hooks[place], late=late)
     with pytest.raises(type(broken.error)) as raised:
@@ -433,11 +439,9 @@ def the_hook_fails(name: str, hook: str, late: bool) -> None:
 @pytest.mark.parametrize("kind", FINISHERS)
 def test_a_deferred_answer_that_cannot_be_built_ends_the_run(kind: str, late: bool) -> None:
     run = Run()
-    engine = run.sim.engine
     finisher = FINISHERS[kind]
     broken = Failing(finisher.build, late=late)
-    changed = {**FINISHERS, kind: replace(finisher, build=broken)}
-    engine.behaviour = engine.behaviour._replace(finishers=changed)
+    run.sim.engine.consequences._finishers = {**FINISHERS, kind: replace(finisher, build=broken)}
     # The call itself is answered: its answer waits for another input, which is the one that fails.
     with pytest.raises(BaseException) as raised:
         FINISHED[kind](run)

@@ -23,7 +23,7 @@ from sim.analysis.history.work import done
 from sim.analysis.replay import replay_file, simulation_of, verify
 from sim.core.model.refusals import Refusal
 from sim.engine import snapshots
-from sim.kernel.journal import read_journal
+from sim.kernel.journal_reader import read_journal
 from sim.testing.client import Connection, connect
 from tests.deeds import do
 from tests.journeys import key, order, quiet, rpc_trader, trader

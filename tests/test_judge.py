@@ -20,7 +20,7 @@ from sim.api.codecs.codecs import protobuf_encoder
 from sim.api.pipeline.inputs import recorded_input
 from sim.cli.main import main
 from sim.core.model.refusals import NotFound
-from sim.kernel.journal import read_line
+from sim.kernel.journal_reader import read_line
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, RpcError, connect
 from tests.api import test_retail_rfqs as rfqs

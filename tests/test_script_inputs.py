@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import json
 
 from sim import Simulation, load_scenario
-from sim.kernel.journal import read_line
+from sim.kernel.journal_reader import read_line
 from sim.testing import connect
 
 SCENARIO = """

@@ -18,7 +18,7 @@ from sim.analysis.history.rows import rows
 from sim.analysis.replay import replay
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import NS_PER_S
-from sim.kernel.journal import read_journal
+from sim.kernel.journal_reader import read_journal
 from sim.testing.client import Connection, Http, Response, connect
 from tests.api.retail_world import types
 from tests.journeys import key, quiet, retail_order

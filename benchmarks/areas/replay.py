@@ -20,7 +20,8 @@ from sim import Simulation, load_scenario
 from sim.analysis.replay import simulation_of, verify
 from sim.api.pipeline.inputs import recorded_input
 from sim.engine.journal_record import record_of
-from sim.kernel.journal import Journal, read_journal, read_line
+from sim.kernel.journal import Journal
+from sim.kernel.journal_reader import read_journal, read_line
 from sim.server.journal_file import spooled_journal
 from sim.testing.client import connect
 

@@ -158,14 +158,27 @@ CATALOGUES: dict[str, Callable[[Any], Rows]] = {
 
 
 def rows(kind: str, sim: Simulation | None = None, pattern: str = "*") -> Rows:
-    """Rows of a catalogue whose names match; with a simulation, values in force there.
+    """Rows of a catalogue in which a column matches; with a simulation, values in force there.
 
-    A pattern without wildcards matches anywhere in a name. NotFound for an unknown catalogue.
+    A pattern without wildcards matches anywhere in a column, in either case; a row of exactly that
+    name is the only one. NotFound for an unknown catalogue.
     """
     if kind not in CATALOGUES:
         raise NotFound(f"there is no catalogue {kind!r}", remedy="one of " + ", ".join(CATALOGUES))
     found = CATALOGUES[kind](sim)
-    if pattern == "*":
-        return found
-    wanted = pattern if set(pattern) & set("*?[") else f"*{pattern}*"
-    return [row for row in found if fnmatchcase(str(next(iter(row.values()))), wanted)]
+    named = [row for row in found if name_of(row) == pattern]
+    if named or pattern == "*":
+        return named or found
+    shape = pattern if set(pattern) & set("*?[") else f"*{pattern}*"
+    return [row for row in found if _matches(row, shape.casefold())]
+
+
+def name_of(row: dict[str, Any]) -> str:
+    """The name of a row: its first column, behind what kind of row it is."""
+    return str(row["name"] if "name" in row else next(iter(row.values())))
+
+
+def _matches(row: dict[str, Any], shape: str) -> bool:
+    """Whether a column of a row matches; of a list, one entry of it."""
+    columns = (each if isinstance(each, list) else [each] for each in row.values())
+    return any(fnmatchcase(str(text).casefold(), shape) for texts in columns for text in texts)

@@ -26,7 +26,8 @@ from sim.analysis.replay import (
 from sim.analysis.search.shrink import without_identifiers
 from sim.analysis.timeline.printing import plain, write
 from sim.kernel.instants import format_instant
-from sim.kernel.journal import Header, read_line
+from sim.kernel.journal import Header
+from sim.kernel.journal_reader import read_line
 from sim.simulation import Simulation
 
 # Views whose rows are compared, and the key that names a row.

@@ -41,7 +41,8 @@ from sim.core.model.refusals import Conflict, Refusal
 from sim.engine.journal_record import library_versions
 from sim.engine.time_travel import go_on_as_fork
 from sim.kernel.instants import OUT_OF_RANGE, Instant, format_instant, is_supported_instant
-from sim.kernel.journal import Header, Line, NotAJournal, read_journal, read_line, unreadable
+from sim.kernel.journal import Header, Line
+from sim.kernel.journal_reader import NotAJournal, read_journal, read_line, unreadable
 from sim.loader.load import scenario_from_source
 from sim.scenario.yaml_tree import ScenarioError
 from sim.simulation import Simulation

@@ -36,7 +36,8 @@ from sim.analysis.search.shrink import without_identifiers
 from sim.analysis.tables import print_table
 from sim.analysis.timeline.printing import plain, together, write
 from sim.kernel.instants import Instant, format_instant
-from sim.kernel.journal import Header, Line, read_line
+from sim.kernel.journal import Header, Line
+from sim.kernel.journal_reader import read_line
 
 ASKED = ("query", "body", "arguments", "frame", "request")
 SHOWN_MAX = 20

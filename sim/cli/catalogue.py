@@ -16,6 +16,7 @@ kinds:
 examples:
   sim catalogue assumptions 'webhook.*'
   sim catalogue operations InsertOrder
+  sim catalogue dates maintenance
   sim catalogue quirks --json
 """
 
@@ -38,7 +39,7 @@ KIND: dict[str, Any] = {"metavar": "KIND", "help": "one of the above (default: o
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", nargs="?", default="operations", choices=KINDS, **KIND)
-    pattern = "only names that match, such as 'positions.*'; without wildcards, that hold this text"
+    pattern = "only rows with this text in a column; with wildcards: 'positions.*'"
     parser.add_argument("pattern", nargs="?", default="*", metavar="PATTERN", help=pattern)
     form = parser.add_mutually_exclusive_group()
     add_json(form, "the rows")
@@ -46,13 +47,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.analysis.catalogues import rows
+    from sim.analysis.catalogues import name_of, rows
     from sim.analysis.tables import as_markdown, print_table
-    from sim.scenario.value_types import suggestion
+    from sim.scenario.suggestions import suggestion
 
     found = rows(args.kind, pattern=args.pattern)
     if not found:
-        names = [str(next(iter(row.values()))) for row in rows(args.kind)]
+        names = map(name_of, rows(args.kind))
         near = suggestion(args.pattern, names) or f"; `sim catalogue {args.kind}` lists all"
         return usage_error(f"none of the {args.kind} matches {args.pattern!r}{near}")
     out = text_output(args)

@@ -7,7 +7,7 @@ from it, and appends one line to the journal before the outcome leaves:
     dispatch  the part that the input concerns acts on it: pipeline, hub, clock, operator, webhooks
     publish   events that happened reach streams and extensions, each at its own instant; what
               these do about them may cause further events, until nothing is left
-    finish    webhook attempts and answers that were waiting join the effects
+    finish    webhook attempts and answers that were waiting join the effects (`consequences.py`)
     record    input and outcome go to the journal; the digest covers both
 
 The input is encoded before the first of them. If one of them fails, the run ends: nothing is ever
@@ -32,7 +32,7 @@ extension by name: `Behaviour` hands them in as data. Where runs begin (worlds, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from msgspec import json
 
@@ -46,9 +46,7 @@ from sim.api.pipeline.inputs import (
     Input,
     Outcome,
     OutcomeHandlers,
-    Post,
     Reply,
-    Resolve,
     RestCall,
     RpcCall,
     StreamFrame,
@@ -65,10 +63,10 @@ from sim.contract.contract import Contract, load_contract
 from sim.core.exchange import Exchange
 from sim.core.identity.credentials import Environment
 from sim.core.model.refusals import NotFound, Refusal
-from sim.core.trading.synchronous import PendingAnswer
 from sim.engine.causes import Causes
+from sim.engine.consequences import Consequences
 from sim.engine.extension import Extension
-from sim.engine.journal_record import event_record, record_of
+from sim.engine.journal_record import record_of
 from sim.engine.snapshots import Snapshot, Snapshots, encode_state, save_streams, unsavable
 from sim.kernel.instants import Instant
 from sim.kernel.journal import Journal
@@ -135,11 +133,11 @@ class Engine:
         self.pipeline.replies.epoch = epoch
         extensions = [create(self) for create in behaviour.extensions]
         self.extensions = {extension.name: extension for extension in extensions}
-        self._on_events = [hook.on_events for hook in extensions if _hears(hook, "on_events")]
-        self._on_call = [hook.on_call for hook in extensions if _hears(hook, "on_call")]
-        self._on_answer = [hook.on_answer for hook in extensions if _hears(hook, "on_answer")]
-        self._on_done = [hook.on_done for hook in extensions if _hears(hook, "on_done")]
-        self._askers = [hook.next_input for hook in extensions if _hears(hook, "next_input")]
+        self._on_call = [hook.on_call for hook in extensions if hook.hears("on_call")]
+        self._askers = [hook.next_input for hook in extensions if hook.hears("next_input")]
+        self.consequences = Consequences(
+            self.exchange, self.hub, self.pipeline, behaviour.finishers, extensions
+        )
         self._causes = Causes(self.exchange, self.hub, extensions, journal)
         self._inputs = merge_owners(extension.inputs for extension in extensions)
         self._timers = self._timer_handlers()
@@ -288,7 +286,7 @@ class Engine:
         at = ctx.now
         try:
             self._dispatch(given, outcome)
-            events = self._finish_input(given, outcome)
+            events = self.consequences.finish(given, outcome)
             record = record_of(outcome, events, self.log.last(outcome.seq), ctx.now)
             entry = _encode(record)
             journal.append(at, entering, entry, aside, ctx.now, ctx.timers.scheduled, outcome.cause)
@@ -353,7 +351,7 @@ class Engine:
             if latest < timer.seq < before:
                 latest = timer.seq
             self._timers[timer.kind](timer, outcome)
-            self.publish(outcome)
+            self.consequences.publish(outcome)
             if self.next_input() is not None:
                 break
         else:
@@ -397,69 +395,7 @@ class Engine:
         except Refusal as refusal:
             return refusal
 
-    # ---- what follows from it
-
-    def publish(self, outcome: Outcome) -> None:
-        """Report the events since the last time, at virtual now, to streams and extensions."""
-        exchange = self.exchange
-        exchange.flush()
-        while unsent := exchange.ctx.events[exchange.published :]:
-            exchange.published = len(exchange.ctx.events)
-            outcome.effects += self.hub.publish(unsent)
-            for on_events in self._on_events:
-                on_events(unsent, outcome)
-        for pending in exchange.awaited.take_ended():
-            self._answer_order(pending, outcome)
-
-    def _answer_order(self, pending: PendingAnswer, outcome: Outcome) -> None:
-        """Answer a synchronous order with the state that it is in now."""
-        answer, reply = self._finish("synchronous order", pending, pending.request_id)
-        if isinstance(answer, Refusal):
-            self.pipeline.log_late_refusal(answer, reply, pending.orders)
-        if pending.clock_stalled:
-            reply.headers = (*reply.headers, ("x-sim-clock", "stood still"))
-        outcome.effects.append(Resolve(pending.name, reply))
-        for on_answer in self._on_answer:
-            on_answer(pending.name, reply, outcome)
-
-    def _finish(self, kind: str, pending: object, request_id: str) -> tuple[Any, Reply]:
-        """Build the answer of a deferred call, and the reply that carries it."""
-        finisher = self.behaviour.finishers[kind]
-        answer = finisher.build(self.exchange, pending)
-        return answer, self.pipeline.replies.complete(finisher.plane, answer, request_id)
-
-    def _finish_input(self, given: Input, outcome: Outcome) -> list[Any]:
-        """Publish what is left and collect effects; the events of the input as recorded."""
-        exchange = self.exchange
-        if exchange.ctx.events or exchange.trading.books.unannounced or exchange.awaited.ended:
-            self.publish(outcome)
-        webhooks = exchange.webhooks
-        if webhooks.outbox or webhooks.settled:
-            for post in webhooks.take_attempts():
-                outcome.effects.append(
-                    Post(post.id, post.url, post.event_id, post.body, post.secret, post.timeout)
-                )
-            for registration in webhooks.take_settled():
-                _, reply = self._finish(
-                    "webhook registration", registration, registration.request_id
-                )
-                outcome.effects.append(Resolve(registration.id, reply))
-                for on_answer in self._on_answer:
-                    on_answer(registration.id, reply, outcome)
-        for on_done in self._on_done:
-            on_done(given, outcome)
-        if exchange.faults.struck:
-            outcome.struck = exchange.faults.take_struck()
-        return (
-            [event_record(event) for event in exchange.take_events()] if exchange.ctx.events else []
-        )
-
 
 def _alone(handler: Callable[[Timer], None]) -> Callable[[Timer, Outcome], None]:
     """Handle a timer without the outcome of the input under way, which the core does not know."""
     return lambda timer, _outcome: handler(timer)
-
-
-def _hears(extension: Extension, hook: str) -> bool:
-    """Whether an extension overrides a hook."""
-    return getattr(type(extension), hook) is not getattr(Extension, hook)

@@ -51,6 +51,10 @@ class Extension:
         """The earlier input that made it ask for this one, its next; 0 for none."""
         return 0
 
+    def hears(self, hook: str) -> bool:
+        """Whether it overrides a hook."""
+        return getattr(type(self), hook) is not getattr(Extension, hook)
+
     # ---- the beginning, in this order
 
     def plan(self) -> None:

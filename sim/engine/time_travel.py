@@ -28,7 +28,8 @@ from sim.engine.engine import Engine
 from sim.engine.snapshots import Snapshot, Snapshots, load_state, unsavable
 from sim.kernel.branches import Branch
 from sim.kernel.instants import Instant, format_instant
-from sim.kernel.journal import Journal, read_line
+from sim.kernel.journal import Journal
+from sim.kernel.journal_reader import read_line
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from sim.api.pipeline.routing import MethodNotAllowed, NotFound, Router
 from sim.contract.contract import Operation, load_contract
 from sim.loader.nodes import node_at, text_at, unknown
 from sim.scenario.steps import VERBS
-from sim.scenario.value_types import nearest, suggestion
+from sim.scenario.suggestions import nearest, suggestion
 from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, problem
 
 REST_PLANES = ("gateway", "retail", "exchange", "auth")

@@ -13,7 +13,7 @@ from sim.actors.participants.recurring_traders import named
 from sim.core.model.quantities import scaled_down
 from sim.loader.nodes import mappings_of, node_at
 from sim.scenario.participant_entries import FairEntry, NoiseEntry, TakerEntry, Trader
-from sim.scenario.value_types import suggestion
+from sim.scenario.suggestions import suggestion
 from sim.scenario.yaml_tree import Mapping, Node, Position, Problem, Scalar, problem
 
 if TYPE_CHECKING:

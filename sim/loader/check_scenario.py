@@ -31,7 +31,8 @@ from sim.scenario.fees_entries import fee_problems
 from sim.scenario.instrument_terms import ListingError, list_instrument
 from sim.scenario.scenario import Scenario
 from sim.scenario.struct_types import record
-from sim.scenario.value_types import INVALID, suggestion
+from sim.scenario.suggestions import suggestion
+from sim.scenario.value_types import INVALID
 from sim.scenario.yaml_tree import Mapping, Node, Position, Problem, Scalar, ScenarioError, problem
 from sim.world.world import World, asset_of, build_world, windows_of
 

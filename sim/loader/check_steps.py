@@ -31,7 +31,7 @@ from sim.loader.nodes import items_of, mappings_of, node_at, text_at, unknown
 from sim.scenario.fault_names import unknown_operation
 from sim.scenario.steps import Step, When
 from sim.scenario.struct_types import record
-from sim.scenario.value_types import known_names, suggestion
+from sim.scenario.suggestions import known_names, suggestion
 from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, problem
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from sim.scenario.expansion import expanded, parameters, variants
 from sim.scenario.file_access import INLINE, FileAccess
 from sim.scenario.scenario import Scenario
 from sim.scenario.struct_types import record
-from sim.scenario.value_types import nearest
+from sim.scenario.suggestions import nearest
 from sim.scenario.yaml_tree import (
     Mapping,
     Node,

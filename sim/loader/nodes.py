@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sim.scenario.value_types import suggestion
+from sim.scenario.suggestions import suggestion
 from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, Sequence, problem
 
 

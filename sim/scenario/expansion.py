@@ -14,7 +14,8 @@ import re
 from collections.abc import Iterator
 from collections.abc import Mapping as Values
 
-from sim.scenario.value_types import add_problem, nearest, suggestion, wants_suggestion
+from sim.scenario.suggestions import nearest, suggestion
+from sim.scenario.value_types import add_problem, wants_suggestion
 from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, ScenarioError, Sequence, error_at
 
 STEPS_MAX = 20_000

@@ -11,7 +11,7 @@ from functools import cache
 from sim.contract.contract import load_contract
 from sim.core.service.fault_spec import ENGINE, OF_DELIVERIES, FaultSpec
 from sim.core.webhooks.payloads import APPROVED, REJECTED, TEST
-from sim.scenario.value_types import suggestion
+from sim.scenario.suggestions import suggestion
 
 _WEBHOOKS = (APPROVED, REJECTED, TEST)
 

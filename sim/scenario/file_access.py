@@ -12,7 +12,7 @@ from errno import ELOOP, ENAMETOOLONG
 from pathlib import Path
 
 from sim.kernel import resources
-from sim.scenario.value_types import suggestion
+from sim.scenario.suggestions import suggestion
 from sim.scenario.yaml_tree import Position, ScenarioError, error_at
 
 INLINE = "text"  # what problems call a scenario that came as text

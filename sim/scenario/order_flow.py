@@ -22,7 +22,7 @@ from sim.core.model.enums import OrderType, Side, TimeInForce
 from sim.core.model.quantities import NotADecimal, scaled
 from sim.kernel.instants import NS_PER_S, Instant, parse_instant, parse_span
 from sim.scenario.participant_entries import FlowEntry
-from sim.scenario.value_types import suggestion
+from sim.scenario.suggestions import suggestion
 
 PART_LINES = 2_048
 LINE_LIMIT = 1_000  # bytes

@@ -14,6 +14,7 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_
 from msgspec import NODEFAULT, Meta, Struct
 from msgspec.structs import fields as struct_fields
 
+from sim.scenario.suggestions import nearest
 from sim.scenario.value_types import (
     BOOLEAN,
     INTEGER,
@@ -23,7 +24,6 @@ from sim.scenario.value_types import (
     Schema,
     ValueType,
     add_problem,
-    nearest,
     quoted,
     report,
     wants_suggestion,

@@ -9,7 +9,6 @@ of `sim check` reports all of them: `read` adds each problem with its position t
 
 from __future__ import annotations
 
-import difflib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
@@ -31,16 +30,15 @@ from sim.kernel.instants import (
     parse_instant,
     parse_span,
 )
+from sim.scenario.suggestions import suggestion
 from sim.scenario.yaml_tree import Mapping, Node, Position, Problem, Scalar, problem
 
 INVALID: Any = object()
 # Reading goes on after a problem, but nobody reads more than this many: the work that a problem
 # costs, a search for the nearest name above all, is bounded.
 PROBLEMS_MAX = 100
-# The nearest name is looked for only while there are few problems, and for names of a usual length.
-_SUGGESTIONS_MAX, _NAME_MAX = 20, 64
+_SUGGESTIONS_MAX = 20  # the nearest name is looked for only while there are fewer problems
 _DIGITS, _NUMBER = 18, re.compile(r"[-+]?[0-9]+(\.[0-9]+)?", re.ASCII)
-_LISTED_MAX = 12  # names in one message
 Schema: TypeAlias = dict[str, Any]
 
 
@@ -341,6 +339,11 @@ def span_within(expected: str, low: Span, high: Span, bounds: str, *examples: st
     return Text(expected, parse, format_span, {"type": "string", "examples": [*examples]})
 
 
+def wants_suggestion(problems: list[Problem]) -> bool:
+    """Whether one more search for a nearest name is worth its work."""
+    return len(problems) < _SUGGESTIONS_MAX
+
+
 class Choice(ValueType):
     """One of a few words; a mapping gives each word its value.
 
@@ -378,39 +381,3 @@ class Choice(ValueType):
 def choice_of(enumeration: type[IntEnum], prefix: str = "") -> Choice:
     """The names of an enumeration's members as words."""
     return Choice({member.name: member for member in enumeration}, prefix)
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """The known name most like this one, or "". Case does not count.
-
-    The only name that begins with this one, or that it begins with, wins over similar spellings.
-    """
-    if len(name) > _NAME_MAX:
-        return ""
-    spellings, low = {word.lower(): word for word in known}, name.lower()
-    if len(low) > 2:
-        words = [word for word in spellings if word]
-        related = [word for word in words if word.startswith(low) or low.startswith(word)]
-        if len(related) == 1:
-            return spellings[related[0]]
-    near = difflib.get_close_matches(low, list(spellings), n=1, cutoff=0.6)
-    return spellings[near[0]] if near else ""
-
-
-def wants_suggestion(problems: list[Problem]) -> bool:
-    """Whether one more search for a nearest name is worth its work."""
-    return len(problems) < _SUGGESTIONS_MAX
-
-
-def known_names(name: str, known: Iterable[str]) -> str:
-    """The nearest known name, as `suggestion` says it, or else all of them."""
-    names = list(known)
-    listed = ", ".join(names[:_LISTED_MAX])
-    more = f" and {len(names) - _LISTED_MAX} more" if len(names) > _LISTED_MAX else ""
-    return suggestion(name, names) or (f"; known are {listed}{more}" if names else "")
-
-
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """`, did you mean 'x'?` for the nearest known name, or nothing."""
-    near = nearest(name, known)
-    return f", did you mean {near!r}?" if near else ""

@@ -24,6 +24,7 @@ from sim.kernel.journal import RunEnded
 from sim.server.clock_driver import MANUAL, ClockDriver, ClockMode
 from sim.server.console import Observer
 from sim.server.held_replies import HeldReplies
+from sim.server.open_streams import OpenStreams
 from sim.server.stream_buffer import StreamBuffer
 from sim.server.webhooks.sender import Answered, WebhookSender
 from sim.simulation import Simulation
@@ -39,11 +40,7 @@ log = logging.getLogger("sim.server")
 _SETTLE_S = 10.0
 # A long advance gives the sockets a turn at least this often.
 _STEPS_PER_TURN = 64
-# Longest real time that moving the clock by command waits for a reader that does not read (rule S12
-# says what becomes of it).
-_READER_S = 1.0
 
-TOO_SLOW = Close(0, Code.RESOURCE_EXHAUSTED, "slow consumer", 1013)
 STOPPING = Close(0, Code.UNAVAILABLE, "the simulator is stopping", 1001)
 STARTED_OVER = Close(0, Code.UNAVAILABLE, "the simulation was moved to another moment", 1012)
 
@@ -64,9 +61,7 @@ class Host:
         self.opened: Opened | None = None  # of a finished run that is shown
         simulation.journal.on_end = self._run_ended
         self.replies = HeldReplies(self)
-        self._streams: dict[int, StreamBuffer] = {}
-        self._behind: dict[int, StreamBuffer] = {}
-        self._rounds = 0  # of effects applied so far
+        self.streams = OpenStreams(self)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._watchers: dict[asyncio.Event, None] = {}
         self.jumps, self.last_jump = 0, dict[str, Any]()  # journeys in time, and the latest
@@ -138,23 +133,20 @@ class Host:
         )
         if outcome.reply is not None:
             return self._reply_of(outcome)
-        buffer = self._streams[outcome.stream] = StreamBuffer(
-            outcome.stream, self.simulation.stream_buffer, self.settings.stream_buffer
-        )
+        buffer = self.streams.begin(outcome.stream)
         self._finish(outcome)
         return buffer
 
     def frame(self, stream: StreamBuffer, message: bytes) -> None:
         """Handle a client's frame; ignored when our side of the stream has ended."""
-        if self._streams.get(stream.stream) is stream:
+        if stream in self.streams:
             self.catch_up()
             self._finish(self.simulation.frame(stream.stream, message))
 
     def hangup(self, stream: StreamBuffer) -> None:
         """The client's side of a stream is gone; nothing to do when ours ended first."""
-        if self._streams.get(stream.stream) is stream:
-            del self._streams[stream.stream]
-            stream.end(STOPPING, at_once=True)
+        if stream in self.streams:
+            self.streams.leave(stream, STOPPING)
             self.catch_up()
             self._finish(self.simulation.hangup(stream.stream))
 
@@ -215,20 +207,12 @@ class Host:
 
     def apply(self, effects: list[Effect]) -> None:
         """Hand frames, ends of streams, answers and webhook attempts on, in order."""
-        self._rounds += 1
-        seq, now = self.simulation.seq, self.now
+        self.streams.begin_round()
         for effect in effects:
             if isinstance(effect, Send):
-                stream = self._streams.get(effect.stream)
-                if stream is None:
-                    continue
-                stream.last.append((seq, now, effect.frame))
-                if not stream.push(effect.frame):
-                    self._fell_behind(stream)
+                self.streams.send(effect)
             elif isinstance(effect, Close):
-                ended = self._streams.pop(effect.stream, None)
-                if ended is not None:
-                    ended.end(effect)
+                self.streams.close(effect)
             elif isinstance(effect, Resolve):
                 self.replies.resolve(effect)
             elif not effect.receiver:
@@ -249,37 +233,9 @@ class Host:
         finally:
             del self._watchers[watcher]
 
-    def _fell_behind(self, stream: StreamBuffer) -> None:
-        """Note a reader that has fallen behind. One that stays slow loses the waiting frames or the
-        stream.
-
-        What a single input brings, such as a snapshot of everything, makes no reader slow: too much
-        has to be waiting when the next input brings more. Only the byte limit acts at once.
-        """
-        self._behind[stream.stream] = stream
-        stream.slow_since = (stream.slow_since or self._rounds) if stream.slow else 0
-        if stream.slow_since in (0, self._rounds) and not stream.full:
-            return
-        head = self.simulation.skip_to_head(stream.stream, stream.waiting)
-        if head is not None:
-            stream.replace(head)
-            return
-        stream.end(TOO_SLOW, at_once=True)
-        # As an input of its own, after the present one has been applied.
-        asyncio.get_running_loop().call_soon(self.hangup, stream)
-
     async def readers(self) -> None:
         """Let slow readers catch up: time moved by command runs faster than anybody can read."""
-        behind, self._behind = self._behind, {}
-        for stream in behind.values():
-            await stream.wait_for_reader(_READER_S)
-
-    def last_frames(self, stream: int) -> list[tuple[int, Instant, bytes]] | None:
-        """What was sent last on an open stream, oldest first: (input, instant, frame); None when no
-        stream of this number is open.
-        """
-        found = self._streams.get(stream)
-        return None if found is None else list(found.last)
+        await self.streams.wait_for_readers()
 
     # ---- time
 
@@ -330,8 +286,7 @@ class Host:
             fired: list[Fired] = []
             steps = 0
             while not until() and (stop := self.next_stop()) is not None and stop <= to:
-                if self._behind:
-                    await self.readers()
+                await self.readers()
                 outcome = self.step(max(stop, self.now))
                 fired += outcome.fired
                 steps += 1
@@ -377,7 +332,7 @@ class Host:
         """End everything that belongs to the moment that was left."""
         self.webhooks.abandon()
         self.apply(effects)
-        self._end_streams(STARTED_OVER)
+        self.streams.end_all(STARTED_OVER)
         self.replies.abandon()
         self.driver.rebase()
         simulation, self.jumps = self.simulation, self.jumps + 1
@@ -394,14 +349,13 @@ class Host:
         """The run takes no more inputs: the clock stands, and nobody waits for it any more."""
         self.driver.stop()
         self.webhooks.abandon()
-        streams, self._streams = self._streams, {}
         # After the input that failed: its caller is told first.
-        asyncio.get_running_loop().call_soon(self._let_go, streams)
+        asyncio.get_running_loop().call_soon(self._let_go, self.streams.take_all())
         if self.on_end is not None:
             self.on_end(cause)
 
-    def _let_go(self, streams: dict[int, StreamBuffer]) -> None:
-        for stream in streams.values():
+    def _let_go(self, streams: list[StreamBuffer]) -> None:
+        for stream in streams:
             stream.end(STOPPING)
         self.replies.abandon()
 
@@ -418,15 +372,10 @@ class Host:
         if error is not None and not isinstance(error, RunEnded):
             log.error("a task of the host failed", exc_info=error)
 
-    def _end_streams(self, close: Close) -> None:
-        for stream in list(self._streams.values()):
-            stream.end(close)
-        self._streams.clear()
-
     async def stop(self) -> None:
         """End streams, release held replies, send no more webhooks."""
         self.driver.stop()
-        self._end_streams(STOPPING)
+        self.streams.end_all(STOPPING)
         self.replies.abandon()
         await self.webhooks.close()
         for task in self._tasks:

@@ -14,7 +14,7 @@ from sim.core.model.commands import PlaceOrder
 from sim.core.model.enums import Channel, OrderType, Side
 from sim.core.model.quantities import NotADecimal, scaled
 from sim.core.model.refusals import InvalidRequest, NotFound
-from sim.scenario.value_types import suggestion
+from sim.scenario.suggestions import suggestion
 from sim.scenario.world_entries import OrderEntry
 from sim.world.accounts import SANDBOX_FIRM
 

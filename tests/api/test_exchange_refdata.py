@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from small_exchange import FINE, WHOLE, caller, small_exchange
 
-from sim.api.exchange.refdata import (
+from sim.api.exchange.reference_data import (
     get_instrument,
     get_instrument_metadata,
     list_instruments,

@@ -16,7 +16,7 @@ from small_exchange import FINE, NOW, caller, limit, small_exchange
 
 from sim.api.exchange.orders import insert_order
 from sim.api.pipeline.paging import PAGE_MAX, offset_of, page_length, page_of, token_of
-from sim.api.rendering.exchange import book_message
+from sim.api.rendering.exchange_books import book_message
 from sim.api.reports.csv_writer import CHUNK_ROWS, csv_chunks
 from sim.api.reports.where_clause import (
     Column,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.api.codecs.json_writer import write_double
-from sim.api.rendering.amounts import (
+from sim.api.rendering.retail_numbers import (
     book_price,
     nearest,
     number,

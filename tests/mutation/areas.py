@@ -52,7 +52,7 @@ AREAS = {
     ),
     "matching": ("core/matching/*",),
     "statistics": ("core/market_data/*", "api/exchange/trade_stats.py"),
-    "reference and gateway": ("reference/*", "api/gateway/*", "api/exchange/refdata.py"),
+    "reference and gateway": ("reference/*", "api/gateway/*", "api/exchange/reference_data.py"),
     "auth": (
         "api/auth/*",
         "api/pipeline/*",

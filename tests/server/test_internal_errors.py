@@ -162,13 +162,16 @@ def fail(*_: object) -> None:
 def break_at(served: ServedExchange, part: str) -> None:
     """From the next input on, the engine of this exchange fails after its work was done."""
     simulation = served.running.simulation
-    work = getattr(simulation.engine, part)
+    owner = (
+        simulation.engine if hasattr(simulation.engine, part) else simulation.engine.consequences
+    )
+    work = getattr(owner, part)
 
     def late(*given: object) -> None:
         work(*given)
         fail()
 
-    served.running.call(lambda: setattr(simulation.engine, part, late))
+    served.running.call(lambda: setattr(owner, part, late))
 
 
 @pytest.mark.parametrize("surface", SEEN)
@@ -178,7 +181,7 @@ def test_a_client_sees_a_plain_error_and_so_does_everybody_after_it(
     served = origin.fork()
     simulation = served.running.simulation
     before = (simulation.seq, simulation.digest)
-    break_at(served, "_finish_input")
+    break_at(served, "finish")
     SEEN[surface](served)
     assert [record.exc_info[1] for record in caplog.records] == [simulation.ended]
     caplog.clear()

@@ -28,7 +28,7 @@ import yaml
 from sim.analysis.headless_run import junit, run_scenario
 from sim.analysis.replay import verify
 from sim.analysis.search.fuzz import with_random_steps
-from sim.kernel.journal import read_journal
+from sim.kernel.journal_reader import read_journal
 from sim.loader.load import load_scenario, load_submitted, scenario_from_source
 from sim.scenario.scenario import Scenario
 from sim.scenario.yaml_tree import ScenarioError

@@ -39,7 +39,7 @@ from sim.scenario.steps import (
     SettleStep,
     StateStep,
 )
-from sim.scenario.value_types import suggestion
+from sim.scenario.suggestions import suggestion
 from sim.scenario.world_entries import InstrumentEntry, MaintenanceEntry, OrderEntry
 
 _TABLE = (

@@ -1,25 +1,10 @@
 """The script runs the steps of a scenario, inside the simulation: `serve`, `sim run` and a replay
-all run them alike.
-
-When steps run. Steps run in the order of the file. Each has a moment: its `at`, or, if that is a
-distance such as "+30s", so much after the moment of the step before it (`advance` adds to that
-moment). A step is a timer at its moment, like everything else that happens by itself. A step whose
-moment has come waits in a queue. While one waits no other timer fires: the engine ends the advance
-there, asks for the next input of the script, and handles it before anything else.
+all run them alike. In which order, and what `when` waits for, is in `step_order.py`.
 
 What a step is in the journal. `Stepped` begins it; everything that it does is an input of its own
 behind it, as if a client or a tester had sent it (`calls.py`). So each has its own record, and a
 replay takes all of them from the journal. After the last one, at the end of that input, the step's
 expectations are checked, and the result stands in the record of the input.
-
-What `when` waits for. A step with `when` has no moment of its own: it waits for an event, or for a
-client's call. The script sets timers only up to the next waiting step. Right before the step that
-precedes it acts, the waiting step is armed: only then do events count, and what the preceding step
-itself causes counts too. At most one step is armed. When its event happens, its `at` counts from
-now; it and the steps behind it are planned from there, up to the next waiting one. Those whose
-moment is now join the queue, so they run right after the input that caused the event; the others
-become timers. If nothing happens for `within`, the step has failed and the script goes on with the
-step behind it.
 
 How a step ends. A failed expectation is a line of the report and does not stop the scenario. A call
 whose answer is deferred (a synchronous order on a slow engine) has no answer to check yet: the step
@@ -40,6 +25,7 @@ from sim.actors.operator.actions import ACTIONS
 from sim.actors.script.calls import ClientCalls
 from sim.actors.script.expectations import failures, unexpected_rejection
 from sim.actors.script.state import ScriptState, StepUnderWay
+from sim.actors.script.step_order import LATE_TIMER, STEP_TIMER, StepOrder
 from sim.actors.script.triggers import describe, matches_call, matches_event
 from sim.api.pipeline.inputs import (
     SCRIPT,
@@ -59,11 +45,9 @@ from sim.core.model.events import Event
 from sim.core.model.refusals import Refusal
 from sim.engine.engine import Engine
 from sim.engine.extension import Extension
-from sim.kernel.instants import Instant, format_span, parse_span
+from sim.kernel.instants import Instant, format_span
 from sim.kernel.timers import Timer
 from sim.scenario.steps import Step, When
-
-STEP_TIMER, LATE_TIMER = "script.step", "script.late"
 
 # Keys of a step that say when and how it runs, and those that say what a client does. All others
 # are operator actions.
@@ -80,20 +64,19 @@ class Script(Extension):
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._steps = engine.scenario.steps
+        self._order = StepOrder(engine)
         self._clients = ClientCalls(engine)
-        self._state = ScriptState()
         self._answered: list[tuple[int, Instant, Reply]] = []  # by the input under way
         self._watched: When | None = None
         self.seen = False
 
     def plan(self) -> None:
         """Set timers for the steps up to the first that waits, or arm the first step."""
-        self._continue(0, self._engine.run.start, running=False)
+        self._order.go_on(0, self._engine.run.start, running=False)
 
     def restart(self, steps: tuple[Step, ...]) -> None:
         """Run these steps instead, from now on."""
-        self._steps = steps
+        self._order.steps = steps
         self.load(ScriptState())
         self.plan()
         self.follow()
@@ -101,7 +84,7 @@ class Script(Extension):
     def follow(self) -> None:
         """Follow recurring markets if a step waits for one; else they publish no events."""
         markets = self._engine.exchange.recurring
-        triggers = [step.when for step in self._steps if step.when is not None]
+        triggers = [step.when for step in self.steps if step.when is not None]
         awaited = [when.instrument.symbol for when in triggers if when.instrument is not None]
         if any(markets.slot_of_symbol(symbol) is not None for symbol in awaited):
             self._engine.exchange.recurring_feed.follow()
@@ -123,24 +106,28 @@ class Script(Extension):
 
     def name_of(self, index: int) -> str:
         """The name of a step: its own, or "step" and its number, from 1."""
-        return self._steps[index].name or f"step {index + 1}"
+        return self.steps[index].name or f"step {index + 1}"
 
     @property
     def steps(self) -> tuple[Step, ...]:
         """The steps that it runs, in the order of the file."""
-        return self._steps
+        return self._order.steps
+
+    @property
+    def _state(self) -> ScriptState:
+        return self._order.state
 
     @property
     def done(self) -> bool:
         """Whether every step has run, or failed to."""
-        return len(self._state.results) == len(self._steps)
+        return len(self._state.results) == len(self.steps)
 
     # ---- what the engine asks and reports
 
     @property
     def timers(self) -> OutcomeHandlers:
         """The kinds of timers that a script owns."""
-        return {STEP_TIMER: self._step_due, LATE_TIMER: self._give_up}
+        return {STEP_TIMER: self._order.step_due, LATE_TIMER: self._give_up}
 
     @property
     def inputs(self) -> InputHandlers:
@@ -151,7 +138,7 @@ class Script(Extension):
         """What the step under way does next, or the beginning of the next step whose moment has
         come.
         """
-        state = self._state
+        state = self._order.state
         if state.under_way is not None:
             return state.under_way.inputs[0]
         return Stepped(state.queue[0][0] + 1) if state.queue else None
@@ -167,9 +154,9 @@ class Script(Extension):
         """Wake the armed step if one of these events is what it waits for."""
         if self._watched is not None and not self.seen:
             self.seen = any(matches_event(self._watched, event) for event in events)
-        armed = self._armed()
+        armed = self._order.armed
         if armed is not None and any(matches_event(armed, event) for event in events):
-            self._wake(self._state.waiting)
+            self._order.wake(self._state.waiting)
 
     def on_call(self, given: Input, outcome: Outcome) -> None:
         """Wake the armed step if this client's call is what it waits for.
@@ -182,10 +169,10 @@ class Script(Extension):
                 assert state.under_way is not None
                 state.pending[reply.pending_on] = (state.under_way.index, state.under_way.at)
                 state.under_way = None
-        elif (armed := self._armed()) is not None:
+        elif (armed := self._order.armed) is not None:
             call = self._engine.log.last(outcome.seq)
             if call is not None and matches_call(armed, call):
-                self._wake(state.waiting)
+                self._order.wake(state.waiting)
 
     def on_answer(self, name: str, reply: Reply, outcome: Outcome) -> None:
         """Take a deferred answer: the step whose call it answers ends with this input."""
@@ -209,80 +196,21 @@ class Script(Extension):
         if ours:
             self._did(given, outcome)
 
-    # ---- order of steps
-
-    def _step_due(self, timer: Timer, outcome: Outcome) -> None:
-        self._state.queue.append((int(timer.subject) - 1, timer.due, self._input))
-
-    @property
-    def _input(self) -> int:
-        """The number of the input under way."""
-        return int(self._engine.exchange.ctx.trace_id, 16)
-
-    def _continue(self, index: int, now: Instant, *, running: bool) -> None:
-        """Arm a step if it waits, else plan it and the steps behind it from now on."""
-        if index < len(self._steps):
-            if self._steps[index].when is not None:
-                self._arm(index)
-            else:
-                self._schedule(index, now, running=running)
-
-    def _schedule(self, index: int, now: Instant, *, running: bool) -> None:
-        """Set timers for a step and those behind it, up to the next that waits.
-
-        In a running scenario the first ones join the queue at once, as long as they are due.
-        """
-        state, timers = self._state, self._engine.exchange.ctx.timers
-        at_once, moment = running, now
-        for number in range(index, len(self._steps)):
-            step = self._steps[number]
-            if step.when is not None and number > index:
-                break
-            if isinstance(step.at, str):
-                moment += parse_span(step.at)
-            elif step.at is not None:
-                moment = step.at
-            at_once = at_once and moment <= now
-            if at_once:
-                state.queue.append((number, now, self._input))
-            else:
-                timers.schedule(max(moment, now), STEP_TIMER, str(number + 1))
-            moment += step.advance or 0
-
-    def _armed(self) -> When | None:
-        """What the armed step waits for."""
-        waiting = self._state.waiting
-        return self._steps[waiting].when if waiting >= 0 else None
-
-    def _arm(self, index: int) -> None:
-        ctx = self._engine.exchange.ctx
-        due = ctx.now + self._steps[index].within
-        self._state.waiting = index
-        self._state.late = ctx.timers.schedule(due, LATE_TIMER, str(index + 1))
-
-    def _disarm(self) -> None:
-        self._engine.exchange.ctx.timers.cancel(self._state.late)
-        self._state.waiting, self._state.late = -1, 0
-
-    def _wake(self, index: int) -> None:
-        self._disarm()
-        self._schedule(index, self._engine.now, running=True)
+    # ---- one step
 
     def _give_up(self, timer: Timer, outcome: Outcome) -> None:
         index = int(timer.subject) - 1
-        step, now = self._steps[index], self._engine.now
-        self._disarm()
+        step, now = self.steps[index], self._engine.now
+        self._order.disarm()
         awaited = format_span(step.within)
         if step.when is not None:
             awaited += f" for {describe(step.when)}"
         self._end(index, now, [f"waited {awaited}, which did not happen"], outcome)
-        self._continue(index + 1, now, running=True)
-
-    # ---- one step
+        self._order.go_on(index + 1, now, running=True)
 
     def _step(self, index: int) -> Step:
         """A step with the values that earlier steps saved in the place of their `${name}`."""
-        return self._clients.filled(self._steps[index], self._state.values)
+        return self._clients.filled(self.steps[index], self._state.values)
 
     def _is_next(self, given: Input) -> bool:
         """Whether an input is what the step under way does next."""
@@ -298,8 +226,9 @@ class Script(Extension):
             return  # of a journal from which inputs were taken away
         index, at, _ = state.queue.pop(0)
         following = index + 1
-        if following < len(self._steps) and self._steps[following].when is not None:
-            self._arm(following)  # before this step acts, for it may cause what that one waits for
+        if following < len(self.steps) and self.steps[following].when is not None:
+            # before this step acts, for it may cause what that one waits for
+            self._order.arm(following)
         step = _with_order_id(self._step(index))
         under_way = StepUnderWay(index, at, [given], outcome.seq)
         try:
@@ -387,7 +316,7 @@ class Script(Extension):
 
     def load(self, state: ScriptState) -> None:
         """Go on from a saved state. The script's streams have ended by then, like all others."""
-        self._state = state
+        self._order.state = state
         self.load_streams(None)
 
 

@@ -30,7 +30,7 @@ from sim.api.pipeline.inputs import (
 )
 from sim.api.pipeline.request_log import LoggedCall
 from sim.kernel.instants import NS_PER_S, Instant, Span, parse_span
-from sim.kernel.journal import read_line
+from sim.kernel.journal_reader import read_line
 from sim.simulation import Simulation
 
 # HTTP statuses of the gRPC codes from 0 (OK) to 16.

@@ -16,7 +16,7 @@ from sim.api.pipeline.inputs import SCRIPT
 from sim.core.catalogue.assumption import Assumption
 from sim.core.catalogue.quirks import Quirk
 from sim.kernel.instants import Instant, format_instant
-from sim.kernel.journal import read_line
+from sim.kernel.journal_reader import read_line
 
 if TYPE_CHECKING:
     from sim.simulation import Simulation

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sim.core.model import refusals
-from sim.scenario.value_types import suggestion
+from sim.scenario.suggestions import suggestion
 
 if TYPE_CHECKING:
     from sim.simulation import Simulation

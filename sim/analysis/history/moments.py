@@ -21,7 +21,7 @@ from sim.core.history import History
 from sim.engine.snapshots import Snapshot
 from sim.engine.time_travel import close_streams, load
 from sim.kernel.branches import Branch
-from sim.kernel.journal import read_line
+from sim.kernel.journal_reader import read_line
 from sim.simulation import Simulation
 
 BYTES_MAX = 64 << 20

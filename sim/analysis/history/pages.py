@@ -21,7 +21,8 @@ from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.kernel.branches import Branch, Place, Tree
 from sim.kernel.instants import format_instant
-from sim.kernel.journal import Line, read_line
+from sim.kernel.journal import Line
+from sim.kernel.journal_reader import read_line
 from sim.simulation import Simulation
 
 LIMIT, LIMIT_MAX = 100, 1_000

@@ -18,7 +18,8 @@ from sim.analysis.history.work import Work
 from sim.analysis.replay import NumberedLines, replaying, simulation_of
 from sim.api.pipeline.settings import Settings
 from sim.kernel.branches import Branch, Place, Tree, grow
-from sim.kernel.journal import Line, NotAJournal, read_journal, read_line, unreadable
+from sim.kernel.journal import Line
+from sim.kernel.journal_reader import NotAJournal, read_journal, read_line, unreadable
 from sim.simulation import Simulation
 
 _MARK = b'{"mark":'

@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 
 from msgspec import json
 
-from sim.actors.script.runner import STEP_TIMER
+from sim.actors.script.step_order import STEP_TIMER
 from sim.analysis.history.events import details_of, result_of, short_name
 from sim.api.pipeline.inputs import RECEIVER, SCRIPT
 from sim.core.model.refusals import Code
 from sim.kernel.instants import Instant, format_span
-from sim.kernel.journal import Header, Line, read_line
+from sim.kernel.journal import Header, Line
+from sim.kernel.journal_reader import read_line
 
 Record = dict[str, Any]
 # The kinds of rows. A clock row is an advance in which nothing fired.

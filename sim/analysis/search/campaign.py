@@ -24,7 +24,7 @@ from sim.analysis.replay import Divergence, simulation_of, verify
 from sim.analysis.search.fuzz import with_random_steps
 from sim.analysis.search.progress import Progress
 from sim.analysis.search.workers import map_jobs, map_jobs_on_cluster
-from sim.kernel.journal import read_journal
+from sim.kernel.journal_reader import read_journal
 from sim.loader.load import load_scenario, scenario_from_source, scenario_variants
 from sim.scenario.scenario import Scenario
 from sim.scenario.variation import Change, label, with_changes, with_choices

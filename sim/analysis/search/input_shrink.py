@@ -19,7 +19,8 @@ from sim.analysis.search.bisect import Question
 from sim.analysis.search.delta import minimal
 from sim.analysis.search.shrink import without_identifiers
 from sim.api.pipeline.inputs import Input, StreamFrame, StreamHungUp, by_script, recorded_input
-from sim.kernel.journal import Header, read_line
+from sim.kernel.journal import Header
+from sim.kernel.journal_reader import read_line
 from sim.simulation import Simulation
 
 

@@ -32,7 +32,8 @@ from sim.api.pipeline.inputs import (
 )
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import format_instant, format_span
-from sim.kernel.journal import Header, Line, read_line
+from sim.kernel.journal import Header, Line
+from sim.kernel.journal_reader import read_line
 from sim.simulation import Simulation
 
 Step = dict[str, Any]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TextIO
 
 from msgspec import DecodeError, json
 
-from sim.actors.script.runner import STEP_TIMER
+from sim.actors.script.step_order import STEP_TIMER
 from sim.analysis.errors import UnreadableJournal
 from sim.analysis.history.events import MARK
 from sim.analysis.history.rows import Row, rows

@@ -15,7 +15,7 @@ from sim.api.pipeline.account_access import firm_of
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.pipeline.paging import page_length, page_of
-from sim.api.rendering.exchange import CLEARING_HOUSE, CURRENCY
+from sim.api.rendering.exchange_instruments import CLEARING_HOUSE
 from sim.core.catalogue.assumptions import (
     FUNDING_PARTICIPANT_TYPE,
     FUNDING_REQUIREMENTS,
@@ -25,7 +25,7 @@ from sim.core.exchange import Exchange
 from sim.core.funding.funding import sources_of
 from sim.core.identity.firms import Firm
 from sim.core.model.funding_records import FundingSource, FundingType, SourceType
-from sim.core.model.quantities import cash_text
+from sim.core.model.quantities import CURRENCY, cash_text
 from sim.core.model.refusals import InvalidRequest, PermissionDenied
 from sim.kernel.instants import EASTERN, HOUR
 from sim.messages import exchange_v1 as wire

@@ -9,11 +9,11 @@ from sim.api.exchange.funding import HOUSE_SOURCE, PAGE_DEFAULT, funding_account
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.pipeline.paging import page_length, page_of
-from sim.api.rendering.exchange import CLEARING_HOUSE, CURRENCY
+from sim.api.rendering.exchange_instruments import CLEARING_HOUSE
 from sim.api.reports.trade_dates import in_order
 from sim.core.exchange import Exchange
 from sim.core.model.funding_records import FundingState, FundingTransaction, SourceType
-from sim.core.model.quantities import cash_text
+from sim.core.model.quantities import CURRENCY, cash_text
 from sim.core.model.refusals import InvalidRequest, NotFound, PermissionDenied
 from sim.kernel.instants import trade_date
 from sim.messages import exchange_v1 as wire

@@ -11,7 +11,7 @@ from sim.api.pipeline.answer_cache import AnswerCache
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.pipeline.preencoded import PreencodedResponse
-from sim.api.rendering.exchange import levels_message, stats_message
+from sim.api.rendering.exchange_books import levels_message, stats_message
 from sim.api.rendering.retention import kept_stats
 from sim.core.catalogue.assumptions import DEAD_BOOK, DEPTH_ABOVE_MAXIMUM, MID_PRICE_ROUNDING
 from sim.core.exchange import Exchange

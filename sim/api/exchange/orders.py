@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from sim.api.pipeline.account_access import trading_account, visible_accounts
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
-from sim.api.rendering.exchange import order_message
+from sim.api.rendering.exchange_orders import order_message
 from sim.core.catalogue.assumptions import EXCHANGE_REJECTS, ORDER_PARENT
 from sim.core.exchange import Exchange
 from sim.core.model.commands import CancelOrder, PlaceOrder, ReplaceOrder

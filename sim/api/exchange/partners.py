@@ -12,12 +12,11 @@ from msgspec import json
 from sim.api.pipeline.account_access import firm_of
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
-from sim.api.rendering.exchange import CURRENCY
 from sim.core.exchange import Exchange
 from sim.core.funding.partners import Movement, TransferReason, VendorOrder
 from sim.core.model.commands import PlaceOrder
 from sim.core.model.enums import OrderState, OrderType, Side, TimeInForce
-from sim.core.model.quantities import CENT, Cash, NotADecimal, cash_text, scaled
+from sim.core.model.quantities import CENT, CURRENCY, Cash, NotADecimal, cash_text, scaled
 from sim.core.model.refusals import InvalidRequest
 from sim.messages import exchange_cashmovement_v1 as cash
 from sim.messages import exchange_orderfunding_v1 as funding

@@ -13,7 +13,7 @@ from sim.api.pipeline.account_access import visible_accounts
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.pipeline.paging import page_length, page_of
-from sim.api.rendering.exchange import execution_message, order_message, trade_message
+from sim.api.rendering.exchange_orders import execution_message, order_message, trade_message
 from sim.api.rendering.retention import (
     EXECUTIONS_KEPT,
     ORDERS_KEPT,

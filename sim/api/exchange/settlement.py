@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
-from sim.api.rendering.exchange import stats_message
+from sim.api.rendering.exchange_books import stats_message
 from sim.core.exchange import Exchange
 from sim.core.model.refusals import InvalidRequest
 from sim.messages import exchange_settlement_v1 as wire

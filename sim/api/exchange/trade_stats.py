@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from sim.api.pipeline.account_access import participant_required
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
-from sim.api.rendering.exchange import trade_stats_message
+from sim.api.rendering.exchange_orders import trade_stats_message
 from sim.api.rendering.retention import MARKET_DATA_KEPT, purged_before
 from sim.api.reports.columns import TRADE_COLUMNS
 from sim.api.reports.filters import conditions_of

@@ -25,7 +25,7 @@ from sim.core.market_data.statistics import SymbolStats
 from sim.core.model.enums import InstrumentState
 from sim.core.model.games import UNKNOWN_GAME, Game
 from sim.core.model.instrument import Instrument
-from sim.core.model.quantities import Price, decimal_text
+from sim.core.model.quantities import CURRENCY, Price, decimal_text
 from sim.core.model.reference_data import MarketDates
 from sim.kernel.instants import HOUR, Instant
 from sim.messages.gateway_v1 import (
@@ -38,7 +38,6 @@ from sim.messages.gateway_v1 import (
     Quote,
 )
 
-CURRENCY = "USD"
 _ARTWORK = ImageDisplayType.IMAGE_DISPLAY_TYPE_ARTWORK
 _S, _M = InstrumentState, MarketStatus
 _STATUSES = {
@@ -246,7 +245,9 @@ def dormant_state(exchange: Exchange, slug: str) -> InstrumentState:
     asked = dates.state(at)
     if asked in OVER_STATES or at < dates.game:
         return asked
-    return lifecycle.state_by_dates(asked, exchange.games.event_end(slug), dates.termination, at)
+    return lifecycle.dates.dormant_state(
+        asked, exchange.games.event_end(slug), dates.termination, at
+    )
 
 
 def dormant_change(exchange: Exchange, slug: str) -> Instant:

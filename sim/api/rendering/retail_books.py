@@ -7,14 +7,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import NamedTuple
 
-from sim.api.rendering.amounts import CURRENCY, book_price, fixed, notional_amount, two_figures
+from sim.api.rendering.retail_numbers import book_price, fixed, notional_amount, two_figures
 from sim.api.rendering.retention import kept_stats
 from sim.core.catalogue.assumptions import HALTED_BOOK, NOTIONAL_TRADED, RETAIL_CLOSED_NAME
 from sim.core.exchange import Exchange
 from sim.core.market_data.statistics import SymbolStats
 from sim.core.model.enums import InstrumentState, Side, TradeState
 from sim.core.model.instrument import Instrument
-from sim.core.model.quantities import Price, Qty, decimal_text
+from sim.core.model.quantities import CURRENCY, Price, Qty, decimal_text
 from sim.kernel.instants import last_trade_day_roll
 from sim.messages import retail_v1 as wire
 from sim.messages.retail_v1 import Amount

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 from msgspec import Struct
 
 from sim.api.gateway.live_views import market_view
-from sim.api.rendering.amounts import (
+from sim.api.rendering.retail_numbers import (
     cash_amount,
     fixed,
     fixed_notional,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sim.api.rendering.amounts import CURRENCY, dollars
+from sim.api.rendering.retail_numbers import dollars
 from sim.core.exchange import Exchange
 from sim.core.model.enums import LedgerEntryType
 from sim.core.model.events import CashMoved
-from sim.core.model.quantities import Cash
+from sim.core.model.quantities import CURRENCY, Cash
 from sim.kernel.instants import Instant
 from sim.messages import retail_v1 as wire
 

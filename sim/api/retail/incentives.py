@@ -10,7 +10,7 @@ from typing import Any
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.pipeline.paging import page_length, page_of
-from sim.api.rendering.amounts import dollars
+from sim.api.rendering.retail_numbers import dollars
 from sim.api.retail.order_request import account_of
 from sim.core.exchange import Exchange
 from sim.core.incentives.incentives import PAID, PENDING, SKIPPED, Period, Reward

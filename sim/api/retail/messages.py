@@ -6,8 +6,7 @@ price, as on the exchange, also that of an order on the NO side.
 
 from __future__ import annotations
 
-from sim.api.rendering.amounts import (
-    CURRENCY,
+from sim.api.rendering.retail_numbers import (
     book_price,
     fixed,
     fixed_amount,
@@ -21,7 +20,7 @@ from sim.api.retail.metadata import market_metadata
 from sim.core.exchange import Exchange
 from sim.core.model import orders as core
 from sim.core.model.enums import ExecutionType, OrderType, Side, TimeInForce
-from sim.core.model.quantities import decimal_text
+from sim.core.model.quantities import CURRENCY, decimal_text
 from sim.kernel.instants import midnight_utc, trade_date
 from sim.messages import retail_v1 as wire
 

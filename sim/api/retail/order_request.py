@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from sim.api.pipeline.authentication import Caller
-from sim.api.rendering.amounts import read_amount, read_price, read_quantity, sent_text
+from sim.api.rendering.retail_numbers import read_amount, read_price, read_quantity, sent_text
 from sim.api.retail.messages import OUTCOMES, TIMES_IN_FORCE, kept_intent
 from sim.core.catalogue.assumptions import RETAIL_REJECTS
 from sim.core.exchange import Exchange

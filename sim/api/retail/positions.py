@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from sim.api.rendering.amounts import PLACES, fixed, fixed_amount, fixed_notional, nearest
 from sim.api.rendering.retail_books import market_price
+from sim.api.rendering.retail_numbers import PLACES, fixed, fixed_amount, fixed_notional, nearest
 from sim.api.retail.legs import leg_details
 from sim.api.retail.metadata import market_metadata
 from sim.core.accounts.fees import exact_units

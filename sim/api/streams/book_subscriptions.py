@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sim.api.rendering.exchange import book_message, unmade_book_message
+from sim.api.rendering.exchange_books import book_message, unmade_book_message
 from sim.api.rendering.retention import kept_stats
 from sim.api.streams.feed import Feed, FeedContext, Followers, FollowersByKey, Stream
 from sim.api.streams.limits import MARKET_DATA_DEPTH

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from heapq import merge
 from typing import NamedTuple
 
-from sim.api.rendering.exchange import execution_message, trade_message
+from sim.api.rendering.exchange_orders import execution_message, trade_message
 from sim.api.rendering.retention import EXECUTIONS_KEPT, purged_before
 from sim.api.streams.feed import EventReaders
 from sim.api.streams.resumable import ReplayFeed

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sim.api.rendering.exchange import instrument_as_it_is, instrument_message
+from sim.api.rendering.exchange_instruments import instrument_as_it_is, instrument_message
 from sim.api.streams.feed import EventReaders, Feed, KeyedFeed, KeyedStream, pages
 from sim.api.streams.shared_frames import part
 from sim.core.model.enums import InstrumentState

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from sim.api.exchange.ledgers import FLOOR, SUPPRESSED, public_types
 from sim.api.pipeline.account_access import ledger_account
-from sim.api.rendering.exchange import CURRENCY, ledger_entry_message
+from sim.api.rendering.exchange_positions import ledger_entry_message
 from sim.api.streams.feed import EventReaders, Feed, KeyedFeed, KeyedStream
 from sim.api.streams.limits import BATCH
 from sim.api.streams.shared_frames import encoded, nesting
 from sim.core.model.events import CashMoved
+from sim.core.model.quantities import CURRENCY
 from sim.messages import exchange_v1 as wire
 
 if TYPE_CHECKING:

@@ -10,7 +10,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from sim.api.pipeline.account_access import visible_accounts
-from sim.api.rendering.exchange import cancel_reject_message, execution_message, order_message
+from sim.api.rendering.exchange_orders import (
+    cancel_reject_message,
+    execution_message,
+    order_message,
+)
 from sim.api.streams.feed import EventReaders, Feed, Followers, KeyedFeed, KeyedStream, pages
 from sim.api.streams.shared_frames import encoded, nesting, part
 from sim.core.model.events import CancelRejected, Executed

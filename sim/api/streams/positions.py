@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from sim.api.pipeline.account_access import visible_accounts
-from sim.api.rendering.exchange import position_message
+from sim.api.rendering.exchange_positions import position_message
 from sim.api.streams.feed import EventReaders, FeedContext, KeyedFeed, KeyedStream, pages
 from sim.api.streams.resumable import ReplayFeed, ReplayStream
 from sim.api.streams.resume_tokens import ResumePoint

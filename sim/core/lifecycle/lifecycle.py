@@ -12,12 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct, field
 
-from sim.core.catalogue.assumptions import (
-    SETTLEMENT_AUTO_EXPIRE,
-    SETTLEMENT_DELAY,
-    SETTLEMENT_PRELIMINARY,
-)
-from sim.core.lifecycle.schedule import Phase, next_phase, phase_at
+from sim.core.catalogue.assumptions import SETTLEMENT_AUTO_EXPIRE
+from sim.core.lifecycle.dates import Dates
+from sim.core.lifecycle.schedule import Phase
 from sim.core.lifecycle.states import EXPIRED_STATES, OVER_STATES
 from sim.core.model.context import Context
 from sim.core.model.enums import InstrumentState
@@ -72,14 +69,12 @@ class Lifecycle:
         event_end: Callable[[Instrument], Instant] = lambda instrument: 0,
         on_materialise: Callable[[Instrument], None] = lambda instrument: None,
     ) -> None:
-        """`defer_past_maintenance` says when an edge that is due at an instant is taken,
-        `event_end` when the game of an instrument is over (0 for unknown). `on_materialise` is
-        called right before a dormant instrument gets a state of its own.
+        """For `defer_past_maintenance` and `event_end` see `Dates`. `on_materialise` is called
+        right before a dormant instrument gets a state of its own.
         """
         self._ctx = ctx
         self._instruments = instruments
-        self.defer_past_maintenance = defer_past_maintenance
-        self.event_end = event_end
+        self.dates = Dates(ctx, defer_past_maintenance, event_end)
         self._on_materialise = on_materialise
         self._now = LifecycleState()
         self._events: dict[str, None] = {}
@@ -116,8 +111,12 @@ class Lifecycle:
         """When the instrument closed; None while it trades, or when it began closed."""
         closed = self._now.closed_at.get(symbol)
         if closed is None and symbol not in self._now.states:
-            closes = self.closes(self._instruments.require(symbol))
-            return self.defer_past_maintenance(closes) if 0 < closes <= self.followed_to else None
+            closes = self.dates.closes(self._instruments.require(symbol))
+            return (
+                self.dates.defer_past_maintenance(closes)
+                if 0 < closes <= self.followed_to
+                else None
+            )
         return closed
 
     def last_change(self, instrument: Instrument) -> Instant:
@@ -127,7 +126,7 @@ class Lifecycle:
             return changed
         dates = (instrument.start, instrument.expiration, instrument.termination)
         return self.last_change_by_dates(
-            instrument.created, dates, self.closes(instrument), self.dormant_state(instrument)
+            instrument.created, dates, self.dates.closes(instrument), self.dormant_state(instrument)
         )
 
     def change_key(self, symbol: str) -> Instant:
@@ -180,61 +179,10 @@ class Lifecycle:
         else:
             self._now.hidden.pop(symbol, None)
 
-    # ---- dates and schedule
-
-    def closes(self, instrument: Instrument) -> Instant:
-        """When trading ends for good before the expiration: at the closing date or with the game;
-        0 where neither is known.
-        """
-        return instrument.closes or self.event_end(instrument)
-
     def scheduled(self, instrument: Instrument, at: Instant | None = None) -> Phase:
-        """What dates and schedule ask for now, or at an instant (rules L4, L6, L8). A date of 0
-        never comes.
-        """
-        now = self._ctx.now if at is None else at
-        if instrument.termination and now >= instrument.termination:
-            return Phase(_S.TERMINATED)
-        if instrument.expiration and now >= instrument.expiration:
-            return Phase(_S.EXPIRED)
-        closes = self.closes(instrument)
-        if closes and now >= closes:
-            return Phase(_S.CLOSED)
-        if now < instrument.start:
-            return Phase(_S.PENDING)
-        phase = phase_at(instrument.schedule, now)
-        if (
-            phase.state is _S.CLOSED
-            and self._now.states.get(instrument.symbol, _S.PENDING) is _S.PENDING
-            and not self._session_began(instrument)
-        ):
-            return Phase(_S.PENDING)
-        return phase
-
-    def _session_began(self, instrument: Instrument) -> bool:
-        """Whether a segment of the schedule began between the start date and now."""
-        schedule, start = instrument.schedule, instrument.start
-        if phase_at(schedule, start).state is not _S.CLOSED:
-            return True
-        first = next_phase(schedule, start)
-        return first is not None and first <= self._ctx.now
-
-    def settlement_times(self, instrument: Instrument) -> tuple[Instant, Instant]:
-        """When the price of a dormant instrument with a closing date is set, and when it becomes
-        final: at its termination at the latest.
-        """
-        return self.settlement_times_by_dates(self.closes(instrument), instrument.termination)
-
-    def settlement_times_by_dates(
-        self, closes: Instant, termination: Instant
-    ) -> tuple[Instant, Instant]:
-        """`settlement_times` of an instrument with these dates."""
-        assumptions, defer = self._ctx.assumptions, self.defer_past_maintenance
-        price_set = defer(defer(closes) + assumptions.number(SETTLEMENT_DELAY))
-        preliminary = assumptions.number(SETTLEMENT_PRELIMINARY)
-        final = defer(price_set + preliminary) if preliminary else price_set
-        terminated = defer(termination)
-        return min(price_set, terminated), min(final, terminated)
+        """What dates and schedule ask for now, or at an instant."""
+        state = self._now.states.get(instrument.symbol, _S.PENDING)
+        return self.dates.phase(instrument, self._ctx.now if at is None else at, state)
 
     def await_edge(self, instrument: Instrument) -> None:
         """Set the instrument's timer to its next edge; weekly edges count only while it is not
@@ -251,24 +199,11 @@ class Lifecycle:
             timers[symbol] = pending
             return
         queue.cancel(pending)
-        due = self._next_edge(instrument)
+        weekly = symbol not in self._now.pinned
+        due = self.dates.next_edge(instrument, self._now.states[symbol], weekly=weekly)
         if due is not None:
             timers[symbol] = queue.schedule(due, EDGE_TIMER, symbol)
             dues[symbol] = due
-
-    def _next_edge(self, instrument: Instrument) -> Instant | None:
-        now = self._ctx.now
-        state = self._now.states[instrument.symbol]
-        if state is _S.TERMINATED:
-            return None
-        if state is _S.EXPIRED:
-            return instrument.termination if instrument.termination > now else None
-        edges = [self.closes(instrument), instrument.expiration, instrument.termination]
-        if instrument.start > now:
-            edges.append(instrument.start)
-        elif instrument.symbol not in self._now.pinned:
-            edges.append(next_phase(instrument.schedule, now) or 0)
-        return min((edge for edge in edges if edge > now), default=None)
 
     # ---- maintenance
 
@@ -354,9 +289,9 @@ class Lifecycle:
         instrument = self._instruments.require(symbol)
         self._on_materialise(instrument)
         self._set_first_state(instrument, self.dormant_state(instrument))
-        closes = self.closes(instrument)
+        closes = self.dates.closes(instrument)
         if closes and self._now.states[symbol] in OVER_STATES:
-            self._now.closed_at[symbol] = self.defer_past_maintenance(closes)
+            self._now.closed_at[symbol] = self.dates.defer_past_maintenance(closes)
         if self._now.dormant_suspended:
             self._now.resume[symbol] = True
         self.await_edge(instrument)
@@ -366,11 +301,11 @@ class Lifecycle:
         since, self._now.dormant_to = self._now.dormant_to, self._ctx.now
         for instrument in self._instruments.dormant.moving(since, self._ctx.now):
             if instrument.symbol not in self._now.states:
-                closes = self.closes(instrument)
+                closes = self.dates.closes(instrument)
                 if closes and closes <= since:
                     self._on_materialise(instrument)
                 asked = self.scheduled(instrument, since).state
-                state = self.state_by_dates(asked, closes, instrument.termination, since)
+                state = self.dates.dormant_state(asked, closes, instrument.termination, since)
                 self._set_first_state(instrument, state)
                 yield instrument
 
@@ -384,21 +319,10 @@ class Lifecycle:
     def dormant_state(self, instrument: Instrument) -> InstrumentState:
         """The state of a dormant instrument."""
         at = self.followed_to
-        asked, closes = self.scheduled(instrument, at).state, self.closes(instrument)
-        return self.unless_suspended(self.state_by_dates(asked, closes, instrument.termination, at))
-
-    def state_by_dates(
-        self, asked: InstrumentState, closes: Instant, termination: Instant, at: Instant
-    ) -> InstrumentState:
-        """The state of a dormant instrument at an instant, where dates and schedule ask for
-        `asked`. One that closes before its expiration settles by itself and may expire with that.
-        """
-        if not closes or at < closes or asked in EXPIRED_STATES:
-            return asked
-        if not self._ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE):
-            return _S.CLOSED
-        final = self.settlement_times_by_dates(closes, termination)[1]
-        return _S.EXPIRED if at >= final else _S.CLOSED
+        asked, closes = self.scheduled(instrument, at).state, self.dates.closes(instrument)
+        return self.unless_suspended(
+            self.dates.dormant_state(asked, closes, instrument.termination, at)
+        )
 
     def unless_suspended(self, asked: InstrumentState) -> InstrumentState:
         """The state of a dormant instrument for which dates ask for `asked`: maintenance suspends
@@ -416,9 +340,9 @@ class Lifecycle:
         """`last_change` of a dormant instrument in a state; `dates` are start, expiration and
         termination, 0 for never.
         """
-        defer, now = self.defer_past_maintenance, self._now
+        defer, now = self.dates.defer_past_maintenance, self._now
         if state is _S.EXPIRED and closes and self._ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE):
-            final = self.settlement_times_by_dates(closes, dates[2])[1]
+            final = self.dates.settlement_times_of(closes, dates[2])[1]
             dates = (closes, min(final, defer(dates[1])), 0)
         passed = [defer(date) for date in (*dates, closes) if 0 < date <= self.followed_to]
         suspended = now.dormant_changed_at if state in (_S.OPEN, _S.SUSPENDED) else 0

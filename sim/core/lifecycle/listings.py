@@ -174,13 +174,13 @@ class Listings:
         """
         symbol = instrument.symbol
         self.write_down(symbol)
-        closes = self.lifecycle.closes(instrument)
+        closes = self.lifecycle.dates.closes(instrument)
         if not closes or self.settlements.get(symbol) is not None:
             return
         if self.lifecycle.dormant_state(instrument) in OVER_STATES:
             known = self.resolution.known(instrument)
             if known is not None:
-                closed_at = self.lifecycle.defer_past_maintenance(closes)
+                closed_at = self.lifecycle.dates.defer_past_maintenance(closes)
                 self.settlements.record(instrument, *known, closed_at)
 
     def _conclude(self, instrument: Instrument) -> None:
@@ -188,7 +188,7 @@ class Listings:
         has settled the instrument already.
         """
         symbol, measures = instrument.symbol, instrument.index_condition
-        over = self.lifecycle.event_end(instrument) if measures is None else measures.ends
+        over = self.lifecycle.dates.event_end(instrument) if measures is None else measures.ends
         if not over or self.ctx.now < over:
             return
         if self.settlements.outcome(symbol) or self.settlements.get(symbol):

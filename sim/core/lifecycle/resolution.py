@@ -59,7 +59,7 @@ class Resolution:
         instrument = self.instruments.get(symbol)
         if instrument is None:
             return None
-        ends = instrument.index_condition is not None or lifecycle.closes(instrument)
+        ends = instrument.index_condition is not None or lifecycle.dates.closes(instrument)
         if not materialised and ends:
             return self._of_dormant(instrument)
         if lifecycle.state(symbol) is not InstrumentState.TERMINATED:
@@ -67,7 +67,7 @@ class Resolution:
         known = self.known(instrument)
         if known is None:
             return None
-        set_at = lifecycle.defer_past_maintenance(instrument.termination)
+        set_at = lifecycle.dates.defer_past_maintenance(instrument.termination)
         return Settlement(known[0], False, known[1], set_at)
 
     def reading(self, instrument: Instrument) -> IndexObservation:
@@ -123,7 +123,7 @@ class Resolution:
 
     def _of_dormant(self, instrument: Instrument) -> Settlement | None:
         followed = self.lifecycle.followed_to
-        at, final = self.lifecycle.settlement_times(instrument)
+        at, final = self.lifecycle.dates.settlement_times(instrument)
         if followed < at or self.lifecycle.dormant_state(instrument) not in OVER_STATES:
             return None
         known = self.known(instrument)

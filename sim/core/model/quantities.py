@@ -32,6 +32,7 @@ Cash: TypeAlias = int
 CASH_SCALE = 100_000_000
 CENT: Cash = CASH_SCALE // 100
 DOLLAR: Cash = CASH_SCALE
+CURRENCY = "USD"  # of all cash, as every surface writes it
 
 _DECIMAL = re.compile(r"([+-]?)(\d{1,18})(?:\.(\d{0,18}))?", re.ASCII)
 

@@ -221,7 +221,7 @@ class RecurringMarkets:
         closes = slot.begins + series.every
         expires = closes + series.expires
         terminates = expires + series.terminates
-        settles = self._lifecycle.settlement_times_by_dates(closes, terminates)
+        settles = self._lifecycle.dates.settlement_times_of(closes, terminates)
         return opens, closes, expires, terminates, *settles
 
     # ---- instruments
@@ -254,7 +254,7 @@ class RecurringMarkets:
         if measure is None:
             return False, False, False, 0
         over = now >= measure.ends
-        settled = over and now >= self._lifecycle.settlement_times(terms)[0]
+        settled = over and now >= self._lifecycle.dates.settlement_times(terms)[0]
         return now >= measure.begins, over, settled, self._resolution.set_by_hand(measure)
 
     def symbols(self) -> Iterator[str]:

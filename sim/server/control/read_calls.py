@@ -89,7 +89,7 @@ async def read_frames(host: Host, call: Call) -> object:
 
     number = call.path["id"]
     stream = int(number) if number.isascii() and number.isdigit() and len(number) < 19 else -1
-    frames = host.last_frames(stream)
+    frames = host.streams.last_frames(stream)
     if frames is None:
         remedy = "GET /_sim/v1/streams lists those that are open"
         raise NotFound(f"no stream {number[:40]!r} is open", rule="control", remedy=remedy)

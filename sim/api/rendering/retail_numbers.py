@@ -17,6 +17,7 @@ from math import gcd, isfinite
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import (
     CASH_SCALE,
+    CURRENCY,
     Cash,
     NotADecimal,
     Notional,
@@ -30,7 +31,6 @@ from sim.core.model.quantities import (
 from sim.core.model.refusals import InvalidRequest
 from sim.messages.retail_v1 import Amount
 
-CURRENCY = "USD"
 PLACES = 4  # of prices and quantities in books and positions
 
 # Beyond these a number is no order: they keep every product within 64 bits.

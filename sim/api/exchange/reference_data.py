@@ -14,7 +14,7 @@ from sim.api.gateway.market_index import MarketIndex, market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.pipeline.paging import page_length, page_of
-from sim.api.rendering.exchange import CLEARING_HOUSE, instrument_as_it_is
+from sim.api.rendering.exchange_instruments import CLEARING_HOUSE, instrument_as_it_is
 from sim.api.reports.where_clause import (
     Column,
     Condition,

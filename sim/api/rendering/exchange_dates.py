@@ -1,0 +1,20 @@
+"""Calendar days as messages of the exchange contract."""
+
+from __future__ import annotations
+
+from datetime import date
+from functools import lru_cache
+
+from sim.kernel.instants import Instant, trade_date
+from sim.messages import exchange_v1 as wire
+
+
+@lru_cache(maxsize=1024)
+def date_message(day: date) -> wire.Date:
+    """A calendar day."""
+    return wire.Date(year=day.year, month=day.month, day=day.day)
+
+
+def trade_date_message(at: Instant) -> wire.Date:
+    """The trade date of an instant."""
+    return date_message(trade_date(at))

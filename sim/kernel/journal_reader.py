@@ -1,0 +1,124 @@
+"""Reads a journal from a file: its header and its lines, as `journal.py` writes them.
+
+Only the form is checked here: that a file is a journal of this format, and each line a record or a
+mark. A torn last line is dropped, because a killed process may leave one. Whether a line says what
+the run did is for a replay to find out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, BinaryIO
+from zlib import error as ZlibError
+
+from msgspec import DecodeError, ValidationError, json
+
+from sim.kernel.journal import FORMAT, Header, Line
+
+if TYPE_CHECKING:
+    from gzip import GzipFile
+
+_GZIP = b"\x1f\x8b"
+_ANY_FORMAT = re.compile(rb'\{"journal":\d+')
+# Far longer than any line that a run writes: a file that has no lines is not read into memory.
+LINE_MAX = 256 << 20
+
+
+class NotAJournal(ValueError):
+    """The file is not a journal of this format, or `line` of it is none."""
+
+    def __init__(self, reason: str, line: int = 1) -> None:
+        super().__init__(reason)
+        self.line = line
+
+
+def unreadable(error: Exception) -> str:
+    """Why a journal cannot be read, in words."""
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
+
+
+_read_header = json.Decoder(Header).decode
+read_line = json.Decoder(Line).decode
+# What reading JSON that somebody has written over may raise.
+UNREADABLE = (DecodeError, UnicodeDecodeError, RecursionError)
+
+
+def read_journal(file: BinaryIO) -> tuple[Header, Iterator[tuple[int, bytes]]]:
+    """The header of a journal file, and its lines with their numbers.
+
+    The file may be compressed by gzip; a torn last line is dropped. NotAJournal says what is wrong.
+    """
+    lines = _lines(file)
+    first = next(lines, b"")
+    if not first:
+        raise NotAJournal("the file is empty, no journal")
+    if first.endswith(b"\r\n"):
+        raise NotAJournal(
+            "its lines end in CR LF: something has rewritten the journal, and its digests no longer"
+            " fit; take the original"
+        )
+    try:
+        _check_text(first)
+        version = json.decode(first)["journal"] if _ANY_FORMAT.match(first) else FORMAT
+        if version != FORMAT:
+            raise NotAJournal(
+                f"journal format {version} is not the one this version reads ({FORMAT})"
+            )
+        header = _read_header(first)
+    except UNREADABLE as error:
+        cut = _ANY_FORMAT.match(first) and not first.endswith(b"\n")
+        raise NotAJournal(
+            "the journal ends within its first line: nothing of the run is left"
+            if cut and not isinstance(error, ValidationError)
+            else f"line 1 is no journal header: {error}"
+        ) from error
+    return header, _records(lines)
+
+
+def _records(lines: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Whole lines with their numbers, each of them one that `read_line` can read."""
+    for number, raw in enumerate(lines, start=2):
+        if not raw.endswith(b"\n"):
+            return
+        try:
+            _check_text(raw)
+            read_line(raw)
+        except UNREADABLE as error:
+            raise NotAJournal(f"no journal record: {error}", number) from error
+        yield number, raw[:-1]
+
+
+def _check_text(raw: bytes) -> None:
+    """Raise UnicodeDecodeError for what is no UTF-8; reading a line does not look at all of it."""
+    if not raw.isascii():
+        raw.decode()
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """Lines of a file or pipe, decompressed if need be; a compressed file that is cut yields what
+    is whole.
+    """
+    peek = getattr(file, "peek", None)
+    if peek is None or peek(2)[:2] != _GZIP:
+        yield from _bounded(file)
+        return
+    from gzip import BadGzipFile, GzipFile
+
+    try:
+        yield from _bounded(GzipFile(fileobj=file))
+    except (EOFError, BadGzipFile, ZlibError):
+        return
+
+
+def _bounded(file: BinaryIO | GzipFile) -> Iterator[bytes]:
+    """Lines; NotAJournal at what does not begin as a journal, or does not end as a line."""
+    first = file.readline(1)
+    if first not in (b"", b"{"):
+        raise NotAJournal("line 1 is no journal header: it does not begin with {")
+    number, line = 1, first + file.readline(LINE_MAX)
+    while line:
+        if len(line) > LINE_MAX:
+            raise NotAJournal(f"the line has more than {LINE_MAX} bytes", number)
+        yield line
+        number, line = number + 1, file.readline(LINE_MAX + 1)

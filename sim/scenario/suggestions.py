@@ -1,0 +1,40 @@
+"""What somebody may have meant by a name that nobody knows: the nearest known one."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+_NAME_MAX = 64  # longer names are compared with none: the search takes the square of the length
+_LISTED_MAX = 12  # names in one message
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The known name most like this one, or "". Case does not count.
+
+    The only name that begins with this one, or that it begins with, wins over similar spellings.
+    """
+    if len(name) > _NAME_MAX:
+        return ""
+    spellings, low = {word.lower(): word for word in known}, name.lower()
+    if len(low) > 2:
+        words = [word for word in spellings if word]
+        related = [word for word in words if word.startswith(low) or low.startswith(word)]
+        if len(related) == 1:
+            return spellings[related[0]]
+    near = difflib.get_close_matches(low, list(spellings), n=1, cutoff=0.6)
+    return spellings[near[0]] if near else ""
+
+
+def known_names(name: str, known: Iterable[str]) -> str:
+    """The nearest known name, as `suggestion` says it, or else all of them."""
+    names = list(known)
+    listed = ", ".join(names[:_LISTED_MAX])
+    more = f" and {len(names) - _LISTED_MAX} more" if len(names) > _LISTED_MAX else ""
+    return suggestion(name, names) or (f"; known are {listed}{more}" if names else "")
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """`, did you mean 'x'?` for the nearest known name, or nothing."""
+    near = nearest(name, known)
+    return f", did you mean {near!r}?" if near else ""
