@@ -81,6 +81,7 @@ class Field(Struct, frozen=True):
     secret: bool
     kept_by: str  # switch that keeps it after `until`
     text_by: str  # switch that makes JSON write the number as text
+    address: bool  # names this machine, and so differs between runs
 
     def active(self, at: Instant, switches: frozenset[str] = frozenset()) -> bool:
         """Whether JSON answers hold it at an instant, with some switches on."""
@@ -125,6 +126,7 @@ def _field(
         secret=bool(rules.get("secret")),
         kept_by=str(rules.get("kept_by", "")),
         text_by=str(rules.get("text_by", "")),
+        address=bool(rules.get("address")),
     )
 
 

@@ -125,6 +125,7 @@ class Engine:
             receivers=[one.address for one in run.scenario.world.receivers],
         )
         self.exchange.credentials.addresses = settings.api_addresses
+        self.exchange.credentials.issuer_address = settings.token_url.removesuffix("/oauth/token")
         self.log = RequestLog()
         self.hub = Hub(self.exchange, self.contract)
         self.pipeline = Pipeline(

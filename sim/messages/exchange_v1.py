@@ -1089,7 +1089,7 @@ class GetWhoAmIResponse(Message, kw_only=True):
         (2, "user_display_name", "userDisplayName", "string", "", "", ()),
         (3, "firm", "firm", "string", "", "", ()),
         (4, "firm_display_name", "firmDisplayName", "string", "", "", ()),
-        (5, "audience", "audience", "string", "", "", ()),
+        (5, "audience", "audience", "string", "", "", (("address", True),)),
         (6, "firm_type", "firmType", "enum", "", "exchange.v1.FirmType", ()),
     )
 

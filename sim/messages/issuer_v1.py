@@ -36,3 +36,66 @@ class IssueTokenResponse(Message, kw_only=True):
         (2, "token_type", "token_type", "string", "", "", ()),
         (3, "expires_in", "expires_in", "int32", "", "", ()),
     )
+
+
+class GetSigningKeysRequest(Message, kw_only=True):
+    __full_name__ = "issuer.v1.GetSigningKeysRequest"
+
+
+class GetSigningKeysResponse(Message, kw_only=True):
+    """A JSON Web Key Set (RFC 7517)."""
+
+    keys: list[SigningKey] = []
+
+    __full_name__ = "issuer.v1.GetSigningKeysResponse"
+    __wire__ = (
+        (1, "keys", "keys", "message", "repeated", "issuer.v1.SigningKey", ()),
+    )
+
+
+class SigningKey(Message, kw_only=True):
+    """The public half of an RSA key (RFC 7517)."""
+
+    kty: str = ""  # RSA
+    use: str = ""  # sig
+    alg: str = ""  # RS256
+    kid: str = ""  # thumbprint (RFC 7638)
+    n: str = ""  # modulus, base64url
+    e: str = ""  # exponent, base64url
+
+    __full_name__ = "issuer.v1.SigningKey"
+    __wire__ = (
+        (1, "kty", "kty", "string", "", "", ()),
+        (2, "use", "use", "string", "", "", ()),
+        (3, "alg", "alg", "string", "", "", ()),
+        (4, "kid", "kid", "string", "", "", ()),
+        (5, "n", "n", "string", "", "", ()),
+        (6, "e", "e", "string", "", "", ()),
+    )
+
+
+class GetIssuerMetadataRequest(Message, kw_only=True):
+    __full_name__ = "issuer.v1.GetIssuerMetadataRequest"
+
+
+class GetIssuerMetadataResponse(Message, kw_only=True):
+    """Metadata of an authorization server (RFC 8414)."""
+
+    issuer: str = ""  # iss of access tokens
+    token_endpoint: str = ""
+    jwks_uri: str = ""
+    grant_types_supported: list[str] = []
+    response_types_supported: list[str] = []  # none
+    token_endpoint_auth_methods_supported: list[str] = []
+    token_endpoint_auth_signing_alg_values_supported: list[str] = []
+
+    __full_name__ = "issuer.v1.GetIssuerMetadataResponse"
+    __wire__ = (
+        (1, "issuer", "issuer", "string", "", "", (("address", True),)),
+        (2, "token_endpoint", "token_endpoint", "string", "", "", (("address", True),)),
+        (3, "jwks_uri", "jwks_uri", "string", "", "", (("address", True),)),
+        (4, "grant_types_supported", "grant_types_supported", "string", "repeated", "", ()),
+        (5, "response_types_supported", "response_types_supported", "string", "repeated", "", ()),
+        (6, "token_endpoint_auth_methods_supported", "token_endpoint_auth_methods_supported", "string", "repeated", "", ()),
+        (7, "token_endpoint_auth_signing_alg_values_supported", "token_endpoint_auth_signing_alg_values_supported", "string", "repeated", "", ()),
+    )

@@ -12,11 +12,11 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from sim.core.identity.firms import SANDBOX
+from sim.core.identity.credentials import ENVIRONMENTS
 from sim.core.model.funding_records import SourceType
 from sim.scenario.value_types import BOOLEAN, MONEY_TEXT, NAME, Choice, Text
 
-ENVIRONMENT = Choice((SANDBOX, "development", "pre-production", "production"))
+ENVIRONMENT = Choice(ENVIRONMENTS)
 SOURCE_TYPES = Choice(
     {
         "bank": SourceType.BANK_ACCOUNT,

@@ -58,7 +58,7 @@ class Parties:
                 nonce="n",
             )
         )
-        self.token = VerifiedCredential("bearer", fingerprint(grant.access_token))
+        self.token = VerifiedCredential("bearer", fingerprint("sandbox", grant.claims))
 
 
 def operation(**fields: Any) -> Operation:

@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sim.api.pipeline.access_tokens import fingerprint_of
 from sim.api.pipeline.inputs import NOBODY, RestCall, VerifiedCredential, without_nonce
 from sim.api.pipeline.redaction import (
     REDACTED,
@@ -35,7 +36,7 @@ from sim.api.pipeline.settings import Settings
 from sim.api.pipeline.valid_text import Headers
 from sim.contract.contract import load_contract
 from sim.contract.wire_fields import fields_of
-from sim.core.identity.credentials import Credentials, fingerprint
+from sim.core.identity.credentials import Credentials
 from sim.core.identity.firms import ApiKey, Firm, Firms
 from sim.core.model.context import Context
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant, days, parse_instant, seconds
@@ -113,7 +114,7 @@ def house() -> RedactionContext:
 
 def test_a_bearer_token_is_named_by_its_fingerprint_and_never_shown() -> None:
     sealed = bearer("Bearer aaa.bbb.ccc")
-    assert sealed == VerifiedCredential("bearer", fingerprint("aaa.bbb.ccc"))
+    assert sealed == VerifiedCredential("bearer", fingerprint_of("aaa.bbb.ccc"))
     assert b"aaa.bbb" not in msgspec.json.encode(sealed)
 
 
@@ -122,7 +123,7 @@ def test_a_bearer_token_is_named_by_its_fingerprint_and_never_shown() -> None:
     [
         (None, NOBODY),
         ("", NOBODY),
-        ("bearer aaa.bbb.ccc", VerifiedCredential("bearer", fingerprint("aaa.bbb.ccc"))),
+        ("bearer aaa.bbb.ccc", VerifiedCredential("bearer", fingerprint_of("aaa.bbb.ccc"))),
         ("Basic aaa", VerifiedCredential("bearer", problem="scheme")),
         ("Bearer", VerifiedCredential("bearer", problem="malformed")),
         ("Bearer not a token", VerifiedCredential("bearer", problem="malformed")),

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from sim.api.auth.tokens import issue_token
+from sim.api.pipeline.access_tokens import fingerprint_of
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.inputs import NOBODY, VerifiedCredential
 from sim.core.identity.assertion_problems import OAuthRefusal
-from sim.core.identity.credentials import ASSERTION_TYPE, Credentials, fingerprint
+from sim.core.identity.credentials import ASSERTION_TYPE, Credentials
 from sim.core.identity.firms import Firm, Firms
 from sim.core.model.context import Context
 from sim.kernel.instants import parse_instant
@@ -41,7 +42,9 @@ def request(**fields: str) -> IssueTokenRequest:
 def test_a_good_request_gets_a_bearer_token_for_180_seconds(exchange: Any) -> None:
     response = issue_token(exchange, Caller(plane="auth", credential=FOUND), request())
     assert (response.token_type, response.expires_in) == ("Bearer", 180)
-    token = exchange.credentials.authenticate(fingerprint(response.access_token), exchange.ctx.now)
+    token = exchange.credentials.authenticate(
+        fingerprint_of(response.access_token), exchange.ctx.now
+    )
     assert (token.firm, token.scopes) == ("firms/Acme", ("read:orders",))
 
 

@@ -15,7 +15,9 @@ from sim.messages import exchange_v1 as wire
 def get_who_am_i(
     exchange: Exchange, caller: Caller, request: wire.GetWhoAmIRequest
 ) -> wire.GetWhoAmIResponse:
-    """Return the participant the call acts for; without one, the firm's client named as a user."""
+    """Return the participant the call acts for; without one, the firm's client named as a user.
+    The audience is the one that the token was asked for.
+    """
     firm = firm_of(exchange, caller)
     user = exchange.firms.user(caller.participant) if caller.participant else None
     return wire.GetWhoAmIResponse(
@@ -23,7 +25,7 @@ def get_who_am_i(
         user_display_name=user.display_name if user else firm.display_name,
         firm=firm.id,
         firm_display_name=firm.display_name,
-        audience=exchange.credentials.environment.audience,
+        audience=caller.audience or exchange.credentials.environment.audience,
         firm_type=firm.type,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from sim.api.pipeline.access_tokens import signed
 from sim.api.pipeline.account_access import whole_firm
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
@@ -30,7 +31,7 @@ def create_participant_api_token(
     """
     found = _granted(exchange, caller, request, admin=False)
     return wire.CreateParticipantAPITokenResponse(
-        participant_token=found.access_token,
+        participant_token=_text(exchange, found),
         issue_time=found.issued,
         expiration_time=found.expires,
         participant_id=request.participant_id,
@@ -45,12 +46,16 @@ def create_participant_admin_token(
     """The same under another name: nothing says what an administrative token may do beyond that."""
     found = _granted(exchange, caller, request, admin=True)
     return wire.CreateParticipantAdminTokenResponse(
-        participant_admin_token=found.access_token,
+        participant_admin_token=_text(exchange, found),
         issue_time=found.issued,
         expiration_time=found.expires,
         participant_id=request.participant_id,
         from_cache=found.again,
     )
+
+
+def _text(exchange: Exchange, grant: ParticipantGrant) -> str:
+    return signed(exchange.credentials.environment.name, grant.claims)
 
 
 def _granted(
@@ -79,4 +84,6 @@ def _granted(
             remedy="leave it out for the usual life",
         )
     scopes = tuple(sorted(set(request.scopes))) or usable
-    return exchange.credentials.grant_participant(firm, user.name, scopes, life, admin=admin)
+    return exchange.credentials.grant_participant(
+        firm, user.name, scopes, life, admin=admin, audience=caller.audience
+    )

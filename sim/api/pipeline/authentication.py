@@ -37,7 +37,8 @@ class Caller(Struct, frozen=True, kw_only=True):
 
     `account` is the account of the participant that the call acts for, or of the API key;
     `accounts` are all that the caller may act for. Only the token issuer looks at `credential`.
-    `bound` says that the token itself is a participant's, and acts for nobody else of the firm.
+    `bound` says that the token itself is a participant's, and acts for nobody else of the firm;
+    `audience` is the address for which it was asked, "" for the environment's name.
     """
 
     plane: str
@@ -51,6 +52,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     peer: str = ""
     credential: VerifiedCredential = NOBODY
     bound: bool = False
+    audience: str = ""
 
     @property
     def name(self) -> str:
@@ -151,7 +153,7 @@ def _firm_caller(
 
     The header counts where the operation requires a participant, or admits one and it was sent.
     """
-    firm, scopes, token_participant = _firm_of(parties, credential)
+    firm, scopes, token_participant, audience = _firm_of(parties, credential)
     user = parties.firms.participant_of(firm, token_participant) if token_participant else None
     bound = user is not None
     if operation.scope and operation.scope not in scopes:
@@ -170,21 +172,24 @@ def _firm_caller(
         scopes=scopes,
         peer=peer,
         bound=bound,
+        audience=audience,
     )
 
 
 def _firm_of(
     parties: Parties, credential: VerifiedCredential
-) -> tuple[Firm, tuple[str, ...], str | None]:
-    """Return the firm of a credential, its scopes, and the participant whose token it is."""
+) -> tuple[Firm, tuple[str, ...], str | None, str]:
+    """Return the firm of a credential, its scopes, the participant whose token it is, and the
+    audience asked for.
+    """
     if credential.kind == "script":
         firm = parties.firms.require(credential.key)
-        return firm, firm.scopes, None
+        return firm, firm.scopes, None, ""
     if credential.kind != "bearer" or credential.problem:
         problem = credential.problem if credential.kind == "bearer" else ""
         raise refusals.Unauthenticated(rule="S5.1-4", remedy=_BEARER_REMEDIES[problem])
     token = parties.credentials.authenticate(credential.key, parties.ctx.now)
-    return parties.firms.require(token.firm), token.scopes, token.participant
+    return parties.firms.require(token.firm), token.scopes, token.participant, token.audience
 
 
 def _check_bound(participant: str, operation: Operation, header: str | None) -> None:

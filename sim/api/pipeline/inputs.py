@@ -33,8 +33,9 @@ class VerifiedCredential(Struct, frozen=True, omit_defaults=True):
     | assertion | client id; `claims` holds what the token issuer needs |
     | script | firm or key id of a scenario's step; no call from outside has this kind |
 
-    `nonce` is what the client drew at random (the fingerprint of an assertion's jti): journalled
-    for replay, but outside the digest.
+    `nonce` is what the client drew at random (the fingerprint of an assertion's jti), and
+    `audience` the address that it called this API by: both are journalled for replay, but outside
+    the digest.
     """
 
     kind: str
@@ -42,6 +43,7 @@ class VerifiedCredential(Struct, frozen=True, omit_defaults=True):
     problem: str = ""
     claims: dict[str, str] = field(default_factory=dict)
     nonce: str = ""
+    audience: str = ""
 
 
 NOBODY = VerifiedCredential(kind="none")
@@ -180,20 +182,23 @@ _read_input = json.Decoder(Input).decode
 
 
 def without_nonce(entering: Input) -> tuple[Input, bytes]:
-    """Return the input as digested, and JSON of what the client drew at random, or b""."""
+    """Return the input as digested, and JSON of what is the client's or this run's own, or b""."""
     credential = getattr(entering, "credential", NOBODY)
-    if not credential.nonce:
+    aside = {
+        name: text for name in ("nonce", "audience") if (text := getattr(credential, name)) != ""
+    }
+    if not aside:
         return entering, b""
-    digested = structs.replace(entering, credential=structs.replace(credential, nonce=""))
-    return digested, json.encode({"nonce": credential.nonce})
+    bare = structs.replace(credential, nonce="", audience="")
+    return structs.replace(entering, credential=bare), json.encode(aside)
 
 
 def recorded_input(line: Line) -> Input:
     """Return the input of a journal line with its nonce put back. DecodeError without an input."""
     entered: Input = _read_input(line.input)
     if line.aside and isinstance(entered, RestCall):
-        nonce = json.decode(line.aside)["nonce"]
-        return structs.replace(entered, credential=structs.replace(entered.credential, nonce=nonce))
+        aside = json.decode(line.aside, type=dict[str, str])
+        return structs.replace(entered, credential=structs.replace(entered.credential, **aside))
     return entered
 
 

@@ -33,7 +33,7 @@ client have one digest.
 holds it by fingerprint, in memory only; a replay has none and signs nothing.
 
 gRPC messages pass as they are: no request that gRPC serves has a secret field (a test holds the
-contract to that). Responses are masked in `secret_fields.py`, with the same aim.
+contract to that). Responses are masked in `masking.py`, with the same aim.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def _token_call(
     """Verify a token request; return the result, and the body without assertion and secret.
 
     An address of this environment becomes the environment's name, because ports differ between
-    runs.
+    runs; the credential keeps it, outside the digest.
     """
     fields = _fields(body, form)
     if fields is None:

@@ -18,8 +18,8 @@ from sim.api.pipeline.error_mapping import (
     http_status,
 )
 from sim.api.pipeline.inputs import Reply
+from sim.api.pipeline.masking import masked, masked_fields
 from sim.api.pipeline.preencoded import PreencodedResponse
-from sim.api.pipeline.secret_fields import masked, secret_fields
 from sim.contract.contract import Operation, Plane
 from sim.core.catalogue.assumption_values import Assumptions
 from sim.core.catalogue.assumptions import (
@@ -88,7 +88,7 @@ class Replies:
         elif isinstance(answer, Message):
             encode = json_encoder(type(answer), dialect)
             reply.body = encode(answer)
-            if secret_fields(type(answer)):
+            if masked_fields(type(answer)):
                 reply.journal = encode(masked(answer))
         else:
             self._stream(operation, answer, dialect, reply)
@@ -112,7 +112,7 @@ class Replies:
             reply.body, reply.shared = answer.protobuf(), True
         else:
             reply.body = protobuf_encoder(type(answer))(answer)
-            if secret_fields(operation.response):
+            if masked_fields(operation.response):
                 reply.journal = protobuf_encoder(operation.response)(masked(answer))
         return reply
 

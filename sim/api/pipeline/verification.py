@@ -21,13 +21,13 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
+from sim.api.pipeline.access_tokens import fingerprint_of
 from sim.api.pipeline.authentication import Parties
 from sim.api.pipeline.inputs import NOBODY, VerifiedCredential
 from sim.api.pipeline.settings import Settings
 from sim.api.pipeline.signatures import verify_assertion, verify_request
 from sim.api.pipeline.valid_text import Headers
 from sim.core.catalogue.assumptions import ASSERTION_LIFE_MAX, CLIENT_CLOCK, TIMESTAMP_TOLERANCE
-from sim.core.identity.credentials import fingerprint
 from sim.kernel.instants import Instant
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -64,7 +64,7 @@ def bearer(header: str | None) -> VerifiedCredential:
     token = token.strip()
     if not _TOKEN.fullmatch(token):
         return VerifiedCredential("bearer", problem="malformed")
-    return VerifiedCredential("bearer", fingerprint(token))
+    return VerifiedCredential("bearer", fingerprint_of(token))
 
 
 def api_key(
@@ -120,8 +120,9 @@ def token_request(
     audience = fields.get("audience")
     known = isinstance(audience, str) and audience.rstrip("/") in audiences
     claims = {"audience": "known" if known else "other"}
+    asked = str(audience) if known and audience != environment.audience else ""
     credential = VerifiedCredential(
-        "assertion", verified.client_id, verified.problem, claims, verified.nonce
+        "assertion", verified.client_id, verified.problem, claims, verified.nonce, asked
     )
     return TokenRequest(credential, known)
 

@@ -2,14 +2,14 @@
 
 The API verifies signatures and the client's clock before a request becomes an input, and only the
 result arrives here (`TokenRequest.problem`). So this component needs neither cryptography nor a
-wall clock, and a replay decides the same. An access token has the form of a JWT and depends only on
-the seed and on what happened before. The state holds fingerprints of tokens, never a token.
+wall clock, and a replay decides the same. What an access token says depends only on the seed and on
+what happened before; `api/pipeline/access_tokens.py` makes a signed text of it. The state holds
+fingerprints of tokens, never a token.
 """
 
 from __future__ import annotations
 
-import hmac
-from base64 import urlsafe_b64encode
+from collections.abc import Mapping
 from hashlib import sha256
 
 from msgspec import Struct, field, json
@@ -33,9 +33,12 @@ REMEMBERED_TOKENS = 10_000
 _REMEMBER_EXPIRED: Span = hours(1)  # only to tell "expired" from "unknown" in the explanation
 
 
+ENVIRONMENTS = (SANDBOX, "development", "pre-production", "production")
+
+
 class Environment(Struct, frozen=True):
     """One deployment of the service, with its own onboarding and credentials. Issuer and audience
-    are names in tokens; nobody connects to them.
+    are names in tokens, of whoever does not call it by an address.
     """
 
     name: str = SANDBOX
@@ -54,7 +57,8 @@ class TokenRequest(Struct, frozen=True, kw_only=True):
     """A verified call of the token endpoint.
 
     `subject`: the client id of the assertion. `problem`: a key of `PROBLEMS`, or empty. `nonce`:
-    the fingerprint of its jti. `audience_known`: the `audience` field names this environment.
+    the fingerprint of its jti. `audience_known`: the `audience` field names this environment, and
+    `audience_asked` is its text where that is an address.
     """
 
     grant_type: str = ""
@@ -62,33 +66,36 @@ class TokenRequest(Struct, frozen=True, kw_only=True):
     assertion_type: str = ""
     audience: str = ""
     audience_known: bool = False
+    audience_asked: str = ""
     subject: str = ""
     problem: str = ""
     nonce: str = ""
 
 
 class Grant(Struct, frozen=True):
-    """A new token; the clear token exists only here and in the reply."""
+    """What a new token says. Its text exists only in the reply."""
 
-    access_token: str
+    claims: dict[str, object]
     expires_in: int
 
 
 class IssuedToken(Struct, frozen=True):
     """What a token allows, and until when. `participant`: the only one it may act for; empty for a
-    firm's token.
+    firm's token. `audience`: the address that its client asked for; empty for the environment's
+    name.
     """
 
     firm: str
     scopes: tuple[str, ...]
     expires: Instant
     participant: str = ""
+    audience: str = ""
 
 
 class ParticipantGrant(Struct, frozen=True):
-    """A token for one participant. `again`: it was issued before and still holds."""
+    """What a token for one participant says. `again`: it was issued before and still holds."""
 
-    access_token: str
+    claims: dict[str, object]
     issued: Instant
     expires: Instant
     again: bool = False
@@ -123,14 +130,17 @@ class CredentialsState(Struct):
     participants: dict[str, tuple[Instant, str]] = field(default_factory=dict)
 
 
-def fingerprint(token: str) -> str:
-    """A name for a token that does not reveal it: 32 hexadecimal digits."""
-    return sha256(token.encode()).hexdigest()[:32]
+def fingerprint(environment: str, claims: Mapping[str, object]) -> str:
+    """A name for an environment's token that does not reveal it: 32 hexadecimal digits. It depends
+    on what the token says, not on the addresses where this run listens.
+    """
+    said = {name: claims[name] for name in sorted(claims) if name not in ("aud", "iss")}
+    return sha256(json.encode((environment, said))).hexdigest()[:32]
 
 
 class Credentials(Stateful[CredentialsState]):
     """Issues and checks tokens. `addresses` are the ones where this environment's API listens;
-    clients may name one as audience.
+    clients may name one as audience. `issuer_address` is the issuer's, "" while it does not listen.
     """
 
     def __init__(self, ctx: Context, firms: Firms, environment: Environment | None = None) -> None:
@@ -138,7 +148,13 @@ class Credentials(Stateful[CredentialsState]):
         self._firms = firms
         self.environment = environment or Environment()
         self.addresses: tuple[str, ...] = ()
+        self.issuer_address = ""
         self._state = CredentialsState()
+
+    @property
+    def issuer(self) -> str:
+        """Address of the issuer; where it does not listen, the environment's name for it."""
+        return self.issuer_address or self.environment.issuer
 
     def issue(self, request: TokenRequest) -> Grant:
         """Issue an access token to a firm. Raises `OAuthRefusal`; a jti counts as used once its
@@ -165,7 +181,7 @@ class Credentials(Stateful[CredentialsState]):
                 "audience is not this environment's API",
                 remedy=f"send audience={self.environment.audience}",
             )
-        return self._grant(firm)
+        return self._grant(firm, request.audience_asked)
 
     def authenticate(self, token: str, now: Instant) -> IssuedToken:
         """What the token with a fingerprint allows now. Unauthenticated when it is unknown or has
@@ -204,17 +220,24 @@ class Credentials(Stateful[CredentialsState]):
         if len(nonces) > REMEMBERED_NONCES:
             del nonces[next(iter(nonces))]
 
-    def _grant(self, firm: Firm) -> Grant:
+    def _grant(self, firm: Firm, audience: str) -> Grant:
         now = self._ctx.now
-        issued = IssuedToken(firm.name, firm.scopes, now + TOKEN_LIFE)
+        issued = IssuedToken(firm.name, firm.scopes, now + TOKEN_LIFE, audience=audience)
         claims = self._claims(firm, firm.client_id, issued, now)
-        token = self._signed(claims | {"jti": self._ctx.ids.uuid("token")})
+        claims["jti"] = self._ctx.ids.uuid("token")
         self._forget(now)
-        self._state.tokens[fingerprint(token)] = issued
-        return Grant(token, TOKEN_LIFE // NS_PER_S)
+        self._state.tokens[fingerprint(self.environment.name, claims)] = issued
+        return Grant(claims, TOKEN_LIFE // NS_PER_S)
 
     def grant_participant(
-        self, firm: Firm, participant: str, scopes: tuple[str, ...], life: Span, *, admin: bool
+        self,
+        firm: Firm,
+        participant: str,
+        scopes: tuple[str, ...],
+        life: Span,
+        *,
+        admin: bool,
+        audience: str = "",
     ) -> ParticipantGrant:
         """Issue a token for one participant of a firm; one still in force is issued again."""
         now = self._ctx.now
@@ -224,31 +247,26 @@ class Credentials(Stateful[CredentialsState]):
         if not again:
             issued, jti = now, self._ctx.ids.uuid("participant.token")
             self._state.participants[known] = (issued, jti)
-        allowed = IssuedToken(firm.name, scopes, issued + life, participant)
+        allowed = IssuedToken(firm.name, scopes, issued + life, participant, audience)
         claims = self._claims(firm, participant, allowed, issued)
-        token = self._signed(claims | {"admin": admin, "jti": jti})
+        claims |= {"admin": admin, "jti": jti}
         if not again:
             self._forget(now)
-        self._state.tokens[fingerprint(token)] = allowed
-        return ParticipantGrant(token, issued, issued + life, again)
+        self._state.tokens[fingerprint(self.environment.name, claims)] = allowed
+        return ParticipantGrant(claims, issued, issued + life, again)
 
     def _claims(
         self, firm: Firm, subject: str, token: IssuedToken, issued: Instant
     ) -> dict[str, object]:
         return {
-            "iss": self.environment.issuer,
+            "iss": f"{self.issuer}/",
             "sub": subject,
-            "aud": self.environment.audience,
+            "aud": token.audience or self.environment.audience,
             "iat": issued // NS_PER_S,
             "exp": token.expires // NS_PER_S,
             "scope": " ".join(token.scopes),
             "firm_id": firm.id,
         }
-
-    def _signed(self, claims: dict[str, object]) -> str:
-        key = self._ctx.entropy.key(f"token.signing.{self.environment.name}")
-        text = _part({"alg": "HS256", "typ": "JWT"}) + b"." + _part(claims)
-        return (text + b"." + _unpadded(hmac.digest(key, text, "sha256"))).decode()
 
     def _forget(self, now: Instant) -> None:
         """Drop tokens that expired long ago, and the oldest beyond the bound. Firms' tokens all
@@ -264,11 +282,3 @@ class Credentials(Stateful[CredentialsState]):
 
 def _bad_form(description: str, send: str, error: str = "invalid_request") -> OAuthRefusal:
     return OAuthRefusal(error, 400, description, rule="S5.1-2", remedy=f"send {send}")
-
-
-def _part(content: dict[str, object]) -> bytes:
-    return _unpadded(json.encode(content))
-
-
-def _unpadded(raw: bytes) -> bytes:
-    return urlsafe_b64encode(raw).rstrip(b"=")

@@ -20,6 +20,10 @@ ASSERTION_LIFE = (
     .set_by(ASSERTION_LIFE_MAX, "5m", in_observed=False)
     .shows("An assertion's exp is at most five minutes after its iat.")
 )
+ACCESS_TOKENS = Observation("auth.access_tokens", "2026-09", (DOCS,), _REFERENCE).shows(
+    "Access tokens are signed with RS256. Their keys stand where issuers of this kind publish "
+    "them: /.well-known/jwks.json, named by /.well-known/openid-configuration."
+)
 SYNCHRONOUS = (
     Observation("orders.synchronous", "2026-09", (DOCS,), _REFERENCE)
     .set_by(SYNCHRONOUS_UNTIL, "done", in_observed=False)
