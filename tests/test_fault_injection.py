@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, NoReturn, get_args
 import pytest
 from msgspec.structs import replace
 
-from sim import Simulation
+from sim import Simulation, load_scenario
 from sim.analysis.replay import simulation_of, verify
 from sim.api.pipeline import inputs, pipeline
 from sim.api.pipeline.pipeline import Path
@@ -377,6 +377,59 @@ def test_a_journal_that_takes_no_line_ends_the_run(name: str, written: int) -> N
         call.act(run, given)
     assert raised.value.errno == number
     run.has_ended(raised.value)
+
+
+class Interrupted(io.BytesIO):
+    """A file of which one operation fails, after it was half done."""
+
+    fails = ""
+
+    def _maybe(self, operation: str) -> None:
+        if self.fails == operation:
+            self.fails = ""
+            raise MemoryError
+
+    def seek(self, *place: int) -> int:
+        found = super().seek(*place)
+        self._maybe("seek")
+        return found
+
+    def read(self, size: int | None = -1) -> bytes:
+        super().read((size or 0) // 2)
+        self._maybe("read")
+        super().seek(-((size or 0) // 2), io.SEEK_CUR)
+        return super().read(size)
+
+    def write(self, line: Any) -> int:
+        if self.fails == "write":
+            super().write(line[: len(line) // 2])
+        self._maybe("write")
+        return super().write(line)
+
+
+@pytest.mark.parametrize("fails", ["seek", "read", "write"])
+def test_a_journal_whose_file_fails_amid_a_reading_keeps_every_line(fails: str) -> None:
+    """What is read back, for a fork or a page of the past, moves the place where lines are written
+    to. A failure on the way, such as of memory, must not let the next line overwrite the first.
+    """
+    file = Interrupted()
+    sim = Simulation(load_scenario("quickstart"), journal=file)
+    client = trader(connect(sim))
+    asked = order(quiet(sim), "buy", 20, 3)
+    assert client.post("/v1/trading/orders", json=asked).status == 200
+    before = file.getvalue()
+    file.fails = fails
+    with pytest.raises(MemoryError):
+        list(sim.journal.lines()) if fails != "write" else sim.snapshot("here")
+    if fails == "write":
+        with pytest.raises(RunEnded):
+            client.post("/v1/trading/orders", json=asked)
+    else:
+        assert client.post("/v1/trading/orders", json=asked).status == 200
+        file.seek(0)
+        header, lines = read_journal(file)
+        verify(simulation_of(header), lines)
+    assert file.getvalue().startswith(before)
 
 
 # ---- what follows from an input

@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from tests.mutation.__main__ import known_equivalents
 from tests.mutation.areas import AREAS, ROOT, sources
 from tests.mutation.operators import mutants, mutated
+from tests.mutation.results import known_equivalents
 
 SOURCE = '''
 def fee(price, qty, cap=3):
@@ -85,10 +85,11 @@ noticed = TEST + "::test_the_fills_of_one_order_never_cost_more_than_their_sum_r
 elsewhere = TEST + "::test_coefficients_can_be_set_for_every_date"
 told = []
 done = told.append
-jobs = [Job(wrong, [elsewhere, noticed], 1), Job(wrong, [elsewhere], 1), Job(None, [noticed], 1)]
+both, one, other = {elsewhere: 1, noticed: 1}, {elsewhere: 1}, {noticed: 1}
+jobs = [Job(wrong, both), Job(wrong, one), Job(None, other)]
 run_warm(jobs, 1, done)
 print(*(job.killed_by.partition("::")[2] for job in jobs), sep=",")
-jobs = [Job(wrong, [elsewhere, noticed], 1)]
+jobs = [Job(wrong, both)]
 run_cold(jobs, 1, done)
 print(jobs[0].killed_by.partition("::")[2], len(told))
 """

@@ -166,6 +166,9 @@ class Journal:
             self._file.write(line)
         except OSError as error:
             raise JournalLost(*error.args) from error
+        except BaseException as error:
+            self.end(error)  # nobody knows how much of the line was written
+            raise
         self._end += len(line)
 
     def append(
@@ -304,9 +307,11 @@ class Journal:
             rest = size - len(before)
             return before + self._read(self._start, rest) if rest else before
         try:
-            self._file.seek(offset - self._start)
-            text = self._file.read(size)
-            self._file.seek(self._end - self._start)
+            try:
+                self._file.seek(offset - self._start)
+                text = self._file.read(size)
+            finally:  # whatever fails, such as memory: the next line goes to the end
+                self._stand_at_end()
             if len(text) < size:
                 raise OSError(EIO, "somebody else has cut the journal off")
         except OSError as error:
@@ -314,6 +319,13 @@ class Journal:
             self.end(lost)
             raise lost from error
         return text
+
+    def _stand_at_end(self) -> None:
+        try:
+            self._file.seek(self._end - self._start)
+        except BaseException as error:
+            self.end(error)  # the next line would overwrite an earlier one
+            raise
 
 
 def encode_header(header: Header) -> bytes:

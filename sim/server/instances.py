@@ -234,10 +234,11 @@ class Instances:
                 raise
             self._journals[name] = (file, journal)
             self.adopt(service, name)
-        except OSError as error:
-            # No descriptors, no ports, no room for its journal: this process goes on without it.
+        except (OSError, MemoryError) as error:
+            # No descriptors, ports, memory or room for its journal: this process goes on without.
+            why = getattr(error, "strerror", None) or str(error) or "out of memory"
             raise Unavailable(
-                f"the world {name} cannot be opened: {error.strerror or error}",
+                f"the world {name} cannot be opened: {why}",
                 rule="control",
                 remedy="end worlds that are not needed, or give the process more (ulimit -n, disk)",
             ) from error

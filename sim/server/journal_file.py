@@ -26,13 +26,13 @@ class JournalFile(io.FileIO):
     """
 
     def write(self, data: Any, /) -> int:
-        """Write everything or nothing. Raises OSError."""
+        """Write everything or nothing. Raises OSError, MemoryError."""
         start = self.tell()
         left = memoryview(data)
         try:
             while left:
                 left = left[super().write(left) :]
-        except OSError:
+        except BaseException:
             self._cut(start)
             raise
         return len(data)
@@ -43,6 +43,7 @@ class JournalFile(io.FileIO):
         """
         with suppress(OSError):
             self.truncate(size)
+            self.seek(size)
 
 
 def open_journal(path: Path) -> JournalFile:

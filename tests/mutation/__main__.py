@@ -5,6 +5,9 @@ the tests that run the changed line are run until one fails. A mutant that no te
 survivor. Mutants that change nothing a client can see are listed in `equivalent.yaml`, with the
 reason, and do not count.
 
+The areas are tried one after another. Verdicts are kept in `build/mutation/` as they come: a run
+that is stopped prints its table, `--resume` goes on, `--again` tries its survivors anew.
+
 The tools of the field do not fit this code: mutmut leaves decorated functions and tables alone,
 which are the handlers and most rules here, and cosmic-ray runs one command for every mutant.
 """
@@ -14,21 +17,15 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import signal
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Iterable
-from pathlib import Path
-
-import yaml
 
 from tests.mutation.areas import AREAS, ROOT, sources
 from tests.mutation.coverage_map import CoverageMap, up_to_date
 from tests.mutation.operators import Mutant, mutants
+from tests.mutation.results import KEPT, Results
 from tests.mutation.runner import COLD, Job, run_cold, run_warm
-
-EQUIVALENT = Path(__file__).parent / "equivalent.yaml"
-AREA_LEAST, ALL_LEAST = 90, 95  # per cent
 
 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
@@ -39,14 +36,13 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--area", action="append", choices=AREAS, help="only this area")
     parser.add_argument("--at", help="every mutant of FILE or FILE:LINE instead of a sample")
     parser.add_argument("--tests", type=int, default=400, help="most tests for one mutant")
+    parser.add_argument(
+        "--as-measured", action="store_true", help="leave out tests newer than the map"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--resume", action="store_true", help="go on with the kept sample")
+    parser.add_argument("--again", action="store_true", help="the same, its survivors too")
     return parser.parse_args(given)
-
-
-def known_equivalents() -> set[tuple[str, str, str, str]]:
-    """Keys of the mutants that change nothing a client can see."""
-    rows = yaml.safe_load(EQUIVALENT.read_text()) or []
-    return {(row["file"], row["function"], row["before"], row["after"]) for row in rows}
 
 
 def sample(args: argparse.Namespace) -> dict[str, list[Mutant]]:
@@ -63,13 +59,22 @@ def sample(args: argparse.Namespace) -> dict[str, list[Mutant]]:
     return drawn
 
 
-def jobs_for(chosen: Iterable[Mutant], coverage: CoverageMap, most: int) -> list[Job]:
+def results_of(args: argparse.Namespace) -> Results:
+    """A new sample, or a kept one with what became of it."""
+    kept = KEPT / f"seed-{args.seed}-{args.count}.ndjson"
+    if (args.resume or args.again) and not args.at:
+        if not kept.exists():
+            raise SystemExit(f"mutants: there is no {kept.relative_to(ROOT)} to go on with")
+        return Results.resumed(kept, args.again)
+    return Results(sample(args), None if args.at or args.area else kept)
+
+
+def jobs_for(chosen: list[Mutant], coverage: CoverageMap, most: int) -> list[Job]:
     """The tests that may kill each mutant."""
     jobs = []
     for mutant in chosen:
         tests = coverage.covering(mutant, (ROOT / mutant.path).read_text())[:most]
-        took = sum(coverage.took[at] for at in tests)
-        jobs.append(Job(mutant, [coverage.tests[at] for at in tests], took))
+        jobs.append(Job(mutant, {coverage.tests[at]: coverage.took[at] for at in tests}))
     return jobs
 
 
@@ -95,63 +100,56 @@ def run(jobs: list[Job], coverage: CoverageMap, workers: int) -> None:
 
 def _acquit_failing_tests(jobs: list[Job], workers: int) -> None:
     """A test that fails on unchanged code too kills nothing."""
-    killers = sorted({job.killed_by for job in jobs if "::" in job.killed_by})
+    killers = {job.killed_by: job.tests.get(job.killed_by, 60.0) for job in jobs}
+    killers = {name: took for name, took in sorted(killers.items()) if "::" in name}
     for _ in range(len(killers)):
-        check = Job(None, killers, took=600)
+        check = Job(None, killers)
         run_warm([check], workers, lambda job: None)
         if not check.killed_by:
             return
-        print(f"fails without any change: {check.killed_by}")
-        killers = [name for name in killers if name != check.killed_by]
+        print(f"\nfails without any change: {check.killed_by}")
+        killers.pop(check.killed_by, None)
         for job in jobs:
             if job.killed_by == check.killed_by:
                 job.killed_by = ""
 
 
-def table(drawn: dict[str, list[Mutant]], alive: set[Mutant], equal: set[Mutant]) -> bool:
-    """Print the figures of each area; whether all reach what is asked of them."""
-    print(f"\n{'area':26} {'mutants':>7} {'equivalent':>10} {'killed':>7} {'survived':>8} {'%':>6}")
-    total: Counter[str] = Counter()
-    reached = True
-    for area, of_area in [*drawn.items(), ("all", [])]:
-        row = Counter(
-            mutants=len(of_area),
-            equivalent=len(equal.intersection(of_area)),
-            survived=len(alive.intersection(of_area)),
-        )
-        total += row
-        if area == "all":
-            row = total
-        counted = row["mutants"] - row["equivalent"]
-        killed = counted - row["survived"]
-        share = 100 * killed / counted if counted else 100.0
-        reached &= share >= (ALL_LEAST if area == "all" else AREA_LEAST)
-        print(
-            f"{area:26} {row['mutants']:7} {row['equivalent']:10} {killed:7}"
-            f" {row['survived']:8} {share:6.1f}"
-        )
-    return reached
+def try_area(results: Results, area: str, coverage: CoverageMap, args: argparse.Namespace) -> None:
+    """Try the open mutants of an area; print its survivors and the verdicts until now."""
+    jobs = jobs_for(results.open(area), coverage, args.tests)
+    if jobs:
+        print(f"\n{area}, {len(jobs)} mutants: ", end="", flush=True)
+        try:
+            run(jobs, coverage, args.jobs)
+        except KeyboardInterrupt:
+            for job in jobs:
+                if job.mutant is not None and job.killed_by not in ("", COLD):
+                    results.add(area, job.mutant, job.killed_by)
+            raise
+    tests = {job.mutant: len(job.tests) for job in jobs}
+    for job in jobs:
+        assert job.mutant is not None
+        results.add(area, job.mutant, job.killed_by)
+    for mutant in results.survivors(area):
+        print(f"\n{mutant.path}:{mutant.line} {mutant.function} ({tests.get(mutant, '?')} tests)")
+        print(f"- {mutant.before}\n+ {mutant.after}")
+    print(*(line for line in results.table()[0] if line.startswith(area)), sep="\n", flush=True)
 
 
 def main() -> int:
     args = arguments()
     temporary = tempfile.TemporaryDirectory(prefix="mutants-")
     os.environ["TMPDIR"] = os.environ["PYTEST_DEBUG_TEMPROOT"] = temporary.name
-    drawn = sample(args)
-    coverage = up_to_date(args.jobs)
-    known = known_equivalents()
-    every = [mutant for of_area in drawn.values() for mutant in of_area]
-    equal = {mutant for mutant in every if mutant.key in known}
-    jobs = jobs_for((mutant for mutant in every if mutant not in equal), coverage, args.tests)
-    run(jobs, coverage, args.jobs)
-    survivors = [job for job in jobs if not job.killed_by]
-    for job in survivors:
-        mutant = job.mutant
-        assert mutant is not None
-        print(f"\n{mutant.path}:{mutant.line} {mutant.function} ({len(job.tests)} tests)")
-        print(f"- {mutant.before}\n+ {mutant.after}")
-    alive = {job.mutant for job in survivors if job.mutant is not None}
-    reached = table(drawn, alive, equal)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    results = results_of(args)
+    try:
+        coverage = up_to_date(args.jobs, measure=not args.as_measured)
+        for area in args.area or results.areas:
+            try_area(results, area, coverage, args)
+    except KeyboardInterrupt:
+        print("\nstopped: go on with --resume")
+    lines, reached = results.table()
+    print("", *lines, sep="\n")
     temporary.cleanup()
     return 0 if reached or args.at else 1
 

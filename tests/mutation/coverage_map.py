@@ -1,7 +1,9 @@
 """Which tests run which line, measured by coverage.py with a context for each test.
 
 The map is kept in `build/mutation/`. Lines are named by their function and text, not by number, so
-that it stays true while code moves. Tests of files that have changed since are measured again.
+that it stays true while code moves. Only test functions that are new or have another text since are
+measured; those whose helpers alone changed keep their lines, which costs little: the map chooses
+tests, it does not judge them. To measure everything delete the file.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ Line = tuple[str, str, str]  # file, function, text
 class CoverageMap:
     """Sets of tests are integers: bit n stands for `tests[n]`."""
 
-    files: dict[str, str] = field(default_factory=dict)  # test file: hash of its text
+    # By test file: the hash of the text of each of its tests, parameters apart.
+    files: dict[str, dict[str, str]] = field(default_factory=dict)
     tests: list[str] = field(default_factory=list)
     took: list[float] = field(default_factory=list)
     breadth: list[int] = field(default_factory=list)  # how many lines the test runs
@@ -59,14 +62,15 @@ class CoverageMap:
     def covering(self, mutant: Mutant, source: str) -> list[int]:
         """Numbers of the tests that run a mutant, those of least cost and breadth first.
 
-        Code outside functions runs before every test: all tests of its module count.
+        Code outside functions runs before every test: all tests of its module count. So they do for
+        functions that are newer than the map.
         """
         text = source.splitlines()[mutant.line - 1].strip()
-        if not mutant.function:
-            bits = self.modules.get(mutant.path, 0)
-        else:
+        bits = 0
+        if mutant.function:
             bits = self.lines.get((mutant.path, mutant.function, text), 0)
             bits = bits or self.functions.get((mutant.path, mutant.function), 0)
+        bits = bits or self.modules.get(mutant.path, 0)
         chosen = [at for at in _numbers(bits) if self.tests[at]]
         chosen.sort(key=lambda at: (round(self.took[at], 1), self.breadth[at]))
         # The rest goes by file, so that the fixtures of a file are made once.
@@ -81,48 +85,103 @@ class CoverageMap:
         text = source.splitlines()[mutant.line - 1].strip()
         return not mutant.function or (mutant.path, mutant.function, text) in self.imported
 
-    def forget(self, files: set[str]) -> None:
-        """Drop the tests of some files."""
+    def forget(self, gone: set[str]) -> None:
+        """Drop some tests, whatever their parameters are."""
         for at, name in enumerate(self.tests):
-            if name.split("::")[0] in files:
+            if "::".join(name.partition("[")[0].split("::")[:2]) in gone:
                 self.tests[at] = ""
-        for file in files:
-            self.files.pop(file, None)
+
+    def keep_only(self, names: set[str]) -> None:
+        """Drop every other test."""
+        self.tests = [name if name in names else "" for name in self.tests]
 
 
 def _numbers(bits: int) -> list[int]:
     return [at for at, bit in enumerate(reversed(bin(bits)[2:])) if bit == "1"]
 
 
-def up_to_date(jobs: int) -> CoverageMap:
-    """The kept map, after measuring new and changed test files."""
-    found = pickle.loads(MAP.read_bytes()) if MAP.exists() else CoverageMap()
-    texts = {file: hashlib.sha256((ROOT / file).read_bytes()).hexdigest() for file in test_files()}
-    gone = set(found.files) - set(texts)
-    stale = {file for file, text in texts.items() if found.files.get(file) != text}
-    found.forget(gone | stale)
-    MAP.parent.mkdir(parents=True, exist_ok=True)
-    for files in _slices(sorted(stale)):
-        print(f"measuring {len(files)} of {len(stale)} test files", flush=True)
-        _measure(files, jobs)
-        add(found, KEPT / "coverage.db", KEPT / "timings.json")
-        found.files |= {file: texts[file] for file in files}
-        MAP.write_bytes(pickle.dumps(found))  # an interrupted run goes on from here
+def tests_of(source: str) -> dict[str, str]:
+    """Hashes of the texts of a file's tests, by name; methods count as their class."""
+    lines, found = source.splitlines(), {}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Assign):
+            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+        else:
+            names = [node.name] if isinstance(node, (*FUNCTIONS, ast.ClassDef)) else []
+        first = min(
+            (one.lineno for one in getattr(node, "decorator_list", ())), default=node.lineno
+        )
+        text = "\n".join(lines[first - 1 : node.end_lineno])
+        for name in names:
+            if name.lower().startswith("test"):
+                found[name] = hashlib.sha256(text.encode()).hexdigest()
     return found
 
 
-def _slices(files: list[str]) -> list[list[str]]:
-    return [files[at : at + FILES_AT_ONCE] for at in range(0, len(files), FILES_AT_ONCE)]
+def up_to_date(jobs: int, *, measure: bool = True) -> CoverageMap:
+    """The kept map, after measuring new and changed tests unless they are to be left out."""
+    found = pickle.loads(MAP.read_bytes()) if MAP.exists() else CoverageMap()
+    texts = {file: tests_of((ROOT / file).read_text()) for file in test_files()}
+    known = {
+        f"{file}::{name}": text for file, of in found.files.items() for name, text in of.items()
+    }
+    asked = {f"{file}::{name}": text for file, of in texts.items() for name, text in of.items()}
+    stale = sorted(name for name, text in asked.items() if known.get(name) != text)
+    found.forget((set(known) - set(asked)) | set(stale))
+    found.files = {file: {} for file in texts} | {
+        file: {name: text for name, text in of.items() if texts[file].get(name) == text}
+        for file, of in found.files.items()
+        if file in texts
+    }
+    for names in _slices(stale) if measure else ():
+        print(f"measuring {len(names)} of {len(stale)} tests that are new or changed", flush=True)
+        _measure(names, jobs)
+        add(found, KEPT / "coverage.db", KEPT / "timings.json")
+        for name in names:
+            file, _, test = name.partition("::")
+            found.files[file][test] = asked[name]
+        write(found)  # an interrupted run goes on from here
+    found.keep_only(_collected(sorted(texts)))
+    return found
 
 
-def _measure(files: list[str], jobs: int) -> None:
+def _collected(files: list[str]) -> set[str]:
+    """The tests that there are: parameters come and go while a test's text stays."""
+    told = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", *files],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if told.returncode:
+        raise SystemExit(f"mutants: the tests could not be collected\n{told.stdout[-2000:]}")
+    return set(told.stdout.splitlines())
+
+
+def write(found: CoverageMap) -> None:
+    """Keep a map."""
+    MAP.parent.mkdir(parents=True, exist_ok=True)
+    MAP.write_bytes(pickle.dumps(found))
+
+
+def _slices(names: list[str]) -> list[list[str]]:
+    """The tests of a few files at a time."""
+    files = sorted({name.partition("::")[0] for name in names})
+    return [
+        [name for name in names if name.partition("::")[0] in files[at : at + FILES_AT_ONCE]]
+        for at in range(0, len(files), FILES_AT_ONCE)
+    ]
+
+
+def _measure(names: list[str], jobs: int) -> None:
     KEPT.mkdir(parents=True, exist_ok=True)
     (KEPT / "coverage.ini").write_text(SETTINGS)
-    workers = ["-n", str(jobs), "--dist", "worksteal"] if len(files) > 3 else []
+    workers = ["-n", str(jobs), "--dist", "worksteal"] if jobs > 1 and len(names) > 9 else []
     options = ["-q", "--no-header", "-p", "no:cacheprovider", "-p", "tests.mutation.timings"]
     coverage = ["--cov=sim", f"--cov-config={KEPT / 'coverage.ini'}", "--cov-context=test"]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, *workers, *coverage, "--cov-report=", *files],
+        [sys.executable, "-m", "pytest", *options, *workers, *coverage, "--cov-report=", *names],
         cwd=ROOT,
         env=os.environ
         | {
@@ -132,13 +191,14 @@ def _measure(files: list[str], jobs: int) -> None:
         },
         check=False,
     )
-    if done.returncode > 1:  # 1: some test failed, and is left out
-        raise SystemExit("mutants: the tests could not be run, see above")
+    if done.returncode not in (0, 1):  # 1: some test failed, and is left out
+        raise SystemExit(f"mutants: the tests ended with {done.returncode}, see above")
 
 
 def add(found: CoverageMap, database: Path, timings: Path) -> None:
     """Add what coverage.py measured. A fixture's lines belong to every test of its file."""
     took = json.loads(timings.read_text())
+    first = len(found.tests)
     bits = {}
     of_file: dict[str, int] = {}
     for name in sorted(took):
@@ -154,10 +214,9 @@ def add(found: CoverageMap, database: Path, timings: Path) -> None:
     data.read()
     for path in sorted(data.measured_files()):
         _add_file(found, data, path, bits, of_file)
-    found.breadth = [0] * len(found.tests)
     for mask in found.lines.values():
-        for at in _numbers(mask):
-            found.breadth[at] += 1
+        for at in _numbers(mask >> first):
+            found.breadth[first + at] += 1
 
 
 def _add_file(

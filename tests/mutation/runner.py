@@ -35,8 +35,9 @@ from tests.mutation.operators import Mutant, mutated
 
 OPTIONS = ["-q", "-p", "no:cacheprovider", "--capture=no", "--hypothesis-profile=mutation"]
 MEMORY_MAX = 6 << 30
+WAIT_MAX_S = 3600  # for a mutant that sleeps
 COLD = "cold"  # what a warm child says of a mutant that it cannot put in place
-SLACK_S = 20  # of processor time, beside three times what the tests take
+SLACK_S = 20  # of processor time, beside three times what a test takes
 
 
 @dataclass(eq=False)
@@ -44,9 +45,24 @@ class Job:
     """A mutant with the tests that may kill it, and what came of it."""
 
     mutant: Mutant | None  # None: the tests run on unchanged code
-    tests: list[str]
-    took: float  # seconds that the tests took when they were measured
+    tests: dict[str, float]  # with the seconds that they took when they were measured
     killed_by: str = ""
+
+    @property
+    def took(self) -> float:
+        """Seconds of all tests."""
+        return sum(self.tests.values())
+
+    def allowed(self) -> dict[str, int]:
+        """Seconds of the processor that each test may take: a mutant may never end.
+
+        The first test of a file makes its fixtures, whichever was the first when they were measured.
+        """
+        longest: dict[str, float] = {}
+        for name, took in self.tests.items():
+            file = name.partition("::")[0]
+            longest[file] = max(took, longest.get(file, 0.0))
+        return {name: int(3 * longest[name.partition("::")[0]]) + SLACK_S for name in self.tests}
 
 
 Report = Callable[[Job], None]
@@ -65,12 +81,18 @@ def run_warm(jobs: list[Job], workers: int, done: Report) -> None:
         _silence()
         pytest.main([*OPTIONS, *names], plugins=[_Warm(jobs, workers, reader_of_parent)])
 
+    if not jobs:
+        return
     pid, reader = _fork(collect_and_run)
-    with os.fdopen(reader) as stream:
-        for line in stream:
-            number, _, killer = line.rstrip("\n").partition(" ")
-            jobs[int(number)].killed_by = killer
-            done(jobs[int(number)])
+    try:
+        with os.fdopen(reader) as stream:
+            for line in stream:
+                number, _, killer = line.rstrip("\n").partition(" ")
+                jobs[int(number)].killed_by = killer
+                done(jobs[int(number)])
+    except KeyboardInterrupt:
+        os.kill(pid, signal.SIGINT)  # it ends its own children
+        raise
     _, status = os.waitpid(pid, 0)
     if status:
         raise RuntimeError("the tests could not be collected: run pytest to see why")
@@ -90,7 +112,7 @@ class _Warm:
         gc.freeze()
 
         def child(job: Job, out: int) -> None:
-            session.config.pluginmanager.register(_FirstFailure(out))
+            session.config.pluginmanager.register(_FirstFailure(job, out))
             if job.mutant is not None:
                 gc.unfreeze()
                 if not _exchange_code(job.mutant):
@@ -108,10 +130,17 @@ class _Warm:
 
 
 class _FirstFailure:
-    """Ends the process with the first test that fails."""
+    """Ends the process with the first test that fails, or that takes much longer than before."""
 
-    def __init__(self, out: int) -> None:
+    def __init__(self, job: Job, out: int) -> None:
         self.out = out
+        self.allowed = job.allowed()
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        until = int(used.ru_utime + used.ru_stime) + self.allowed.get(nodeid, SLACK_S)
+        _, most = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (min(until, most), most))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
@@ -128,7 +157,7 @@ def _cold_child(job: Job, out: int) -> None:
     if job.mutant is not None:
         sys.meta_path.insert(0, _MutatedModule(job.mutant))
     # pytest would rewrite the assertions of `sim`, and for that find its modules itself
-    code = pytest.main([*OPTIONS, "--assert=plain", *job.tests], plugins=[_FirstFailure(out)])
+    code = pytest.main([*OPTIONS, "--assert=plain", *job.tests], plugins=[_FirstFailure(job, out)])
     if code != pytest.ExitCode.OK:  # such as an error in a conftest
         os.write(out, f"pytest {int(code)}".encode())
 
@@ -226,9 +255,9 @@ def _run_children(
             if not job.tests:
                 done(job)
                 continue
-            allowed = int(3 * job.took) + SLACK_S
+            allowed = sum(job.allowed().values()) + SLACK_S
             pid, reader = _fork(lambda out, job=job, s=allowed: _limited(child, job, out, s))
-            running[reader] = (pid, job, time.monotonic() + 10 * allowed)
+            running[reader] = (pid, job, time.monotonic() + min(10 * allowed, WAIT_MAX_S))
         ready, _, _ = select.select(list(running), [], [], 1.0)
         for reader in ready:
             text = os.read(reader, 4096).decode()

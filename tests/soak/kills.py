@@ -165,7 +165,7 @@ def _load(
     surface: str, ready: dict[str, Any], process: subprocess.Popen[bytes], answers: int
 ) -> list[str]:
     """Place orders with several clients at once; kill the server in the midst of it."""
-    symbol = _symbol(ready)
+    symbol = symbol_of(ready)
     acknowledged: list[str] = []
     enough = threading.Event()
 
@@ -193,7 +193,7 @@ def _load(
     return acknowledged
 
 
-def _symbol(ready: dict[str, Any]) -> str:
+def symbol_of(ready: dict[str, Any]) -> str:
     """An open instrument in whole cents and contracts."""
     with urllib.request.urlopen(f"{ready['control']}/_sim/v1/state/instruments") as answer:
         rows = json.load(answer)["instruments"]

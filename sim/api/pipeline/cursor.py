@@ -23,7 +23,7 @@ def read_cursor(cursor: str, count: int) -> list[str]:
         parts = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode().split("\n")
     except (Error, ValueError):
         parts = []
-    if len(parts) != count:
+    if len(parts) != count or write_cursor(*parts) != cursor:  # the decoder skips foreign letters
         raise bad_cursor()
     return parts
 

@@ -25,7 +25,7 @@ def list_positions(
     Positions that were traded back to nothing are not listed.
     """
     paged = exchange.ctx.assumptions.flag(RETAIL_POSITIONS_PAGING)
-    after = read_cursor(request.cursor, 1)[0] if request.cursor and paged else ""
+    after = _symbol(exchange, request.cursor) if request.cursor and paged else ""
     held = {position.symbol: position for position in positions_read(exchange, account_of(caller))}
     symbols = sorted(
         symbol
@@ -66,9 +66,19 @@ def list_activities(
     )
 
 
+def _symbol(exchange: Exchange, cursor: str) -> str:
+    (symbol,) = read_cursor(cursor, 1)
+    if exchange.instruments.get(symbol) is None:
+        raise bad_cursor()
+    return symbol
+
+
 def _place(cursor: str) -> Place:
     parts = read_cursor(cursor, len(Place._fields))
     try:
-        return Place(*map(int, parts))
+        place = Place(*map(int, parts))
     except ValueError:
         raise bad_cursor() from None
+    if write_cursor(*place) != cursor:  # such as "+1"
+        raise bad_cursor()
+    return place

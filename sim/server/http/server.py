@@ -20,6 +20,8 @@ from sim.server.platforms import reset_on_close
 
 log = logging.getLogger("sim.server")
 
+NO_MEMORY = "this process has no memory left for the request"
+
 
 class _Connection(Connection):
     """A connection that reports errors in the service's format."""
@@ -36,6 +38,9 @@ class _Connection(Connection):
         """Answer malformed HTTP or an internal failure; the cause of the latter is logged, not
         sent.
         """
+        if isinstance(exc, MemoryError):
+            log.error("a request failed: %s %s: %s", request.method, request.path, NO_MEMORY)
+            return self._error(503, 14, NO_MEMORY)
         if status >= 500 and not isinstance(exc, RunEnded):
             # An OSError such as a full disk is no bug of ours: log it without a traceback.
             cause = None if isinstance(exc, OSError) else exc
@@ -149,6 +154,8 @@ async def body_or_refusal(
         status, code, text = 408, 4, "the body did not arrive in time"
     except BodyUnreadable:
         status, code, text = 400, 3, "bad request"
+    except MemoryError:
+        status, code, text = 503, 14, NO_MEMORY
     return error_response(status, code, text, now=now(), close=True, retail=retail)
 
 
