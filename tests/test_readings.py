@@ -107,6 +107,21 @@ def test_an_event_has_the_shape_that_was_observed(shown: Any) -> None:
         assert one["startTime"] is not None
 
 
+def test_every_event_says_when_it_starts() -> None:
+    """Games begin; what futures and topics ask about happens at the end of their events."""
+    world = connect(Simulation(load_scenario("quickstart")))
+    kinds = set()
+    for page in range(3):
+        for event in world.gateway.get(f"/v1/events?limit=100&offset={100 * page}").json()[
+            "events"
+        ]:
+            kinds.add(event["category"])
+            assert event["startTime"] is not None, event["slug"]
+            if event["category"] != "crypto" and not event["gameId"]:
+                assert event["startTime"] == event["endDate"]
+    assert {"sports", "politics", "crypto"} <= kinds
+
+
 SWITCHES = {
     "markets.deprecated_fields": ("shown", lambda one, book: "marketType" in one["markets"][0]),
     "markets.quote_value": (

@@ -60,7 +60,7 @@ class KYCDocv(Message, kw_only=True):
 
     docv_transaction_token: str = ""
     event_id: str = ""
-    qr_code: str = ""
+    qr_code: str = ""  # PNG as a data URL: data:image/png;base64,…
     url: str = ""
     sdk_key: str = ""  # always empty
 

@@ -85,6 +85,7 @@ def _event(
         title=title,
         description=f"{title}. Resolves from official sources.",
         category=category,
+        start_time=end,  # what is asked about happens then
         end_date=end,
         event_date=market_pair.eastern_day(end),
         featured=row.get("quoted", False),

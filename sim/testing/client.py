@@ -23,6 +23,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from sim.api.pipeline.inputs import Close, Effect, Outcome, Post, Reply, Resolve, Send
+from sim.api.rendering.document_links import with_links
 from sim.contract.contract import Plane
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, parse_instant, parse_span
 
@@ -52,7 +53,9 @@ class Response:
     @cached_property
     def body(self) -> bytes:
         """The whole body; reading it runs a download to its end."""
-        return b"".join(self.reply.chunks) if self.reply.chunks is not None else self.reply.body
+        if self.reply.chunks is not None:
+            return b"".join(self.reply.chunks)
+        return with_links(self.reply.body)
 
     def json(self) -> Any:
         """The body decoded as JSON. Raises `msgspec.DecodeError` when it is not JSON."""

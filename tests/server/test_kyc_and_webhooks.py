@@ -8,13 +8,16 @@ import asyncio
 import base64
 import json
 import re
+import struct
 import urllib.error
 import urllib.request
+import zlib
 from datetime import datetime
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 import pytest
+import segno
 from standardwebhooks import Webhook, WebhookVerificationError
 from test_tester_tools import bearer
 
@@ -151,6 +154,34 @@ def test_a_rejection_is_told_without_a_reason(exchange, partner, receiver):
 # ---- documents and review
 
 
+def modules_of(picture: str) -> list[list[bool]]:
+    """The modules of a QR code, read from the pixels of a data URL: dark is True. Each module is 4
+    pixels wide and high, and 4 light ones are around the code.
+    """
+    kind, _, text = picture.partition(",")
+    assert kind == "data:image/png;base64"
+    png = base64.b64decode(text, validate=True)
+    assert png.startswith(b"\x89PNG\r\n\x1a\n")
+    chunks, at = {}, 8
+    while at < len(png):
+        (size,), name = struct.unpack_from(">I", png, at), png[at + 4 : at + 8]
+        chunks[name], at = png[at + 8 : at + 8 + size], at + 12 + size
+    width, height, depth, colours, *_ = struct.unpack(">IIBBBBB", chunks[b"IHDR"])
+    assert (width, depth, colours) == (height, 1, 0)  # black and white
+    rows, step = zlib.decompress(chunks[b"IDAT"]), (width + 7) // 8 + 1
+    pixels, above = [], bytes(step - 1)
+    for row in (rows[n : n + step] for n in range(0, len(rows), step)):
+        assert row[0] in (0, 2)  # as it is, or as the difference from the row above
+        above = bytes((a * (row[0] == 2) + b) % 256 for a, b in zip(above, row[1:], strict=True))
+        pixels.append([not above[x // 8] >> (7 - x % 8) & 1 for x in range(width)])
+    assert pixels[0] == [False] * width
+    return [row[16:-16:4] for row in pixels[16:-16:4]]
+
+
+def modules_of_link(url: str) -> list[list[bool]]:
+    return [[bool(module) for module in row] for row in segno.make_qr(url, error="m").matrix]
+
+
 @pytest.mark.spec("S3.5-4", "S3.5-6")
 @pytest.mark.parametrize(("result", "ends"), [("uploaded", "ACCEPT"), ("failed", "RESUBMIT")])
 def test_a_document_is_asked_for_on_a_page_where_a_tester_says_how_it_went(
@@ -162,6 +193,7 @@ def test_a_document_is_asked_for_on_a_page_where_a_tester_says_how_it_went(
     docv = started["docv"]
     assert set(docv) >= {"url", "qrCode", "docvTransactionToken", "eventId", "sdkKey"}
     assert docv["url"].startswith(f"{exchange.docs}/docv/")
+    assert modules_of(docv["qrCode"]) == modules_of_link(docv["url"])
     with urllib.request.urlopen(docv["url"]) as page:
         assert b"The document was uploaded" in page.read()
     exchange.clock.advance("48h")

@@ -57,7 +57,7 @@ DOCV_BASE = "https://docv.sandbox.test"
 
 
 class Docv(Struct, frozen=True):
-    """Where a person uploads a document."""
+    """Where a person uploads a document. `qr_code` is the text of the QR code."""
 
     url: str
     qr_code: str

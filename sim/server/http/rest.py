@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from aiohttp import HttpVersion10, web
 
 from sim.api.pipeline.inputs import Reply
+from sim.api.rendering.document_links import with_links
 from sim.contract.contract import Plane
-from sim.core.identity.kyc import DOCV_BASE
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import NS_PER_S, Instant
 from sim.server.host import Host
@@ -33,7 +33,6 @@ _SLOW_PAUSE_S = 0.1
 
 # Answers below this path may contain a link to the page on which a tester uploads a document.
 _KYC = "/v1/kyc/"
-_DOCV_BASE = DOCV_BASE.encode()
 _CACHE_CONTROL = "Cache-Control"
 
 
@@ -150,7 +149,7 @@ class RestListener:
     ) -> Response:
         body = reply.body
         if _KYC in target:
-            body = body.replace(_DOCV_BASE, f"{self._host.settings.docs_url}/docv".encode())
+            body = with_links(body, f"{self._host.settings.docs_url}/docv")
         status, headers = reply.status, self._headers(request, reply, elided)
         cached = self._cached and _CACHE_CONTROL in dict(reply.headers)
         if cached and status == 200:

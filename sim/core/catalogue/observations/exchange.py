@@ -1,7 +1,7 @@
 """Observations of the exchange API and the token issuer."""
 
 from sim.core.catalogue.assumptions import ASSERTION_LIFE_MAX, EXTRA_LIMITS, SYNCHRONOUS_UNTIL
-from sim.core.catalogue.observations.observation import DOCS, Observation
+from sim.core.catalogue.observations.observation import DOCS, SDK, Observation
 
 _REFERENCE = "public API reference"
 
@@ -23,6 +23,10 @@ ASSERTION_LIFE = (
 ACCESS_TOKENS = Observation("auth.access_tokens", "2026-09", (DOCS,), _REFERENCE).shows(
     "Access tokens are signed with RS256. Their keys stand where issuers of this kind publish "
     "them: /.well-known/jwks.json, named by /.well-known/openid-configuration."
+)
+QR_CODE = Observation("verification.qr_code", "2026-09", (DOCS, SDK), _REFERENCE).shows(
+    "docv.qrCode is a PNG as a data URL: the QR code of the link under which a person uploads a "
+    "document."
 )
 SYNCHRONOUS = (
     Observation("orders.synchronous", "2026-09", (DOCS,), _REFERENCE)
