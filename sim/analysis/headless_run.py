@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from io import BytesIO
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 from msgspec import Struct, field
@@ -35,7 +36,8 @@ class Report(Struct, frozen=True, kw_only=True):
 
     `params` are the values of the matrix it ran with, `changes` says what else was changed in the
     scenario. `broken` holds the invariants that did not hold, as they were first found, or the
-    internal error that ended the run. `coverage` is what it met, as JSON, if that was asked for.
+    internal error that ended the run. `page` is its one-file report. `coverage` is what it met, as
+    JSON, if that was asked for.
     """
 
     scenario: str
@@ -46,6 +48,7 @@ class Report(Struct, frozen=True, kw_only=True):
     results: list[StepResult]
     params: dict[str, str] = field(default_factory=dict)
     journal: str = ""
+    page: str = ""
     changes: str = ""
     broken: tuple[str, ...] = ()
     coverage: str = ""
@@ -85,6 +88,8 @@ class Report(Struct, frozen=True, kw_only=True):
             yield from wrapped(failure, "    ", first="  ")
         if self.journal:
             yield f"  sim replay {shlex.quote(self.journal)}"
+        if self.page:
+            yield f"  report {self.page}"
 
     def document(self) -> dict[str, Any]:
         """The report for a program."""
@@ -108,6 +113,7 @@ class Report(Struct, frozen=True, kw_only=True):
             ],
             "broken": list(self.broken),
             "journal": self.journal,
+            "report": self.page,
         }
 
 
@@ -141,6 +147,7 @@ def run_scenario(
     simulation: Simulation | None = None,
     save_failures: Path | None = None,
     journals: Path | None = None,
+    pages: Path | None = None,
     changes: str = "",
     *,
     check_invariants: bool = True,
@@ -149,8 +156,8 @@ def run_scenario(
     """Run a scenario to its last step. Webhooks go to a receiver that answers 200.
 
     `simulation` runs instead of a fresh one. A run that fails leaves its journal in the folder
-    `save_failures`, every run in the folder `journals`. `changes` says what was changed in the
-    scenario, for the report. `recorder` counts what the run meets.
+    `save_failures` and its one-file report in `pages`, every run its journal in `journals`.
+    `changes` says what was changed in the scenario. `recorder` counts what the run meets.
     """
     written = BytesIO()
     sim = simulation or Simulation(scenario, seed=seed, journal=written)
@@ -171,15 +178,34 @@ def run_scenario(
         broken=invariants,
         coverage=packed(recorder.coverage) if recorder is not None else "",
     )
+    if not report.ok and pages is not None:
+        report = replace(report, page=str(_write_page(written.getvalue(), _path(pages, report))))
     folder = journals or (None if report.ok else save_failures)
     if folder is None:
         return report
-    values = "".join(f"-{value}" for value in (*report.params.values(), *changes.split()))
-    path = folder / file_name(f"{report.scenario}{values}-{report.seed}.ndjson")
-    folder.mkdir(parents=True, exist_ok=True)
+    path = _path(folder, report, ".ndjson")
     path.touch(0o600)
     path.write_bytes(written.getvalue())
     return replace(report, journal=str(path))
+
+
+def _path(folder: Path, report: Report, kind: str = ".html") -> Path:
+    """Where the file of a run goes; the folder is made."""
+    values = "".join(f"-{value}" for value in (*report.params.values(), *report.changes.split()))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / file_name(f"{report.scenario}{values}-{report.seed}{kind}")
+
+
+def _write_page(journal: bytes, path: Path) -> Path:
+    """Write the one-file report of a run."""
+    from sim.analysis.history.recorded import RecordedRun
+    from sim.analysis.report.report import write_report
+
+    with NamedTemporaryFile(suffix=".ndjson") as file:
+        file.write(journal)
+        file.flush()
+        write_report(RecordedRun(Path(file.name)), path)
+    return path
 
 
 def file_name(name: str) -> str:

@@ -25,7 +25,7 @@ Comparing two journals, without a simulation, is in `compare.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
@@ -35,7 +35,7 @@ from zlib import crc32
 from msgspec import DecodeError, Raw, ValidationError, convert, json, structs, to_builtins
 
 from sim.analysis.errors import UnreadableJournal, UsageError
-from sim.api.pipeline.inputs import Advanced, recorded_input
+from sim.api.pipeline.inputs import Advanced, Outcome, recorded_input
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import Conflict, Refusal
 from sim.engine.journal_record import library_versions
@@ -256,9 +256,13 @@ def verify(simulation: Simulation, lines: NumberedLines, until: Instant | None =
 
 
 def replaying(
-    simulation: Simulation, lines: NumberedLines, until: Instant | None = None
+    simulation: Simulation,
+    lines: NumberedLines,
+    until: Instant | None = None,
+    hear: Callable[[Outcome], None] | None = None,
 ) -> Iterator[tuple[int, Line]]:
     """Replay line by line: yield each (line number, line) once the simulation has handled it.
+    `hear` is called with the outcome of each input that was as recorded.
 
     With `until` the replay ends at that instant: before the first later input, and in the middle of
     a line that moves time beyond it.
@@ -270,7 +274,9 @@ def replaying(
         elif until is not None and _stop_at(simulation, line, until):
             return
         else:
-            _repeat_input(simulation, number, raw, line)
+            outcome = _repeat_input(simulation, number, raw, line)
+            if hear is not None:
+                hear(outcome)
         yield number, line
 
 
@@ -288,7 +294,7 @@ def _stop_at(simulation: Simulation, line: Line, until: Instant) -> bool:
     return True
 
 
-def _repeat_input(simulation: Simulation, number: int, raw: bytes, line: Line) -> None:
+def _repeat_input(simulation: Simulation, number: int, raw: bytes, line: Line) -> Outcome:
     if line.seq != simulation.seq + 1:
         raise Divergence(number, "seq", str(line.seq), str(simulation.seq + 1))
     if line.aside and f"{crc32(bytes(line.aside)):08x}" != line.check:
@@ -300,13 +306,13 @@ def _repeat_input(simulation: Simulation, number: int, raw: bytes, line: Line) -
     if isinstance(recorded, Advanced) and not is_supported_instant(recorded.to):
         raise Divergence(number, "input", line_text(line.input), OUT_OF_RANGE)
     try:
-        simulation.handle(recorded)
+        outcome = simulation.handle(recorded)
     except Exception as error:
         failed = f"this version fails at it: {type(error).__name__}: {error}"
         raise Divergence(number, "out", line_text(line.out), failed) from error
     replayed = next(simulation.journal.lines(simulation.seq - 1, simulation.seq))
     if replayed == raw:
-        return
+        return outcome
     again = read_line(replayed)
     for part in ("at", "input", "out", "aside", "digest"):
         before, after = line_text(getattr(line, part)), line_text(getattr(again, part))

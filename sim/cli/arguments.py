@@ -198,6 +198,8 @@ def add_campaign(parser: argparse.ArgumentParser, jobs: int, jobs_text: str) -> 
     add_flag(parser, "--resume", "skip the runs that --results already holds")
     failed = "write the journals of failed runs to this folder"
     add_text(parser, "--save-failures", "DIR", failed, former="--keep")
+    pages = "write a one-file report of each failed run to this folder; `sim report` explains it"
+    add_text(parser, "--report", "DIR", pages)
 
 
 # ---- from options to what a command calls

@@ -31,7 +31,9 @@ from sim.cli.arguments import DIVERGED, INTERRUPTED, TERMINATED, USAGE, Command,
 COMMANDS = {
     "an exchange to talk to": ("serve", "demo"),
     "scenarios": ("run", "check", "schema", "coverage"),
-    "journals of finished runs": ("open", "replay", "diff", "timeline", "explain", "conformance"),
+    "journals of finished runs": (
+        *("open", "report", "replay", "diff", "timeline", "explain", "conformance"),
+    ),
     "the real service": ("record", "compare"),
     "search for failures": ("sweep", "explore", "shrink", "bisect"),
     "reference and credentials": ("catalogue", "openapi", "asyncapi", "proto", "keys"),

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     plan = campaign_of(args)
     for name in args.scenarios:
         read_scenario(name, args)
-    folders = (args.save_failures, args.journal)
+    folders = (args.save_failures, args.journal, args.report)
     check_writable(files=(args.junit, args.results, args.coverage), folders=folders)
     reports = run_all(plan, text_output(args), sys.stderr)
     give_json(args, {"runs": [report.document() for report in reports]})

@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
 
     kinds = args.vary or (() if args.seeds or args.fuzz else ("assumptions", "quirks"))
     plan = campaign_of(args, variations=variations(args.scenarios, kinds, args.only))
-    folders = () if args.cluster else (args.save_failures,)
+    folders = () if args.cluster else (args.save_failures, args.report)
     check_writable((args.results, args.shrink), folders)
     out = text_output(args)
     if args.vary and len(plan.variations) == 1:

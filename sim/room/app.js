@@ -21,11 +21,12 @@ import {TokenForm} from './panels/token.js';
 import {Tour} from './panels/tour.js';
 import {Verifications} from './panels/verifications.js';
 import {Webhooks} from './panels/webhooks.js';
+import {isReport} from './recorded.js';
 import {patch, useKeys} from './store.js';
 import {html} from './vendor/preact-htm.js';
 import {Question, Tabs} from './widgets.js';
 
-const PARTS = [
+const EVERY_PART = [
   ['script', 'Script', Script],
   ['orders', 'Orders', Orders],
   ['accounts', 'Accounts', Account],
@@ -39,6 +40,8 @@ const PARTS = [
   ['instances', 'Instances', Instances],
   ['actions', 'Do', Actions],
 ];
+const LIVE = ['instances', 'actions']; // parts that a report does not have
+const PARTS = EVERY_PART.filter(([id]) => !isReport || !LIVE.includes(id));
 const NARROW = [['history', 'History', History], ['detail', 'Detail', Detail], ['book', 'Market', Market], ['trades', 'Trades', LastTrades]];
 
 function Lower({parts, role = 'region'}) {
@@ -62,7 +65,7 @@ export function App() {
     ${narrow
       ? html`<${Lower} parts=${[...NARROW, ...PARTS]} role="main" />`
       : html`<main class="upper"><${History} /><${Detail} /><${Market} /></main><${Lower} parts=${PARTS} />`}
-    <${LastCall} />
+    ${!isReport && html`<${LastCall} />`}
     <${Question} />
   </div>`;
 }

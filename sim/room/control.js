@@ -1,5 +1,7 @@
-// The only door to the exchange: its public control interface. Nothing else in this page fetches.
+// The only door to the exchange: its public control interface, or in a report the run inside the page.
+// Nothing else in this page fetches.
 
+import {answer as recorded, isReport} from './recorded.js';
 import {patch, state} from './store.js';
 
 export const PREFIX = '/_sim/v1';
@@ -10,11 +12,11 @@ const TOKEN = 'room.token';
 export function takeFragment() {
   const given = new URLSearchParams(location.hash.slice(1));
   if (given.get('tour')) patch({tour: Number(given.get('tour')) || 0});
-  if (given.get('token')) sessionStorage.setItem(TOKEN, given.get('token'));
-  if (location.hash) history.replaceState(null, '', location.pathname + location.search);
+  if (given.get('token') && !isReport) sessionStorage.setItem(TOKEN, given.get('token'));
+  if (location.hash && !isReport) history.replaceState(null, '', location.pathname + location.search);
 }
 
-export const token = () => sessionStorage.getItem(TOKEN) || '';
+export const token = () => (isReport ? '' : sessionStorage.getItem(TOKEN) || '');
 
 export function useToken(text) {
   sessionStorage.setItem(TOKEN, text);
@@ -40,6 +42,7 @@ export function headers(more = {}) {
 }
 
 async function send(verb, path, body, type, signal) {
+  if (isReport) return ofReport(await recorded(verb, path));
   const options = {method: verb, headers: headers(), signal};
   if (body !== undefined) {
     options.body = typeof body === 'string' ? body : JSON.stringify(body);
@@ -51,6 +54,11 @@ async function send(verb, path, body, type, signal) {
   if (answer.status === 401) patch({needsToken: true});
   if (!answer.ok) throw new Refused(answer.status, value);
   return {value, seq: Number(answer.headers.get('x-sim-seq') || NaN)};
+}
+
+function ofReport({status, value, seq}) {
+  if (status !== 200) throw new Refused(status, value);
+  return {value, seq};
 }
 
 // What a read answers, and the last input that it knew of.

@@ -3,6 +3,7 @@
 import {read, roomOf, tryAct} from './control.js';
 import {instant, ms} from './format.js';
 import {follow} from './live.js';
+import {isReport} from './recorded.js';
 import {Rows} from './rows.js';
 import {patch, state} from './store.js';
 
@@ -19,7 +20,8 @@ export async function begin() {
   const measure = () => patch({narrow: narrow.matches, tab: tabFor(narrow.matches)});
   narrow.addEventListener('change', measure);
   measure();
-  follow(onEvent, onState);
+  if (isReport) onState(true); // nothing will happen any more
+  else follow(onEvent, onState);
 }
 
 const ALONE = ['history', 'detail', 'book', 'trades']; // behind a tab on a narrow screen only
@@ -50,7 +52,7 @@ export async function refresh() {
     rows.last = Math.max(rows.last, state.last);
     rows.walk();
     changed();
-    document.title = `${health.scenario} · control room`;
+    document.title = `${health.scenario} · ${isReport ? `report, seed ${health.seed}` : 'control room'}`;
     return true;
   } catch (problem) {
     if (!problem.status) patch({connection: 'lost'});

@@ -1,9 +1,11 @@
 // Light or dark: as the system says, until the reader chooses.
 
+import {remember, remembered} from './memory.js';
+
 const KEY = 'room.theme';
 const THEMES = ['system', 'light', 'dark'];
 
-export const theme = () => localStorage.getItem(KEY) || 'system';
+export const theme = () => remembered(KEY) || 'system';
 
 export function beginTheme() {
   const chosen = theme();
@@ -21,7 +23,7 @@ export function colourOf(element, variable) {
 }
 
 export function nextTheme() {
-  localStorage.setItem(KEY, THEMES[(THEMES.indexOf(theme()) + 1) % THEMES.length]);
+  remember(KEY, THEMES[(THEMES.indexOf(theme()) + 1) % THEMES.length]);
   beginTheme();
   window.dispatchEvent(new Event('themechange'));
 }

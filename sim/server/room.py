@@ -11,16 +11,15 @@ import re
 import threading
 from collections.abc import Callable
 from hashlib import sha256
-from pathlib import Path
 
 from aiohttp import web
 
+from sim.analysis.report.files import FOLDER
 from sim.kernel.instants import Instant
 from sim.server.console import Console
 from sim.server.http.response import Response
 from sim.server.http.server import error_response
 
-FOLDER = Path(__file__).resolve().parents[1] / "room"
 _NAME = re.compile(r"(?:[a-z0-9][a-z0-9_-]*/)?[a-z0-9][a-z0-9_-]*\.(?P<kind>[a-z]+)", re.ASCII)
 _TYPES = {
     "html": "text/html; charset=utf-8",

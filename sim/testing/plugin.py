@@ -81,6 +81,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="keep the journal of every test in this folder",
     )
     group.addoption(
+        "--exchange-report",
+        default="",
+        metavar="DIR",
+        help="write the run of every failing test to this folder, as a page that opens anywhere",
+    )
+    group.addoption(
         "--exchange-coverage",
         default="",
         metavar="FILE",
@@ -287,4 +293,30 @@ def pytest_runtest_makereport(
     report = yield
     if served is not None and report.failed and call.when == "call":
         report.sections.append(("sandbox exchange", served.report()))
+    if (
+        served is not None
+        and report.failed
+        and (folder := item.config.getoption("exchange_report"))
+    ):
+        says = _write_page(served.journal, Path(folder).absolute(), item.nodeid)
+        report.sections.append(("sandbox exchange, report", says))
     return report
+
+
+def _write_page(journal: Path, folder: Path, test: str) -> str:
+    """Write the one-file report of a test's run; where it is, or why there is none."""
+    from sim.analysis.errors import UnreadableJournal
+    from sim.analysis.history.recorded import RecordedRun
+    from sim.analysis.report.report import write_report
+
+    page = folder / f"{_file_name(test)}.html"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        difference = write_report(RecordedRun(journal), page)
+    except (OSError, UnreadableJournal) as error:
+        return f"no report of this run: {error}"
+    if difference is not None:
+        return "\n".join(
+            (f"report {page}, as far as the run can be repeated:", *difference.lines())
+        )
+    return f"report {page}"

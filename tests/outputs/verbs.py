@@ -73,6 +73,7 @@ WITHOUT = {
     "asyncapi": "a JSON document of its own",
     "coverage": "it lists every operation, so each new one would change it",
     "open": "it serves: tests of the room",
+    "report": "a page, and one line with its size: tests/test_report.py",
     "keys": "new ones each time",
     "compare": "tests/fidelity has its output",
     "record": "it needs sockets: tests/server/test_record.py",

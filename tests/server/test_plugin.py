@@ -13,6 +13,7 @@ import pytest
 
 from sim.testing.exchange_fixture import ControlError
 from sim.testing.wall_clock import open_grpc_channels
+from tests.report_file import ReportFile
 
 pytest_plugins = ["pytester"]
 
@@ -207,9 +208,19 @@ def test_a_failure_says_how_to_see_it_again_and_mistakes_are_plain(pytester):
     pytester.makepyfile(test_suite=SUITE)
     pytester.makefile(".yaml", beside="name: beside\nextends: quickstart\n", steps=STEPS)
     result = pytester.runpytest_subprocess(
-        "-p", "no:cacheprovider", "--junitxml=junit.xml", "--exchange-keep=kept"
+        *("-p", "no:cacheprovider", "--junitxml=junit.xml"),
+        *("--exchange-keep=kept", "--exchange-report=pages"),
     )
     result.assert_outcomes(passed=3, failed=2, errors=2)
+    pages = {page.name: ReportFile(page) for page in (pytester.path / "pages").iterdir()}
+    assert len(pages) == 2  # one of each test that failed
+    steps = next(page for name, page in pages.items() if "steps" in name)
+    assert [row["state"] for row in steps.index["script"]["steps"]] == [
+        "passed",
+        "failed",
+        "refused",
+    ]
+    result.stdout.fnmatch_lines(["report */pages/test_suite.py-test_fails.html"])
     result.stdout.fnmatch_lines(
         [
             "*sandbox exchange*",

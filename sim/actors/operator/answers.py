@@ -9,9 +9,10 @@ from typing import Any, TypeAlias
 from sim.core.exchange import Exchange
 from sim.core.identity.kyc import KycCase
 from sim.core.model.enums import OrderState, OrderType, Side, TimeInForce
+from sim.core.model.events import CashMoved
 from sim.core.model.funding_records import FundingTransaction
 from sim.core.model.instrument import Instrument
-from sim.core.model.orders import Order
+from sim.core.model.orders import Order, Trade
 from sim.core.model.quantities import cash_text, decimal_text
 from sim.core.service.maintenance_calendar import Window
 from sim.kernel.instants import format_instant
@@ -57,6 +58,39 @@ def order_answer(order: Order) -> Answer:
         "leaves": decimal_text(order.leaves_qty, order.qty_scale),
         "state": OrderState(order.state).name,
         "created": format_instant(order.created),
+    }
+
+
+def trade_answer(trade: Trade) -> Answer:
+    """A trade; `side` is the taker's."""
+    taker, maker = trade.aggressor.order, trade.passive.order
+    return {
+        "id": trade.id,
+        "at": format_instant(trade.at),
+        "symbol": trade.symbol,
+        "price": decimal_text(trade.price, taker.price_scale),
+        "qty": decimal_text(trade.qty, taker.qty_scale),
+        "side": Side(taker.side).name,
+        "taker": taker.account,
+        "maker": maker.account,
+        "taker_order": taker.id,
+        "maker_order": maker.id,
+        "state": trade.state.name,
+    }
+
+
+def ledger_answer(row: CashMoved) -> Answer:
+    """A row of the cash ledger."""
+    return {
+        "id": row.id,
+        "at": format_instant(row.at),
+        "account": row.account,
+        "type": row.type.name,
+        "amount": cash_text(row.after - row.before),
+        "balance": cash_text(row.after),
+        "symbol": row.symbol,
+        "reference": row.reference,
+        "description": row.description,
     }
 
 

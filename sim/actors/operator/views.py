@@ -19,7 +19,9 @@ from sim.actors.operator.answers import (
     case_answer,
     funding_answer,
     instrument_answer,
+    ledger_answer,
     order_answer,
+    trade_answer,
     window_answer,
 )
 from sim.actors.participants.participants import participants_of
@@ -31,7 +33,6 @@ from sim.core.exchange import Exchange
 from sim.core.matching.book import Book
 from sim.core.model.enums import Side
 from sim.core.model.instrument import Instrument
-from sim.core.model.orders import Trade
 from sim.core.model.quantities import CASH_SCALE, cash_text, decimal_fixed, decimal_text
 from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.engine.engine import Engine
@@ -107,24 +108,7 @@ def _chosen(log: IndexedLog[R], only: Only) -> Iterable[R]:
 
 def _trades(engine: Engine, only: Only) -> Rows:
     trades = list(_chosen(engine.exchange.trading.trades, only))
-    return [_trade(trade) for trade in (trades[-only.last :] if only.last else trades)]
-
-
-def _trade(trade: Trade) -> Answer:
-    taker, maker = trade.aggressor.order, trade.passive.order
-    return {
-        "id": trade.id,
-        "at": format_instant(trade.at),
-        "symbol": trade.symbol,
-        "price": decimal_text(trade.price, taker.price_scale),
-        "qty": decimal_text(trade.qty, taker.qty_scale),
-        "side": Side(taker.side).name,
-        "taker": taker.account,
-        "maker": maker.account,
-        "taker_order": taker.id,
-        "maker_order": maker.id,
-        "state": trade.state.name,
-    }
+    return [trade_answer(trade) for trade in (trades[-only.last :] if only.last else trades)]
 
 
 def _ledger(engine: Engine, only: Only) -> Rows:
@@ -132,20 +116,7 @@ def _ledger(engine: Engine, only: Only) -> Rows:
     accounts = [only.account] if only.account else sorted(account.name for account in ledger)
     rows = [row for account in accounts for row in ledger.entries(account)]
     rows.sort(key=attrgetter("at"))
-    return [
-        {
-            "id": row.id,
-            "at": format_instant(row.at),
-            "account": row.account,
-            "type": row.type.name,
-            "amount": cash_text(row.after - row.before),
-            "balance": cash_text(row.after),
-            "symbol": row.symbol,
-            "reference": row.reference,
-            "description": row.description,
-        }
-        for row in (rows[-only.last :] if only.last else rows)
-    ]
+    return [ledger_answer(row) for row in (rows[-only.last :] if only.last else rows)]
 
 
 def _accounts(engine: Engine, only: Only) -> Rows:

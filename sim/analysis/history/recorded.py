@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gzip
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from shutil import copyfileobj
 from typing import BinaryIO, cast
@@ -16,6 +16,7 @@ from typing import BinaryIO, cast
 from sim.analysis.errors import UnreadableJournal
 from sim.analysis.history.work import Work
 from sim.analysis.replay import NumberedLines, replaying, simulation_of
+from sim.api.pipeline.inputs import Outcome
 from sim.api.pipeline.settings import Settings
 from sim.kernel.branches import Branch, Place, Tree, grow
 from sim.kernel.journal import Line
@@ -102,11 +103,15 @@ class RecordedRun:
         except NotAJournal as error:
             raise UnreadableJournal(self.path, str(error), error.line) from error
 
-    def replay(self, simulation: Simulation) -> Work[None]:
-        """Handle every input again, from the start. Divergence."""
+    def replay(
+        self, simulation: Simulation, hear: Callable[[Outcome], None] | None = None
+    ) -> Work[None]:
+        """Handle every input again, from the start; `hear` is called with the outcome of each.
+        Divergence.
+        """
         with _plain(self.path) as file:
             _, lines = read_journal(file)
-            for _, line in replaying(simulation, _named(lines)):
+            for _, line in replaying(simulation, _named(lines), hear=hear):
                 if not line.mark:
                     branch = simulation.journal.branch
                     self.branches[branch.name].learn(line.seq, branch.place(line.seq))

@@ -43,16 +43,26 @@ def record(rows: Rows, moments: Moments, branch: Branch, seq: int) -> Work[dict[
     """The record of an input, as it is answered. Raises NotFound."""
     entry = rows.entry(branch, seq)
     before = yield from moments.at(branch, seq - 1)
-    streams = _operations(before)
+    streams = operations(before)
     sim, outcome = yield from moments.through(branch, seq)
-    streams |= _operations(sim)
-    out = entry.out
-    answer = _answer(sim, entry, outcome)
-    frames = [effect for effect in outcome.effects if isinstance(effect, Send)]
     return {
         **rows.plain(entry),
+        **came_of(sim, entry, outcome, streams),
+        "causes": _causes(rows, branch, entry),
+    }
+
+
+def came_of(
+    sim: Simulation, entry: Entry, outcome: Outcome, before: dict[int, Operation]
+) -> dict[str, Any]:
+    """What a record has besides the row and its causes. The simulation stands right after the
+    input; `before` are the operations of the streams that were open when it entered.
+    """
+    out, streams = entry.out, before | operations(sim)
+    frames = [effect for effect in outcome.effects if isinstance(effect, Send)]
+    return {
         "input": _input(sim, entry, streams),
-        "answer": answer,
+        "answer": _answer(sim, entry, outcome),
         "events": out.get("events", []),
         "frames": [_frame(effect, streams) for effect in frames[:FRAMES_MAX]],
         "frames_sent": len(frames),
@@ -79,12 +89,11 @@ def record(rows: Rows, moments: Moments, branch: Branch, seq: int) -> Work[dict[
         "fired": [{**one, "at": format_instant(one["at"])} for one in out.get("fired", ())],
         "steps": out.get("steps", []),
         "why": _why(sim, entry),
-        "causes": _causes(rows, branch, entry),
         "digest": sim.digest,
     }
 
 
-def _operations(sim: Simulation) -> dict[int, Operation]:
+def operations(sim: Simulation) -> dict[int, Operation]:
     """The operations of the streams that are open, by stream."""
     contract, streams = sim.contract, sim.engine.hub.operations()
     return {stream: contract.by_name(name) for stream, name in streams.items()}

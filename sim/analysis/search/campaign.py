@@ -46,6 +46,7 @@ class Job(Struct, frozen=True, kw_only=True):
     reading: str = ""
     save_failures: str = field(default="", name="keep")
     journal: str = ""
+    report: str = ""
     coverage: bool = False
     changes: tuple[Change, ...] = ()
     fuzz: int = field(default=0, name="storm")
@@ -73,6 +74,7 @@ class RunPlan(Struct, frozen=True, kw_only=True):
     junit: str = ""
     save_failures: str = ""
     journal: str = ""
+    report: str = ""
     coverage: str = ""
     variations: Sequence[tuple[Change, ...]] = ((),)
     fuzz: int = 0
@@ -97,6 +99,7 @@ def jobs_of(plan: RunPlan) -> list[Job]:
             reading=plan.reading,
             save_failures=plan.save_failures,
             journal=plan.journal,
+            report=plan.report,
             coverage=bool(plan.coverage),
             changes=changes,
             fuzz=plan.fuzz,
@@ -211,6 +214,7 @@ def _report(job: Job, scenario: Scenario) -> Report:
         job.seed,
         save_failures=folder,
         journals=journals,
+        pages=Path(job.report) if job.report else None,
         changes=changes,
         recorder=Recorder() if job.coverage else None,
     )

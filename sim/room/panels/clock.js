@@ -3,6 +3,7 @@
 import {tryAct} from '../control.js';
 import {inEastern, utc} from '../format.js';
 import {advance, backToNow, clockNow, confirm, refresh} from '../run.js';
+import {isReport} from '../recorded.js';
 import {patch, useKeys} from '../store.js';
 import {nextTheme, theme} from '../theme.js';
 import {html, useEffect, useReducer, useState} from '../vendor/preact-htm.js';
@@ -60,6 +61,13 @@ function Advance() {
   </form>`;
 }
 
+// What a reader of a report has to know.
+function About({health}) {
+  return html`<span class="over" data-testid="report">${health && health.stopped
+    ? html`<b class="bad">replayed up to input ${health.reached} only</b>: ${health.stopped}`
+    : 'a report of a run that is over'}</span>`;
+}
+
 export function Clock() {
   const {health, connection} = useKeys('health', 'connection');
   const [, redraw] = useReducer(count => count + 1, 0);
@@ -70,17 +78,17 @@ export function Clock() {
   };
   return html`<header class="head">
     <h1><svg viewBox="0 0 32 32" aria-hidden="true"><path d="M6 22h5V10H6zM13.500 22h5V6h-5zM21 22h5v-8h-5z" fill="currentColor" /></svg>
-      <span class="visually-hidden">Control room of </span><span>${health ? health.scenario : '…'}</span>
+      <span class="visually-hidden">${isReport ? 'Report of' : 'Control room of'} </span><span>${health ? health.scenario : '…'}</span>
       <span class="faint num">seed ${health ? health.seed : '…'}</span></h1>
     <${Now} />
-    ${health && health.replay ? html`<span class="over" data-testid="finished">a finished run: read it, fork from any moment${
+    ${isReport ? html`<${About} health=${health} />` : health && health.replay ? html`<span class="over" data-testid="finished">a finished run: read it, fork from any moment${
       health.replay.inputs < health.replay.of ? html` · replayed <b class="num">${health.replay.inputs} of ${health.replay.of}</b>` : ''}</span>` : html`<${Advance} />`}
     <div class="corner">
-      ${!(health && health.replay) && html`<button class="quiet" data-testid="reset" onClick=${reset} title="back to the scenario's start">Reset</button>`}
-      <button class="quiet" onClick=${() => patch({tour: 0})} title="a short guided tour">Tour</button>
+      ${!isReport && !(health && health.replay) && html`<button class="quiet" data-testid="reset" onClick=${reset} title="back to the scenario's start">Reset</button>`}
+      ${!isReport && html`<button class="quiet" onClick=${() => patch({tour: 0})} title="a short guided tour">Tour</button>`}
       <button class="quiet" onClick=${() => { nextTheme(); redraw(); }} title="light, dark, or as the system says">${theme()}</button>
       <span class=${'connection ' + connection} data-testid="connection" data-state=${connection} role="status">
-        ${connection === 'live' ? 'live' : 'connection lost'}</span>
+        ${isReport ? 'report' : connection === 'live' ? 'live' : 'connection lost'}</span>
     </div>
   </header>`;
 }

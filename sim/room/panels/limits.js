@@ -3,6 +3,7 @@
 import {tryAct} from '../control.js';
 import {grouped} from '../format.js';
 import {confirm} from '../run.js';
+import {isReport} from '../recorded.js';
 import {useKeys} from '../store.js';
 import {html} from '../vendor/preact-htm.js';
 import {useView} from '../views.js';
@@ -46,7 +47,7 @@ export function Limits() {
       <${Answered} view=${maintenance} empty="None is announced.">
         <ul class="plain">${(maintenance.rows || []).map(one => html`<li key=${one.name} data-testid="window">
           ${one.open ? html`<${State} of="open now" />` : ''} ${one.name} <${When} at=${one.begins} /> to <${When} at=${one.ends} />
-          ${moment === null && one.name.startsWith('window') && html`<button class="quiet" onClick=${() => cancel(one.name)}>Call off</button>`}</li>`)}</ul><//></section>
+          ${moment === null && !isReport && one.name.startsWith('window') && html`<button class="quiet" onClick=${() => cancel(one.name)}>Call off</button>`}</li>`)}</ul><//></section>
     <section class="column"><h3>Due next ${timers.rows && timers.rows.length > DUE ? html`<span class="faint num">first ${DUE} of ${grouped(timers.rows.length)}</span>` : ''}</h3>
       <${Answered} view=${timers} empty="Nothing is due."><${Table} label="Timers" columns=${TIMERS} rows=${(timers.rows || []).slice(0, DUE)} /><//></section>
   </div>`;

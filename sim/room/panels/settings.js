@@ -1,6 +1,7 @@
 // Quirks and assumptions in force, presets and readings: each can be changed here.
 
 import {tryAct} from '../control.js';
+import {isReport} from '../recorded.js';
 import {useKeys} from '../store.js';
 import {html, useState} from '../vendor/preact-htm.js';
 import {useOnce, useView} from '../views.js';
@@ -24,9 +25,9 @@ function Setting({kind, row, about}) {
   return html`<li class=${cx('setting', changed && 'changed')} data-testid=${kind === 'quirks' ? 'quirk' : 'assumption'} data-name=${row.name} data-value=${text(row.value)}>
     <form onSubmit=${send}>
       <label title=${about ? about.summary || about.reason : ''}><span>${row.name}</span>
-        <input value=${draft ?? text(row.value)} disabled=${moment !== null} spellcheck="false" aria-label=${row.name}
-          onInput=${event => setDraft(event.target.value)} onBlur=${send} /></label>
-      ${changed ? html`<button type="button" class="quiet" onClick=${() => set(row.default)} title=${`default: ${text(row.default)}`}>default</button>` : ''}
+        ${isReport ? html`<code>${text(row.value)}</code>` : html`<input value=${draft ?? text(row.value)} disabled=${moment !== null} spellcheck="false" aria-label=${row.name}
+          onInput=${event => setDraft(event.target.value)} onBlur=${send} />`}</label>
+      ${changed && !isReport ? html`<button type="button" class="quiet" onClick=${() => set(row.default)} title=${`default: ${text(row.default)}`}>default</button>` : ''}
     </form>
     <p class="faint">${about ? about.summary || about.reason : ''} ${about && about.accepts ? html`<span>Takes ${about.accepts}.</span>` : ''}</p>
   </li>`;
@@ -45,7 +46,7 @@ function valueOf(typed, like) {
 export function Settings() {
   const quirks = useView('quirks'), assumptions = useView('assumptions');
   const aboutQuirks = useOnce('/catalogue/quirks', 'quirks'), aboutAssumptions = useOnce('/catalogue/assumptions', 'assumptions');
-  const presets = useOnce('/catalogue/presets', 'presets');
+  const presets = useOnce(isReport ? null : '/catalogue/presets', 'presets');
   const {moment} = useKeys('moment');
   const [words, setWords] = useState('');
   const fits = row => words.toLowerCase().split(/\s+/).every(word => row.name.toLowerCase().includes(word)) ||
@@ -55,10 +56,10 @@ export function Settings() {
   return html`<div class="fill column" data-testid="settings">
     <div class="bar">
       <input type="search" value=${words} onInput=${event => setWords(event.target.value)} placeholder="filter; “changed” shows what is changed" aria-label="Filter settings" />
-      <span class="group" role="group" aria-label="Preset">${(presets.rows || []).map(one => html`<button key=${one.preset} class="quiet" disabled=${moment !== null}
+      ${!isReport && html`<span class="group" role="group" aria-label="Preset">${(presets.rows || []).map(one => html`<button key=${one.preset} class="quiet" disabled=${moment !== null}
         title=${one.summary} onClick=${() => tryAct('PUT', '/preset', {name: one.preset})}>${one.preset}</button>`)}</span>
       <span class="group" role="group" aria-label="Reading">${['documented', 'observed'].map(name => html`<button key=${name} class="quiet" disabled=${moment !== null}
-        onClick=${() => tryAct('PUT', '/reading', {name})}>${name}</button>`)}</span>
+        onClick=${() => tryAct('PUT', '/reading', {name})}>${name}</button>`)}</span>`}
     </div>
     <div class="scroll two" tabindex="0">
       <section><h3>Quirks</h3><${Answered} view=${quirks} empty="None."><ul class="plain">

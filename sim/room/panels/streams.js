@@ -3,6 +3,7 @@
 import {tryAct} from '../control.js';
 import {grouped, lastPart} from '../format.js';
 import {choose, confirm} from '../run.js';
+import {isReport} from '../recorded.js';
 import {useKeys} from '../store.js';
 import {html, useState} from '../vendor/preact-htm.js';
 import {usePresent, useView} from '../views.js';
@@ -34,7 +35,7 @@ export function Streams() {
     {key: 'participant', title: 'participant', width: '90px', cell: row => html`<span title=${row.participant}>${lastPart(row.participant)}</span>`},
     {key: 'since', title: 'since', width: '112px', cell: row => html`<${When} at=${row.since} />`},
     {key: 'sent', title: 'frames', width: '50px', end: true, cell: row => grouped(row.sent)},
-    {key: 'end', title: '', width: '44px', cell: row => moment === null && html`<button class="quiet" onClick=${() => end(row)}>End</button>`},
+    {key: 'end', title: '', width: '44px', cell: row => moment === null && !isReport && html`<button class="quiet" onClick=${() => end(row)}>End</button>`},
   ];
   return html`<div class="fill split" data-testid="streams">
     <${Answered} view=${view} empty="No stream is open.">

@@ -4,6 +4,7 @@ import {query, read} from '../control.js';
 import {grouped, inEastern, plural} from '../format.js';
 import {backToNow, branchQuery, choose, forkHere, goTo, play, rewindHere, rows} from '../run.js';
 import {FAULT, FILL, MAINTENANCE, REFUSED, STATE, STEP} from '../rows.js';
+import {isReport} from '../recorded.js';
 import {patch, state, useKeys} from '../store.js';
 import {colourOf} from '../theme.js';
 import {html, useEffect, useLayoutEffect, useRef, useState} from '../vendor/preact-htm.js';
@@ -119,9 +120,9 @@ export function Time() {
   return html`<section class="time" aria-label="Time of the run">
     <${Scrubber} />
     <div class="buttons">
-      <button data-testid="fork-here" onClick=${forkHere} title="another instance that begins as this moment">Fork here</button>
+      ${!isReport && html`<button data-testid="fork-here" onClick=${forkHere} title="another instance that begins as this moment">Fork here</button>
       <button data-testid="rewind-here" onClick=${rewindHere} disabled=${!past || !!looked || !!(health && health.replay)}
-        title=${past ? 'move the running exchange back to this moment' : 'look at an earlier moment first'}>Rewind here</button>
+        title=${past ? 'move the running exchange back to this moment' : 'look at an earlier moment first'}>Rewind here</button>`}
       <span class="group" role="group" aria-label="Replay">
         ${[1, 10, 100].map(speed => html`<button aria-pressed=${playing === speed} data-testid=${'replay-' + speed}
           title=${`replay at ${speed} virtual seconds a second; long waits are cut`}
@@ -134,10 +135,10 @@ export function Time() {
             <b>${looked ? `Branch ${looked}` : 'The past'}</b>
             <span class="num">input ${grouped(moment)} of ${grouped(last)}</span>
             ${momentAt && html`<span class="num wide">${date} ${time} ${zone}</span>`}
-            <button class="main" data-testid="back-to-now" onClick=${backToNow}>Back to now</button>
+            <button class="main" data-testid="back-to-now" onClick=${backToNow}>${isReport ? 'To the end' : 'Back to now'}</button>
             ${moment > 0 && chosen !== moment && html`<button class="quiet wide" onClick=${() => choose(moment)}>What happened here</button>`}
           </div>`
-        : html`<span class="present"><b>${health && health.replay ? 'The end' : 'Now'}</b> <span class="num">input ${grouped(last)}</span>
+        : html`<span class="present"><b>${isReport || (health && health.replay) ? 'The end' : 'Now'}</b> <span class="num">input ${grouped(last)}</span>
             <span class="faint">branch ${branch || 'main'}</span></span>`}
       <span class="legend" aria-hidden="true">${LANES.map(([, colour, name]) =>
         html`<span><i style=${{background: `var(${colour})`}}></i>${name}</span>`)}

@@ -1,6 +1,8 @@
 // A short guided tour on the first visit. It stands beside the page and stops nobody.
 
 import {roomOf, tryAct} from '../control.js';
+import {remember, remembered} from '../memory.js';
+import {isReport} from '../recorded.js';
 import {patch, state, useKeys} from '../store.js';
 import {html, useEffect} from '../vendor/preact-htm.js';
 
@@ -17,7 +19,7 @@ const STEPS = [
 ];
 
 export function beginTour() {
-  if (!localStorage.getItem(SEEN) && state.tour < 0) patch({tour: 0});
+  if (!isReport && !remembered(SEEN) && state.tour < 0) patch({tour: 0});
 }
 
 export function Tour() {
@@ -32,7 +34,7 @@ export function Tour() {
   if (tour < 0) return null;
   const [, title, says] = STEPS[tour];
   const end = () => {
-    localStorage.setItem(SEEN, 'seen');
+    remember(SEEN, 'seen');
     patch({tour: -1});
   };
   const start = async () => {

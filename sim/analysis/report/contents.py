@@ -1,0 +1,165 @@
+"""What a report holds: every row of a run, every record, and the state after every input.
+
+The run is replayed once. A *position* counts the lines of the journal in the order in which they
+were written, and the starts of runs before them: it names a moment whatever branch it is on. What
+is written for a position is what the control plane would have answered there (`sim/room` reads it
+through `recorded.js`); both are made by the same functions.
+
+Nothing of the machine stands in it, neither paths nor times, so that a journal always gives the
+same report. Where this version does not repeat the recorded run, rows go on to the end and records
+and states stop: `stopped` says where and why.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from sim.actors.script.view import script_view
+from sim.analysis.catalogues import rows as catalogue_rows
+from sim.analysis.history.pages import Rows
+from sim.analysis.history.recorded import RecordedRun
+from sim.analysis.history.records import came_of, operations
+from sim.analysis.replay import Divergence
+from sim.analysis.report.packing import Parts, Series
+from sim.analysis.report.states import States, touched
+from sim.api.pipeline.inputs import Outcome
+from sim.api.pipeline.settings import Settings
+from sim.contract.contract import Operation
+from sim.core.catalogue.observations import reading_in_force
+from sim.kernel.instants import format_instant
+
+FRAMES_MAX = 50  # of one input; the record says how many there were
+_SYMBOL = re.compile(rb'"symbol":"([^"\\]+)"')
+
+
+class Contents:
+    """Writes the parts of a report while a run is replayed."""
+
+    def __init__(self, recorded: RecordedRun, parts: Parts) -> None:
+        """UnreadableJournal, or Divergence of the first line."""
+        self._recorded = recorded
+        self.simulation = recorded.begin(Settings())
+        self._rows = Rows(self.simulation, recorded)
+        self._first = _first_positions(recorded)
+        self._states = States(parts, _symbols(recorded))
+        self._row_series, self._records = Series(parts), Series(parts)
+        self._frames: dict[int, list[int]] = {}  # positions of the inputs that sent any, by stream
+        self._streams: dict[int, Operation] = {}
+        self._branch = ""
+        self._until = 0  # the last position that has a record and a state
+        self.difference: Divergence | None = None
+
+    def write(self, step: Callable[[], None]) -> dict[str, Any]:
+        """Replay the run and write everything but the index, which is the answer; `step` is called
+        after each input.
+        """
+        heard: list[Outcome] = []
+        self._look_around()
+        try:
+            for _ in self._recorded.replay(self.simulation, heard.append):
+                while heard:
+                    self._note(heard.pop())
+                    step()
+                self._look_around()
+        except Divergence as difference:
+            difference.path = str(self._recorded.path)
+            self.difference = difference
+            self._note_rows(step)
+        self._row_series.end()
+        self._records.end()
+        return self._index()
+
+    def _look_around(self) -> None:
+        """Note which streams are open; where a run begins, what there is."""
+        self._streams = operations(self.simulation)
+        branch = self.simulation.journal.branch
+        if branch.parent is None and branch.name != self._branch:
+            self._branch = branch.name
+            self._states.at(self._first[branch.name] - 1, self.simulation.engine)
+
+    def _note(self, outcome: Outcome) -> None:
+        """Write what there is to say of an input that has just been handled."""
+        simulation = self.simulation
+        branch, seq = simulation.journal.branch, simulation.seq
+        position = self._first[branch.name] + seq - branch.from_seq - 1
+        entry = self._rows.entry(self._recorded.branches[branch.name], seq)
+        self._row_series.add(position, {"p": position, **self._rows.plain(entry)})
+        record = came_of(simulation, entry, outcome, self._streams)
+        record["frames"] = record["frames"][:FRAMES_MAX]
+        for stream in {frame["stream"] for frame in record["frames"]}:
+            self._frames.setdefault(stream, []).append(position)
+        told = {name: value for name, value in record.items() if value not in (None, [], 0)}
+        self._records.add(position, {"p": position, **told})
+        travelled, self._branch = branch.name != self._branch, branch.name
+        changed = None if travelled else touched(entry.out.get("events", ()))
+        self._states.at(position, simulation.engine, entry.row.kind, changed)
+        self._until = position
+
+    def _note_rows(self, step: Callable[[], None]) -> None:
+        """Write the rows that this version does not come by."""
+        reached = True
+        for branch in self._recorded.branches.values():
+            begin = branch.from_seq
+            if reached:
+                known = self.simulation.journal.branches.get(branch.name)
+                begin = branch.from_seq if known is None else known.seq
+                reached = known is not None and known is not self.simulation.journal.branch
+            for seq in range(begin + 1, branch.seq + 1):
+                position = self._first[branch.name] + seq - branch.from_seq - 1
+                entry = self._rows.entry(branch, seq)
+                self._row_series.add(position, {"p": position, **self._rows.plain(entry)})
+                step()
+
+    def _index(self) -> dict[str, Any]:
+        simulation, header = self.simulation, self._recorded.header
+        branch, due = self._recorded.branch, simulation.next_due()
+        ctx, stopped = simulation.exchange.ctx, self.difference
+        return {
+            "health": {
+                "status": "ok",
+                "scenario": header.name,
+                "seed": branch.holder(0).seed,
+                "reading": reading_in_force(ctx.assumptions, ctx.quirks),
+                "start": format_instant(header.start),
+                "now": format_instant(simulation.now),
+                "seq": branch.seq,
+                "stopped": next(stopped.lines()) if stopped is not None else "",
+                "reached": self._recorded.inputs,
+            },
+            "next_due": format_instant(due) if due is not None else None,
+            "digest": simulation.digest,
+            "until": self._until,
+            "branches": [
+                {**row, "first": self._first[row["name"]]} for row in self._rows.branches()
+            ],
+            "script": script_view(simulation.script),
+            "catalogue": {kind: catalogue_rows(kind, None) for kind in ("quirks", "assumptions")},
+            "rows": self._row_series.index,
+            "records": self._records.index,
+            "states": self._states.end(),
+            "frames": self._frames,
+        }
+
+
+def _first_positions(recorded: RecordedRun) -> dict[str, int]:
+    """The position of the first line that was written on each branch. The start of a run has one of
+    its own, right before.
+    """
+    first, position = {}, 0
+    for branch in recorded.branches.values():
+        position += branch.parent is None
+        first[branch.name] = position
+        position += branch.seq - branch.from_seq
+    return first
+
+
+def _symbols(recorded: RecordedRun) -> set[str]:
+    """Every instrument that the journal names."""
+    return {
+        symbol.decode()
+        for branch in recorded.branches.values()
+        for place in branch.places(branch.from_seq, branch.seq)
+        for symbol in _SYMBOL.findall(recorded.line_at(place))
+    }

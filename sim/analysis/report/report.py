@@ -1,0 +1,48 @@
+"""`sim report`: a run as one file that shows it, anywhere, without a network."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import mkstemp
+
+from msgspec import json
+
+from sim.analysis.history.recorded import RecordedRun
+from sim.analysis.replay import Divergence
+from sim.analysis.report.contents import Contents
+from sim.analysis.report.packing import Parts
+from sim.analysis.report.page import write_foot, write_head
+
+
+def write_report(
+    recorded: RecordedRun, path: Path, step: Callable[[], None] = lambda: None
+) -> Divergence | None:
+    """Write the report of a run; `step` is called after each of its `total` inputs.
+
+    The answer is where this version does not repeat the run, if it does not: the report says so and
+    has rows only from there on. A file that is there is replaced when the new one is whole.
+    UnreadableJournal, OSError.
+    """
+    header = recorded.header
+    handle, name = mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with open(handle, "wb") as file:
+            write_head(file, f"{header.name}, seed {header.seed} · report of a run")
+            parts = Parts(file)
+            contents = Contents(recorded, parts)
+            parts.add(json.encode(contents.write(step)), "run")
+            write_foot(file)
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+    return contents.difference
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,211 @@
+"""The state after every input of a run: for each view what it was at first, and what changed when.
+
+Reading every view after every input would cost as much as the views are long. The long ones are
+read in the rows that the events of an input name, the short ones whole. After each journey in time
+and after so many inputs all of them are read whole: if an event one day does not name what it
+changes, that is not missed for long. A test holds every moment of runs against the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeAlias
+
+from msgspec import Struct
+
+from sim.actors.operator.answers import instrument_answer, ledger_answer, order_answer, trade_answer
+from sim.actors.operator.views import Only, view
+from sim.analysis.report.differences import Key, Keyed, Row, Splice, splices
+from sim.analysis.report.packing import Parts, Series
+from sim.core.accounts.ledger import HOUSES
+from sim.engine.engine import Engine
+
+_WHOLE_EVERY = 1_000  # inputs
+# Short views, and the kinds of rows after which they may differ; () are all kinds.
+_SHORT: dict[str, tuple[str, ...]] = {
+    "assumptions": ("control", "step"),
+    "breakers": (),
+    "deliveries": (),
+    "faults": (),
+    "limits": (),
+    "maintenance": (),
+    "quirks": ("control", "step"),
+    "sessions": (),
+    "timers": (),
+    "verifications": (),
+}
+
+# Rows of a view with their keys; None where a key has no row any more.
+Pairs: TypeAlias = "Iterable[tuple[Key, Row | None]]"
+
+
+class Touched(NamedTuple):
+    """What the events of an input name."""
+
+    orders: set[str]
+    trades: set[str]
+    accounts: set[str]
+    symbols: set[str]
+    moves: dict[str, int]  # rows of cash by account
+    every_instrument: bool
+
+
+class Known(Struct):
+    """What has been heard of so far: the instruments that are written down, how many orders."""
+
+    symbols: set[str]
+    orders: int = 0
+
+
+def touched(events: Iterable[dict[str, Any]]) -> Touched:
+    """What some events of the journal name."""
+    orders, trades, accounts, symbols = set[str](), set[str](), set[str](), set[str]()
+    moves, every = dict[str, int](), False
+    for event in events:
+        about = event["execution"]["order"] if "execution" in event else event
+        if "execution" in event:
+            orders.add(about["id"])
+        match event["event"]:
+            case "Traded":
+                trades.add(event["id"])
+            case "CashMoved":
+                moves[event["account"]] = moves.get(event["account"], 0) + 1
+            case "ShelfMoved" | "MaintenanceChanged":
+                every = True
+        accounts.add(about.get("account", ""))
+        symbols.add(about.get("symbol", ""))
+    return Touched(orders, trades, accounts - {""}, symbols - {""}, moves, every)
+
+
+# ---- long views: the rows of what an input touched, of everything where that is None
+
+
+def _orders(engine: Engine, changed: Touched | None, known: Known) -> Pairs:
+    """An order that waits for the engine has no events yet, so new ones are counted."""
+    orders = engine.exchange.trading.orders
+    before, known.orders = known.orders, len(orders)
+    if changed is None:
+        some = list(orders.all())
+    else:
+        some = [orders.rows[place] for place in range(before, len(orders))]
+        some += map(orders.require, sorted(changed.orders))
+    return [((order.created, order.id), order_answer(order)) for order in some]
+
+
+def _trades(engine: Engine, changed: Touched | None, known: Known) -> Pairs:
+    trades = engine.exchange.trading.trades
+    if changed is None:
+        return [((seq,), trade_answer(trade)) for seq, trade in enumerate(trades)]
+    places = sorted(seq for one in changed.trades if (seq := trades.seq(one)) is not None)
+    return [((seq,), trade_answer(trades[seq])) for seq in places]
+
+
+def _ledger(engine: Engine, changed: Touched | None, known: Known) -> Pairs:
+    ledger = engine.exchange.trading.ledger
+    if changed is None:
+        names, first = sorted(account.name for account in ledger), dict[str, int]()
+    else:
+        names, first = sorted(changed.moves), changed.moves
+    pairs = []
+    for name in names:
+        rows = ledger.entries(name)
+        begin = max(0, len(rows) - first[name]) if first else 0
+        pairs += [
+            ((row.at, name, place), ledger_answer(row))
+            for place, row in enumerate(rows[begin:], start=begin)
+        ]
+    return pairs
+
+
+def _accounts(engine: Engine, changed: Touched | None, known: Known) -> Pairs:
+    if changed is None:
+        return [((row["account"],), row) for row in view(engine, "accounts")["accounts"]]
+    names = changed.accounts.union(HOUSES)  # the contra sides of all moves have no events
+    return [
+        ((name,), view(engine, "accounts", Only(account=name))["accounts"][0])
+        for name in sorted(names)
+        if name in engine.exchange.trading.ledger
+    ]
+
+
+def _books(engine: Engine, changed: Touched | None, known: Known) -> Pairs:
+    if changed is None:
+        return [((row["symbol"],), row) for row in view(engine, "books")["books"]]
+    pairs: list[tuple[Key, Row | None]] = []
+    for symbol in sorted(changed.symbols):
+        rows = view(engine, "books", Only(symbol=symbol))["books"]
+        pairs.append(((symbol,), rows[0] if rows else None))
+    return pairs
+
+
+def _instruments(engine: Engine, changed: Touched | None, known: Known) -> Pairs:
+    if changed is None:
+        known.symbols |= {row["symbol"] for row in view(engine, "books")["books"]}
+    else:
+        known.symbols |= changed.symbols
+    every = changed is None or changed.every_instrument
+    listed = engine.exchange.instruments
+    return [
+        ((symbol,), instrument_answer(engine.exchange, listed.require(symbol)))
+        for symbol in sorted(known.symbols if every or changed is None else changed.symbols)
+        if symbol in listed
+    ]
+
+
+_Rows: TypeAlias = "Callable[[Engine, Touched | None, Known], Pairs]"
+_LONG: dict[str, _Rows] = {
+    "accounts": _accounts,
+    "books": _books,
+    "instruments": _instruments,
+    "ledger": _ledger,
+    "orders": _orders,
+    "trades": _trades,
+}
+
+
+class States:
+    """Writes the states of an engine. `symbols` are the instruments that it has terms of, with
+    those that have a book at the start and those that something happens to.
+    """
+
+    def __init__(self, parts: Parts, symbols: Iterable[str]) -> None:
+        self._known = Known(set(symbols))
+        self._long = {name: Keyed() for name in _LONG}
+        self._short: dict[str, list[Row]] = {name: [] for name in _SHORT}
+        self._series = {name: Series(parts) for name in (*_LONG, *_SHORT)}
+        self._inputs = 0
+
+    def at(
+        self, position: int, engine: Engine, kind: str = "", changed: Touched | None = None
+    ) -> None:
+        """Write what is different at a position, right after an input of a kind that touched some
+        things; after a journey in time everything is read.
+        """
+        self._inputs += 1
+        if self._inputs % _WHOLE_EVERY == 0:
+            changed, kind = None, ""
+        for name, read in _LONG.items():
+            keyed, pairs = self._long[name], read(engine, changed, self._known)
+            if changed is None:
+                changes = keyed.replace([(key, row) for key, row in pairs if row is not None])
+            else:
+                changes = [splice for key, row in pairs for splice in keyed.put(key, row)]
+            self._write(name, position, changes, keyed.rows)
+        for name, kinds in _SHORT.items():
+            if not kind or not kinds or kind in kinds:
+                rows = view(engine, name)[name]
+                changes = splices(self._short[name], rows)
+                self._short[name] = rows
+                self._write(name, position, changes, rows)
+
+    def _write(self, name: str, position: int, changes: list[Splice], rows: list[Row]) -> None:
+        """A part begins with all rows and goes on with what changes: each can be read alone."""
+        series = self._series[name]
+        if changes or not series.begun:
+            series.add(position, (position, 1, rows) if series.empty else (position, 0, changes))
+
+    def end(self) -> dict[str, list[tuple[int, int]]]:
+        """Write the rest; where the parts of each view begin."""
+        for series in self._series.values():
+            series.end()
+        return {name: series.index for name, series in self._series.items()}

@@ -1,0 +1,200 @@
+// A run inside the page: answers what the control plane would have answered, from the parts of a
+// report. A part is JSON, compressed, as base64; it is unpacked when somebody looks at it.
+//
+// A position counts the lines of the journal, and the starts of runs before them: it names a moment
+// whatever branch it is on. States are rows at first and splices afterwards.
+
+const CACHED = 48; // unpacked parts that are kept
+
+export const isReport = document.getElementById('run') !== null;
+
+async function unpack(id) {
+  const packed = atob(document.getElementById(id).textContent);
+  const bytes = Uint8Array.from(packed, letter => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return JSON.parse(await new Response(stream).text());
+}
+
+const parts = new Map();
+
+function part(number) {
+  const known = parts.get(number);
+  parts.delete(number); // the newest use stands last
+  parts.set(number, known || unpack('part-' + number));
+  if (parts.size > CACHED) parts.delete(parts.keys().next().value);
+  return parts.get(number);
+}
+
+let run = null;
+const theRun = () => (run ||= unpack('run'));
+
+class Problem extends Error {
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+// The last place of a sorted list whose value is at most `limit`; -1 where there is none.
+function lastUpTo(list, limit, valueOf) {
+  let low = 0, high = list.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (valueOf(list[middle]) <= limit) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+// ---- branches and positions
+
+function branchOf(index, name) {
+  const branch = index.branches.find(one => (name ? one.name === name : one.current));
+  if (!branch) throw new Problem(400, `there is no branch ${name}`);
+  return branch;
+}
+
+// The branch that an input of a branch was written on.
+function holderOf(index, branch, seq) {
+  let at = branch;
+  while (seq <= at.from_seq && at.parent) at = branchOf(index, at.parent);
+  return at;
+}
+
+function positionOf(index, name, seq) {
+  const branch = branchOf(index, name);
+  if (!(seq >= 0 && seq <= branch.last_seq)) throw new Problem(404, `${branch.name} has the inputs 0..${branch.last_seq}, not ${seq}`);
+  const holder = holderOf(index, branch, seq);
+  return holder.first + seq - holder.from_seq - 1;
+}
+
+// What a list of rows by position has at one; undefined where it has nothing there.
+async function rowAt(series, position) {
+  const place = lastUpTo(series, position, ([first]) => first);
+  if (place < 0) return undefined;
+  const rows = await part(series[place][1]);
+  const row = rows[lastUpTo(rows, position, one => one.p)];
+  return row && row.p === position ? row : undefined;
+}
+
+// ---- rows and records
+
+async function page(index, {after = 0, limit = 100, branch = ''}) {
+  const {last_seq: last} = branchOf(index, branch);
+  const rows = [];
+  for (let seq = Number(after) + 1; seq <= Math.min(last, Number(after) + Number(limit)); seq++)
+    rows.push(await rowAt(index.rows, positionOf(index, branch, seq)));
+  const end = Number(after) + rows.length;
+  return {rows, next: end < last ? end : null, last};
+}
+
+const NOTHING = {answer: null, events: [], frames: [], frames_sent: 0, closed: [], answered: [], webhooks: [], fired: [], steps: [], why: null};
+const CAUSES = 20;
+
+async function record(index, seq, branch) {
+  const position = positionOf(index, branch, seq);
+  const known = await rowAt(index.records, position);
+  if (!known) throw new Problem(409, unknown(index));
+  const row = await rowAt(index.rows, position);
+  const causes = [];
+  for (let at = row; at.caused_by && causes.length < CAUSES;) {
+    at = await rowAt(index.rows, positionOf(index, branch, at.caused_by));
+    causes.unshift(at);
+  }
+  return {...NOTHING, ...row, ...known, causes};
+}
+
+const unknown = index => `this version repeats the run up to input ${index.health.reached} only: ${index.health.stopped}`;
+
+// ---- states
+
+const cursors = new Map(); // by view: where it was read last
+
+async function stateAt(index, view, position) {
+  const series = index.states[view];
+  if (!series) throw new Problem(404, `the report has no view ${view}`);
+  if (position > index.until) throw new Problem(409, unknown(index));
+  const number = series[lastUpTo(series, position, ([first]) => first)][1];
+  const changes = await part(number);
+  let cursor = cursors.get(view);
+  if (!cursor || cursor.number !== number || cursor.position > position) cursor = {number, position: changes[0][0], next: 1, rows: changes[0][2]};
+  let {next, rows} = cursor;
+  if (next < changes.length && changes[next][0] <= position) rows = rows.slice();
+  for (; next < changes.length && changes[next][0] <= position; next++)
+    for (const [place, removed, added] of changes[next][2]) rows.splice(place, removed, ...added);
+  cursors.set(view, {number, position, next, rows});
+  return rows;
+}
+
+const OF_ACCOUNT = {
+  trades: (row, account) => row.taker === account || row.maker === account,
+  default: (row, account) => row.account === account,
+};
+
+async function view(index, name, position, {symbol, account, last}) {
+  let rows = await stateAt(index, name, position);
+  if (symbol) rows = rows.filter(row => row.symbol === symbol);
+  if (account) rows = rows.filter(row => (OF_ACCOUNT[name] || OF_ACCOUNT.default)(row, account));
+  if (symbol && name === 'instruments' && !rows.length)
+    throw new Problem(404, `nothing had happened to ${symbol} by then; a report has the instruments that its run touches`);
+  return {[name]: last ? rows.slice(-Number(last)) : rows};
+}
+
+async function instruments(index, position, {text = '', limit = 20}) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const books = new Set((await stateAt(index, 'books', position)).map(row => row.symbol));
+  const rows = (await stateAt(index, 'instruments', position)).filter(row => words.every(word => row.symbol.toLowerCase().includes(word)));
+  rows.sort((one, other) => books.has(other.symbol) - books.has(one.symbol)); // stable: symbols stay in order
+  return {instruments: rows.slice(0, Number(limit)).map(({symbol, state}) => ({symbol, state})), found: rows.length};
+}
+
+const FRAMES = 50;
+
+// The last frames of a stream up to a position, oldest first.
+async function frames(index, stream, position) {
+  const sent = index.frames[stream] || [];
+  const found = [];
+  for (let place = lastUpTo(sent, position, one => one); place >= 0 && found.length < FRAMES; place--) {
+    const [row, known] = [await rowAt(index.rows, sent[place]), await rowAt(index.records, sent[place])];
+    for (const frame of known.frames.filter(one => one.stream === Number(stream)).reverse())
+      if (found.length < FRAMES) found.unshift({seq: row.seq, at: row.at, body: frame.body});
+  }
+  return {frames: found};
+}
+
+// ---- the calls
+
+const ROUTES = [
+  [/^\/health$/, index => index.health],
+  [/^\/clock$/, index => ({now: index.health.now, mode: 'manual', next_due: index.next_due})],
+  [/^\/branches$/, index => ({branches: index.branches})],
+  [/^\/script$/, index => index.script],
+  [/^\/digest$/, index => ({digest: index.digest, seq: index.health.seq})],
+  [/^\/catalogue\/(quirks|assumptions)$/, (index, query, kind) => ({[kind]: index.catalogue[kind]})],
+  [/^\/history$/, (index, query) => page(index, query)],
+  [/^\/history\/(\d+)$/, (index, query, seq) => record(index, Number(seq), query.branch)],
+  [/^\/history\/(\d+)\/state\/(\w+)$/, (index, query, seq, name) => view(index, name, positionOf(index, query.branch, Number(seq)), query)],
+  [/^\/history\/(\d+)\/streams\/(\d+)\/frames$/, (index, query, seq, id) => frames(index, id, positionOf(index, query.branch, Number(seq)))],
+  [/^\/state\/(\w+)$/, (index, query, name) => view(index, name, lastPosition(index), query)],
+  [/^\/streams\/(\d+)\/frames$/, (index, query, id) => frames(index, id, lastPosition(index))],
+  [/^\/instruments$/, (index, query) => instruments(index, lastPosition(index), query)],
+];
+
+const lastPosition = index => positionOf(index, '', index.health.seq);
+
+// {status, value, seq} of a call, as the control plane would have answered it at the end of the run.
+export async function answer(verb, path) {
+  const [where, query = ''] = path.split('?');
+  const index = await theRun();
+  for (const [pattern, reply] of verb === 'GET' ? ROUTES : []) {
+    const matched = pattern.exec(where);
+    if (!matched) continue;
+    try {
+      return {status: 200, value: await reply(index, Object.fromEntries(new URLSearchParams(query)), ...matched.slice(1)), seq: index.health.seq};
+    } catch (problem) {
+      if (!(problem instanceof Problem)) throw problem;
+      return {status: problem.status, value: {message: problem.message}, seq: NaN};
+    }
+  }
+  return {status: 404, value: {message: `a report does not answer ${verb} ${where}`}, seq: NaN};
+}
