@@ -1,4 +1,4 @@
-"""Write a run as one page that opens anywhere, from disk and without a network.
+"""Write a run as one page that opens anywhere, without a network.
 
 The page is the control room with the run inside: every row, every record, and the state after
 every input. The same journal always gives the same file. It has no control that changes anything.
