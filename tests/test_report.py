@@ -23,7 +23,7 @@ from sim.analysis.report import packing, states
 from sim.analysis.report.report import write_report
 from sim.analysis.search.fuzz import with_random_steps
 from sim.cli.main import main
-from sim.kernel.journal import read_journal
+from sim.kernel.journal_reader import read_journal
 from tests.report_file import ReportFile, Rows
 from tests.test_history_moments import Recorder
 
