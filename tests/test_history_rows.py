@@ -4,6 +4,8 @@ empty list where the question was wrong.
 
 from __future__ import annotations
 
+import urllib.error
+import urllib.request
 from typing import Any
 from urllib.parse import urlencode
 
@@ -55,6 +57,15 @@ def test_there_is_a_row_for_each_input_and_each_names_the_one_that_it_comes_of(e
     beats = [row for row in found if "stream.heartbeat" in row["title"]]
     assert beats[0]["caused_by"] == opened["seq"]  # the opening set the first
     assert beats[1]["caused_by"] == beats[0]["seq"]  # and each beat the next
+
+
+def test_a_refusal_in_plain_text_has_a_row_like_any_other(exchange):
+    with pytest.raises(urllib.error.HTTPError) as refusal:
+        urllib.request.urlopen(f"{exchange.retail}/v1/account/balances")
+    assert refusal.value.headers.get_content_type() == "text/plain"
+    (row,) = rows(exchange)
+    assert row["result"] == "401 Missing required API key headers"
+    assert (row["status"], row["ok"]) == (401, False)
 
 
 def test_pages_are_cut_where_one_asks_and_go_on_where_they_ended(exchange):

@@ -113,7 +113,9 @@ def _subject(events: Sequence[Record]) -> str:
 
 def _rest(at: Instant, given: Record, out: Record) -> Row:
     status = out["status"]
-    message = "" if status < 400 else " " + str((out.get("body") or {}).get("message", ""))
+    body = out.get("body")  # some refusals are plain text, which the journal holds as bytes
+    says = body.get("message", "") if isinstance(body, dict) else out.get("message", "")
+    message = "" if status < 400 else f" {says}"
     request = f"{given['verb']} {given['path']}"
     return Row(
         at, "request", _caller(out), request, f"{status}{message}", status < 400, status=status
