@@ -35,6 +35,7 @@ PACKAGES = (
     ("recording",),
     ("testing",),
     ("fidelity",),
+    ("agents",),
     ("cli",),
     ("__main__", "__init__"),
 )

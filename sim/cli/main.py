@@ -29,7 +29,7 @@ from typing import Any, NoReturn, cast
 from sim.cli.arguments import DIVERGED, INTERRUPTED, TERMINATED, USAGE, Command, usage_error
 
 COMMANDS = {
-    "an exchange to talk to": ("serve", "demo"),
+    "an exchange to talk to": ("serve", "demo", "mcp"),
     "scenarios": ("run", "check", "schema", "coverage"),
     "journals of finished runs": (
         *("open", "report", "replay", "diff", "timeline", "explain", "conformance"),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-KINDS = ("fixtures", "scenarios", "proto")
+KINDS = ("fixtures", "scenarios", "proto", "docs")
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 @cache
 def folder(kind: str) -> Path:
-    """Folder of a kind ("fixtures", "scenarios", "proto"); FileNotFoundError if there is none."""
+    """Folder of a kind of `KINDS`; FileNotFoundError if there is none."""
     if kind not in KINDS:
         raise ValueError(f"unknown kind of resource {kind!r}")
     for candidate in (_PACKAGE / "_data" / kind, _PACKAGE.parent / kind):

@@ -68,9 +68,10 @@ class BackgroundService:
         """The host; use it inside `run` and `call` only."""
         return self.service.host
 
-    def fork(self, journal: Path) -> BackgroundInstance:
-        """A copy of the present state, served from the same thread."""
-        return BackgroundInstance(self, self.run(self.instances.fork(self.host, journal=journal)))
+    def fork(self, journal: Path, seq: int | None = None) -> BackgroundInstance:
+        """A copy of the present state, or of that after an input, served from the same thread."""
+        copy = self.instances.fork(self.host, journal=journal, seq=seq)
+        return BackgroundInstance(self, self.run(copy))
 
     def call(self, function: Callable[[], T]) -> T:
         """Run a function in the service's thread; returns its result."""
@@ -132,9 +133,9 @@ class BackgroundInstance:
         self.simulation = self.host.simulation
         self.addresses = self.service.addresses
 
-    def fork(self, journal: Path) -> BackgroundInstance:
-        """A copy of the present state."""
-        name = self.run(self.instances.fork(self.host, journal=journal))
+    def fork(self, journal: Path, seq: int | None = None) -> BackgroundInstance:
+        """A copy of the present state, or of that after an input."""
+        name = self.run(self.instances.fork(self.host, journal=journal, seq=seq))
         return BackgroundInstance(self._thread, name)
 
     def stop(self) -> None:

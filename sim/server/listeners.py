@@ -49,7 +49,7 @@ def bind(host: str, base: int, surfaces: Container[str] = SURFACES) -> Bound:
     try:
         for offset, surface in enumerate(SURFACES):
             if surface != "grpc" and surface in surfaces:
-                sockets[surface] = _bind_one(host, base + offset if base else 0, surface)
+                sockets[surface] = bind_one(host, base + offset if base else 0, surface)
     except CouldNotListen:
         for listening in sockets.values():
             listening.close()
@@ -57,7 +57,8 @@ def bind(host: str, base: int, surfaces: Container[str] = SURFACES) -> Bound:
     return Bound(host, sockets, base + SURFACES.index("grpc") if base else 0)
 
 
-def _bind_one(host: str, port: int, surface: str) -> socket.socket:
+def bind_one(host: str, port: int, surface: str) -> socket.socket:
+    """A listening socket; port 0 takes a free one. Raises CouldNotListen."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

@@ -347,8 +347,9 @@ class ServedExchange:
         running = self.running
         return running.run(running.host.rewind(to=None if to is None else instant_of(to), seq=seq))
 
-    def fork(self) -> ServedExchange:
-        """Serve a copy of this exchange in its present state, on ports of its own.
+    def fork(self, seq: int | None = None) -> ServedExchange:
+        """Serve a copy of this exchange in its present state, on ports of its own, or in its state
+        right after the input `seq`. Raises Refusal for an input that there is not.
 
         What happens in one does not affect the other. Credentials and tokens are valid in both;
         open streams stay here. The copy closes with this exchange at the latest.
@@ -357,7 +358,7 @@ class ServedExchange:
         journal = self.journal.with_name(f"{stem}-fork-{len(self._forks) + 1}{suffix}")
         copy = object.__new__(ServedExchange)
         copy._file = None  # its instance closes it
-        copy._attach(self.running.fork(journal), journal)
+        copy._attach(self.running.fork(journal, seq), journal)
         self._forks.append(copy)
         return copy
 

@@ -67,6 +67,7 @@ OUTPUTS: dict[str, list[str]] = {
 # Verbs of which no file is kept, and why.
 WITHOUT = {
     "serve": "its console is tested in tests/server/test_console.py",
+    "mcp": "it speaks JSON-RPC: tests/agents",
     "demo": "it needs sockets: tests/server/test_demo.py",
     "schema": "a JSON document of its own",
     "openapi": "a JSON document of its own",

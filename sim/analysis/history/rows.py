@@ -114,7 +114,9 @@ def _subject(events: Sequence[Record]) -> str:
 def _rest(at: Instant, given: Record, out: Record) -> Row:
     status = out["status"]
     body = out.get("body")  # some refusals are plain text, which the journal holds as bytes
-    says = body.get("message", "") if isinstance(body, dict) else out.get("message", "")
+    says = out.get("message", "")
+    if isinstance(body, dict):  # OAuth has words of its own (§5.1)
+        says = body.get("message") or body.get("error_description") or body.get("error", "")
     message = "" if status < 400 else f" {says}"
     request = f"{given['verb']} {given['path']}"
     return Row(

@@ -1,0 +1,145 @@
+"""Calls on a served exchange as a client makes them: over HTTP, signed (§5.1, §5.2)."""
+
+from __future__ import annotations
+
+import base64
+from contextlib import closing
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlencode, urlsplit
+
+from msgspec import DecodeError, json
+
+from sim.agents.answers import Refused, word
+from sim.testing.exchange_fixture import ServedExchange
+
+# An answer that does not come within this waits for the clock, which only a command moves.
+ANSWER_S = 5.0
+TOKEN_LEFT_S = 30
+
+
+class Answer(NamedTuple):
+    """An answer: its body is decoded JSON, or text."""
+
+    status: int
+    request_id: str
+    body: Any
+
+
+class Caller:
+    """Makes calls on one exchange. Tokens are kept until shortly before they end."""
+
+    def __init__(self, exchange: ServedExchange) -> None:
+        self._exchange = exchange
+        self._tokens: dict[str, tuple[str, float]] = {}
+        self._assertions = 0
+
+    def call(self, plane: str, verb: str, path: str, body: Any = None, who: str = "") -> Answer:
+        """Make a call on a plane as an API key, a firm or a participant; the first one if `who` is
+        empty.
+        """
+        headers = {"content-type": "application/json"}
+        if plane == "retail":
+            headers |= self._signature(verb, path, who)
+        elif plane == "exchange":
+            headers |= self._bearer(who)
+        address = {
+            "gateway": self._exchange.gateway,
+            "retail": self._exchange.retail,
+            "exchange": self._exchange.exchange,
+            "auth": self._exchange.auth,
+            "control": str(self._exchange.control),
+        }[plane]
+        answer = _send(address, verb, path, headers, b"" if body is None else json.encode(body))
+        if answer.status == 401 and plane == "exchange" and self._tokens:
+            self._tokens.clear()  # a reset or a journey in time ends tokens
+            again = {**headers, **self._bearer(who)}
+            answer = _send(address, verb, path, again, b"" if body is None else json.encode(body))
+        return answer
+
+    def _signature(self, verb: str, path: str, who: str) -> dict[str, str]:
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        keys = self._exchange.api_keys
+        found = [one for one in keys if not who or who in (one["key_id"], one["account"])]
+        if not found:
+            known = ", ".join(one["key_id"] for one in keys) or "this scenario has none"
+            raise Refused(f"No API key is called {word(who)}. API keys: {known}.")
+        stamp = str(int(self._exchange.now.timestamp() * 1000))
+        secret = base64.b64decode(found[0]["secret_key"])[:32]
+        signed = f"{stamp}{verb}{path.partition('?')[0]}".encode()
+        signature = Ed25519PrivateKey.from_private_bytes(secret).sign(signed)
+        return {
+            "x-pm-access-key": found[0]["key_id"],
+            "x-pm-timestamp": stamp,
+            "x-pm-signature": base64.b64encode(signature).decode(),
+        }
+
+    def _bearer(self, who: str) -> dict[str, str]:
+        firm = self._firm(who)
+        participant = who if who in firm["users"] else next(iter(firm["users"]), "")
+        now = self._exchange.now.timestamp()
+        token, until = self._tokens.get(firm["client_id"], ("", 0.0))
+        if until - TOKEN_LEFT_S <= now:
+            token, lasts = self._token(firm, int(now))
+            self._tokens[firm["client_id"]] = token, now + lasts
+        headers = {"authorization": f"Bearer {token}"}
+        return headers | ({"x-participant-id": participant} if participant else {})
+
+    def _firm(self, who: str) -> dict[str, Any]:
+        for firm in self._exchange.firms:
+            if not who or who in (firm["firm"], firm["client_id"], *firm["users"]):
+                return firm
+        known = [name for firm in self._exchange.firms for name in (firm["firm"], *firm["users"])]
+        listed = ", ".join(known) or "this scenario has none"
+        raise Refused(f"No firm or participant is called {word(who)}. Known: {listed}.")
+
+    def _token(self, firm: dict[str, Any], now: int) -> tuple[str, float]:
+        import jwt
+
+        self._assertions += 1
+        client = firm["client_id"]
+        claims = {
+            "iss": client,
+            "sub": client,
+            "aud": firm["audience"],
+            "iat": now,
+            "exp": now + 240,
+            "jti": f"agent-{client}-{self._assertions}",
+        }
+        key = Path(firm["private_key_path"]).read_bytes()
+        form = {
+            "grant_type": "client_credentials",
+            "client_id": client,
+            "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+            "client_assertion": jwt.encode(claims, key, algorithm="RS256"),
+            "audience": firm["audience"],
+        }
+        headers = {"content-type": "application/x-www-form-urlencoded"}
+        issuer = self._exchange.auth
+        answer = _send(issuer, "POST", "/oauth/token", headers, urlencode(form).encode())
+        if answer.status != 200:
+            raise Refused(f"The issuer refused a token: {answer.status} {word(answer.body)}.")
+        return answer.body["access_token"], float(answer.body["expires_in"])
+
+
+def _send(address: str, verb: str, path: str, headers: dict[str, str], body: bytes) -> Answer:
+    host = urlsplit(address).netloc
+    try:
+        with closing(HTTPConnection(host, timeout=ANSWER_S)) as connection:
+            connection.request(verb, path, body or None, headers)
+            response = connection.getresponse()
+            content = response.read()
+    except TimeoutError:
+        raise Refused(
+            f"No answer came within {ANSWER_S:g} s. The call is held until time moves, and was"
+            " given up: use `advance`, then look at `history`."
+        ) from None
+    except (OSError, HTTPException, ValueError) as error:
+        raise Refused(f"The call failed: {word(error)}.") from None
+    try:
+        decoded: Any = json.decode(content) if content else None
+    except (DecodeError, UnicodeDecodeError):
+        decoded = content.decode("utf-8", "replace")
+    return Answer(response.status, response.headers.get("x-request-id", ""), decoded)

@@ -1,0 +1,101 @@
+"""The tool that searches: the smallest scenario that still fails, and what its failure depends on.
+
+The search runs in processes of its own, so that it can be ended when its time is over and the
+exchanges of the session are left alone.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from msgspec import json
+
+from sim.agents.answers import Refused, answer, quoted, word
+from sim.agents.session import Session
+
+SHRINK_S, SWEEP_S = 90.0, 120.0
+_TRIALS = 400
+_NOTHING_FAILS = 2
+
+
+def investigate(
+    session: Session, scenario: str = "", expect: str = "", only: str = "*", exchange: str = ""
+) -> str:
+    """Shrink a failing scenario, or the run of an exchange that ends unlike `expect`, and find the
+    assumptions and quirks that the failure depends on.
+    """
+    with_expect = [f"--expect={expect}"] if expect else []
+    source = session.folder / "investigated.yaml"
+    small = session.folder / "smallest.yaml"
+    small.unlink(missing_ok=True)
+    if scenario:
+        source.write_text(_text_of(session, scenario))
+    elif expect:
+        source = session.find(exchange).served.journal
+    else:
+        raise Refused("Give a scenario that fails, or expect: what should hold on the exchange.")
+    more = with_expect if not scenario else []
+    done = _sim(
+        "shrink", str(source), *more, f"--out={small}", f"--trials={_TRIALS}", within=SHRINK_S
+    )
+    if done is not None and done.returncode == _NOTHING_FAILS:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        return answer(
+            "There is nothing to shrink:",
+            said[-5:],
+            then="say in `expect` what should hold and does not, such as"
+            ' {open_orders: {as: maker, count: 1}}; `docs` with "expectations" lists the forms.',
+        )
+    if not small.exists():
+        raise Refused(f"The search did not end within {SHRINK_S:g} s. Try a shorter run.")
+    parts = ["The smallest that still fails the same way:", quoted(small.read_text().splitlines())]
+    parts.append(_causes(small, only))
+    parts.append("Next: `start` with this scenario reproduces it; `catalogue` explains a name.")
+    return "\n\n".join(parts)
+
+
+def _text_of(session: Session, scenario: str) -> str:
+    """The text of a scenario that exists; a bundled name becomes a scenario that extends it."""
+    from sim.agents.exchanges import scenario_of
+
+    found = scenario_of(session, scenario)
+    if "\n" in scenario:
+        return scenario
+    if Path(scenario).is_file() and not session.confined:
+        return f"extends: {Path(scenario).resolve()}\nname: {found.name}\n"
+    return f"extends: {scenario}\nname: {found.name}\n"
+
+
+def _causes(small: Path, only: str) -> str:
+    """What the failure depends on: alternatives under which the scenario passes."""
+    table = small.with_suffix(".json")
+    table.unlink(missing_ok=True)
+    options = ["--vary=assumptions", "--vary=quirks", f"--only={only}", "--jobs=1"]
+    done = _sim("sweep", str(small), *options, f"--json={table}", within=SWEEP_S)
+    if done is None:
+        return "Its dependence on assumptions was not found in time: name some with only."
+    if not table.exists():
+        return f"Assumptions were not varied: {word(done.stderr.strip()[-300:])}."
+    rows: list[dict[str, Any]] = json.decode(table.read_bytes())["rows"]
+    passing = [row["change"] for row in rows if not row["failed"] and row["change"] != "as it is"]
+    if not passing:
+        return f"It fails under every one of {len(rows) - 1} alternatives: no assumption causes it."
+    return "It passes, and so depends on these, with:\n\n" + quoted(passing)
+
+
+def _sim(*arguments: str, within: float) -> subprocess.CompletedProcess[str] | None:
+    """Run a command; None when its time is over."""
+    try:
+        return subprocess.run(
+            [sys.executable, "-m", "sim", *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=within,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return None

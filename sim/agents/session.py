@@ -1,0 +1,144 @@
+"""The exchanges of one session: started, forked, ended with it, or when nobody has used them for as
+long as the lease.
+"""
+
+from __future__ import annotations
+
+import secrets
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from sim.agents.answers import Refused, word
+from sim.agents.calls import Caller
+from sim.testing.exchange_fixture import ServedExchange
+
+LEASE_S = 30 * 60.0
+EXCHANGES_MAX = 8
+NONE_YET = "No exchange is running. Call `start` first."
+
+
+class Running:
+    """An exchange of the session and who calls on it; `origin` is what it was forked of."""
+
+    def __init__(self, name: str, served: ServedExchange, origin: str = "") -> None:
+        self.name = name
+        self.served = served
+        self.used = time.monotonic()
+        self.caller = Caller(served)
+        self.origin = origin
+
+
+class Session:
+    """At most `EXCHANGES_MAX` exchanges by name. Tools use it one after the other.
+
+    `confined` keeps files out of reach. A `shared` one has users who know nothing of each other:
+    names cannot be guessed, and only who started an exchange knows what to call it.
+    """
+
+    def __init__(
+        self, lease_s: float = LEASE_S, *, confined: bool = False, shared: bool = False
+    ) -> None:
+        self.confined = confined
+        self.shared = shared
+        self.folder = Path(tempfile.mkdtemp(prefix="sim-mcp-"))
+        self._lease_s = lease_s
+        self._running: dict[str, Running] = {}
+        self._expired: set[str] = set()
+        self._lock = threading.RLock()
+        self._numbered = 0
+
+    # ---- looking up
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """One tool at a time. What nobody has used for a lease ends before its turn."""
+        with self._lock:
+            self.expire()
+            yield
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the exchanges that a user may know of, oldest first."""
+        return [] if self.shared else list(self._running)
+
+    def find(self, name: str = "") -> Running:
+        """An exchange by name; without one the only one, or the one that all others come of."""
+        if name in self._expired:
+            raise Refused(
+                f"The exchange {word(name)} ended: nobody used it for"
+                f" {self._lease_s / 60:g} minutes. Call `start` again: the same scenario, seed and"
+                " calls give the same run."
+            )
+        if name:
+            found = self._running.get(name)
+            if found is None:
+                known = f" Running: {', '.join(self.names)}." if self.names else ""
+                raise Refused(f"No exchange is called {word(name)}.{known}")
+            found.used = time.monotonic()
+            return found
+        if self.shared:
+            raise Refused("Name the exchange: `start` answered what it is called.")
+        first = [one for one in self._running.values() if not one.origin]
+        if not first:
+            raise Refused(NONE_YET)
+        if len(first) > 1:
+            raise Refused(f"Several exchanges run: {', '.join(self._running)}. Name one.")
+        first[0].used = time.monotonic()
+        return first[0]
+
+    # ---- beginning and ending
+
+    def new_name(self) -> str:
+        """A name for the next exchange. Refused where there are too many."""
+        if len(self._running) >= EXCHANGES_MAX * (4 if self.shared else 1):
+            raise Refused(f"{len(self._running)} exchanges run already: `stop` one of them.")
+        self._numbered += 1
+        return f"x{self._numbered}-{secrets.token_hex(4)}"
+
+    def add(self, running: Running) -> None:
+        """Take over an exchange."""
+        self._running[running.name] = running
+
+    def journal(self, name: str) -> Path:
+        """Where the journal of an exchange is written."""
+        return self.folder / f"{name}.ndjson"
+
+    def stop(self, name: str) -> list[str]:
+        """End an exchange and its forks; the names of all that ended."""
+        ended = [name]
+        for other in [one for one in self._running.values() if one.origin == name]:
+            ended += self.stop(other.name)
+        running = self._running.pop(name)
+        running.served.close()
+        return ended
+
+    def expire(self) -> None:
+        """End what nobody has used for a lease; forks end with what they come of."""
+        with self._lock:
+            oldest = time.monotonic() - self._lease_s
+            for running in list(self._running.values()):
+                idle = all(one.used < oldest for one in self._family(running))
+                if idle and running.name in self._running:
+                    self._expired.update(self.stop(running.name))
+
+    def _family(self, running: Running) -> list[Running]:
+        """An exchange and everything that was forked of it."""
+        forks = [one for one in self._running.values() if one.origin == running.name]
+        return [running, *(each for fork in forks for each in self._family(fork))]
+
+    def close(self) -> None:
+        """End everything, and remove the journals."""
+        with self._lock:
+            self._end_all()
+            for file in self.folder.glob("*"):
+                file.unlink(missing_ok=True)
+            with suppress(OSError):
+                self.folder.rmdir()
+
+    def _end_all(self) -> None:
+        for name in [one.name for one in self._running.values() if not one.origin]:
+            self.stop(name)
