@@ -279,10 +279,11 @@ IMPORTED_AS = {
     "grpcio": "grpc",
     "protobuf": "google.protobuf",
     "googleapis-common-protos": "google.api",
+    "mcp-types": "mcp_types",
     "pyjwt": "jwt",
     "pyyaml": "yaml",
 }
-EXTRAS = ("testing", "cluster")  # imported when asked for
+EXTRAS = ("testing", "cluster", "mcp")  # imported when asked for
 
 
 def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None:
