@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from sim import load_scenario
-from sim.analysis import headless_run
+from sim.analysis import invariant_checks
 from sim.analysis.headless_run import run_scenario
 from sim.scenario.yaml_tree import ScenarioError
 from sim.testing.exchange_fixture import ControlError
@@ -93,20 +93,21 @@ def test_the_control_plane_refuses_the_same(exchange):
 
 def test_many_open_orders_are_checked_now_and_then_and_at_the_end(monkeypatch):
     looks = []
-    monkeypatch.setattr(headless_run, "broken", lambda trading: looks.append(trading) or [])
-    monkeypatch.setattr(headless_run, "CHECK_EVERY_INPUT_BELOW", 400)
-    monkeypatch.setattr(headless_run, "ORDERS_PER_INPUT", 10)
+    monkeypatch.setattr(invariant_checks, "broken", lambda trading, *_: looks.append(trading) or [])
+    monkeypatch.setattr(invariant_checks, "CHECK_EVERY_INPUT_BELOW", 400)
+    monkeypatch.setattr(invariant_checks, "ORDERS_PER_INPUT", 10)
     line = "  - {at: +1s, order: {as: maker, symbol: q1, side: buy, price: '0.4', qty: '1'}}\n"
     few = run_scenario(load_scenario(HEAD + LISTED + "steps:\n" + line * 20))
-    assert (len(looks), few.inputs) == (20, 3 * 20)  # an advance, a step, its order
+    # each has an advance, a step and its order; the last check looks at everything besides
+    assert (len(looks), few.inputs) == (20 + 1, 3 * 20)
     looks.clear()
     many = run_scenario(load_scenario(HEAD + LISTED + "steps:\n" + line * 200))
     assert many.inputs == 3 * 200 and 200 / 20 < len(looks) < 200
     last = load_scenario(HEAD + LISTED + "steps:\n" + line * 200)
     monkeypatch.setattr(
-        headless_run,
+        invariant_checks,
         "broken",
-        lambda trading: (
+        lambda trading, *_: (
             ["books: spoilt"] if len(list(trading.books.get("q1").working())) == 200 else []
         ),
     )

@@ -1,8 +1,7 @@
 """A scenario run headless, in virtual time, and its report: as text, as JSON, as JUnit XML.
 
-The invariants are checked after every due instant, with the steps that run at it. A check walks all
-open orders, so while more than `CHECK_EVERY_INPUT_BELOW` of them are open it runs after every few
-inputs only, and after the last.
+The invariants are checked after every due instant, with the steps that run at it
+(`invariant_checks.py`).
 """
 
 from __future__ import annotations
@@ -18,17 +17,14 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sim.analysis.exchange_coverage import Recorder, packed
+from sim.analysis.invariant_checks import InvariantChecks
 from sim.analysis.junit import Case, Suite
 from sim.analysis.junit import junit as junit_document
 from sim.analysis.layout import counted, wrapped
 from sim.api.pipeline.inputs import Outcome, Post, StepResult
-from sim.core.invariants import broken
 from sim.kernel.instants import Instant, format_instant
 from sim.scenario.scenario import Scenario
 from sim.simulation import Simulation
-
-CHECK_EVERY_INPUT_BELOW = 1_000  # open orders
-ORDERS_PER_INPUT = 200  # above that, one input is left unchecked for so many open orders
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -218,25 +214,15 @@ def file_name(name: str) -> str:
 
 def _run(sim: Simulation, check_invariants: bool, recorder: Recorder | None) -> Iterator[str]:
     """Run every step; yield the invariants of the first failed check, and an internal error."""
-    checking, checked, pause = check_invariants, 0, 0
+    checks = InvariantChecks(sim) if check_invariants else None
     try:
         while not sim.script.done and (due := sim.next_due()) is not None:
             _answer_webhooks(sim, sim.advance_to(due), recorder)
-            if not checking or (sim.seq <= checked + pause and not sim.script.done):
-                continue
-            between = f" or up to {pause} before it" if pause else ""
-            for invariant in broken(sim.exchange.trading):
-                checking = False  # the first failed check is enough
-                yield f"{invariant} (after input {sim.seq}{between}, {format_instant(sim.now)})"
-            checked, pause = sim.seq, _inputs_between_checks(sim)
+            if checks is not None:
+                yield from checks.after_input()
     except Exception as error:
         where = f"in input {sim.seq + 1}, {format_instant(sim.now)}"
         yield f"internal error: {type(error).__name__}: {error} ({where})"
-
-
-def _inputs_between_checks(sim: Simulation) -> int:
-    orders = sum(1 for _ in sim.exchange.trading.orders.open())
-    return max(0, orders - CHECK_EVERY_INPUT_BELOW) // ORDERS_PER_INPUT
 
 
 def _answer_webhooks(sim: Simulation, outcome: Outcome, recorder: Recorder | None) -> None:

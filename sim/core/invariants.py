@@ -2,13 +2,14 @@
 states each one.
 
 The checks compute every sum a second time, from accounts, positions and open orders, and compare it
-with what the components keep. They change nothing, and visit each row once, so a run may check
-after every input.
+with what the components keep. They change nothing and visit each row once. Orders and books can be
+looked at for some instruments alone, so that a run may check after every input
+(`analysis/invariant_checks.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import NamedTuple
 
 from sim.core.accounts.ledger import HOUSE_CLEARING
@@ -30,7 +31,7 @@ class Broken(NamedTuple):
         return f"{self.invariant}: {self.contradiction}"
 
 
-def _money(trading: Trading) -> Iterator[str]:
+def _money(trading: Trading, _: Container[str] | None) -> Iterator[str]:
     if total := trading.ledger.total():
         yield f"all balances sum to {total}, not to zero"
     if held := trading.ledger.balance(HOUSE_CLEARING):
@@ -41,7 +42,7 @@ def _money(trading: Trading) -> Iterator[str]:
             yield f"{account.name} has {account.balance}, its last ledger row says {rows[-1].after}"
 
 
-def _positions(trading: Trading) -> Iterator[str]:
+def _positions(trading: Trading, _: Container[str] | None) -> Iterator[str]:
     nets: dict[str, Qty] = {}
     longs: dict[str, Qty] = {}
     for position in trading.positions.all():
@@ -79,9 +80,11 @@ def _margins(trading: Trading) -> dict[str, Cash]:
     return margins
 
 
-def _orders(trading: Trading) -> Iterator[str]:
+def _orders(trading: Trading, symbols: Container[str] | None) -> Iterator[str]:
     working: dict[tuple[str, str], list[Order]] = {}
     for order in trading.orders.open():
+        if symbols is not None and order.symbol not in symbols:
+            continue
         if order.leaves_qty + order.cum_qty != order.qty:
             leaves, filled = order.leaves_qty, order.cum_qty
             yield f"order {order.id}: {leaves} leaves and {filled} filled of {order.qty}"
@@ -96,7 +99,7 @@ def _orders(trading: Trading) -> Iterator[str]:
             if held != qty:
                 where = f"the {side.name} side of {symbol}"
                 yield f"{account} reserves for {held} on {where}, {qty} work"
-    for account, symbol, cash in trading.risk.reservations():
+    for account, symbol, cash in trading.risk.reservations(symbols):
         cost = _cost(trading, account, symbol, working.get((account, symbol), []))
         if cash != cost:
             yield f"{account} reserves {cash} in {symbol}, its open orders could cost {cost}"
@@ -122,8 +125,10 @@ def _cost(trading: Trading, account: str, symbol: str, working: list[Order]) -> 
     return max(costs.values()) * instrument.cash_per_notional
 
 
-def _books(trading: Trading) -> Iterator[str]:
+def _books(trading: Trading, symbols: Container[str] | None) -> Iterator[str]:
     for book in trading.books:
+        if symbols is not None and book.symbol not in symbols:
+            continue
         if book.crossed and trading.state(book.symbol) is InstrumentState.OPEN:
             if not any(order.strict_limit for order in book.working()):
                 bid, offer = book.bids.best, book.offers.best
@@ -147,7 +152,7 @@ class Invariant(NamedTuple):
     """A statement that holds at any moment, and the function that looks for contradictions."""
 
     statement: str
-    check: Callable[[Trading], Iterator[str]]
+    check: Callable[[Trading, Container[str] | None], Iterator[str]]
 
 
 INVARIANTS: dict[str, Invariant] = {
@@ -174,10 +179,13 @@ INVARIANTS: dict[str, Invariant] = {
 }
 
 
-def broken(trading: Trading) -> list[Broken]:
-    """Every contradiction to an invariant now, in the order of the table; empty if all hold."""
+def broken(trading: Trading, symbols: Container[str] | None = None) -> list[Broken]:
+    """Every contradiction to an invariant now, in the order of the table; empty if all hold.
+
+    With `symbols`, orders and books of these instruments only, besides all balances and positions.
+    """
     return [
         Broken(name, contradiction)
         for name, invariant in INVARIANTS.items()
-        for contradiction in invariant.check(trading)
+        for contradiction in invariant.check(trading, symbols)
     ]

@@ -6,15 +6,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from sim import Simulation, load_scenario
+from sim.analysis import invariant_checks
 from sim.analysis.headless_run import run_scenario
 from sim.core.accounts.ledger import HOUSE_CLEARING, HOUSE_FEES
 from sim.core.invariants import INVARIANTS
+from sim.core.model.commands import PlaceOrder
 from sim.core.model.enums import BUY, SELL
+from sim.core.model.orders import Order
 from sim.core.model.quantities import DOLLAR
 from sim.core.trading.trading import Trading
 
@@ -218,6 +222,48 @@ def test_what_is_broken_fails_the_run_and_is_told_in_numbers(broken: Break) -> N
     (told,) = report.broken
     assert re.match(f"{broken.invariant}: {broken.says} \\(after input", told), told
     assert f"broken: {told}" in list(report.failures())
+
+
+# Twenty bids in another instrument come between.
+OTHERS = (
+    """
+name: others
+extends: whole.yaml
+world:
+  instruments: [{symbol: tst-y, tick_size: "0.01", state: OPEN}]
+"""
+    + "steps:\n"
+    + "  - {at: +1s, order: {as: taker, symbol: tst-y, side: buy, price: '0.3', qty: '1'}}\n" * 20
+)
+
+
+@pytest.mark.parametrize("whole_every", [4, 10_000], ids=["now and then", "at the end"])
+@pytest.mark.parametrize("broken", BREAKS, ids=lambda broken: broken.words)
+def test_what_breaks_while_another_instrument_is_traded_is_found_and_since_when_it_may_be_there(
+    broken: Break, whole_every: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(invariant_checks, "WHOLE_EVERY", whole_every)
+    (tmp_path / "whole.yaml").write_text(SCENARIO)
+    (tmp_path / "others.yaml").write_text(OTHERS)
+    sim = Simulation(load_scenario(str(tmp_path / "others.yaml")))
+    place, placed = sim.exchange.trading.order_service.place, []
+
+    def spoil_and_place(order: PlaceOrder) -> Order:
+        placed.append(sim.seq + 1)
+        if len(placed) == 10:
+            broken.do(sim.exchange.trading)
+        return place(order)
+
+    monkeypatch.setattr(sim.exchange.trading.order_service, "place", spoil_and_place)
+    (told,) = run_scenario(sim.scenario, simulation=sim).broken
+    found = re.match(
+        rf"{broken.invariant}: .* \(after input (\d+)(?: or up to (\d+) before)?", told
+    )
+    assert found, told
+    last = int(found[1])
+    assert last - int(found[2] or 0) <= placed[9] <= last
+    if broken.invariant in ("money", "positions") or whole_every == 4:
+        assert last < placed[-1]
 
 
 def test_every_invariant_is_broken_by_some_test_above() -> None:

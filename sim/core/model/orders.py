@@ -238,6 +238,11 @@ class Orders:
         found.sort(key=lambda order: order.seq)
         return found
 
+    @property
+    def open_count(self) -> int:
+        """How many orders are open."""
+        return sum(map(len, self._open.values()))
+
     def open(self) -> list[Order]:
         """Every open order, by priority."""
         return sorted(
