@@ -33,6 +33,7 @@ PACKAGES = (
     ("analysis",),
     ("server",),
     ("recording",),
+    ("witness",),
     ("testing",),
     ("fidelity",),
     ("agents",),

@@ -14,8 +14,8 @@ from msgspec import json
 
 from benchmarks.figures import Figure, Goal
 from sim import Simulation, load_scenario
-from sim.fidelity.compare import compare, uncollected
-from sim.recording.reading import read_recording
+from sim.fidelity.compare import compare
+from sim.recording.reading import read_recording, uncollected
 from sim.testing.client import connect
 
 COUNT = 100_000

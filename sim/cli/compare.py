@@ -35,9 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.fidelity.compare import uncollected
     from sim.fidelity.identities import Unmatched
     from sim.recording.files import UnreadableRecording
+    from sim.recording.reading import uncollected
 
     out = text_output(args)
     if args.seed is not None and not args.scenario:

@@ -34,7 +34,7 @@ COMMANDS = {
     "journals of finished runs": (
         *("open", "report", "replay", "diff", "timeline", "explain", "conformance"),
     ),
-    "the real service": ("record", "compare"),
+    "the real service": ("record", "compare", "witness"),
     "search for failures": ("sweep", "explore", "shrink", "bisect"),
     "reference and credentials": ("catalogue", "openapi", "asyncapi", "proto", "keys"),
 }

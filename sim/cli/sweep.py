@@ -48,6 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "--fuzz", fuzz, former="--storm", type=count, default=0, metavar="N")
     verify = "make every run twice and replay its journal; both must give the same digest"
     add_flag(parser, "--verify", verify, former="--prove")
+    witness = "also look for contradictions in what clients saw, as `sim witness` does"
+    add_flag(parser, "--witness", witness)
     shrink = "write the first failing run as the smallest scenario that still fails"
     add_path(parser, "--shrink", "FILE", shrink)
     add_choices_of_scenario(parser)
@@ -62,7 +64,9 @@ def run(args: argparse.Namespace) -> int:
     from sim.analysis.search.sweep import sweep, variations
 
     kinds = args.vary or (() if args.seeds or args.fuzz else ("assumptions", "quirks"))
-    plan = campaign_of(args, variations=variations(args.scenarios, kinds, args.only))
+    oracles = ("sim.witness.witness:broken",) if args.witness else ()
+    varied = variations(args.scenarios, kinds, args.only)
+    plan = campaign_of(args, variations=varied, oracles=oracles)
     folders = () if args.cluster else (args.save_failures, args.report)
     check_writable((args.results, args.shrink), folders)
     out = text_output(args)

@@ -6,7 +6,6 @@ number of answers and frames.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -183,20 +182,6 @@ def compare_with(
     with _told_of(path):
         Replayed(scenario, seed, recording.entries, tally).run()
     return Comparison(path, recording, scenario.reading, tally, scenario.name)
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Without the cycle collector, which would look at every recorded value again and again: a
-    recording has no cycles, and with it the time of a call grows with the length of the recording.
-    """
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 @contextmanager

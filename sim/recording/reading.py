@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 
@@ -48,3 +51,17 @@ def _header(path: Path, line: bytes) -> Header:
             f"{path}:1: a recording of format {header.recording}; this release reads {FORMAT}"
         )
     return header
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Without the cycle collector, which would look at every recorded value again and again: a
+    recording has no cycles, and with it the time of a call grows with the length of the recording.
+    """
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()

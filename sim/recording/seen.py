@@ -109,6 +109,11 @@ class Reader:
             operation = found.operation if isinstance(found, Match) else None
         return Stream(number, operation, opened)
 
+    def operation_of(self, stream: int) -> Operation | None:
+        """The operation of an open stream; None for an unknown one."""
+        found = self._streams.get(stream)
+        return None if found is None else found.operation
+
     def now(self, entry: Entry) -> Instant:
         """What the service's clock said at a line, as far as it told."""
         told = _told(entry)

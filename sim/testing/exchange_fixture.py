@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sim.api.pipeline.request_log import LoggedCall
     from sim.scenario.scenario import Scenario
     from sim.server.background import BackgroundInstance, BackgroundService
+    from sim.witness import Witness
 
 _CALLS_SHOWN = 12  # in the report of a failed test
 
@@ -324,6 +325,15 @@ class ServedExchange:
         return running.call(lambda: check(running.simulation, caller=caller, rules=rules))
 
     judge = conformance  # the former name
+
+    def witness(self) -> Witness:
+        """Look for contradictions in what all clients have seen so far: see `.contradictions`,
+        each with a sentence and the inputs that cannot all be true, and `.checks`. Raises nothing.
+        """
+        from sim.witness import witness_run
+
+        running = self.running
+        return running.call(lambda: witness_run(running.simulation))
 
     def reset(self, seed: int | None = None) -> None:
         """Go back to the scenario's start. Tokens issued before are refused, and streams end."""

@@ -12,7 +12,7 @@ from sim import Simulation, load_scenario
 from sim.api.pipeline.inputs import Close, Effect, Outcome, Reply, Resolve, Send
 from sim.contract.contract import load_contract
 from sim.kernel.instants import format_instant
-from sim.recording.files import Frame, Message, RecordingFile
+from sim.recording.files import Frame, Message, RecordingFile, wall_clock
 from sim.recording.grpc_relay import Bodies
 from sim.recording.writer import RecordingWriter
 from sim.server.http.response import http_date
@@ -49,7 +49,7 @@ class RecordedSimulation(Simulation):
         if outcome.reply.pending_on:
             self.held[outcome.reply.pending_on] = plane, client, asked
         else:
-            self.writer.call(plane, self.now, client, asked, self._answer(outcome.reply, plane))
+            self.writer.call(plane, wall_clock(), client, asked, self._answer(outcome.reply, plane))
         return outcome
 
     def _answer(self, reply: Reply, plane: str) -> Message:
@@ -73,7 +73,7 @@ class RecordedSimulation(Simulation):
         headers = self.writer.request("gRPC", method, "", metadata.items(), b"").headers
         self.writer.call(
             "grpc",
-            self.now,
+            wall_clock(),
             self.writer.client(metadata, "grpc"),
             Message("gRPC", method, "", None, headers, asked),
             Message(status=reply.code, body=self.writer.value(body), now=format_instant(self.now)),
@@ -92,7 +92,7 @@ class RecordedSimulation(Simulation):
         if outcome.reply is not None and outcome.reply.chunks is None and socket:
             asked = Message("GET", method, "", None, headers)
             told = self._answer(outcome.reply, plane)
-            self.writer.call(plane, self.now, client, asked, told)
+            self.writer.call(plane, wall_clock(), client, asked, told)
             return outcome
         opened = {"path" if socket else "rpc": method, "request": {"headers": headers}}
         number = self.writer.open(plane, client, opened)
@@ -117,9 +117,10 @@ class RecordedSimulation(Simulation):
 
     def hangup(self, stream: int) -> Outcome:
         """A client that ends its stream."""
-        method, client, number = self.open_streams.pop(stream)
-        ended = {"from": "client", "code": None, "reason": "cancelled"}
-        self.writer.close(_plane(method), client, number, ended)
+        if stream in self.open_streams:
+            method, client, number = self.open_streams.pop(stream)
+            ended = {"from": "client", "code": None, "reason": "cancelled"}
+            self.writer.close(_plane(method), client, number, ended)
         return super().hangup(stream)
 
     def told(self, effects: list[Effect]) -> None:
@@ -136,7 +137,7 @@ class RecordedSimulation(Simulation):
             elif isinstance(effect, Resolve) and effect.pending_on in self.held:
                 plane, client, asked = self.held.pop(effect.pending_on)
                 told = self._answer(effect.reply, plane)
-                self.writer.call(plane, self.now, client, asked, told)
+                self.writer.call(plane, wall_clock(), client, asked, told)
 
     def _frame(
         self, plane: Any, client: str, number: int, method: str, sender: Any, message: bytes

@@ -77,6 +77,7 @@ WITHOUT = {
     "report": "a page, and one line with its size: tests/test_report.py",
     "keys": "new ones each time",
     "compare": "tests/fidelity has its output",
+    "witness": "tests/witness has its verdicts",
     "record": "it needs sockets: tests/server/test_record.py",
     "proto": "a folder of files, and one line that says so",
 }

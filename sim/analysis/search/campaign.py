@@ -7,8 +7,9 @@ where it stopped, whatever the number of processes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from shlex import quote
@@ -51,6 +52,7 @@ class Job(Struct, frozen=True, kw_only=True):
     changes: tuple[Change, ...] = ()
     fuzz: int = field(default=0, name="storm")
     verify: bool = field(default=False, name="prove")
+    oracles: tuple[str, ...] = ()
 
 
 class Result(Struct, frozen=True):
@@ -61,7 +63,11 @@ class Result(Struct, frozen=True):
 
 
 class RunPlan(Struct, frozen=True, kw_only=True):
-    """What to run, and where results go ("": nowhere)."""
+    """What to run, and where results go ("": nowhere).
+
+    `oracles` name functions, as "package.module:function", that are given the simulation of a
+    finished run and yield a line for everything that is wrong with it.
+    """
 
     scenarios: Sequence[str]
     seeds: Sequence[int] | None = None
@@ -79,6 +85,7 @@ class RunPlan(Struct, frozen=True, kw_only=True):
     variations: Sequence[tuple[Change, ...]] = ((),)
     fuzz: int = 0
     verify: bool = False
+    oracles: tuple[str, ...] = ()
     cluster: str = ""
 
 
@@ -104,6 +111,7 @@ def jobs_of(plan: RunPlan) -> list[Job]:
             changes=changes,
             fuzz=plan.fuzz,
             verify=plan.verify,
+            oracles=plan.oracles,
         )
         for name in plan.scenarios
         for variant in matching_variants(name, plan.params)
@@ -218,16 +226,25 @@ def _report(job: Job, scenario: Scenario) -> Report:
         changes=changes,
         recorder=Recorder() if job.coverage else None,
     )
-    if not job.verify or not report.ok:
+    if not report.ok or not (job.verify or job.oracles):
         return report
-    return replace(report, broken=tuple(_differences(scenario, job.seed, report)))
-
-
-def _differences(scenario: Scenario, seed: int | None, report: Report) -> Iterator[str]:
-    """How a second run, and a replay of its journal, differ from a report."""
     written = BytesIO()
-    again = Simulation(scenario, seed=seed, journal=written)
+    again = Simulation(scenario, seed=job.seed, journal=written)
     digest = run_scenario(scenario, simulation=again, check_invariants=False).digest
+    broken = [line for name in job.oracles for line in _function(name)(again)]
+    if job.verify:
+        broken += _differences(digest, written, report)
+    return replace(report, broken=tuple(broken))
+
+
+def _function(name: str) -> Callable[[Simulation], Iterable[str]]:
+    module, _, function = name.partition(":")
+    found: Callable[[Simulation], Iterable[str]] = getattr(import_module(module), function)
+    return found
+
+
+def _differences(digest: str, written: BytesIO, report: Report) -> Iterator[str]:
+    """How a second run, and a replay of its journal, differ from a report."""
     if digest != report.digest:
         yield f"repeat: a second run has the digest {digest}"
     written.seek(0)

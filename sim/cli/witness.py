@@ -1,0 +1,51 @@
+"""Look for contradictions in what clients saw.
+
+Recordings (of us or of the real service) and journals are searched for what no history explains:
+fills told twice or never, money that does not follow, books and reads that go back in time.
+Exit code 0: none was found; 1: some were; 2: unreadable; 3: the journal does not replay.
+
+examples:
+  sim witness session.ndjson
+  sim witness runs/demo.ndjson --json
+  sim witness --list
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from sim.cli.arguments import FAILED, add_flag, usage_error
+from sim.cli.json_output import add_json, give_json, text_output
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    files = "recording, HAR file, or journal; each is judged by itself"
+    parser.add_argument("files", metavar="FILE", type=Path, nargs="*", help=files)
+    add_flag(parser, "--list", "list the checks")
+    add_json(parser, "the verdict")
+
+
+def run(args: argparse.Namespace) -> int:
+    from sim.analysis.errors import UsageError
+    from sim.recording.files import UnreadableRecording
+    from sim.witness.checks import describe
+    from sim.witness.witness import document, witness_file, write
+
+    out = text_output(args)
+    if args.list:
+        give_json(args, describe(out))
+        return 0
+    if not args.files:
+        raise UsageError(
+            "name a recording or a journal: sim witness FILE; `sim witness --list` lists the checks"
+        )
+    found = {}
+    for file in args.files:
+        try:
+            found[str(file)] = witness_file(file)
+        except (UnreadableRecording, OSError) as error:
+            return usage_error(str(error))
+        write(found[str(file)], str(file), out)
+    give_json(args, document(found))
+    return FAILED if any(one.contradictions for one in found.values()) else 0

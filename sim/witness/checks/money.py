@@ -1,0 +1,255 @@
+"""Positions, balances and settlements: what follows from fills, and what follows from before."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from decimal import Decimal
+from itertools import accumulate, pairwise
+
+from sim.witness.check import Check
+from sim.witness.facts import Cash, Execution, Holding, Number, Position, Settlement, Trade
+from sim.witness.observation import Observation, Seen, Stream
+
+
+class PositionSum(Check):
+    """What is held is what was bought less what was sold, until the market has paid.
+
+    A trade that is busted is taken out of what is held, and stays in what was bought. So a position
+    is judged only while the same client follows its trades on a stream, and has seen none busted.
+    """
+
+    name = "position sum"
+    rests_on = "§2.8: net_position, qty_bought, qty_sold"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._followed: dict[str, tuple[Seen, Stream]] = {}  # by client: since when
+        self._busted: set[tuple[str, str]] = set()
+        self._wrong: list[tuple[str, str, str, int]] = []
+
+    def observation(self, seen: Observation) -> None:
+        """Note who follows trades."""
+        stream = seen.stream
+        if stream is None or stream.operation.rpc != "CreateTradeCaptureReportSubscription":
+            return
+        if seen.kind == "ended":
+            self._followed.pop(seen.client, None)
+        elif not stream.request.get("symbols"):
+            self._followed.setdefault(seen.client, (seen.ended, stream))
+
+    def trade(self, fact: Trade, seen: Observation) -> None:
+        side = fact.aggressor or fact.passive
+        if fact.state == "TRADE_STATE_BUSTED" and side is not None:
+            self._busted.add((seen.client, side.order.symbol))
+
+    def position(self, fact: Position, seen: Observation) -> None:
+        followed = self._followed.get(seen.client)
+        if fact.expired or followed is None or followed[0] >= seen.began or not fact.at:
+            self.cannot_tell += 1
+            return
+        self.applied += 1
+        if fact.bought - fact.sold != fact.net:
+            says = (
+                f"{seen.source} shows {fact.net} of {fact.symbol}, and {fact.bought} bought less "
+            )
+            self._wrong.append((seen.client, fact.symbol, f"{says}{fact.sold} sold", seen.n))
+
+    def finish(self) -> None:
+        for client, symbol, says, line in self._wrong:
+            if (client, symbol) in self._busted:
+                self.cannot_tell += 1
+            else:
+                self.contradict(says, [line])
+
+
+class PositionFills(Check):
+    """Between two views a position grows by no less than the fills that are known.
+
+    Fills strictly between the `updateTime` of both views count, of the account that both are of.
+    Others may be unknown, so it may have grown more.
+    """
+
+    name = "position fills"
+    rests_on = "§2.8: qty_bought and qty_sold only grow, by fills"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._views: dict[tuple[str, str], dict[str, tuple[Position, int]]] = defaultdict(dict)
+        self._fills: dict[tuple[str, str], dict[str, tuple[str, bool, Number, int]]] = defaultdict(
+            dict
+        )
+
+    def position(self, fact: Position, seen: Observation) -> None:
+        if fact.at and fact.account and not fact.expired:
+            self._views[fact.account, fact.symbol].setdefault(fact.at, (fact, seen.n))
+
+    def execution(self, fact: Execution, seen: Observation) -> None:
+        account = fact.order.account
+        if fact.is_fill and account and not fact.legs:
+            buying = fact.order.side.endswith("BUY")
+            fill = fact.at, buying, fact.qty, seen.n
+            self._fills[account, fact.order.symbol].setdefault(fact.id, fill)
+
+    def finish(self) -> None:
+        for key, views in self._views.items():
+            fills = sorted(self._fills.get(key, {}).values())
+            ordered = [views[at] for at in sorted(views)]
+            if not fills or len(ordered) < 2:
+                self.cannot_tell += 1
+                continue
+            for buying in (True, False):
+                self._judge(ordered, [fill for fill in fills if fill[1] is buying], buying)
+
+    def _judge(
+        self,
+        views: list[tuple[Position, int]],
+        fills: list[tuple[str, bool, Number, int]],
+        buying: bool,
+    ) -> None:
+        sums = [0, *accumulate(fill[2] for fill in fills)]
+        for (one, line), (other, later) in pairwise(views):
+            first = bisect_left(fills, one.at + "~", key=lambda fill: fill[0])
+            last = bisect_left(fills, other.at, key=lambda fill: fill[0])
+            known = sums[last] - sums[first] if last > first else 0
+            grown = other.bought - one.bought if buying else other.sold - one.sold
+            self.applied += 1
+            if grown < known:
+                word = "bought" if buying else "sold"
+                self.contradict(
+                    f"{one.account} {word} {known} of {one.symbol} between {one.at}Z and "
+                    f"{other.at}Z, its position says {grown}",
+                    [line, *(fill[3] for fill in fills[first:last][:3]), later],
+                )
+
+
+class HoldingChain(Check):
+    """Each entry of the position ledger begins where the one before it ended.
+
+    Entries of one answer or stream follow each other; those of one instant may stand in any order.
+    """
+
+    name = "position ledger"
+    rests_on = "§4.3: each entry has the state right after it"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._entries: dict[str, tuple[Holding, int]] = {}
+        self._last: dict[tuple[str, str, int], tuple[Holding, int]] = {}
+
+    def holding(self, fact: Holding, seen: Observation) -> None:
+        known = self._entries.setdefault(fact.id, (fact, seen.n))
+        if known[0] != fact:
+            says = f"entry {fact.id} of the position ledger is told in two ways"
+            self.contradict(says, [known[1], seen.n])
+        key = fact.account, fact.symbol, seen.n
+        before = self._last.get(key)
+        self._last[key] = fact, seen.n
+        if before is None or seen.request.get("newestFirst") or before[0].at == fact.at:
+            return
+        self.applied += 1
+        if before[0].net + fact.change != fact.net:
+            self.contradict(
+                f"{before[0].net} of {fact.symbol} were held, {fact.change} came, and {fact.net} "
+                f"are held ({fact.id})",
+                [seen.n],
+            )
+
+
+class CashChain(Check):
+    """Each entry of a balance ledger begins where the one before it ended, and says the same
+    wherever it is told.
+
+    Judged within one answer, and along a stream, where no kinds of entries were left out.
+    """
+
+    name = "balance ledger"
+    rests_on = "§4.3, §4.4: before_balance and after_balance of each entry"
+
+    _NARROWING = ("entryTypes", "entry_types", "symbol", "description", "newestFirst")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._entries: dict[str, tuple[Cash, int]] = {}
+        self._last: dict[tuple[str, str, int], tuple[Cash, int, Observation]] = {}
+        self._breaks: list[tuple[Observation, str, list[int]]] = []
+
+    def cash(self, fact: Cash, seen: Observation) -> None:
+        if fact.id:
+            known = self._entries.setdefault(f"{fact.dialect} {fact.id}", (fact, seen.n))
+            if known[0] != fact:
+                says = f"entry {fact.id} of the balance ledger is told in two ways"
+                self.contradict(says, [known[1], seen.n])
+        if any(seen.request.get(name) for name in self._NARROWING):
+            self.cannot_tell += 1
+            return
+        stream = seen.stream
+        # each answer is a chain of its own, and so is each stream
+        chain = stream.number if stream is not None else -seen.n
+        key = fact.account, fact.currency, chain
+        before = self._last.get(key)
+        self._last[key] = fact, seen.n, seen
+        if before is None or before[0].id == fact.id:
+            return
+        self.applied += 1
+        if before[0].after != fact.before:
+            says = f"a balance of {before[0].after} was followed by a change from {fact.before}"
+            self._breaks.append((seen, says, [before[1], seen.n]))
+
+    def finish(self) -> None:
+        for seen, says, lines in self._breaks:
+            if seen.stream is not None and seen.stream.disturbed:
+                self.cannot_tell += 1
+            else:
+                self.contradict(says, lines)
+
+
+class SettledOnce(Check):
+    """An instrument has one final settlement price, and pays an account once.
+
+    A settlement may be corrected: where a balance ledger shows an entry CORRECTION of the same
+    instrument, nothing can be told.
+    """
+
+    name = "settled once"
+    rests_on = "§3.2: a settlement price is final once it is not preliminary"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._prices: dict[tuple[str, str], tuple[Number, int]] = {}
+        self._paid: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
+        self._corrected: set[str] = set()
+        self._changed: list[tuple[str, str, list[int]]] = []
+
+    def settlement(self, fact: Settlement, seen: Observation) -> None:
+        known = self._prices.setdefault((fact.dialect, fact.symbol), (fact.price, seen.n))
+        if known[1] == seen.n:
+            return
+        self.applied += 1
+        if Decimal(known[0]) != Decimal(fact.price):
+            says = f"{fact.symbol} settled at {known[0]} and at {fact.price}"
+            self._changed.append((fact.symbol, says, [known[1], seen.n]))
+
+    def cash(self, fact: Cash, seen: Observation) -> None:
+        if not fact.symbol or not fact.id:
+            return
+        kind = fact.type.removeprefix("LEDGER_ENTRY_TYPE_")
+        if kind == "CORRECTION":
+            self._corrected.add(fact.symbol)
+        elif kind == "RESOLUTION":
+            self._paid[fact.account, fact.symbol].setdefault(fact.id, seen.n)
+
+    def finish(self) -> None:
+        for symbol, says, lines in self._changed:
+            if symbol in self._corrected:
+                self.cannot_tell += 1
+            else:
+                self.contradict(says, lines)
+        for key, entries in self._paid.items():
+            if key[1] in self._corrected:
+                self.cannot_tell += 1
+                continue
+            self.applied += 1
+            if len(entries) > 1:
+                says = f"{key[1]} paid {key[0]} {len(entries)} times: {', '.join(entries)}"
+                self.contradict(says, entries.values())

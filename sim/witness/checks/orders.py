@@ -1,0 +1,247 @@
+"""What an order can have been through: its figures, its life, its executions and its fills."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from decimal import Decimal
+from typing import NamedTuple
+
+from sim.witness.check import Check
+from sim.witness.facts import Execution, Number, Order
+from sim.witness.observation import Observation
+
+
+class OrderFigures(Check):
+    """In each view of an order what is filled and what is open make up what was ordered.
+
+    Nothing is open of an order that is over. Orders for an amount of cash have no quantity to add
+    up to. A filled order may have been reduced, so `cum` is compared with the quantity it shows.
+    """
+
+    name = "order figures"
+    rests_on = "§2.7: cum_qty is what is filled, leaves_qty what still works"
+
+    def order(self, fact: Order, seen: Observation) -> None:
+        if fact.cash or not fact.qty:
+            self.cannot_tell += 1
+            return
+        self.applied += 1
+        wrong = ""
+        if fact.cum < 0 or fact.leaves < 0 or fact.cum > fact.qty:
+            wrong = f"{fact.cum} filled and {fact.leaves} open of {fact.qty}"
+        elif fact.is_over and fact.leaves:
+            wrong = f"it is {_state(fact)}, and {fact.leaves} are open"
+        elif not fact.is_over and fact.cum + fact.leaves != fact.qty:
+            wrong = f"{fact.cum} filled and {fact.leaves} open are not {fact.qty}"
+        elif fact.state == "ORDER_STATE_FILLED" and fact.cum != fact.qty:
+            wrong = f"it is FILLED with {fact.cum} of {fact.qty}"
+        if wrong:
+            self.contradict(f"{seen.source} shows order {fact.id}: {wrong}", [seen.n])
+
+    past_order = order
+
+
+class OrderLife(Check):
+    """Of two views of an order the later one has no less filled, and an order that is over stays as
+    it is.
+
+    Which view is later, their `lastTransactTime` tells, wherever and whenever they were seen: a
+    stream may tell old things late. Two views of one instant are not compared, several things can
+    happen in it. A view is compared with the latest one so far, so the work is linear.
+    """
+
+    name = "order life"
+    rests_on = "§3.3, §3.4: states of an order, and which are final"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._latest: dict[tuple[str, str], tuple[Order, int]] = {}
+
+    def order(self, fact: Order, seen: Observation) -> None:
+        if not fact.at:
+            self.cannot_tell += 1
+            return
+        key = fact.dialect, fact.id
+        known = self._latest.get(key)
+        if known is None:
+            self._latest[key] = fact, seen.n
+            return
+        latest, line = known
+        if (latest.symbol, latest.side) != (fact.symbol, fact.side):
+            self.contradict(
+                f"order {fact.id} is {latest.side} of {latest.symbol} and {fact.side} of "
+                f"{fact.symbol}",
+                [line, seen.n],
+            )
+        if fact.at == latest.at:
+            return
+        self.applied += 1
+        old, new = (fact, latest) if fact.at < latest.at else (latest, fact)
+        if fact.at > latest.at:
+            self._latest[key] = fact, seen.n
+        if new.cum < old.cum:
+            says = f"order {fact.id} had {old.cum} filled at {old.at}Z and {new.cum} at {new.at}Z"
+            self.contradict(says, [line, seen.n])
+        elif old.is_over and (new.state, new.cum) != (old.state, old.cum):
+            self.contradict(
+                f"order {fact.id} was over at {old.at}Z ({_state(old)}, {old.cum} filled) and is "
+                f"{_state(new)} with {new.cum} at {new.at}Z",
+                [line, seen.n],
+            )
+
+    past_order = order
+
+
+class ExecutionContent(Check):
+    """An execution says the same wherever and however often it is told.
+
+    Telling it twice is allowed (delivery is at least once). The names of orders, texts and trace
+    ids are left out: they may be hidden from some readers.
+    """
+
+    name = "execution content"
+    rests_on = "§2.7: the id of an execution is the key to drop duplicates by"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._first: dict[tuple[str, str], tuple[tuple[object, ...], int]] = {}
+
+    def execution(self, fact: Execution, seen: Observation) -> None:
+        order = fact.order
+        content = (
+            *(fact.type, fact.qty, fact.price, fact.trade, fact.aggressor, fact.at),
+            *(order.id, order.symbol, order.side, order.cum, order.leaves, order.state),
+        )
+        known = self._first.setdefault((order.dialect, fact.id), (content, seen.n))
+        if known[1] == seen.n:
+            return
+        self.applied += 1
+        if known[0] != content:
+            other = next(
+                f"{one} and {two}" for one, two in zip(known[0], content, strict=True) if one != two
+            )
+            says = f"execution {fact.id} of order {order.id} is told in two ways: {other}"
+            self.contradict(says, [known[1], seen.n])
+
+
+class _Filled(NamedTuple):
+    """A fill as it extends what is filled of its order: from `start` to `end`."""
+
+    start: Number
+    end: Number
+    price: Number
+    id: str
+    line: int
+
+
+class FillsOnce(Check):
+    """Each share of an order is filled once.
+
+    A fill of 3 after which 10 are filled is the stretch from 7 to 10. Stretches of different
+    executions of an order must not overlap; where they reach from zero without a gap, they give
+    its average price, within one unit of the last place.
+    """
+
+    name = "fills once"
+    rests_on = "§2.7: cum_qty and avg_px are sum and weighted mean of the fills"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._fills: dict[tuple[str, str], dict[str, _Filled]] = defaultdict(dict)
+        self._means: dict[tuple[str, str], tuple[Number, Number, int]] = {}
+
+    def execution(self, fact: Execution, seen: Observation) -> None:
+        if not fact.is_fill:
+            return
+        order = fact.order
+        key = order.dialect, order.id
+        stretch = _Filled(order.cum - fact.qty, order.cum, fact.price, fact.id, seen.n)
+        self._fills[key].setdefault(fact.id, stretch)
+        known = self._means.get(key)
+        if known is None or order.cum > known[0]:
+            self._means[key] = order.cum, order.average, seen.n
+
+    def finish(self) -> None:
+        for key, fills in self._fills.items():
+            stretches = sorted(fills.values())
+            whole = stretches[0].start == 0
+            for one, other in itertools.pairwise(stretches):
+                self.applied += 1
+                whole &= one.end == other.start
+                if other.start < one.end:
+                    self.contradict(
+                        f"executions {one.id} and {other.id} both fill what is between "
+                        f"{other.start} and {one.end} of order {key[1]}",
+                        [one.line, other.line],
+                    )
+            if whole:
+                self._mean(key, stretches)
+            else:
+                self.cannot_tell += 1
+
+    def _mean(self, key: tuple[str, str], stretches: list[_Filled]) -> None:
+        cum, average, line = self._means[key]
+        self.applied += 1
+        sum_ = sum((one.end - one.start) * one.price for one in stretches)
+        unit = Decimal(1) if key[0] == "exchange" else Decimal("0.0001")
+        if abs(Decimal(sum_) / Decimal(cum) - Decimal(average)) >= unit:
+            self.contradict(
+                f"order {key[1]}: its {len(stretches)} fills give an average price of "
+                f"{Decimal(sum_) / Decimal(cum):.6f}, it shows {average}",
+                [*[one.line for one in stretches[:4]], line],
+            )
+
+
+class OneEnd(Check):
+    """An order ends once, and nothing is filled after its end.
+
+    FILLED ends it too. By the executions' own instants, and by what was filled before.
+    """
+
+    name = "one end"
+    rests_on = "§3.3, §3.4: CANCELED, EXPIRED, REJECTED and FILLED are final"
+
+    _ENDS = frozenset(f"EXECUTION_TYPE_{end}" for end in ("CANCELED", "EXPIRED", "REJECTED"))
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ends: dict[tuple[str, str], tuple[Execution, int]] = {}
+        self._latest: dict[tuple[str, str], tuple[Execution, int]] = {}
+
+    def execution(self, fact: Execution, seen: Observation) -> None:
+        key = fact.order.dialect, fact.order.id
+        if fact.type in self._ENDS:
+            known = self._ends.setdefault(key, (fact, seen.n))
+            self.applied += known[1] != seen.n
+            if known[0].id != fact.id:
+                self.contradict(
+                    f"order {key[1]} ended twice: {_type(known[0])} in {known[0].id}, "
+                    f"{_type(fact)} in {fact.id}",
+                    [known[1], seen.n],
+                )
+        elif fact.is_fill:
+            latest = self._latest.get(key)
+            if latest is None or latest[0].at < fact.at:
+                self._latest[key] = fact, seen.n
+
+    def finish(self) -> None:
+        for key, (end, line) in self._ends.items():
+            fill = self._latest.get(key)
+            if fill is None:
+                continue
+            self.applied += 1
+            if fill[0].at > end.at or fill[0].order.cum > end.order.cum:
+                self.contradict(
+                    f"order {key[1]} was {_type(end)} at {end.at}Z with {end.order.cum} filled, "
+                    f"and execution {fill[0].id} fills it at {fill[0].at}Z",
+                    [line, fill[1]],
+                )
+
+
+def _state(order: Order) -> str:
+    return order.state.removeprefix("ORDER_STATE_")
+
+
+def _type(execution: Execution) -> str:
+    return execution.type.removeprefix("EXECUTION_TYPE_")

@@ -1,0 +1,156 @@
+"""What streams must have told, and in which order."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from msgspec import Struct, field
+
+from sim.witness.check import Check
+from sim.witness.facts import Execution
+from sim.witness.observation import Observation, Stream
+
+# Streams that tell each execution of an order that they tell one of.
+_COMPLETE = frozenset(("CreateDropCopySubscription", "CreateOrderSubscription"))
+_RETAIL_ORDERS = "SUBSCRIPTION_TYPE_ORDER"
+
+
+class _Told(Struct):
+    """Executions that a stream told, by order: instants by id; and the latest of all."""
+
+    orders: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
+    latest: str = ""
+    line: int = 0
+
+
+class NothingMissed(Check):
+    """A stream that tells executions of an order tells all of them, until the latest it told.
+
+    What others saw (reports, answers, other streams) between the first execution of the order and
+    the latest one of any order that the stream told must be there. Instants of the executions
+    decide, not when they were seen, so delay and order on the way do not matter. Streams on which a
+    fault was injected, and merged ones (`responsesDebounced`), are not judged.
+    """
+
+    name = "nothing missed"
+    rests_on = "§6.2: streams deliver at least once; drop copy resumes without a gap"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._known: dict[str, dict[str, tuple[str, int]]] = defaultdict(dict)
+        self._streams: dict[int, tuple[Stream, _Told]] = {}
+
+    def execution(self, fact: Execution, seen: Observation) -> None:
+        order = f"{fact.order.dialect} {fact.order.id}"
+        self._known[order].setdefault(fact.id, (fact.at, seen.n))
+        stream = seen.stream
+        if stream is None or not _is_complete(stream, seen):
+            return
+        _, told = self._streams.setdefault(stream.number, (stream, _Told()))
+        told.orders[order][fact.id] = fact.at
+        if fact.at > told.latest:
+            told.latest, told.line = fact.at, seen.n
+
+    def finish(self) -> None:
+        for stream, told in self._streams.values():
+            if stream.disturbed:
+                self.cannot_tell += len(told.orders)
+                continue
+            for order, executions in told.orders.items():
+                self._judge(stream, told, order, executions)
+
+    def _judge(self, stream: Stream, told: _Told, order: str, executions: dict[str, str]) -> None:
+        first = min(executions.values())
+        for name, (at, line) in self._known[order].items():
+            if not first < at < told.latest:
+                continue
+            self.applied += 1
+            if name not in executions:
+                self.contradict(
+                    f"stream {stream.operation.rpc} told what happened to order "
+                    f"{order.rpartition(' ')[2]} at {first}Z and to others at {told.latest}Z, and "
+                    f"never execution {name} of {at}Z",
+                    [line, told.line],
+                )
+
+
+def _is_complete(stream: Stream, seen: Observation) -> bool:
+    if stream.operation.rpc in _COMPLETE:
+        return True
+    request = seen.request
+    return request.get("subscriptionType") == _RETAIL_ORDERS and not request.get(
+        "responsesDebounced"
+    )
+
+
+class Resumed(Check):
+    """What follows a token on one stream follows it on the stream that resumes there.
+
+    Told again is allowed; what is older than the token is not, because it stands before it.
+    """
+
+    name = "resumed"
+    rests_on = "§6.2: resume_token replays what came after it"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tokens: dict[str, tuple[Stream, int]] = {}
+        self._told: dict[int, list[tuple[str, str, int]]] = defaultdict(list)
+        self._resumed: dict[int, tuple[Stream, str]] = {}
+
+    def execution(self, fact: Execution, seen: Observation) -> None:
+        stream = seen.stream
+        if stream is None or stream.operation.rpc != "CreateDropCopySubscription":
+            return
+        self._told[stream.number].append((fact.id, fact.at, seen.n))
+        self._resume(stream, seen)
+
+    def observation(self, seen: Observation) -> None:
+        """Note the token of a frame; its executions have been noted already."""
+        stream = seen.stream
+        if stream is None or stream.operation.rpc != "CreateDropCopySubscription":
+            return
+        self._resume(stream, seen)
+        token = seen.body.get("resumeToken") if isinstance(seen.body, dict) else None
+        if token:
+            self._tokens.setdefault(token, (stream, len(self._told[stream.number])))
+
+    def _resume(self, stream: Stream, seen: Observation) -> None:
+        token = seen.request.get("resumeToken")
+        if token and stream.number not in self._resumed:
+            self._resumed[stream.number] = stream, token
+
+    def finish(self) -> None:
+        for stream, token in self._resumed.values():
+            known = self._tokens.get(token)
+            if known is None or not _alike(known[0], stream):
+                self.cannot_tell += 1
+            else:
+                self._judge(*known, stream)
+
+    def _judge(self, before: Stream, count: int, after: Stream) -> None:
+        told = self._told[after.number]
+        names, latest = {name for name, _, _ in told}, max((at for _, at, _ in told), default="")
+        older = {name for name, _, _ in self._told[before.number][:count]}
+        newer = self._told[before.number][count:]
+        for name, at, line in newer:
+            if at < latest:
+                self.applied += 1
+                if name not in names:
+                    says = f"execution {name} of {at}Z came after the token and not after resuming"
+                    self.contradict(says, [line])
+        for name, _, line in told:
+            self.applied += 1
+            if name in older and not any(name == one for one, _, _ in newer):
+                says = f"execution {name} stands before the token and was told after resuming"
+                self.contradict(says, [line])
+
+
+def _alike(before: Stream, after: Stream) -> bool:
+    """Whether two streams tell the same, to the same client, as far as nobody meddled."""
+    narrowed = [
+        [stream.request.get(name) or [] for name in ("symbols", "firms")]
+        for stream in (before, after)
+    ]
+    whole = not before.disturbed and not after.disturbed
+    return whole and before.client == after.client and narrowed[0] == narrowed[1]

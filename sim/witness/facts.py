@@ -1,0 +1,184 @@
+"""The facts that answers and frames state.
+
+Numbers are exact, instants are text that sorts as it counts. Quantities and prices of the exchange
+are scaled integers, those of the retail API decimals, so facts of both are never compared
+(`dialect`).
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any, NamedTuple, TypeAlias
+
+from msgspec import Struct
+
+Number: TypeAlias = int | Decimal
+TERMINAL = frozenset(
+    f"ORDER_STATE_{state}" for state in ("FILLED", "CANCELED", "REJECTED", "EXPIRED")
+)
+
+
+class Order(Struct, frozen=True, gc=False):
+    """An order as somebody was shown it. `at` is when it last changed.
+
+    A fact of kind "order" is an order as it is, "past_order" as it was after an execution.
+    """
+
+    id: str
+    dialect: str
+    symbol: str
+    side: str
+    account: str
+    state: str
+    type: str
+    qty: Number
+    cum: Number
+    leaves: Number
+    price: Number
+    average: Number
+    cash: bool
+    at: str
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing can happen to it any more."""
+        return self.state in TERMINAL
+
+
+class Execution(Struct, frozen=True, gc=False):
+    """Something that happened to an order."""
+
+    id: str
+    type: str
+    order: Order
+    qty: Number
+    price: Number
+    trade: str
+    aggressor: bool
+    legs: bool
+    at: str
+
+    @property
+    def is_fill(self) -> bool:
+        """Whether it traded."""
+        return self.qty > 0 and self.type.endswith("FILL")
+
+
+class Trade(Struct, frozen=True, gc=False):
+    """A trade with the executions that were shown of its two sides."""
+
+    id: str
+    dialect: str
+    state: str
+    aggressor: Execution | None
+    passive: Execution | None
+
+
+class Level(NamedTuple):
+    """One price of a book."""
+
+    price: Number
+    qty: Number
+
+
+class Book(Struct, frozen=True, gc=False):
+    """A book as somebody was shown it, the best prices first."""
+
+    symbol: str
+    dialect: str
+    state: str
+    bids: tuple[Level, ...]
+    offers: tuple[Level, ...]
+    hidden: bool
+    at: str
+
+
+class Position(Struct, frozen=True, gc=False):
+    """What an account holds. `expired`: its market expired or has paid."""
+
+    account: str
+    symbol: str
+    dialect: str
+    net: Number
+    bought: Number
+    sold: Number
+    expired: bool
+    at: str
+
+
+class Cash(Struct, frozen=True, gc=False):
+    """One change of a balance of money."""
+
+    id: str
+    account: str
+    currency: str
+    dialect: str
+    before: Decimal
+    after: Decimal
+    type: str
+    symbol: str
+    at: str
+
+
+class Holding(Struct, frozen=True, gc=False):
+    """One change of a position, with what is held after it."""
+
+    id: str
+    account: str
+    symbol: str
+    change: Number
+    net: Number
+    at: str
+
+
+class Settlement(Struct, frozen=True, gc=False):
+    """The final price of an instrument."""
+
+    symbol: str
+    dialect: str
+    price: Number
+
+
+class Instrument(Struct, frozen=True, gc=False):
+    """The state of an instrument."""
+
+    symbol: str
+    state: str
+
+
+class Tick(Struct, frozen=True, gc=False):
+    """A trade that the markets socket told."""
+
+    symbol: str
+    price: Number
+    qty: Number
+    at: str
+
+
+Fact: TypeAlias = (
+    Order | Execution | Trade | Book | Position | Cash | Holding | Settlement | Instrument | Tick
+)
+
+
+# ---- values
+
+
+def number(value: Any) -> Number:
+    """A number as JSON has it: an integer, text, or an amount. ArithmeticError for other text."""
+    kind = type(value)
+    if kind is int or kind is Decimal:
+        exact: Number = value
+        return exact
+    if kind is dict:
+        value = value.get("value")
+    if not value:
+        return 0
+    try:
+        return int(value)
+    except ValueError:
+        return Decimal(value)
+
+
+def moment(value: Any) -> str:
+    """An instant as text that sorts as it counts; "" where there is none."""
+    return str(value).removesuffix("Z") if value else ""

@@ -1,0 +1,84 @@
+"""What clients saw, one thing after the other: answers, frames, streams that began or ended.
+
+Observations come from recordings (`recorded.py`) and from journals (`journal.py`), and say nothing
+about which of both it was.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct, field
+
+from sim.contract.contract import Operation
+
+# When something was seen: a number, or an instant as text that sorts as it counts. Of one kind in
+# all observations of a run.
+Seen: TypeAlias = Any
+
+
+class Stream(Struct, eq=False):
+    """A stream of a client.
+
+    `request` is the message with which it began, empty for sockets; those have a request for each
+    subscription, by its id. `disturbed` says that an injected fault lost, doubled, held or swapped
+    frames, so that what is missing on it proves nothing.
+    """
+
+    number: int
+    operation: Operation
+    client: str
+    began: Seen
+    request: dict[str, Any] = field(default_factory=dict)
+    subscriptions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    disturbed: bool = False
+
+    def asked(self, body: Any) -> dict[str, Any]:
+        """The request that a frame belongs to."""
+        if not self.subscriptions:
+            return self.request
+        name = body.get("requestId", "") if isinstance(body, dict) else ""
+        return self.subscriptions.get(name, self.request)
+
+
+class Observation(Struct, eq=False):
+    """Something that a client saw.
+
+    `n` is the number of its line, in a recording, or of its input, in a journal. One observation is
+    known to come after another if it `began` after the other had `ended`; both are the same for a
+    frame. `now` is the service's clock when it answered, as text without its Z, which sorts as it
+    counts; over HTTP it has whole seconds. `ok` says that a call was answered, not refused.
+    """
+
+    n: int
+    kind: Literal["answer", "frame", "begun", "ended"]
+    operation: Operation
+    client: str
+    began: Seen
+    ended: Seen
+    now: str
+    request: dict[str, Any]
+    body: Any
+    ok: bool = True
+    stream: Stream | None = None
+
+    @property
+    def source(self) -> str:
+        """Where it was seen, in words."""
+        return self.operation.rpc if self.stream is None else f"stream {self.operation.rpc}"
+
+
+class Begun:
+    """The world begins anew: what follows is another history."""
+
+
+def ask(stream: Stream, body: Any) -> None:
+    """Note what a client asked on a stream."""
+    if not isinstance(body, dict):
+        return
+    wanted = body.get("subscribe")
+    if stream.operation.content == "web_socket":
+        if isinstance(wanted, dict):
+            stream.subscriptions[str(wanted.get("requestId", ""))] = wanted
+    elif not stream.request:
+        stream.request = body

@@ -1,0 +1,206 @@
+"""The verdict: every check on everything that clients saw."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from msgspec import Struct, field, json, to_builtins
+
+from sim.analysis.layout import counted, wrapped
+from sim.analysis.replay import at_the_start, journal_lines, simulation_of
+from sim.analysis.tables import print_table
+from sim.kernel.journal import Header, encode_header
+from sim.recording.reading import read_recording, uncollected
+from sim.simulation import Simulation
+from sim.witness import journal, recorded
+from sim.witness.check import Check, Contradiction
+from sim.witness.checks import CHECKS
+from sim.witness.observation import Begun, Observation
+from sim.witness.statements import facts
+
+# What reading a message raises that is none: a number that is text, an object that is a list.
+_NO_MESSAGE = (ArithmeticError, AttributeError, TypeError, ValueError)
+
+
+class CheckVerdict(Struct):
+    """What one check found. `count` contradictions, of which the first hundred are told."""
+
+    applied: int = 0
+    contradictions: list[Contradiction] = field(default_factory=list)
+    count: int = 0
+    cannot_tell: int = 0
+
+    def add(self, check: Check) -> None:
+        """Add what a check found in one stretch of history."""
+        self.applied += check.applied
+        self.cannot_tell += check.cannot_tell
+        self.count += check.count
+        self.contradictions += check.contradictions
+
+
+class Witness(Struct):
+    """What all checks found, by name, in `observations` things that clients saw. `illegible` are
+    the lines of messages that are none of their type; `sim compare` says what is wrong with them.
+    """
+
+    checks: dict[str, CheckVerdict]
+    observations: int = 0
+    illegible: list[int] = field(default_factory=list)
+
+    @property
+    def contradictions(self) -> list[Contradiction]:
+        """Every contradiction that is told."""
+        return [one for verdict in self.checks.values() for one in verdict.contradictions]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing contradicts itself."""
+        return not any(verdict.count for verdict in self.checks.values())
+
+    def document(self) -> dict[str, Any]:
+        """The verdict for a program."""
+        found: dict[str, Any] = to_builtins(self)
+        return found
+
+
+class _Stretch:
+    """The checks of one history, and which of them looks at which kind of fact."""
+
+    def __init__(self) -> None:
+        self.checks = [check() for check in CHECKS]
+        self._handlers: dict[str, list[Callable[[Any, Observation], None]]] = defaultdict(list)
+        kinds = ("order", "past_order", "execution", "trade", "book", "position", "cash", "holding")
+        for kind in (*kinds, "settlement", "instrument", "tick"):
+            for check in self.checks:
+                if hasattr(check, kind):
+                    self._handlers[kind].append(getattr(check, kind))
+        self._whole = [check.observation for check in self.checks if hasattr(check, "observation")]
+
+    def look(self, seen: Observation) -> bool:
+        """Pass an observation, and each fact that it states, to the checks. False where a message
+        is none of its type, so that not all of it could be read.
+        """
+        legible = True
+        if seen.ok and seen.body is not None:
+            handlers, operation = self._handlers, seen.operation
+            try:
+                for kind, fact in facts(operation.rpc, operation.response, seen.body, seen.client):
+                    for handler in handlers[kind]:
+                        handler(fact, seen)
+            except _NO_MESSAGE:
+                legible = False
+        for whole in self._whole:
+            whole(seen)
+        return legible
+
+
+def judge(observations: Iterable[Observation | Begun]) -> Witness:
+    """Look for contradictions in what clients saw."""
+    verdicts = {check.name: CheckVerdict() for check in CHECKS}
+    found, stretch = Witness(verdicts), _Stretch()
+
+    def finish() -> None:
+        for check in stretch.checks:
+            check.finish()
+            verdicts[check.name].add(check)
+
+    with uncollected():
+        for seen in observations:
+            if isinstance(seen, Begun):
+                finish()
+                stretch = _Stretch()
+                continue
+            found.observations += 1
+            if not stretch.look(seen):
+                found.illegible.append(seen.n)
+        finish()
+    return found
+
+
+def witness_file(path: Path) -> Witness:
+    """The verdict on a recording, a HAR file or a journal. UnreadableRecording, UnreadableJournal,
+    OSError, or Divergence where a journal's run cannot be repeated.
+    """
+    if path.suffix.lower() == ".har" or _begins_recording(path):
+        return judge(recorded.observed(read_recording(path).entries))
+    with journal_lines(path) as (header, lines):
+        return judge(journal.observed(simulation_of(header), lines))
+
+
+def witness_run(simulation: Simulation) -> Witness:
+    """The verdict on what clients of a simulation have seen so far, on its present branch. Its
+    journal is replayed in another one.
+    """
+    header = json.decode(encode_header(simulation.journal.header), type=Header)
+    lines = enumerate(simulation.journal.lines(0), start=2)
+    return judge(journal.observed(at_the_start(header, simulation.seed), lines))
+
+
+def broken(simulation: Simulation) -> Iterator[str]:
+    """A line for each contradiction in what clients of a finished run have seen."""
+    for check, verdict in witness_run(simulation).checks.items():
+        yield from (f"witness: {check}: {one.says}" for one in verdict.contradictions)
+
+
+def _begins_recording(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(12) == b'{"recording"'
+
+
+def document(found: dict[str, Witness]) -> dict[str, Any]:
+    """The verdict on some files for a program: of all together, and of each where they are many. A
+    contradiction then says in which `file` its lines are.
+    """
+    if len(found) == 1:
+        return next(iter(found.values())).document()
+    files = {name: one.document() for name, one in found.items()}
+    checks: dict[str, dict[str, Any]] = {}
+    for name, one in files.items():
+        for check, verdict in one["checks"].items():
+            whole = checks.setdefault(
+                check, {"applied": 0, "contradictions": [], "count": 0, "cannot_tell": 0}
+            )
+            for counted_ in ("applied", "count", "cannot_tell"):
+                whole[counted_] += verdict[counted_]
+            whole["contradictions"] += [
+                {"file": name, **told} for told in verdict["contradictions"]
+            ]
+    return {"checks": checks, "files": files}
+
+
+def write(found: Witness, name: str, out: TextIO) -> None:
+    """The verdict as text: contradictions first, then how often each check applied."""
+    for check, verdict in found.checks.items():
+        for one in verdict.contradictions:
+            lines = ", ".join(map(str, one.evidence))
+            text = f"{check}: {one.says} [{counted(len(one.evidence), 'line')} {lines}]"
+            print(*wrapped(text, "  ", first=""), sep="\n", file=out)
+        more = verdict.count - len(verdict.contradictions)
+        if more:
+            print(f"{check}: and {more} more", file=out)
+    rows = [
+        {
+            "check": check,
+            "applied": verdict.applied,
+            "contradictions": verdict.count,
+            "cannot tell": verdict.cannot_tell,
+        }
+        for check, verdict in found.checks.items()
+        if verdict.applied or verdict.cannot_tell
+    ]
+    if rows:
+        print_table(rows, out)
+    never = [check for check, verdict in found.checks.items() if not verdict.applied]
+    if never:
+        text = f"never applied: {', '.join(never)}"
+        print(*wrapped(text, "  ", first=""), sep="\n", file=out)
+    if found.illegible:
+        count = counted(len(found.illegible), "message")
+        text = f"{count} could not be read, the first in line {found.illegible[0]}; `sim compare` "
+        print(*wrapped(text + "says what is wrong", "  ", first=""), sep="\n", file=out)
+    total = sum(verdict.count for verdict in found.checks.values())
+    seen = counted(found.observations, "observation")
+    print(f"{name}: {seen}, {counted(total, 'contradiction')}", file=out)
