@@ -38,6 +38,8 @@ COMMANDS = {
     "search for failures": ("sweep", "explore", "shrink", "bisect"),
     "reference and credentials": ("catalogue", "openapi", "asyncapi", "proto", "keys"),
 }
+# Groups whose commands have a folder of their own.
+_FOLDERS = {"journals of finished runs": "journals", "search for failures": "search"}
 NAMES = tuple(name for group in COMMANDS.values() for name in group)
 FORMER_NAMES = {"judge": "conformance"}
 EXAMPLES = """\
@@ -127,7 +129,9 @@ def _expected_error(error: Exception) -> int:
 
 def command_of(name: str) -> Command:
     """The module of a command. Only those asked for are imported."""
-    return cast(Command, import_module(f"sim.cli.{name}"))
+    group = next(group for group, names in COMMANDS.items() if name in names)
+    folder = f"{_FOLDERS[group]}." if group in _FOLDERS else ""
+    return cast(Command, import_module(f"sim.cli.{folder}{name}"))
 
 
 def parse(argv: list[str]) -> argparse.Namespace:

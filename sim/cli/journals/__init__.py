@@ -1,0 +1,1 @@
+"""Commands that read the journals of finished runs."""
