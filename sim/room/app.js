@@ -7,6 +7,7 @@ import {Branches} from './panels/branches.js';
 import {Clock} from './panels/clock.js';
 import {Detail} from './panels/detail.js';
 import {Faults} from './panels/faults.js';
+import {Figures} from './panels/figures.js';
 import {History} from './panels/history.js';
 import {Instances} from './panels/instances.js';
 import {LastCall} from './panels/last_call.js';
@@ -30,6 +31,7 @@ const EVERY_PART = [
   ['script', 'Script', Script],
   ['orders', 'Orders', Orders],
   ['accounts', 'Accounts', Account],
+  ['figures', 'Figures', Figures],
   ['streams', 'Streams', Streams],
   ['webhooks', 'Webhooks', Webhooks],
   ['verifications', 'Verifications', Verifications],

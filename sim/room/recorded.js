@@ -131,6 +131,21 @@ const OF_ACCOUNT = {
   default: (row, account) => row.account === account,
 };
 
+// What became of an account, up to an input: its rows at the end of the branch say after which each holds.
+async function figures(index, name, seq, {branch = '', account, last}) {
+  const holder = holderOf(index, branchOf(index, branch), seq);
+  const kept = index.figures[holder.name];
+  if (!kept) throw new Problem(409, unknown(index));
+  const number = kept[name][account];
+  const rows = number === undefined ? [] : (await part(number)).filter(row => row.seq <= seq);
+  return {[name]: last ? rows.slice(-Number(last)) : rows};
+}
+
+const FIGURES = ['fills', 'performance', 'quotes'];
+
+const viewAt = (index, name, seq, query) => (FIGURES.includes(name) ? figures(index, name, seq, query)
+  : view(index, name, positionOf(index, query.branch, seq), query));
+
 async function view(index, name, position, {symbol, account, last}) {
   let rows = await stateAt(index, name, position);
   if (symbol) rows = rows.filter(row => row.symbol === symbol);
@@ -173,9 +188,9 @@ const ROUTES = [
   [/^\/catalogue\/(quirks|assumptions)$/, (index, query, kind) => ({[kind]: index.catalogue[kind]})],
   [/^\/history$/, (index, query) => page(index, query)],
   [/^\/history\/(\d+)$/, (index, query, seq) => record(index, Number(seq), query.branch)],
-  [/^\/history\/(\d+)\/state\/(\w+)$/, (index, query, seq, name) => view(index, name, positionOf(index, query.branch, Number(seq)), query)],
+  [/^\/history\/(\d+)\/state\/(\w+)$/, (index, query, seq, name) => viewAt(index, name, Number(seq), query)],
   [/^\/history\/(\d+)\/streams\/(\d+)\/frames$/, (index, query, seq, id) => frames(index, id, positionOf(index, query.branch, Number(seq)))],
-  [/^\/state\/(\w+)$/, (index, query, name) => view(index, name, lastPosition(index), query)],
+  [/^\/state\/(\w+)$/, (index, query, name) => viewAt(index, name, index.health.seq, query)],
   [/^\/streams\/(\d+)\/frames$/, (index, query, id) => frames(index, id, lastPosition(index))],
   [/^\/instruments$/, (index, query) => instruments(index, lastPosition(index), query)],
 ];

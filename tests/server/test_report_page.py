@@ -73,7 +73,17 @@ async def test_it_shows_every_moment_from_disk_and_asks_nobody(
             f"return JSON.stringify(all('order').map(one => one.dataset.state)) === "
             f"JSON.stringify({json.dumps(states[::-1])}.slice(0, all('order').length))"
         )
-    await room.click("back-to-now")
+    await room.tab("figures")
+    account = "firms/sandbox/accounts/taker"
+    await room.until(
+        f"const field = one('figures-account'); field.value = {json.dumps(account)};"
+        "field.dispatchEvent(new Event('change', {bubbles: true}));"
+        f"return one('figures-of')?.dataset.account === {json.dumps(account)}"
+    )
+    for moment in (list(watched)[3], last):
+        await room.scrub(moment)
+        rows = [row for row in exchange.state_at(moment, "fills") if row["account"] == account]
+        await room.until(f"return one('figures-of').dataset.fills === '{len(rows)}'")
     assert await room.book(last) == watched[last]
     await room.click("replay-100")
     await room.until("return one('banner-past') && Number(one('detail').dataset.seq) > 3")

@@ -22,7 +22,7 @@ pytestmark = [
 ]
 PARTS = (
     *("script", "orders", "accounts", "streams", "webhooks", "verifications", "limits", "faults"),
-    *("settings", "branches", "instances", "actions"),
+    *("settings", "branches", "instances", "actions", "figures"),
 )
 
 # As a client of the exchange sends it: a price in ticks of 1/1000, a whole contract.
@@ -181,6 +181,31 @@ async def test_parts_behind_tabs_show_the_views(room, exchange):
     assert len(exchange.webhooks.received) == before + 1
     await room.tab("limits")
     assert await room.until("return one('window').innerText.includes('weekly')")
+
+
+async def test_figures_of_an_account_follow_the_scrubber(room, exchange, watched):
+    account = "firms/sandbox/accounts/taker"
+    await room.tab("figures")
+    await room.until(
+        f"const field = one('figures-account'); field.value = {json.dumps(account)};"
+        "field.dispatchEvent(new Event('change', {bubbles: true}));"
+        f"return one('figures-of')?.dataset.account === {json.dumps(account)}"
+    )
+    for seq in (max(watched), list(watched)[3], list(watched)[1]):
+        await room.scrub(seq)
+        fills = [row["id"] for row in exchange.state_at(seq, "fills") if row["account"] == account]
+        last = {
+            row["symbol"]: row["total"]
+            for row in exchange.state_at(seq, "performance")
+            if row["account"] == account
+        }
+        total = f"{sum(map(float, last.values())):.2f}"
+        await room.until(
+            f"return JSON.stringify(all('fill').map(one => one.dataset.id)) === "
+            f"JSON.stringify({json.dumps(fills[::-1])}) && one('figures-of').dataset.total === '{total}'"
+        )
+    await room.click("back-to-now")
+    await room.until("return !!one('total-plot').querySelector('canvas')")
 
 
 async def test_faults_are_written_in_yaml_or_json_and_taken_away(room, exchange):

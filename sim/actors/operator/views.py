@@ -24,6 +24,7 @@ from sim.actors.operator.answers import (
     trade_answer,
     window_answer,
 )
+from sim.actors.operator.figures import fills, performance, quotes
 from sim.actors.participants.participants import participants_of
 from sim.actors.participants.recurring_fair_price import UNIT
 from sim.actors.receivers import receivers_of
@@ -266,6 +267,25 @@ def _users(engine: Engine, only: Only) -> Rows:
     return [dict(zip(("user", "firm", "account"), row, strict=True)) for row in sorted(rows)]
 
 
+def _fills(engine: Engine, only: Only) -> Rows:
+    return _figures(engine, only, fills)
+
+
+def _performance(engine: Engine, only: Only) -> Rows:
+    journal = engine.journal
+    return _figures(engine, only, lambda exchange, name: performance(exchange, journal, name))
+
+
+def _quotes(engine: Engine, only: Only) -> Rows:
+    return _figures(engine, only, quotes)
+
+
+def _figures(engine: Engine, only: Only, read: Callable[[Exchange, str], Rows]) -> Rows:
+    names = sorted(account.name for account in _accounts_of(engine, only))
+    found = [{"account": name, **row} for name in names for row in read(engine.exchange, name)]
+    return found[-only.last :] if only.last else found
+
+
 VIEWS: dict[str, Callable[[Engine, Only], Rows]] = {
     "accounts": _accounts,
     "assumptions": _assumptions,
@@ -273,6 +293,7 @@ VIEWS: dict[str, Callable[[Engine, Only], Rows]] = {
     "breakers": _breakers,
     "deliveries": _deliveries,
     "faults": _faults,
+    "fills": _fills,
     "funding": _funding,
     "instruments": _instruments,
     "ledger": _ledger,
@@ -280,7 +301,9 @@ VIEWS: dict[str, Callable[[Engine, Only], Rows]] = {
     "maintenance": _maintenance,
     "orders": _orders,
     "participants": _participants,
+    "performance": _performance,
     "quirks": _quirks,
+    "quotes": _quotes,
     "receivers": _receivers,
     "sessions": _sessions,
     "timers": _timers,
@@ -294,9 +317,12 @@ VIEWS: dict[str, Callable[[Engine, Only], Rows]] = {
 NARROWED: dict[str, tuple[str, ...]] = {
     "accounts": ("account",),
     "books": ("symbol",),
+    "fills": ("account", "last"),
     "instruments": ("symbol",),
     "ledger": ("account", "last"),
     "orders": ("symbol", "account", "last"),
+    "performance": ("account", "last"),
+    "quotes": ("account", "last"),
     "trades": ("symbol", "account", "last"),
 }
 

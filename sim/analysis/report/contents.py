@@ -16,6 +16,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from msgspec import json
+
+from sim.actors.operator.views import view
 from sim.actors.script.view import script_view
 from sim.analysis.catalogues import rows as catalogue_rows
 from sim.analysis.history.pages import Rows
@@ -30,6 +33,7 @@ from sim.contract.contract import Operation
 from sim.core.catalogue.observations import reading_in_force
 from sim.kernel.instants import format_instant
 
+FIGURES_MAX = 20_000  # rows of one view and account
 FRAMES_MAX = 50  # of one input; the record says how many there were
 _SYMBOL = re.compile(rb'"symbol":"([^"\\]+)"')
 
@@ -39,7 +43,7 @@ class Contents:
 
     def __init__(self, recorded: RecordedRun, parts: Parts) -> None:
         """UnreadableJournal, or Divergence of the first line."""
-        self._recorded = recorded
+        self._recorded, self._parts = recorded, parts
         self.simulation = recorded.begin(Settings())
         self._rows = Rows(self.simulation, recorded)
         self._first = _first_positions(recorded)
@@ -47,6 +51,7 @@ class Contents:
         self._row_series, self._records = Series(parts), Series(parts)
         self._frames: dict[int, list[int]] = {}  # positions of the inputs that sent any, by stream
         self._streams: dict[int, Operation] = {}
+        self._figures: dict[str, dict[str, dict[str, int]]] = {}  # parts by branch, view, account
         self._branch = ""
         self._until = 0  # the last position that has a record and a state
         self.difference: Divergence | None = None
@@ -96,6 +101,21 @@ class Contents:
         changed = None if travelled else touched(entry.out.get("events", ()))
         self._states.at(position, simulation.engine, entry.row.kind, changed)
         self._until = position
+        if seq == self._recorded.branches[branch.name].seq:
+            self._figures[branch.name] = self._figures_now()
+
+    def _figures_now(self) -> dict[str, dict[str, int]]:
+        """Write the figures of every account, whose rows say after which input they hold."""
+        found: dict[str, dict[str, int]] = {}
+        for name in ("fills", "performance", "quotes"):
+            of: dict[str, list[dict[str, object]]] = {}
+            for row in view(self.simulation.engine, name)[name]:
+                of.setdefault(row["account"], []).append(row)
+            found[name] = {
+                account: self._parts.add(json.encode(rows[-FIGURES_MAX:]))
+                for account, rows in of.items()
+            }
+        return found
 
     def _note_rows(self, step: Callable[[], None]) -> None:
         """Write the rows that this version does not come by."""
@@ -140,6 +160,7 @@ class Contents:
             "records": self._records.index,
             "states": self._states.end(),
             "frames": self._frames,
+            "figures": self._figures,
         }
 
 

@@ -3,8 +3,12 @@
 The page is the control room with the run inside: every row, every record, and the state after
 every input. The same journal always gives the same file. It has no control that changes anything.
 
-example:
+With --account: what became of an account, for its author: fills with fees and rebates, positions,
+profit and loss, its own quotes and their spread over time.
+
+examples:
   sim report runs/quickstart-7.ndjson --out quickstart-7.html
+  sim report runs/quickstart-7.ndjson --account firms/atlas-fcm/accounts/8f3a61c4 --csv figures
 """
 
 from __future__ import annotations
@@ -12,8 +16,10 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TextIO
 
-from sim.cli.arguments import DIVERGED, JOURNAL, add_path, check_writable
+from sim.cli.arguments import DIVERGED, JOURNAL, add_path, add_text, check_writable
+from sim.cli.json_output import add_json, give_json, text_output
 
 _BEGINS = b"<!doctype html>"
 _LONG = 2_000  # inputs of a run that is told of while it is written
@@ -22,17 +28,39 @@ _LONG = 2_000  # inputs of a run that is told of while it is written
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("journal", metavar="JOURNAL", help=JOURNAL)
     add_path(parser, "--out", "FILE.html", "write the page there")
+    account = "print what became of this account; a user's name stands for the account"
+    add_text(parser, "--account", "NAME", account)
+    add_path(parser, "--csv", "DIR", "with --account: write its tables as CSV to this folder")
+    add_json(parser, "with --account: its figures")
 
 
 def run(args: argparse.Namespace) -> int:
     from sim.analysis.errors import UsageError
 
-    if args.out is None:
-        raise UsageError("say where to write the page: --out FILE.html")
-    return _write_page(args.journal, args.out)
+    if args.out is None and not args.account:
+        raise UsageError("say what to write: --out FILE.html, or the figures of an --account NAME")
+    if not args.account and (args.csv is not None or args.json is not None):
+        raise UsageError("--csv and --json give the figures of an --account NAME")
+    if args.csv is not None:
+        check_writable(folders=[args.csv])
+    code = _write_page(args.journal, args.out, text_output(args)) if args.out is not None else 0
+    if args.account:
+        _give_figures(args)
+    return code
 
 
-def _write_page(journal: str, out: Path) -> int:
+def _give_figures(args: argparse.Namespace) -> None:
+    from sim.analysis.replay import simulation_at
+    from sim.analysis.report.figures import figures_of, print_figures, write_csv
+
+    figures, out = figures_of(simulation_at(args.journal), args.account), text_output(args)
+    if args.csv is not None:
+        print(*write_csv(figures, args.csv), sep="\n", file=out)
+    if not give_json(args, figures) and args.csv is None:
+        print_figures(figures, out)
+
+
+def _write_page(journal: str, out: Path, says: TextIO) -> int:
     from sim.analysis.history.recorded import RecordedRun
     from sim.analysis.report.report import write_report
     from sim.analysis.search.progress import Progress
@@ -41,7 +69,7 @@ def _write_page(journal: str, out: Path) -> int:
     recorded = RecordedRun(Path(journal))
     with Progress(sys.stderr, recorded.total, "inputs", log=recorded.total >= _LONG) as bar:
         difference = write_report(recorded, out, bar.step)
-    print(f"{out}: {recorded.header.name}, {recorded.total} inputs, {_size(out)}")
+    print(f"{out}: {recorded.header.name}, {recorded.total} inputs, {_size(out)}", file=says)
     if difference is None:
         return 0
     print(*difference.lines(), sep="\n", file=sys.stderr)

@@ -1,5 +1,5 @@
-// The price of an instrument over virtual time, from its trades. The plot library is loaded when a
-// chart is first drawn.
+// Lines over virtual time, such as the price of an instrument. The plot library is loaded when a chart
+// is first drawn.
 
 import {inEastern, ms} from '../format.js';
 import {colourOf} from '../theme.js';
@@ -10,7 +10,7 @@ const MINUTES = 600_000; // above this span, in ms, the axis shows no seconds
 let library = null;
 const plots = () => (library ||= import('../vendor/uplot.js').then(found => found.default));
 
-function options(width, height, box) {
+function options(width, height, box, series) {
   const grid = {stroke: colourOf(box, '--line'), width: 1};
   const axis = {stroke: colourOf(box, '--faint'), grid, ticks: {show: false}, font: '11px system-ui'};
   return {
@@ -18,35 +18,38 @@ function options(width, height, box) {
     scales: {x: {time: false}},
     axes: [
       {...axis, size: 22, space: 70, values: (_, ticks) => ticks.map(at => inEastern(at).time.slice(0, ticks.at(-1) - ticks[0] > MINUTES ? 5 : 8))},
-      {...axis, size: 44, values: (_, ticks) => ticks.map(price => price.toFixed(price % 0.01 ? 3 : 2))},
+      {...axis, size: 52, values: (_, ticks) => ticks.map(value => value.toFixed(value % 0.01 ? 3 : 2))},
     ],
-    series: [{}, {stroke: colourOf(box, '--accent'), width: 1.5, points: {show: true, size: 4}}],
+    series: [{}, ...series.map(({colour, steps}) => ({
+      stroke: colourOf(box, colour), width: 1.5, points: {show: true, size: 4}, spanGaps: false, ...(steps ? {paths: steps} : {}),
+    }))],
   };
 }
 
-export function Chart({trades, symbol}) {
+// Lines over virtual time. `at` are instants in ms; a series is {name, colour, values}, null where it has none.
+export function Plot({at, series, label, testid, empty, height = 120, stepped}) {
   const box = useRef(null), plot = useRef(null);
   const [themes, repaint] = useReducer(count => count + 1, 0);
-  const points = trades.map(one => [ms(one.at), Number(one.price)]);
-  const key = points.map(point => point.join()).join(' ');
+  const key = at.join() + '|' + series.map(one => one.values.join()).join('|');
   useEffect(() => {
     let over = false;
-    if (points.length < 2) {
+    if (at.length < 2) {
       plot.current?.destroy();
       plot.current = null;
       return undefined;
     }
     plots().then(UPlot => {
       if (over || !box.current) return;
-      const data = [points.map(([at]) => at), points.map(([, price]) => price)];
       plot.current?.destroy();
       box.current.replaceChildren();
-      plot.current = new UPlot(options(box.current.clientWidth, 120, box.current), data, box.current);
+      const steps = stepped && UPlot.paths.stepped({align: 1});
+      const shape = options(box.current.clientWidth, height, box.current, series.map(one => ({...one, steps})));
+      plot.current = new UPlot(shape, [at, ...series.map(one => one.values)], box.current);
     });
     return () => { over = true; };
   }, [key, themes]);
   useEffect(() => {
-    const watch = new ResizeObserver(() => plot.current?.setSize({width: box.current.clientWidth, height: 120}));
+    const watch = new ResizeObserver(() => plot.current?.setSize({width: box.current.clientWidth, height}));
     watch.observe(box.current);
     const dark = matchMedia('(prefers-color-scheme: dark)');
     dark.addEventListener('change', repaint);
@@ -58,8 +61,12 @@ export function Chart({trades, symbol}) {
       plot.current?.destroy();
     };
   }, []);
-  return html`<div class="chart" role="img" data-testid="chart" data-points=${points.length}
-    aria-label=${`Price of ${symbol}: ${points.length} trades`}>
+  return html`<div class="chart" role="img" data-testid=${testid} data-points=${at.length} aria-label=${label}>
     <div ref=${box} class="plot"></div>
-    ${points.length < 2 && html`<span class="faint">The price chart begins with the second trade.</span>`}</div>`;
+    ${at.length < 2 && html`<span class="faint">${empty}</span>`}</div>`;
 }
+
+// The price of an instrument, from its trades.
+export const Chart = ({trades, symbol}) => html`<${Plot} testid="chart" label=${`Price of ${symbol}: ${trades.length} trades`}
+  at=${trades.map(one => ms(one.at))} series=${[{colour: '--accent', values: trades.map(one => Number(one.price))}]}
+  empty="The price chart begins with the second trade." />`;

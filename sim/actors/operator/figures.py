@@ -1,0 +1,207 @@
+"""What became of an account: its fills, its profit and loss, its own quotes, over virtual time.
+
+Everything is read from what the exchange remembers, so it holds at any moment and costs a running
+exchange nothing. Amounts are decimal text, in dollars and contracts.
+
+* `fills`: each execution that traded, with the fee that it paid; a rebate is a negative fee.
+* `performance`: a row whenever the position in an instrument or its mark changes. The mark is the
+  price of the last trade in the instrument, whoever traded, and after a settlement its price.
+  `realised` comes from closing at average cost, `unrealised` is what the net is worth at the mark
+  less its cost, `total` is both less the fees.
+* `quotes`: the best price and its size of the account's own working orders on each side, a row
+  whenever one of them changes.
+
+`seq` is the input after which a row holds. What happens several times within one input is one row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from sim.actors.operator.answers import Answer
+from sim.core.accounts.positions import FILL
+from sim.core.exchange import Exchange
+from sim.core.model.enums import OrderState, Side
+from sim.core.model.instrument import Instrument
+from sim.core.model.orders import Execution, Order
+from sim.core.model.quantities import Price, Qty, decimal_text, divide_half_even
+from sim.kernel.instants import Instant, format_instant
+from sim.kernel.journal import Journal
+
+_WORKING = (OrderState.NEW, OrderState.PARTIALLY_FILLED, OrderState.REPLACED)
+
+
+def fills(exchange: Exchange, account: str) -> list[Answer]:
+    """Every execution of an account that traded, oldest first."""
+    return [
+        {
+            "seq": _seq(execution),
+            "at": format_instant(execution.at),
+            "id": execution.id,
+            "trade": execution.trade_id,
+            "order": order.id,
+            "clord_id": order.clord_id,
+            "symbol": order.symbol,
+            "side": Side(order.side).name,
+            "price": decimal_text(execution.last_px, order.price_scale),
+            "qty": decimal_text(execution.last_qty, order.qty_scale),
+            "liquidity": "taker" if execution.aggressor else "maker",
+            "fee": decimal_text(execution.commission, order.price_scale * order.qty_scale, 2),
+        }
+        for execution in _executions(exchange, account)
+        if execution.last_qty and (order := execution.order)
+    ]
+
+
+def _executions(exchange: Exchange, account: str) -> Iterator[Execution]:
+    executions = exchange.trading.executions
+    return (executions[seq] for seq in executions.of_account(account))
+
+
+def _seq(execution: Execution) -> int:
+    """The input in which an execution happened; its trace id is the number in hexadecimal."""
+    return int(execution.trace_id or "0", 16)
+
+
+# ---- profit and loss
+
+
+class _Change(NamedTuple):
+    """A change of a position, or of its mark (`position` is None)."""
+
+    at: Instant
+    order: int  # marks come before the positions that they came with
+    seq: int
+    symbol: str
+    mark: Price | None
+    position: tuple[Qty, int, int, int] | None = None  # net, cost, realised, fees
+
+
+def performance(exchange: Exchange, journal: Journal, account: str) -> list[Answer]:
+    """What an account gained and lost in each instrument, oldest first."""
+    rows: dict[tuple[int, str], Answer] = {}
+    marks: dict[str, Price] = {}
+    held: dict[str, tuple[Qty, int, int, int]] = {}
+    for change in sorted(_changes(exchange, journal, account)):
+        symbol = change.symbol
+        if change.mark is not None:
+            marks[symbol] = change.mark
+        if change.position is not None:
+            held[symbol] = change.position
+        elif symbol not in held or not held[symbol][0]:
+            continue  # the mark of what is not held
+        instrument = exchange.instruments.require(symbol)
+        rows.pop((change.seq, symbol), None)  # what changes again stands where it changed last
+        rows[change.seq, symbol] = _row(change, instrument, held[symbol], marks.get(symbol))
+    return list(rows.values())
+
+
+def _changes(exchange: Exchange, journal: Journal, account: str) -> Iterator[_Change]:
+    trading = exchange.trading
+    symbols = dict[str, None]()
+    seqs = {one.trade_id: _seq(one) for one in _executions(exchange, account) if one.trade_id}
+    for row in trading.positions.rows(account):
+        symbols[row.symbol] = None
+        seq = seqs.get(row.trade_id) if row.description == FILL else None
+        if seq is None:  # a settlement or a correction: the last input of its instant
+            seq = journal.seq_at(row.at)
+        after = (row.net, row.cost, row.realized, row.fees)
+        yield _Change(row.at, 1, seq, row.symbol, row.settlement, after)
+    for symbol in symbols:
+        for place in trading.trades.of_symbol(symbol):
+            trade = trading.trades[place]
+            yield _Change(trade.at, 0, _seq(trade.aggressor), symbol, trade.price)
+
+
+def _row(
+    change: _Change, instrument: Instrument, position: tuple[Qty, int, int, int], mark: Price | None
+) -> Answer:
+    net, cost, realized, fees = position
+    price, notional = instrument.price_scale, instrument.price_scale * instrument.qty_scale
+    unrealized = net * mark - cost if mark is not None else 0
+    average = divide_half_even(abs(cost) * 100, abs(net)) if net else 0  # in hundredths of a price
+    return {
+        "seq": change.seq,
+        "at": format_instant(change.at),
+        "symbol": change.symbol,
+        "net": decimal_text(net, instrument.qty_scale),
+        "average": decimal_text(average, price * 100),
+        "cost": decimal_text(cost, notional, 2),
+        "mark": decimal_text(mark, price) if mark is not None else "",
+        "realised": decimal_text(realized, notional, 2),
+        "unrealised": decimal_text(unrealized, notional, 2),
+        "fees": decimal_text(fees, notional, 2),
+        "total": decimal_text(realized + unrealized - fees, notional, 2),
+    }
+
+
+# ---- own quotes
+
+
+def quotes(exchange: Exchange, account: str) -> list[Answer]:
+    """The best of an account's own working orders on each side, oldest first."""
+    working: dict[str, dict[str, Order]] = {}
+    rows: list[Answer] = []
+    last: dict[str, Answer] = {}
+    for execution, ends in _with_ends(_executions(exchange, account)):
+        order = execution.order
+        mine = working.setdefault(order.symbol, {})
+        mine.pop(order.id, None)
+        if (
+            order.leaves_qty > 0
+            and order.state in _WORKING
+            and order.price
+            and not order.stop_price
+        ):
+            mine[order.id] = order
+        for symbol in ends:
+            best = _best(working[symbol].values())
+            if best != last.get(symbol, _best(())):
+                last[symbol] = best
+                at = {"seq": _seq(execution), "at": format_instant(execution.at)}
+                rows.append({**at, "symbol": symbol, **best})
+    return rows
+
+
+def _with_ends(executions: Iterable[Execution]) -> Iterator[tuple[Execution, list[str]]]:
+    """Each execution, with the instruments that have none more in its input."""
+    before: Execution | None = None
+    touched = dict[str, None]()
+    for execution in executions:
+        if before is not None:
+            yield before, list(touched) if _seq(before) != _seq(execution) else []
+            if _seq(before) != _seq(execution):
+                touched.clear()
+        touched[execution.order.symbol] = None
+        before = execution
+    if before is not None:
+        yield before, list(touched)
+
+
+def _best(orders: Iterable[Order]) -> Answer:
+    sides: dict[Side, list[Order]] = {Side.BUY: [], Side.SELL: []}
+    for order in orders:
+        sides[Side(order.side)].append(order)
+    bid = max((order.price for order in sides[Side.BUY]), default=None)
+    offer = min((order.price for order in sides[Side.SELL]), default=None)
+    some = next((order for mine in sides.values() for order in mine), None)
+    scale = some.price_scale if some is not None else 1
+    return {
+        "bid": _text(bid, scale),
+        "bid_qty": _size(sides[Side.BUY], bid),
+        "offer": _text(offer, scale),
+        "offer_qty": _size(sides[Side.SELL], offer),
+        "spread": _text(offer - bid if bid is not None and offer is not None else None, scale),
+    }
+
+
+def _text(price: Price | None, scale: int) -> str:
+    return "" if price is None else decimal_text(price, scale)
+
+
+def _size(orders: list[Order], price: Price | None) -> str:
+    mine = [order for order in orders if order.price == price]
+    if not mine:
+        return ""
+    return decimal_text(sum(order.leaves_qty for order in mine), mine[0].qty_scale)

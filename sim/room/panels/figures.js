@@ -1,0 +1,74 @@
+// What became of an account: profit and loss, fills with their fees, its own quotes over time.
+
+import {grouped, ms} from '../format.js';
+import {patch, useKeys} from '../store.js';
+import {html, useEffect} from '../vendor/preact-htm.js';
+import {useView} from '../views.js';
+import {Answered, Empty, Table, When} from '../widgets.js';
+import {Plot} from './chart.js';
+
+const LAST = 5000;
+const TIME = {key: 'at', title: 'time', width: '112px', cell: row => html`<${When} at=${row.at} />`};
+const SYMBOL = {key: 'symbol', title: 'instrument', width: 'minmax(140px, 1fr)',
+  cell: row => html`<button class="link" onClick=${() => patch({symbol: row.symbol})} title=${row.symbol}>${row.symbol}</button>`};
+const money = (key, title = key) => ({key, title, width: '86px', end: true,
+  cell: row => html`<span class=${row[key].startsWith('-') ? 'bad' : ''}>${grouped(row[key])}</span>`});
+const number = (key, title = key, width = '66px') => ({key, title, width, end: true, cell: row => grouped(row[key])});
+
+const POSITIONS = [SYMBOL, number('net'), number('average'), number('mark'), money('realised'), money('unrealised'), money('fees'), money('total')];
+const FILLS = [TIME, SYMBOL, {key: 'side', title: 'side', width: '44px', cell: row => html`<span class=${row.side === 'BUY' ? 'bid' : 'offer'}>${row.side.toLowerCase()}</span>`},
+  number('price'), number('qty', 'contracts', '76px'), {key: 'liquidity', title: 'as', width: '50px'}, money('fee')];
+
+// The last row of each instrument, and the sum of all of them after every row.
+function summed(rows) {
+  const last = new Map(), at = [], totals = [];
+  for (const row of rows) {
+    last.set(row.symbol, row);
+    const total = [...last.values()].reduce((sum, one) => sum + Number(one.total), 0);
+    if (at.at(-1) === ms(row.at)) totals[totals.length - 1] = total;
+    else {
+      at.push(ms(row.at));
+      totals.push(total);
+    }
+  }
+  return {positions: [...last.values()], at, totals};
+}
+
+// Cents are exact as integers; what is finer stands in the table.
+const total = (rows, key) => (rows.reduce((sum, row) => sum + Math.round(Number(row[key]) * 1e6), 0) / 1e6).toFixed(2);
+
+function QuotesPlot({account, symbol}) {
+  const view = useView('quotes', {account, last: LAST});
+  const rows = (view.rows || []).filter(row => row.symbol === symbol);
+  const of = key => rows.map(row => (row[key] ? Number(row[key]) : null));
+  return html`<h3>Its quotes in ${symbol || '…'} ${rows.length ? html`<span class="faint num">spread ${rows.at(-1).spread || '–'}</span>` : ''}</h3>
+    <${Plot} stepped testid="quotes-plot" label=${`Own quotes in ${symbol}: ${rows.length} changes`} at=${rows.map(row => ms(row.at))}
+      series=${[{colour: '--bid', values: of('bid')}, {colour: '--offer', values: of('offer')}]} empty="It has not quoted this instrument twice." />`;
+}
+
+function One({account, symbol}) {
+  const performance = useView('performance', {account, last: LAST});
+  const fills = useView('fills', {account, last: LAST});
+  const {positions, at, totals} = summed(performance.rows || []);
+  return html`<div class="one column" data-testid="figures-of" data-account=${account} data-total=${total(positions, 'total')} data-fills=${(fills.rows || []).length}>
+      <p class="sums">${['realised', 'unrealised', 'fees', 'total'].map(key => html`<span>${key} <b class="num" data-testid=${'figure-' + key}>${grouped(total(positions, key))}</b></span>`)}</p>
+      <${Plot} testid="total-plot" label=${`Profit and loss of ${account}`} at=${at} series=${[{colour: '--accent', values: totals}]}
+        empty="Profit and loss over time begins with the second trade." />
+      <${QuotesPlot} account=${account} symbol=${symbol} /></div>
+    <div class="one column"><${Answered} view=${performance} empty="This account has not traded."><${Table} testid="positions" label="Positions" columns=${POSITIONS} rows=${positions} /><//>
+      <${Answered} view=${fills} empty="No fills."><${Table} testid="fills" label="Fills" columns=${FILLS} rows=${[...(fills.rows || [])].reverse()} rowProps=${row => ({'data-testid': 'fill', 'data-id': row.id})} /><//></div>`;
+}
+
+export function Figures() {
+  const {symbol, figured} = useKeys('symbol', 'figured');
+  const accounts = useView('accounts');
+  const rows = (accounts.rows || []).filter(row => row.kind === 'trading');
+  const chosen = figured || (rows.find(row => row.positions.length) || rows[0] || {}).account || '';
+  useEffect(() => { if (!figured && chosen) patch({figured: chosen}); }, [chosen]);
+  return html`<div class="fill column" data-testid="figures">
+    <div class="bar"><label>Account <select data-testid="figures-account" value=${chosen} onChange=${event => patch({figured: event.target.value})}>
+      ${rows.map(row => html`<option key=${row.account} value=${row.account} selected=${row.account === chosen}>${row.account}</option>`)}</select></label>
+      <span class="faint">marked at the last trade</span></div>
+    ${chosen ? html`<div class="fill split"><${One} key=${chosen} account=${chosen} symbol=${symbol} /></div>` : html`<${Empty}>No account trades.<//>`}
+  </div>`;
+}
