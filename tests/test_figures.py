@@ -96,7 +96,10 @@ def test_they_are_what_the_client_saw(orders: list[tuple[str, bool, int, int]]) 
         assert figures["positions"] == [] and figures["totals"]["total"] == "0.00"
         return
     (position,), held = figures["positions"], bot.position()
-    last = amount(max(seen, key=lambda row: row["transactTime"])["lastPx"], prices)
+    newest = sorted(seen, key=lambda row: row["transactTime"])[
+        -1
+    ]  # stable: those of one instant too
+    last = amount(newest["lastPx"], prices)
     assert Decimal(position["mark"]) == last
     assert Decimal(position["net"]) == net == amount(held["netPosition"], sizes)
     assert Decimal(position["cost"]) == amount(held["cost"], prices * sizes)

@@ -17,6 +17,7 @@ exchange nothing. Amounts are decimal text, in dollars and contracts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from typing import NamedTuple
 
 from sim.actors.operator.answers import Answer
@@ -83,7 +84,7 @@ def performance(exchange: Exchange, journal: Journal, account: str) -> list[Answ
     rows: dict[tuple[int, str], Answer] = {}
     marks: dict[str, Price] = {}
     held: dict[str, tuple[Qty, int, int, int]] = {}
-    for change in sorted(_changes(exchange, journal, account)):
+    for change in sorted(_changes(exchange, journal, account), key=attrgetter("at", "order")):
         symbol = change.symbol
         if change.mark is not None:
             marks[symbol] = change.mark
