@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from sim.actors.operator import views
+from sim.analysis.commands import sim_command
 from sim.analysis.history.rows import rows
+from sim.analysis.progress import QUIET_BELOW_LINES, Interrupted, Progress, reading
 from sim.analysis.replay import (
     Divergence,
     NumberedLines,
@@ -94,7 +96,8 @@ class Comparison:
         self.paths = (first, second)
         with journal_lines(first) as (one, ours), journal_lines(second) as (other, theirs):
             self.headers = header_differences(one, other)
-            self.found = first_difference(ours, theirs)
+            with reading(first) as progress:
+                self.found = first_difference(progress.each(ours), theirs)
         self.states: list[str] = []
         self.not_compared = ""
         if self.found is not None and self.found.first and self.found.second:
@@ -111,6 +114,8 @@ class Comparison:
             self.states = list(state_differences(*states))
         except Divergence as difference:
             self.not_compared = f"line {difference.number} of {difference.path} no longer replays"
+        except Interrupted as stop:
+            self.not_compared = f"interrupted after {stop}"
 
     def document(self) -> dict[str, Any]:
         """The comparison for a program."""
@@ -144,7 +149,8 @@ class Comparison:
         if found.first and found.second:
             self._write_states(out)
         at = format_instant(read_line(found.first or found.second).at)
-        print(f"next: sim replay {self.paths[not found.first]} --until {at} --serve", file=out)
+        path = self.paths[not found.first]
+        print(f"next: {sim_command('replay', path, '--until', at, '--serve')}", file=out)
 
     def _write_states(self, out: TextIO) -> None:
         if self.not_compared:
@@ -168,9 +174,12 @@ def header_differences(one: Header, other: Header) -> dict[str, tuple[Any, Any]]
 def _state_after(path: Path, lines: int) -> Simulation:
     with journal_lines(path) as (header, numbered):
         simulation = simulation_of(header)
-        for _ in islice(replaying(simulation, numbered), lines):
-            pass
-        return simulation
+        with Progress(lines, f"lines of {path}", quiet_below=QUIET_BELOW_LINES) as progress:
+            for _ in progress.each(islice(replaying(simulation, numbered), lines)):
+                pass
+    if progress.interrupted:
+        raise Interrupted(progress.says)
+    return simulation
 
 
 def state_differences(

@@ -6,7 +6,6 @@ The invariants are checked after every due instant, with the steps that run at i
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator
 from io import BytesIO
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from sim.analysis.commands import sim_command
 from sim.analysis.exchange_coverage import Recorder, packed
 from sim.analysis.invariant_checks import InvariantChecks
 from sim.analysis.junit import Case, Suite
@@ -83,9 +83,9 @@ class Report(Struct, frozen=True, kw_only=True):
         for failure in self.failures():
             yield from wrapped(failure, "    ", first="  ")
         if self.journal:
-            yield f"  sim replay {shlex.quote(self.journal)}"
+            yield f"  {sim_command('replay', Path(self.journal))}"
         if self.page:
-            yield f"  report {self.page}"
+            yield f\"  report {self.page}\"
 
     def document(self) -> dict[str, Any]:
         """The report for a program."""

@@ -35,6 +35,7 @@ from zlib import crc32
 from msgspec import DecodeError, Raw, ValidationError, convert, json, structs, to_builtins
 
 from sim.analysis.errors import UnreadableJournal, UsageError
+from sim.analysis.progress import reading
 from sim.api.pipeline.inputs import Advanced, Outcome, recorded_input
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import Conflict, Refusal
@@ -92,15 +93,21 @@ class Divergence(Exception):
 
 
 class Replay(NamedTuple):
-    """A journal that was replayed, and the simulation in the state it leads to."""
+    """A journal that was replayed, and the simulation in the state it leads to. The simulation of
+    an `interrupted` replay may stand in the middle of an input.
+    """
 
     path: str
     header: Header
     inputs: int
     simulation: Simulation
+    interrupted: bool = False
 
     def lines(self) -> Iterator[str]:
         """The replay as text."""
+        if self.interrupted:
+            yield f"{self.path}: interrupted; the first {self.inputs} inputs are as recorded"
+            return
         yield f"{self.path}: {self.inputs} inputs replayed, every line as recorded"
         if self.simulation.seq < self.inputs:
             yield f"  back to right after input {self.simulation.seq}"
@@ -109,7 +116,11 @@ class Replay(NamedTuple):
         yield f"  digest {self.simulation.digest}"
 
     def document(self) -> dict[str, Any]:
-        """The replay for a program; `seq` is the input after which the state now is."""
+        """The replay for a program; `seq` is the input after which the state now is. `ok` of an
+        interrupted one is null: nobody knows.
+        """
+        if self.interrupted:
+            return {"journal": self.path, "ok": None, "inputs": self.inputs, "interrupted": True}
         return {
             "journal": self.path,
             "ok": True,
@@ -166,18 +177,25 @@ def replay_file(
     *,
     settings: Settings | None = None,
     seq: int | None = None,
+    keeps: bool = False,
 ) -> Replay:
     """Replay a journal file to its end, or to the instant `until`; then rewind to input `seq`.
+    With `keeps` a replay that is interrupted says how far it came.
 
     UnreadableJournal, Divergence, or UsageError when there is no input `seq` to rewind to.
     """
+    inputs = 0
     with journal_lines(path) as (header, lines):
         try:
             simulation = simulation_of(header, settings)
-            inputs = verify(simulation, lines, until)
+            with reading(path, keeps=keeps) as progress:
+                for _, line in progress.each(replaying(simulation, lines, until)):
+                    inputs += not line.mark
         except Divergence as difference:
             difference.libraries = tuple(_other_libraries(header))
             raise
+    if progress.interrupted:
+        return Replay(str(path), header, inputs, simulation, interrupted=True)
     if seq is not None:
         try:
             simulation.rewind(seq=seq)

@@ -31,13 +31,15 @@ from sim.analysis.compare import (
 from sim.analysis.errors import UnreadableJournal
 from sim.analysis.history.rows import Row, row_of, rows, steps_of
 from sim.analysis.layout import counted, width, wrapped
-from sim.analysis.replay import Divergence, excerpt, journal_lines, line_text, simulation_at
+from sim.analysis.progress import Interrupted, reading
+from sim.analysis.replay import Divergence, excerpt, journal_lines, line_text, replay_file
 from sim.analysis.search.shrink import without_identifiers
 from sim.analysis.tables import print_table
 from sim.analysis.timeline.printing import plain, together, write
 from sim.kernel.instants import Instant, format_instant
 from sim.kernel.journal import Header, Line
 from sim.kernel.journal_reader import read_line
+from sim.simulation import Simulation
 
 ASKED = ("query", "body", "arguments", "frame", "request")
 SHOWN_MAX = 20
@@ -183,9 +185,11 @@ class RunDiff:
     def states(self) -> list[str] | str:
         """How the states differ at the end; or why they cannot be compared."""
         try:
-            one, other = simulation_at(self.first.path), simulation_at(self.second.path)
+            one, other = _end_of(self.first.path), _end_of(self.second.path)
         except Divergence as difference:
             return f"line {difference.number} of {difference.path} no longer replays"
+        except Interrupted as stop:
+            return str(stop)
         return list(state_differences(one, other, two_runs=True))
 
     def document(self) -> dict[str, Any]:
@@ -318,6 +322,14 @@ def _begins_with(name: str, value: Any) -> str:
 _COUNTS = ("first", "second", "differ")
 
 
+def _end_of(path: Path) -> Simulation:
+    """The state at a journal's end. Divergence, or Interrupted."""
+    done = replay_file(path, keeps=True)
+    if done.interrupted:
+        raise Interrupted(f"interrupted after input {done.inputs} of {path}")
+    return done.simulation
+
+
 def _position(found: Mismatch) -> tuple[Instant, int]:
     happenings = [each for each in (found.first, found.second) if each is not None]
     return min(each.at for each in happenings), min(each.line for each in happenings)
@@ -325,10 +337,12 @@ def _position(found: Mismatch) -> tuple[Instant, int]:
 
 def _exact(first: Path, second: Path) -> Difference | None:
     """The first line that differs between two journals of one run."""
+    found = None
     with journal_lines(first) as (one, ours), journal_lines(second) as (other, theirs):
-        if any(getattr(one, name) != getattr(other, name) for name in _ONE_RUN):
-            return None
-        return first_difference(ours, theirs, WRITTEN)
+        if all(getattr(one, name) == getattr(other, name) for name in _ONE_RUN):
+            with reading(first) as progress:
+                found = first_difference(progress.each(ours), theirs, WRITTEN)
+    return found
 
 
 def read_run(path: Path) -> Run:
@@ -339,18 +353,19 @@ def read_run(path: Path) -> Run:
     with journal_lines(path) as (header, numbered):
         try:
             steps = steps_of(header)
-            for number, raw in numbered:
-                line = read_line(raw)
-                if line.mark:
-                    continue
-                inputs, now = inputs + 1, line.at
-                row, out = row_of(line, steps), json.decode(line.out)
-                events.update(row.events)
-                if row.kind in ("clock", "timer") and not row.details:
-                    continue
-                asked, answered = hash(_asked(line)), hash(_answered(row, out))
-                happening = Happening(number, now - header.start, asked, answered)
-                happenings[_meaning(row, out)].append(happening)
+            with reading(path) as progress:
+                for number, raw in progress.each(numbered):
+                    line = read_line(raw)
+                    if line.mark:
+                        continue
+                    inputs, now = inputs + 1, line.at
+                    row, out = row_of(line, steps), json.decode(line.out)
+                    events.update(row.events)
+                    if row.kind in ("clock", "timer") and not row.details:
+                        continue
+                    asked, answered = hash(_asked(line)), hash(_answered(row, out))
+                    happening = Happening(number, now - header.start, asked, answered)
+                    happenings[_meaning(row, out)].append(happening)
         except (DecodeError, LookupError, TypeError, ValueError, AttributeError) as error:
             # Nothing has checked these lines: anything that has not the form of a record fails.
             raise UnreadableJournal(path, f"no journal record: {error!r}", number) from error

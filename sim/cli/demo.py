@@ -63,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     import asyncio
 
+    from sim.analysis.commands import sim_command
     from sim.loader.load import load_scenario
     from sim.testing.exchange_fixture import ServedExchange
 
@@ -72,10 +73,13 @@ def run(args: argparse.Namespace) -> int:
     except JourneyError as error:
         print(f"the journey ended early: {error}")
         return 1
+    except KeyboardInterrupt as stop:
+        stop.add_note(f"in the middle of the journey; {args.journal} has what happened before")
+        raise
     finally:
         seed, digest = exchange.seed, exchange.digest
         exchange.close()
-    print(f"\nseed {seed}, digest {digest}\nreplay it: sim replay {args.journal}")
+    print(f"\nseed {seed}, digest {digest}\nreplay it: {sim_command('replay', args.journal)}")
     return 0
 
 

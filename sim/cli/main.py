@@ -12,6 +12,9 @@ Modules of commands import what they need when they run, so `sim --help` is inst
 | 4 | a listener's address could not be used |
 | 5 | an internal error stopped the exchange; its journal is whole |
 | 130, 143 | interrupted, terminated |
+
+A command that is interrupted (Ctrl-C) says how far it came, prints and writes what it has by then,
+and ends with 130, whatever it found. A second Ctrl-C ends it at once.
 """
 
 from __future__ import annotations
@@ -41,6 +44,7 @@ COMMANDS = {
 # Groups whose commands have a folder of their own.
 _FOLDERS = {"journals of finished runs": "journals", "search for failures": "search"}
 NAMES = tuple(name for group in COMMANDS.values() for name in group)
+SERVING = ("serve", "demo", "open", "record")
 FORMER_NAMES = {"judge": "conformance"}
 EXAMPLES = """\
 examples:
@@ -56,10 +60,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; its exit code."""
     _prepare_process(handle_signals=argv is None)
     try:
-        args = parse(sys.argv[1:] if argv is None else list(argv))
-        code = int(args.run(args))
+        code = _run(parse(sys.argv[1:] if argv is None else list(argv)))
         sys.stdout.flush()
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
+        notes = getattr(stop, "__notes__", ())
+        print(" ".join(("sim: interrupted", *notes)), file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of our output has closed the pipe (`sim timeline … | head`), which is no error.
@@ -70,6 +75,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         return _expected_error(error)
     return code
+
+
+def _run(args: argparse.Namespace) -> int:
+    """Run a command. One whose work was interrupted, and that told what it had, ends as one that
+    was interrupted.
+    """
+    if args.command in SERVING:  # they end by themselves, and import nothing that they do not need
+        return int(args.run(args))
+    from sim.analysis.progress import reporting
+
+    with reporting(sys.stderr) as report:
+        code = int(args.run(args))
+    return INTERRUPTED if report.interrupted else code
 
 
 def _prepare_process(*, handle_signals: bool) -> None:
@@ -156,7 +174,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
         command = by_name.get(word, parser)
         near = _nearest(unknown[0].partition("=")[0], _options(command))
         command.error(f"unrecognized arguments: {' '.join(unknown)}{near}")
-    args.rest = rest
+    args.rest, args.command = rest, name
     return args
 
 

@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
         if changed:
             return usage_error(f"{folder / changed[0]} exists and differs: choose another folder")
         bundle.extractall(folder)
-    at = shlex.quote(str(folder))
+    at = shlex.quote(str(folder.absolute()))
     print(f"{len(names)} files in {folder}; for Python stubs:")
     print("  pip install grpcio-tools")
     print(f"  mkdir -p stubs && python -m grpc_tools.protoc -I{at} --python_out=stubs \\")

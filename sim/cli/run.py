@@ -10,7 +10,6 @@ example:
 from __future__ import annotations
 
 import argparse
-import sys
 
 from sim.cli.arguments import (
     FAILED,
@@ -41,13 +40,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.analysis.search.campaign import run_all
+    from sim.analysis.search.campaign import jobs_of, run_all
 
     plan = campaign_of(args)
     for name in args.scenarios:
         read_scenario(name, args)
     folders = (args.save_failures, args.journal, args.report)
     check_writable(files=(args.junit, args.results, args.coverage), folders=folders)
-    reports = run_all(plan, text_output(args), sys.stderr)
-    give_json(args, {"runs": [report.document() for report in reports]})
+    reports = run_all(plan, text_output(args))
+    documents = [report.document() for report in reports]
+    interrupted = len(reports) < len(jobs_of(plan))
+    give_json(args, {"runs": documents, "interrupted": interrupted})
     return 0 if all(report.ok for report in reports) else FAILED

@@ -12,6 +12,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any, TextIO
 
+from sim.analysis.progress import QUIET_BELOW_LINES, Progress
 from sim.contract.contract import load_contract
 from sim.fidelity.answers import Checker, NoEvidence, observation_of, other_reading
 from sim.fidelity.difference import CULPRITS, shown
@@ -30,13 +31,22 @@ class Comparison:
     """What a recording and we agree on, and what not."""
 
     def __init__(
-        self, path: Path, recording: Recording, reading: str, tally: Tally, scenario: str = ""
+        self,
+        path: Path,
+        recording: Recording,
+        reading: str,
+        tally: Tally,
+        scenario: str = "",
+        *,
+        interrupted: bool = False,
     ) -> None:
         self.path = path
         self.scenario = scenario
         self.reading = reading
         self.tally = tally
         self.warnings = [recording.warning] if recording.warning else []
+        if interrupted:
+            self.warnings.append(f"{path}: interrupted; this is of what was compared before")
 
     @property
     def same(self) -> bool:
@@ -158,8 +168,8 @@ def _short(value: Any) -> str:
 def compare(path: Path, recording: Recording, reading: str) -> Comparison:
     """Hold every answer and frame against the contract. Raises UnreadableRecording."""
     checker, tally = Checker(reading), Tally()
-    with _told_of(path):
-        for seen in Reader(recording.entries).seen():
+    with _told_of(path), _through(recording) as progress:
+        for seen in progress.each(Reader(recording.entries).seen()):
             try:
                 found = checker.check(seen)
             except NoEvidence as why:
@@ -169,7 +179,7 @@ def compare(path: Path, recording: Recording, reading: str) -> Comparison:
                 tally.differ(seen.name, seen.entry.n, found)
             else:
                 tally.agree(seen.name)
-    return Comparison(path, recording, reading, tally)
+    return Comparison(path, recording, reading, tally, interrupted=progress.interrupted)
 
 
 def compare_with(
@@ -179,9 +189,16 @@ def compare_with(
     UnreadableRecording, and Unmatched where the scenario has too few identities.
     """
     tally = Tally()
-    with _told_of(path):
-        Replayed(scenario, seed, recording.entries, tally).run()
-    return Comparison(path, recording, scenario.reading, tally, scenario.name)
+    with _told_of(path), _through(recording) as progress:
+        Replayed(scenario, seed, recording.entries, tally).run(progress.step)
+    reading, name = scenario.reading, scenario.name
+    return Comparison(path, recording, reading, tally, name, interrupted=progress.interrupted)
+
+
+def _through(recording: Recording) -> Progress:
+    """The progress through a recording; an interrupt leaves what was compared before."""
+    total = len(recording.entries)
+    return Progress(total, "lines compared", quiet_below=QUIET_BELOW_LINES)
 
 
 @contextmanager

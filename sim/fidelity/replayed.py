@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from msgspec.structs import replace
@@ -39,9 +40,12 @@ class Replayed:
         self._queues: dict[int, FrameQueue] = {}
         self._of_stream: dict[int, Seen] = {}
 
-    def run(self) -> None:
-        """Replay everything. Unmatched: the scenario has nobody for somebody of the recording."""
+    def run(self, on_line: Callable[[], None] = lambda: None) -> None:
+        """Replay everything; `on_line` is called for each line. Unmatched: the scenario has nobody
+        for somebody of the recording.
+        """
         for seen, ours in self._player.play():
+            on_line()
             if self._sides is None:
                 begin = self._player.recorded_begin
                 assert begin is not None

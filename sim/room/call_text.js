@@ -1,11 +1,13 @@
 // A control call as text to paste: for a terminal, for a test, and as the step of a scenario.
 
 import {PREFIX, token} from './control.js';
+import {state} from './store.js';
 
 const single = text => `'${text.replaceAll("'", `'\\''`)}'`;
 
 export function asCurl({verb, path, body, type}) {
   const parts = ['curl'];
+  if (state.health?.tls_ca) parts.push('--cacert', single(state.health.tls_ca));
   if (verb !== 'POST' || !hasBody(body)) parts.push('-X', verb);
   parts.push(single(location.origin + PREFIX + path));
   if (token()) parts.push('-H', '"Authorization: Bearer $SIM_CONTROL_TOKEN"');

@@ -59,6 +59,7 @@ class Host:
         self.on_end: Callable[[BaseException], None] | None = None
         self.observer: Observer | None = None
         self.opened: Opened | None = None  # of a finished run that is shown
+        self.tls_ca = ""  # the file of the certificate to trust; "" without TLS
         simulation.journal.on_end = self._run_ended
         self.replies = HeldReplies(self)
         self.streams = OpenStreams(self)

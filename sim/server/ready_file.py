@@ -9,10 +9,11 @@ import os
 import socket
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from msgspec import DecodeError, json
 
+from sim.analysis.commands import curl_command
 from sim.core.catalogue.observations import reading_in_force
 from sim.core.model.enums import InstrumentState, Side
 from sim.core.model.instrument import Instrument
@@ -162,6 +163,7 @@ def greeting(facts: dict[str, Any], took_ms: float, room: str) -> str:
             f"  x-participant-id: {firm['users'][0] if firm['users'] else 'onboard one by KYC'}",
         ]
     if facts["symbols"]["open"]:
-        symbol = facts["symbols"]["open"][-1]
-        lines += ["", f"try: curl {facts['gateway']}/v1/markets/{symbol}/book", ""]
+        symbol = quote(facts["symbols"]["open"][-1], safe="")
+        command = curl_command(f"{facts['gateway']}/v1/markets/{symbol}/book", facts["tls_ca"])
+        lines += ["", "try:", f"  {command}", ""]
     return "\n".join(lines)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import shlex
 import time
 from collections.abc import Callable
 from functools import partial
@@ -13,6 +12,7 @@ from typing import NamedTuple
 
 import aiohttp
 
+from sim.analysis.commands import sim_command
 from sim.api.pipeline.settings import Settings
 from sim.kernel.journal import JournalLost
 from sim.server.addresses import addresses_of
@@ -97,7 +97,7 @@ async def _serve(
         inputs, digest = simulation.seq, simulation.digest
         console.say(f"seed {simulation.seed}, {inputs} inputs, digest {digest}")
     if options.journal is not None:
-        console.say(f"replay: sim replay {shlex.quote(str(options.journal))}")
+        console.say(f"replay: {sim_command('replay', options.journal)}")
     return code
 
 

@@ -7,12 +7,12 @@ file. A worker that was killed hands over nothing; the summary says how many did
 from __future__ import annotations
 
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import pytest
 from msgspec import json
 
+from sim.analysis.commands import sim_command
 from sim.analysis.exchange_coverage import Recorder, document, headline, packed, read
 from sim.testing.exchange_fixture import ServedExchange
 
@@ -74,4 +74,4 @@ class CoverageReport:
         line(headline(self.recorder.coverage))
         if self._lost:
             line(f"{self._lost} workers ended without handing over what they met")
-        line(f"sim coverage {quote(str(self._target))}")
+        line(sim_command("coverage", self._target))

@@ -6,7 +6,6 @@ The exchange runs in a background thread; every access to its state goes through
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
@@ -18,6 +17,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from msgspec import json
 
+from sim.analysis.commands import sim_command
 from sim.kernel.instants import Instant, format_instant, parse_span
 from sim.testing.clock import Clock, Moment, instant_of
 from sim.testing.wall_clock import open_grpc_channels
@@ -423,7 +423,7 @@ class ServedExchange:
             f"{self._last_calls()}\n"
             f"scenario {name}, seed {self.seed}, now {now}\n"
             f"journal {self.journal}\n"
-            f"sim replay {shlex.quote(str(self.journal))}"
+            f"{sim_command('replay', self.journal)}"
         )
 
     def _last_calls(self) -> str:

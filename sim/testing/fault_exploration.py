@@ -7,6 +7,7 @@ stopped, because its client waits without a timeout of its own.
 
 from __future__ import annotations
 
+import io
 import signal
 import threading
 from collections.abc import Iterator
@@ -14,11 +15,13 @@ from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO, cast
 
 import pytest
 from _pytest.runner import runtestprotocol
 
+from sim.analysis.commands import python_command
+from sim.analysis.progress import Progress, reporting
 from sim.analysis.search.fault_points import Point, points
 
 SURVEY: pytest.StashKey[dict[tuple[str, str], int]] = pytest.StashKey()
@@ -54,6 +57,19 @@ class Trial(NamedTuple):
         }
 
 
+class _Terminal(io.TextIOBase):
+    """Pytest's own output, which is not captured, on lines of its own."""
+
+    def __init__(self, writer: Any) -> None:
+        self._writer = writer
+
+    def write(self, text: str) -> int:
+        if self._writer.width_of_current_line and text != "\n":
+            self._writer.line()
+        self._writer.write(text, flush=True)
+        return len(text)
+
+
 class Explorer:
     """The pytest plugin of one run."""
 
@@ -80,9 +96,25 @@ class Explorer:
             self._failing.append(item.nodeid)
         elif not any(report.skipped for report in reports):
             limit_s = max(2.0, min(LONGEST_S, 10 * took))
-            self.trials += [self._try(item, nextitem, one, limit_s) for one in self._points(survey)]
+            self._try_all(item, nextitem, survey, limit_s)
         hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         return True
+
+    def _try_all(
+        self,
+        item: pytest.Item,
+        nextitem: pytest.Item | None,
+        survey: dict[tuple[str, str], int],
+        limit_s: float,
+    ) -> None:
+        """Run a test under every fault; an interrupt leaves the trials that were made before."""
+        tried = self._points(survey)
+        with (
+            reporting(cast(TextIO, _Terminal(self._config.get_terminal_writer()))),
+            Progress(len(tried), f"trials of {item.name}", keeps=False) as progress,
+        ):
+            for one in progress.each(tried):
+                self.trials.append(self._try(item, nextitem, one, limit_s))
 
     def _points(self, survey: dict[tuple[str, str], int]) -> list[Point]:
         names = ("operations", "faults", "max_occurrences")
@@ -142,7 +174,10 @@ class Explorer:
         if len(lost) > SHOWN:
             write(f"… and {len(lost) - SHOWN} more; --explore-json FILE has all of them")
         if lost:
-            write(f"next: pytest '{lost[0].test}' --exchange-fault '{lost[0].point.as_json()}'")
+            file, colons, name = lost[0].test.partition("::")
+            test = f"{self._config.rootpath / file}{colons}{name}"
+            fault = ("--exchange-fault", lost[0].point.as_json())
+            write(f"next: {python_command('pytest', test, *fault)}")
         path = self._config.getoption("explore_json")
         if path:
             report = json.encode([trial.plain() for trial in self.trials])

@@ -35,6 +35,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from io import BytesIO
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, ClassVar
 
 from hypothesis import currently_in_test_context
@@ -44,6 +45,7 @@ from hypothesis.errors import HypothesisException
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from sim.actors.operator.views import view
+from sim.analysis.commands import sim_command
 from sim.analysis.search.generator import Document, Terms
 from sim.analysis.search.journal_to_scenario import scenario_document
 from sim.analysis.search.yaml_writer import as_yaml
@@ -253,13 +255,13 @@ class ExchangeMachine(RuleBasedStateMachine):
         scenario = scenario_document(journal)
         comments = [
             f"The smallest failing example of {type(self).__name__}, as the exchange saw it",
-            f"sim run {path}",
+            f"sim run {quote(str(path))}",
             *(f"left out: {count} {kind}" for kind, count in scenario.left_out.items()),
         ]
         path.write_text(as_yaml(scenario.document, comments))
         return (
-            f"sandbox exchange: this example is {path} (sim run {path}); its journal is {journal}"
-            f" (sim timeline {journal})"
+            "sandbox exchange kept this example as a scenario and its journal:"
+            f"\n  {sim_command('run', path)}\n  {sim_command('timeline', journal)}"
         )
 
 

@@ -19,7 +19,7 @@ RENEW = "`make outputs` renews the files; read the difference as a newcomer woul
 KEPT = {str(path.relative_to(FOLDER)): path.read_text() for path in FOLDER.rglob("*.*")}
 # Lines that a program reads, or that hold a name which is longer than a line.
 WIDE = re.compile(
-    r"^    \S|^(quikstart|sim): |^\$ sim |^\S+: \S|::test_|^(sim |next: )|  digest |^\("
+    r"^    \S|^(quikstart|sim): |^\$ sim |^\S+: \S|::test_|^ *(sim |next: )|  digest |^\("
 )
 
 

@@ -178,7 +178,9 @@ def _document(command: str) -> str:
 
 
 def stable(text: str) -> str:
-    """Text without what changes with every release."""
+    """Text without what changes with every release, and with every folder."""
+    text = text.replace(f"{Path(sys.executable).with_name('sim')} ", "sim ")
+    text = text.replace(f"{os.getcwd()}/", "<here>/")
     for pattern, name in _UNSTABLE:
         text = pattern.sub(name, text)
     return text

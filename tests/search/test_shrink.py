@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
 from sim.analysis.headless_run import run_scenario
+from sim.analysis.progress import Progress
 from sim.analysis.search.delta import minimal, pruned
 from sim.analysis.search.journal_to_scenario import scenario_document
-from sim.analysis.search.progress import Progress
 from sim.messages import exchange_v1 as wire
 from sim.server.journal_file import open_journal
 from sim.testing.client import connect

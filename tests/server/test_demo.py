@@ -37,7 +37,7 @@ STAGES = [
     r"retail user +reads the balance +\$9983\.42",
     r"auditor +adds up all \d+ accounts +\$0\.00",
     r"seed 7, digest [0-9a-f]{64}",
-    r"replay it: sim replay ",
+    r"replay it: \S*sim replay ",
 ]
 
 

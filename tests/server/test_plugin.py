@@ -227,7 +227,7 @@ def test_a_failure_says_how_to_see_it_again_and_mistakes_are_plain(pytester):
             "calls that the exchange saw: none",
             "scenario beside, seed 99, now *",
             "journal *test_fails.ndjson",
-            "sim replay *test_fails.ndjson",
+            "*sim replay *test_fails.ndjson",
         ]
     )
     result.stdout.fnmatch_lines(

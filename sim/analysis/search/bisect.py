@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from sim.actors.script.expectations import failures
+from sim.analysis.commands import sim_command
 from sim.analysis.history.rows import rows
+from sim.analysis.progress import reading
 from sim.analysis.replay import journal_lines, replaying, simulation_of
 from sim.analysis.timeline.printing import write
 from sim.core.invariants import broken
@@ -83,12 +85,15 @@ class Change(NamedTuple):
 
 
 class SearchResult(NamedTuple):
-    """The first change, if any; the first and the last check; and the lines between two checks."""
+    """The first change, if any; the first and the last check; and the lines between two checks. An
+    `interrupted` search has gone as far as the last check.
+    """
 
     change: Change | None
     first: Check
     last: Check
     stride: int
+    interrupted: bool = False
 
 
 def search(path: Path, asked: Question, becomes: bool, stride: int) -> SearchResult:
@@ -99,33 +104,30 @@ def search(path: Path, asked: Question, becomes: bool, stride: int) -> SearchRes
     found = _walk(path, asked, becomes, 1, stride)
     if found.change is not None and stride > 1:
         close = _walk(path, asked, becomes, found.change.before.number, 1)
-        found = found._replace(change=close.change or found.change)
+        found = found._replace(change=close.change or found.change, interrupted=close.interrupted)
     return found
 
 
 def _walk(path: Path, asked: Question, becomes: bool, start: int, stride: int) -> SearchResult:
     """Replay; from line `start` on, ask after every `stride`-th line until the answer changes."""
-    first: Check | None = None
-    last: Check | None = None
+    change: Change | None = None
     with journal_lines(path) as (header, lines):
         sim = simulation_of(header)
         number = 1
+        first = last = Check(number, sim.seq, sim.now, asked.ask(sim))
 
         def check() -> Change | None:
-            nonlocal first, last
+            nonlocal last
             before, last = last, Check(number, sim.seq, sim.now, asked.ask(sim))
-            first = first or last
-            changed = before is not None and before.holds != becomes == last.holds
-            return Change(before, last) if before is not None and changed else None
+            return Change(before, last) if before.holds != becomes == last.holds else None
 
-        change = check() if start == 1 else None
-        for number, _ in replaying(sim, lines):
-            if number >= start and (number - start) % stride == 0 and (change := check()):
-                break
-        if last is None or last.number != number:
+        with reading(path, keeps=True) as progress:
+            for number, _ in progress.each(replaying(sim, lines)):
+                if number >= start and (number - start) % stride == 0 and (change := check()):
+                    break
+        if not progress.interrupted and last.number != number:
             change = check()
-    assert first is not None and last is not None
-    return SearchResult(change, first, last, stride)
+    return SearchResult(change, first, last, stride, progress.interrupted)
 
 
 class Bisection(NamedTuple):
@@ -151,6 +153,7 @@ class Bisection(NamedTuple):
             "becomes": self.becomes,
             "lines": self.lines,
             "every": self.found.stride,
+            "interrupted": self.found.interrupted,
             "first": self.found.first.holds,
             "last": self.found.last.holds,
             "changed": None if change is None else _check_document(change.after),
@@ -177,6 +180,8 @@ def print_bisection(result: Bisection, out: TextIO) -> None:
     path, asked, becomes, total, found = result
     steps = "line" if found.stride == 1 else f"{found.stride}. line, then line by line"
     print(f"{path}: {total} lines, checked after every {steps}", file=out)
+    if found.interrupted:
+        print(f"interrupted after line {found.last.number} of {total}", file=out)
     if found.change is None:
         _print_unchanged(found, asked, out)
         return
@@ -193,13 +198,16 @@ def print_bisection(result: Bisection, out: TextIO) -> None:
         write(rows(shown), out)
     for line in before.wrong if becomes else after.wrong:
         print(f"  {'before' if becomes else 'now'}: {line}", file=out)
-    print(f"next: sim replay {path} --until {format_instant(after.at)} --serve", file=out)
+    at = format_instant(after.at)
+    print(f"next: {sim_command('replay', path, '--until', at, '--serve')}", file=out)
 
 
 def _print_unchanged(found: SearchResult, asked: Question, out: TextIO) -> None:
     first, last = (str(check.holds).lower() for check in (found.first, found.last))
     if first == last:
         print(f"{asked.text}: {first} at every check", file=out)
+    elif found.interrupted:
+        print(f"{asked.text}: {first} at the start, {last} at the last check", file=out)
     else:
         print(f"{asked.text}: {first} at the start, {last} at the end", file=out)
         print(f"next: --becomes {last} finds where it changed", file=out)

@@ -12,18 +12,18 @@ from contextlib import contextmanager
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
-from shlex import quote
 from typing import TextIO
 
 from msgspec import DecodeError, Struct, field, json
 from msgspec.structs import replace
 
+from sim.analysis.commands import sim_command
 from sim.analysis.exchange_coverage import Recorder, document, headline, merged, read
 from sim.analysis.headless_run import Report, junit, run_scenario
-from sim.analysis.layout import paint
+from sim.analysis.layout import counted, paint
+from sim.analysis.progress import Progress
 from sim.analysis.replay import Divergence, simulation_of, verify
 from sim.analysis.search.fuzz import with_random_steps
-from sim.analysis.search.progress import Progress
 from sim.analysis.search.workers import map_jobs, map_jobs_on_cluster
 from sim.kernel.journal_reader import read_journal
 from sim.loader.load import load_scenario, scenario_from_source, scenario_variants
@@ -156,11 +156,14 @@ def scenario_of(job: Job) -> Scenario:
 # ---- runs
 
 
-def run_all(plan: RunPlan, out: TextIO, progress: TextIO) -> list[Report]:
-    """Run everything and print the reports as they come; all of them, in order."""
+def run_all(plan: RunPlan, out: TextIO) -> list[Report]:
+    """Run everything and print the reports as they come; all of them, in order. An interrupt ends
+    it with the reports there are.
+    """
     reports: list[Report] = []
     failed = 0
-    with Progress(progress, len(jobs_of(plan)), "runs", log=False) as bar:
+    planned = len(jobs_of(plan))
+    with Progress(planned, "runs", log=False) as bar:
         for report in finished(plan):
             failed += not report.ok
             bar.clear()
@@ -168,16 +171,28 @@ def run_all(plan: RunPlan, out: TextIO, progress: TextIO) -> list[Report]:
             word = verdict.partition(" ")[0]
             painted = paint(word, "green" if report.ok else "red", out)
             print(verdict.replace(word, painted, 1), *details, sep="\n", file=out, flush=True)
-            bar.step(f"{failed} failed")
             reports.append(report)
+            bar.step(f"{failed} failed")
     if plan.junit:
         Path(plan.junit).write_bytes(junit(reports))
-    print(f"{bar.done - failed} passed, {failed} failed", file=out)
+    print(f"{len(reports) - failed} passed, {failed} failed", file=out)
+    if len(reports) < planned:
+        print(not_made(plan, len(reports), planned), file=out)
     if plan.coverage:
         whole = merged(read(report.coverage.encode(), "a report") for report in reports)
         Path(plan.coverage).write_bytes(json.format(json.encode(document(whole)), indent=1))
-        print(f"{headline(whole)}: sim coverage {quote(plan.coverage)}", file=out)
+        print(
+            headline(whole), f"  {sim_command('coverage', Path(plan.coverage))}", sep="\n", file=out
+        )
     return reports
+
+
+def not_made(plan: RunPlan, made: int, planned: int) -> str:
+    """What an interrupt has left out, and how to go on."""
+    left = f"interrupted: {made} of {counted(planned, 'run')} were made"
+    if plan.results:
+        return f"{left}; the same command with --resume makes the others"
+    return f"{left}; with --results FILE a later one can go on with --resume"
 
 
 def finished(plan: RunPlan) -> Iterator[Report]:

@@ -23,9 +23,9 @@ from msgspec import Struct, json
 from sim.analysis.errors import UsageError
 from sim.analysis.headless_run import Report, run_scenario
 from sim.analysis.layout import counted
+from sim.analysis.progress import Progress
 from sim.analysis.search.campaign import matching_variants
 from sim.analysis.search.fault_points import points, refuse_unknown
-from sim.analysis.search.progress import Progress
 from sim.analysis.search.workers import map_jobs
 from sim.analysis.tables import print_table
 from sim.core.service.faults import Fault
@@ -84,8 +84,8 @@ class Outcome(Struct, frozen=True):
         }
 
 
-def explore(request: ExploreRequest, out: TextIO, progress: TextIO) -> list[Outcome]:
-    """Make every trial and print the results.
+def explore(request: ExploreRequest, out: TextIO) -> list[Outcome]:
+    """Make every trial and print the results; after an interrupt, those of the trials made.
 
     UsageError when a scenario fails without any fault, or a pattern matches nothing.
     """
@@ -93,12 +93,17 @@ def explore(request: ExploreRequest, out: TextIO, progress: TextIO) -> list[Outc
     trials = list(_trials(request))
     outcomes: list[Outcome] = []
     broke = 0
-    with Progress(progress, len(trials), "trials") as bar:
+    with Progress(len(trials), "trials") as bar:
         for outcome in map_jobs(run_trial, trials, request.jobs):
             outcomes.append(outcome)
             broke += not outcome.survived
             bar.step(f"{broke} broke")
-    _print_outcomes(outcomes, out)
+    if not bar.interrupted or outcomes:
+        _print_outcomes(outcomes, out)
+    if bar.interrupted:
+        print(
+            f"interrupted: {len(outcomes)} of {counted(len(trials), 'trial')} were made", file=out
+        )
     return outcomes
 
 

@@ -9,20 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple, TextIO
 
 from msgspec import Struct, json
 from msgspec.structs import replace
 
+from sim.analysis.commands import sim_command
 from sim.analysis.errors import UsageError
 from sim.analysis.headless_run import file_name, run_scenario
 from sim.analysis.layout import counted
+from sim.analysis.progress import Progress
 from sim.analysis.replay import at_the_start, journal_lines, simulation_at
 from sim.analysis.search.bisect import question
 from sim.analysis.search.campaign import matching_variants
 from sim.analysis.search.input_shrink import feed, session_of, smallest
 from sim.analysis.search.journal_to_scenario import is_session, scenario_document
-from sim.analysis.search.progress import Progress
 from sim.analysis.search.shrink import Shrinker, Shrunk
 from sim.analysis.search.yaml_writer import as_yaml
 from sim.analysis.tables import print_table
@@ -69,21 +71,23 @@ class Written(NamedTuple):
         return {**self._asdict(), "path": str(self.path)}
 
 
-def shrink(request: ShrinkRequest, out: TextIO, progress: TextIO) -> Written:
+def shrink(request: ShrinkRequest, out: TextIO) -> Written:
     """Shrink and write. UsageError when nothing fails."""
     if not _is_journal(request.source):
-        return write_smallest(_failing_scenario(request), request, out, progress)
+        return write_smallest(_failing_scenario(request), request, out)
     scenario = _scenario_of_journal(request, out)
     if scenario is None:
-        return write_shortest(request, out, progress)
-    return write_smallest(scenario, request, out, progress)
+        return write_shortest(request, out)
+    return write_smallest(scenario, request, out)
 
 
-def write_shortest(request: ShrinkRequest, out: TextIO, progress: TextIO) -> Written:
+def write_shortest(request: ShrinkRequest, out: TextIO) -> Written:
     """Shrink a journal to its fewest inputs and write them as a journal."""
     session, asked = session_of(Path(request.source)), question(request.expect)
-    with Progress(progress, 0, "trials") as bar:
+    with Progress(0, "trials", keeps=False) as bar:
         found = smallest(session, asked, lambda left: bar.step(f"{left} inputs tried"))
+        if found.interrupted:
+            bar.interrupt()
     inputs = found.inputs
     path = (request.out or Path(f"{file_name(session.header.name)}-small")).with_suffix(".ndjson")
     path.unlink(missing_ok=True)
@@ -96,16 +100,14 @@ def write_shortest(request: ShrinkRequest, out: TextIO, progress: TextIO) -> Wri
     wrong = asked.ask(sim)
     for line in wrong:
         print(f"  {line}", file=out)
-    print(f"next: sim timeline {path}", file=out)
+    print(f"next: {sim_command('timeline', path)}", file=out)
     sizes = ({"inputs": len(session.inputs)}, {"inputs": len(inputs)})
     return Written(path, wrong, *sizes, done=not found.interrupted, interrupted=found.interrupted)
 
 
-def write_smallest(
-    scenario: Scenario, request: ShrinkRequest, out: TextIO, progress: TextIO
-) -> Written:
+def write_smallest(scenario: Scenario, request: ShrinkRequest, out: TextIO) -> Written:
     """Shrink a scenario that fails and write it."""
-    with Progress(progress, 0, "trials") as bar:
+    with Progress(0, "trials", keeps=False) as bar:
         shrinker = Shrinker(
             scenario,
             any_failure=request.any_failure,
@@ -114,6 +116,8 @@ def write_smallest(
             on_trial=lambda steps: bar.step(f"{steps} steps left"),
         )
         found = shrinker.shrink()
+        if shrinker.interrupted:
+            bar.interrupt()
     path = request.out or Path(f"{file_name(scenario.name)}-small.yaml")
     failure = found.report.first_failure
     path.write_text(as_yaml(found.document, _comment(request, scenario, shrinker, failure, path)))
@@ -147,22 +151,24 @@ def _comment(
     return [
         f"Shrunk from {request.source}, seed {scenario.seed}: it still fails{because}",
         f"  {failure}",
-        f"sim run {path}",
+        f"sim run {quote(str(path))}",
     ]
 
 
 def _failing_scenario(request: ShrinkRequest) -> Scenario:
     """The first combination of matrix and seed that fails."""
-    tried = 0
-    for variant in matching_variants(request.source, request.params):
-        scenario = load_scenario(request.source, {**variant, **request.params})
-        scenario = with_choices(scenario, request.preset, request.reading)
-        for seed in request.seeds if request.seeds is not None else (scenario.seed,):
-            tried += 1
-            if not run_scenario(scenario, seed).ok:
-                return replace(scenario, seed=seed)
-    runs = f"{counted(tried, 'run')} and none failed"
-    raise UsageError(f"{request.source}: {runs}: there is nothing to shrink")
+    seeds = request.seeds
+    variants = matching_variants(request.source, request.params)
+    runs = len(variants) * (len(seeds) if seeds is not None else 1)
+    with Progress(runs, "runs, none of which failed", keeps=False) as bar:
+        for variant in variants:
+            scenario = load_scenario(request.source, {**variant, **request.params})
+            scenario = with_choices(scenario, request.preset, request.reading)
+            for seed in bar.each(seeds if seeds is not None else (scenario.seed,)):
+                if not run_scenario(scenario, seed).ok:
+                    return replace(scenario, seed=seed)
+    said = f"{counted(runs, 'run')} and none failed"
+    raise UsageError(f"{request.source}: {said}: there is nothing to shrink")
 
 
 # ---- journals

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple, TextIO
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from sim.analysis.commands import sim_command
 from sim.analysis.headless_run import Report
 from sim.analysis.layout import counted, wrapped
-from sim.analysis.search.campaign import Job, RunPlan, finished, jobs_of, scenario_of
-from sim.analysis.search.progress import Progress
+from sim.analysis.progress import Progress
+from sim.analysis.search.campaign import Job, RunPlan, finished, jobs_of, not_made, scenario_of
 from sim.analysis.search.shrink_command import ShrinkRequest, write_smallest
 from sim.analysis.tables import print_table
 from sim.loader.load import load_scenario
@@ -70,10 +71,13 @@ def variations(
 
 
 class Sweep(NamedTuple):
-    """A finished sweep: its rows in the order of the plan, and every run that failed."""
+    """A sweep: its rows in the order of the plan, and every run that failed. One that was
+    `interrupted` has the runs that were made before.
+    """
 
     rows: list[Row]
     failures: list[tuple[Job, Report]]
+    interrupted: bool = False
 
     @property
     def ok(self) -> bool:
@@ -85,6 +89,7 @@ class Sweep(NamedTuple):
         """
         return {
             "runs": sum(row.runs for row in self.rows),
+            "interrupted": self.interrupted,
             "failed": len(self.failures),
             "rows": [{**row.document(), "digests": sorted(row.digests)} for row in self.rows],
             "failures": [
@@ -99,23 +104,26 @@ class Sweep(NamedTuple):
             ],
         }
 
-    def shrink(self, path: Path, out: TextIO, progress: TextIO) -> None:
+    def shrink(self, path: Path, out: TextIO) -> None:
         """Write the first failing run as the smallest scenario that still fails."""
         if not self.failures:
+            return
+        if self.interrupted:
+            print("interrupted: nothing was shrunk", file=out)
             return
         job, report = self.failures[0]
         scenario = scenario_of(job)
         seed = scenario.seed if job.seed is None else job.seed
         request = ShrinkRequest(source=report.title, out=path)
-        write_smallest(replace(scenario, seed=seed), request, out, progress)
+        write_smallest(replace(scenario, seed=seed), request, out)
 
 
-def sweep(plan: RunPlan, out: TextIO, progress: TextIO) -> Sweep:
-    """Run the plan, print the table and what to do next."""
+def sweep(plan: RunPlan, out: TextIO) -> Sweep:
+    """Run the plan, print the table and what to do next; after an interrupt, of what was run."""
     jobs = jobs_of(plan)
     rows: dict[tuple[str, str], Row] = {}
     failures: list[tuple[Job, Report]] = []
-    with Progress(progress, len(jobs), "runs") as bar:
+    with Progress(len(jobs), "runs") as bar:
         for job, report in zip(jobs, finished(plan), strict=True):
             scenario = replace(report, changes="").title
             row = rows.setdefault(
@@ -130,20 +138,19 @@ def sweep(plan: RunPlan, out: TextIO, progress: TextIO) -> Sweep:
     reports = [report for _, report in failures]
     print(file=out)
     for line in _summary(plan, list(rows.values()), reports):
-        print(
-            *wrapped(line.strip(), "  ", first=" " * (len(line) - len(line.lstrip()))),
-            sep="\n",
-            file=out,
-        )
-    return Sweep(list(rows.values()), failures)
+        print(line, file=out)
+    if bar.interrupted:
+        print(not_made(plan, sum(row.runs for row in rows.values()), len(jobs)), file=out)
+    return Sweep(list(rows.values()), failures, bar.interrupted)
 
 
 def _summary(plan: RunPlan, rows: list[Row], failures: list[Report]) -> Iterator[str]:
+    """What came of it, in lines that fit; commands stand on lines of their own."""
     runs = sum(row.runs for row in rows)
     broken = sum(1 for report in failures if report.broken)
-    yield f"{counted(runs, 'run')}, {runs - len(failures)} passed, {len(failures)} failed" + (
-        f", {broken} of them broke an invariant" if broken else ""
-    )
+    counts = f"{counted(runs, 'run')}, {runs - len(failures)} passed, {len(failures)} failed"
+    counts += f", {broken} of them broke an invariant" if broken else ""
+    yield from wrapped(counts, "  ", first="")
     if harmless := sum(1 for row in rows if row.change and not row.failed):
         yield f"{counted(harmless, 'alternative')} made no expectation fail"
     if not failures:
@@ -151,15 +158,18 @@ def _summary(plan: RunPlan, rows: list[Row], failures: list[Report]) -> Iterator
         return
     yield from _assumptions_relied_on(rows)
     for report in failures[:FAILURES_MAX]:
-        yield f"{report.title} seed {report.seed}: {report.first_failure}"
+        said = f"{report.title} seed {report.seed}: {report.first_failure}"
+        yield from wrapped(said, "  ", first="")
         if report.journal:
-            yield f"  sim timeline {report.journal}"
+            yield f"  {sim_command('timeline', Path(report.journal))}"
     if len(failures) > FAILURES_MAX:
         yield f"… and {len(failures) - FAILURES_MAX} more; --json FILE has all of them"
     if not plan.save_failures:
-        yield (
+        yield from wrapped(
             "next: --save-failures DIR keeps the journals of failed runs: `sim timeline` shows one,"
-            " `sim shrink` makes the smallest scenario of it that still fails"
+            " `sim shrink` makes the smallest scenario of it that still fails",
+            "  ",
+            first="",
         )
 
 
@@ -170,8 +180,10 @@ def _assumptions_relied_on(rows: list[Row]) -> Iterator[str]:
     ]
     if relying:
         changes = ", ".join(dict.fromkeys(row.change for row in relying))
-        yield f"these scenarios pass as they are and fail under: {changes}"
-        yield (
-            "  the real service does not document what it does there; a scenario whose expectations"
-            " rely on it should set it under `assumptions:`"
+        said = f"these scenarios pass as they are and fail under: {changes}"
+        yield from wrapped(said, "  ", first="")
+        yield from wrapped(
+            "the real service does not document what it does there; a scenario whose expectations"
+            " rely on it should set it under `assumptions:`",
+            "  ",
         )

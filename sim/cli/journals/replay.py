@@ -54,7 +54,7 @@ def _verify(args: argparse.Namespace) -> int:
 
     out = text_output(args)
     try:
-        done = replay_file(args.journal, args.until, seq=args.seq)
+        done = replay_file(args.journal, args.until, seq=args.seq, keeps=True)
     except Divergence as difference:
         give_json(args, difference.document())
         print(*difference.lines(), sep="\n", file=out)

@@ -14,13 +14,16 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TextIO
 
 from sim.cli.arguments import (
     FAILED,
+    INTERRUPTED,
     USAGE,
     add_jobs,
     add_option,
@@ -55,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
 
     out = text_output(args)
     request = from_options(ExploreRequest, args, params=dict(args.param))
-    outcomes = explore(request, out, sys.stderr)
+    outcomes = explore(request, out)
     give_json(args, [outcome.document() for outcome in outcomes])
     return 0 if all(outcome.survived for outcome in outcomes) else FAILED
 
@@ -79,7 +82,21 @@ def _explore_tests(args: argparse.Namespace) -> int:
         options.append(f"--explore-json={trials}")
         command = [sys.executable, "-m", "pytest", *args.scenarios, *args.rest, *options]
         to = sys.stderr if is_alone(args) else None
-        code = subprocess.run(command, check=False, stdout=to).returncode
+        code = _run_pytest(command, to)
         if trials.is_file():
             give_json(args, json.decode(trials.read_bytes()))
-    return code if code in (0, FAILED) else USAGE
+    return code if code in (0, FAILED, INTERRUPTED) else USAGE
+
+
+def _run_pytest(command: list[str], to: TextIO | None) -> int:
+    """Run pytest; an interrupt is passed on, and pytest then ends with what it has. A terminal
+    sends it to both, so nobody has to pass it on.
+    """
+    with subprocess.Popen(command, stdout=to) as running:
+        try:
+            return running.wait()
+        except KeyboardInterrupt:
+            if not sys.stdin.isatty():
+                running.send_signal(signal.SIGINT)
+            running.wait()
+            return INTERRUPTED

@@ -18,10 +18,8 @@ exit codes:
 from __future__ import annotations
 
 import argparse
-import sys
 
 from sim.cli.arguments import (
-    INTERRUPTED,
     add_choices_of_scenario,
     add_flag,
     add_option,
@@ -62,6 +60,6 @@ def run(args: argparse.Namespace) -> int:
     check_regular_files([args.source])
     check_writable(files=(args.out,))
     request = from_options(ShrinkRequest, args, params=dict(args.param))
-    written = shrink(request, text_output(args), sys.stderr)
+    written = shrink(request, text_output(args))
     give_json(args, written.document())
-    return INTERRUPTED if written.interrupted else 0
+    return 0

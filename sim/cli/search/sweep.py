@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 
 from sim.cli.arguments import (
     FAILED,
@@ -75,8 +74,8 @@ def run(args: argparse.Namespace) -> int:
             f"none of the {' and '.join(args.vary)} is called {args.only!r}; `sim catalogue"
             f" {args.vary[0]}` lists the names"
         )
-    swept = sweep(plan, out, sys.stderr)
+    swept = sweep(plan, out)
     give_json(args, swept.document())
     if args.shrink is not None:
-        swept.shrink(args.shrink, out, sys.stderr)
+        swept.shrink(args.shrink, out)
     return 0 if swept.ok else FAILED

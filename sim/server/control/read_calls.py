@@ -158,5 +158,6 @@ async def health(host: Host, call: Call) -> object:
         "start": format_instant(simulation.journal.header.start),
         "now": format_instant(simulation.now),
         "seq": simulation.seq,
+        **({"tls_ca": host.tls_ca} if host.tls_ca else {}),
         **({"replay": host.opened.progress()} if host.opened is not None else {}),
     }

@@ -1,0 +1,209 @@
+"""Every command that is printed to be copied is copied, and run in another folder, by a shell that
+does not know where `sim` is. Files have blanks and quotes in their names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+HERE = Path(sys.executable).parent
+ENVIRONMENT = {**os.environ, "PATH": "/usr/bin:/bin", "COLUMNS": "60"}
+heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+# A line with a command, after a word that says what it is for; a wrapped one would not match.
+COPIED = re.compile(
+    rf"^(?:\s*|# |[\w ]+: )({re.escape(str(HERE))}/(?:sim|python\S*) .*|curl .*)$", re.MULTILINE
+)
+FAILING = """\
+name: it's a "failing" run
+extends: quickstart
+world: {instruments: [{symbol: rain, tick_size: "0.01", state: OPEN}]}
+steps:
+- {at: +1s, order: {as: maker, symbol: rain, side: buy, price: "0.40", qty: "5"}}
+- {at: +1s, expect: {open_orders: {as: maker, count: 9}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a blank and quotes in its name, and a scenario with more of them."""
+    made = tmp_path_factory.mktemp("some") / 'it\'s a "folder"'
+    made.mkdir()
+    (made / "my scenario.yaml").write_text(FAILING)
+    other = FAILING.replace('qty: "5"', 'qty: "6"').replace("failing", "other")
+    (made / "other's.yaml").write_text(other)
+    return made
+
+
+def sim(folder, *arguments, program=("sim",)):
+    """What a command prints, on both streams."""
+    done = subprocess.run(
+        [sys.executable, "-m", *program, *map(str, arguments)],
+        cwd=folder,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert "Traceback" not in done.stderr
+    return done.stdout + done.stderr
+
+
+def copied(said):
+    """The commands that stand in a text."""
+    found = COPIED.findall(said)
+    assert found, said
+    return found
+
+
+def pasted(command, code=0):
+    """What a command prints in a shell, in a folder that has nothing to do with it."""
+    done = subprocess.run(
+        ["/bin/sh", "-c", command],
+        cwd="/",
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == code, (command, done.stdout, done.stderr)
+    return done.stdout
+
+
+@contextmanager
+def serving(folder, command, *, shell=False):
+    """A command that serves, with what it prints until it is ready; ends with Ctrl-C."""
+    running = subprocess.Popen(
+        command,
+        shell=shell,
+        cwd=folder,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        bufsize=0,
+        preexec_fn=heard,
+    )
+    said = ""
+    try:
+        while "/book" not in said:
+            assert select.select([running.stdout], [], [], 60)[0], said
+            line = running.stdout.readline().decode()
+            assert line, said
+            said += line
+        yield said
+    finally:
+        running.send_signal(signal.SIGINT)
+        rest, _ = running.communicate(timeout=60)
+    assert running.returncode == 130
+    copied_later.append(rest.decode())
+
+
+copied_later: list[str] = []
+
+
+def test_the_journal_of_a_failed_run(folder):
+    said = sim(folder, "run", "my scenario.yaml", "--save-failures", "kept runs")
+    (command,) = copied(said)
+    assert "inputs replayed, every line as recorded" in pasted(command)
+    said = sim(folder, "sweep", "my scenario.yaml", "--seeds", "1..2", "--save-failures", "o'r")
+    first, second = copied(said)
+    assert first != second and "seed 1" in pasted(first) and "seed 2" in pasted(second)
+
+
+def test_what_runs_met(folder):
+    (command,) = copied(sim(folder, "run", "my scenario.yaml", "--coverage", "what's met.json"))
+    assert "operations" in pasted(command)
+
+
+def test_where_a_search_ended(folder):
+    sim(folder, "run", "my scenario.yaml", "other's.yaml", "--seed", "3", "--journal", ".")
+    first, second = sorted(path.name for path in folder.glob("*.ndjson"))
+    expect = "{open_orders: {as: maker, count: 352}}"
+    found = copied(sim(folder, "bisect", first, "--expect", expect))
+    found += copied(sim(folder, "bisect", first, second))
+    for command in found:
+        with serving("/", f"exec {command} --port-base 0", shell=True) as said:
+            assert "as recorded" in said
+
+
+def test_what_was_shrunk(folder):
+    sim(folder, "shrink", "my scenario.yaml", "--out", "the small'est.yaml")
+    comment = (folder / "the small'est.yaml").read_text()
+    (command,) = re.findall(r"^# sim (run .*)$", comment, re.MULTILINE)
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"{HERE}/sim {command}"], cwd=folder, check=False, capture_output=True
+    )
+    assert done.returncode == 1 and b"orders are open" in done.stdout
+
+
+def test_a_failing_test_and_its_faults(folder):
+    (folder / "test_it's.py").write_text(
+        "from urllib.request import urlopen\n\n\n"
+        "def test_calls(exchange):\n"
+        "    assert urlopen(exchange.gateway + '/v1/health', timeout=1).status == 200\n\n\n"
+        "def test_fails(exchange):\n"
+        "    assert exchange.seed < 0\n"
+    )
+    options = ("-p", "no:cacheprovider", "--basetemp", "the base", "-k", "fails")
+    met = ("--exchange-coverage", "test's met.json")
+    replayed, coverage = copied(sim(folder, "test_it's.py", *options, *met, program=("pytest",)))
+    assert "inputs replayed" in pasted(replayed)
+    assert "operations" in pasted(coverage)
+    said = sim(folder, "explore", "test_it's.py", "--faults", "error*", "--", "-k", "calls")
+    (command,) = copied(said)
+    assert "failed" in pasted(command, code=1)
+
+
+def test_what_a_machine_of_states_keeps(folder):
+    (folder / "test_machine.py").write_text(
+        "from hypothesis import Phase, settings\n"
+        "from hypothesis.stateful import invariant\n"
+        "from sim.testing.machines import ExchangeMachine\n\n\n"
+        "class Machine(ExchangeMachine):\n"
+        '    kept = "the machine\'s"\n\n'
+        "    @invariant()\n"
+        "    def never(self):\n"
+        "        assert self.simulation.seq < 0\n\n\n"
+        "Test = Machine.TestCase\n"
+        "Test.settings = settings(max_examples=1, stateful_step_count=1, phases=[Phase.generate])\n"
+    )
+    said = sim(folder, "test_machine.py", "-p", "no:cacheprovider", program=("pytest",))
+    run, timeline = (
+        line.removeprefix("E").strip() for line in said.splitlines() if "/sim " in line
+    )
+    assert "passed" in pasted(run)
+    assert "seed" in pasted(timeline)
+
+
+def test_the_greeting_of_a_server_its_journal_and_its_curl(folder):
+    command = [sys.executable, "-m", "sim", "serve", "--port-base", "0", "--tls", "the tl's"]
+    with serving(folder, [*command, "--journal", "serve'd run.ndjson"]) as said:
+        (curl,) = copied(said)
+        assert "--cacert" in curl
+        assert "marketData" in json.loads(pasted(curl.replace("curl ", "curl -s ")))
+    (replay,) = copied(copied_later[-1])
+    assert "inputs replayed" in pasted(replay)
+
+
+def test_the_end_of_the_demo(folder):
+    (command,) = copied(sim(folder, "demo", "--journal", "the demo's.ndjson"))
+    assert "inputs replayed" in pasted(command)
+
+
+def test_the_bundle_of_contracts_compiles_as_it_says(folder):
+    said = sim(folder, "proto", "the proto's")
+    words = re.search(r"python (-m grpc_tools.protoc .*?)\)$", said, re.DOTALL)[1] + ")"
+    assert pasted(f"cd '{folder.parent}' && mkdir -p stubs && {sys.executable} {words}") == ""
+    assert list((folder.parent / "stubs").rglob("*_pb2_grpc.py"))
