@@ -216,7 +216,7 @@ def test_a_suite_is_explored_test_by_test(pytester):
         ]
     )
     result.stdout.fnmatch_lines(
-        ["next: pytest 'test_client.py::test_careless' --exchange-fault '{*"]
+        ["next: *-m pytest *test_client.py::test_careless --exchange-fault '{*"]
     )
 
 
