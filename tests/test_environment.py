@@ -90,7 +90,7 @@ def test_the_command_line_wins_and_an_empty_value_is_none(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "value", "says"),
     [
-        ("SIM_PORT_BASE", "x", "argument --port-base: invalid int value: 'x' (from SIM_PORT_BASE)"),
+        ("SIM_PORT_BASE", "x", "--port-base: 0 or up to 65529, not 'x' (from SIM_PORT_BASE)"),
         ("SIM_LATENCY", "no", "(from SIM_LATENCY)"),
         ("SIM_QUIET", "perhaps", "SIM_QUIET is 1, true, yes, on or 0, false, no, off"),
         ("SIM_SCENARIO", "nowhere.yaml", "nowhere.yaml"),

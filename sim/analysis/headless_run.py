@@ -85,7 +85,7 @@ class Report(Struct, frozen=True, kw_only=True):
         if self.journal:
             yield f"  {sim_command('replay', Path(self.journal))}"
         if self.page:
-            yield f\"  report {self.page}\"
+            yield f"  report {self.page}"
 
     def document(self) -> dict[str, Any]:
         """The report for a program."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -24,6 +24,7 @@ JOURNAL = "file that serve, run or a test wrote with --journal"
 PRESETS = ("ideal", "realistic", "hostile")
 READINGS = ("documented", "observed")
 SEEDS_MAX = 10_000_000
+DEFAULT_BASE, LAST_BASE = 18080, 65529
 
 
 class Command(Protocol):
@@ -79,6 +80,26 @@ def seeds(text: str) -> range | None:
     if len(found) > SEEDS_MAX:
         raise argparse.ArgumentTypeError(f"at most {SEEDS_MAX} seeds, not {text!r}")
     return found
+
+
+def port_base(text: str) -> int:
+    """The first of seven ports, or 0 for free ones."""
+    if not (text.isascii() and text.isdecimal()) or len(text) > 9 or int(text) > LAST_BASE:
+        raise argparse.ArgumentTypeError(f"0 or up to {LAST_BASE}, not {text!r}")
+    return int(text)
+
+
+def clock_mode(text: str) -> str:
+    """A mode of the clock; "" leaves the scenario's."""
+    if not text:
+        return text
+    from sim.server.clock_driver import parse_clock_mode
+
+    try:
+        parse_clock_mode(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def parameter(text: str) -> tuple[str, str]:
@@ -214,13 +235,16 @@ def from_options(kind: Callable[..., T], args: argparse.Namespace, **others: Any
     return kind(**{**options, **others})
 
 
+def campaign_problems(args: argparse.Namespace) -> Iterator[str]:
+    """What is wrong with the options of `add_campaign` together."""
+    if args.resume and not args.results:
+        yield "--resume needs --results FILE, the file to resume from"
+
+
 def campaign_of(args: argparse.Namespace, **others: Any) -> RunPlan:
-    """The plan that the options of `add_campaign` and of the scenario describe. UsageError."""
-    from sim.analysis.errors import UsageError
+    """The plan that the options of `add_campaign` and of the scenario describe."""
     from sim.analysis.search.campaign import RunPlan
 
-    if args.resume and not args.results:
-        raise UsageError("--resume needs --results FILE, the file to resume from")
     return from_options(RunPlan, args, params=dict(args.param), **others)
 
 
@@ -261,6 +285,20 @@ def read_scenario(name: str, args: argparse.Namespace) -> Scenario:
     from sim.loader.load import load_scenario
 
     return load_scenario(name, dict(args.param))
+
+
+def check_scenarios(args: argparse.Namespace) -> None:
+    """Read every scenario before the first one runs. ScenarioError has the problems of all."""
+    from sim.scenario.yaml_tree import ScenarioError
+
+    problems: list[Any] = []
+    for name in args.scenarios:
+        try:
+            read_scenario(name, args)
+        except ScenarioError as error:
+            problems += error.problems
+    if problems:
+        raise ScenarioError(problems)
 
 
 def usage_error(message: str) -> int:

@@ -14,6 +14,7 @@ examples:
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,14 +35,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser, "the comparison")
 
 
+def problems(args: argparse.Namespace) -> Iterator[str]:
+    if args.seed is not None and not args.scenario:
+        yield "--seed is that of a scenario: name one with --scenario"
+
+
 def run(args: argparse.Namespace) -> int:
     from sim.fidelity.identities import Unmatched
     from sim.recording.files import UnreadableRecording
     from sim.recording.reading import uncollected
 
     out = text_output(args)
-    if args.seed is not None and not args.scenario:
-        return usage_error("--seed is that of a scenario: name one with --scenario")
     try:
         with uncollected():
             found = _compared(args)

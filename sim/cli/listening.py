@@ -6,19 +6,21 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sim.cli.arguments import (
     COULD_NOT_LISTEN,
+    DEFAULT_BASE,
     add_flag,
     add_list,
     add_option,
     add_path,
     add_text,
+    clock_mode,
     from_options,
-    usage_error,
+    port_base,
 )
 
 if TYPE_CHECKING:
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
 
 TOKEN_VARIABLE = "SIM_CONTROL_TOKEN"
 _TOKEN_MAX = 4096
-DEFAULT_BASE, LAST_BASE = 18080, 65529
 PROCESS_START = time.perf_counter()
 
 
@@ -38,13 +39,13 @@ def add_listening(parser: argparse.ArgumentParser, default_clock: str) -> None:
         " answer is held, an idle market stands; fast: jumps from due to due as fast as clients"
         f" read; paced, paced:60: 1 or 60 virtual seconds a second (default: {default_clock})"
     )
-    add_text(parser, "--clock", "MODE", mode)
+    add_text(parser, "--clock", "MODE", mode, type=clock_mode)
     host = "address to listen on; the control plane asks for a token unless it is loopback"
     add_option(parser, "--host", host, default="127.0.0.1")
     public = "name of this machine in addresses and certificates, if not --host's"
     add_text(parser, "--public-host", "NAME", public)
     ports = f"use ports N to N+6; 0 takes free ones (default {DEFAULT_BASE})"
-    add_option(parser, "--port-base", ports, type=int, default=DEFAULT_BASE, metavar="N")
+    add_option(parser, "--port-base", ports, type=port_base, default=DEFAULT_BASE, metavar="N")
     add_path(parser, "--tls", "DIR", "serve over TLS; writes the local CA to DIR/ca.pem")
     names = "a further name in the certificate, for clients with fixed hosts; repeatable"
     add_list(parser, "--tls-name", "NAME", names)
@@ -75,6 +76,28 @@ def add_listening(parser: argparse.ArgumentParser, default_clock: str) -> None:
     add_option(parser, "--log-format", lines, choices=("text", "json"), default="text")
 
 
+def listening_problems(args: argparse.Namespace) -> Iterator[str]:
+    """What is wrong with names, folders and options that need each other."""
+    if args.scenarios is not None and not args.scenarios.is_dir():
+        yield f"--scenarios {args.scenarios}: no such folder"
+    if args.tls_name and args.tls is None:
+        yield "--tls-name needs --tls DIR"
+    if not (args.public_host or args.tls_name):
+        return
+    from sim.server.listeners import is_host_name
+    from sim.server.tls import name_problem
+
+    public_host = args.public_host.lower()
+    if public_host and not is_host_name(public_host):
+        yield "--public-host is a name or an IP address, without scheme and port"
+        public_host = ""
+    for name in (*args.tls_name, public_host) if args.tls is not None else ():
+        if not is_host_name(name.lower().removeprefix("*.") or "localhost"):
+            yield f"--tls-name {name}: no host name, IP address or *.name"
+        elif name and (problem := name_problem(name.lower())):
+            yield f"--tls: no certificate can name {name}: {problem}"
+
+
 def listen(
     args: argparse.Namespace,
     clock: str,
@@ -84,29 +107,9 @@ def listen(
     """Serve the simulation that `build` returns, with the options of `add_listening`."""
     from sim.api.pipeline.settings import Settings
     from sim.server.clock_driver import parse_clock_mode
-    from sim.server.listeners import CouldNotListen, is_host_name
+    from sim.server.listeners import CouldNotListen
     from sim.server.logs import set_up_logging
-    from sim.server.tls import name_problem
 
-    try:
-        mode = parse_clock_mode(clock)
-    except ValueError as error:
-        return usage_error(str(error))
-    if not 0 <= args.port_base <= LAST_BASE:
-        return usage_error(f"--port-base is 0 or up to {LAST_BASE}")
-    if args.scenarios is not None and not args.scenarios.is_dir():
-        return usage_error(f"--scenarios {args.scenarios}: no such folder")
-    public_host = args.public_host.lower()
-    if public_host and not is_host_name(public_host):
-        return usage_error("--public-host is a name or an IP address, without scheme and port")
-    tls_names = tuple(name.lower() for name in args.tls_name)
-    if tls_names and args.tls is None:
-        return usage_error("--tls-name needs --tls DIR")
-    for name in (*tls_names, public_host) if args.tls is not None else ():
-        if not is_host_name(name.removeprefix("*.") or "localhost"):
-            return usage_error(f"--tls-name {name}: no host name, IP address or *.name")
-        if name and (problem := name_problem(name)):
-            return usage_error(f"--tls: no certificate can name {name}: {problem}")
     args.control_token = _control_token(args)
     set_up_logging(args.log_format)
     from sim.server.serve import ServeOptions, serve
@@ -114,7 +117,7 @@ def listen(
     settings = from_options(
         Settings,
         args,
-        public_host=public_host,
+        public_host=args.public_host.lower(),
         scenarios=str(args.scenarios.resolve()) if args.scenarios else "",
         webhook_hosts=tuple(host.lower() for host in args.webhook_host),
     )
@@ -122,9 +125,9 @@ def listen(
         ServeOptions,
         args,
         settings=settings,
-        clock=mode,
+        clock=parse_clock_mode(clock),
         journal=journal,
-        tls_names=tls_names,
+        tls_names=tuple(name.lower() for name in args.tls_name),
         began=PROCESS_START,
     )
     try:

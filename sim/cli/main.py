@@ -24,12 +24,13 @@ import io
 import os
 import signal
 import sys
-import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import Any, NoReturn, cast
+from pathlib import Path
+from typing import NoReturn, cast
 
 from sim.cli.arguments import DIVERGED, INTERRUPTED, TERMINATED, USAGE, Command, usage_error
+from sim.cli.parser import HelpFormatter, Parser, Version, nearest
 
 COMMANDS = {
     "an exchange to talk to": ("serve", "demo", "mcp"),
@@ -153,7 +154,10 @@ def command_of(name: str) -> Command:
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
-    """The arguments of a command. What follows `--` goes to pytest, as `rest` (`sim explore`)."""
+    """The arguments of a command. What follows `--` goes to pytest, as `rest` (`sim explore`).
+
+    Exits with 2 where the command line has mistakes: all of them are told.
+    """
     rest: list[str] = []
     if not argv:
         parsers()[0].print_help(sys.stderr)
@@ -165,20 +169,39 @@ def parse(argv: list[str]) -> argparse.Namespace:
     name = FORMER_NAMES.get(word, word)
     parser, by_name = parsers((name,) if name in NAMES else NAMES)
     if word and not word.startswith("-") and word not in by_name:
-        near = _nearest(word, NAMES)
-        parser.error(f"there is no command {word!r}{near}")
+        parser.error(f"there is no command {word!r}{nearest(word, NAMES)}")
     if name == "serve":
         argv = _with_environment(by_name[name], argv)
-    args, unknown = parser.parse_known_args(argv)
-    if unknown:
-        command = by_name.get(word, parser)
-        near = _nearest(unknown[0].partition("=")[0], _options(command))
-        command.error(f"unrecognized arguments: {' '.join(unknown)}{near}")
+    args, _ = parser.parse_known_args(argv)
     args.rest, args.command = rest, name
+    if name not in NAMES:
+        parser.fail(args.problems)
+    problems = [*args.problems, *_problems_of(command_of(name), args)]
+    if problems:
+        by_name[name].fail([*problems, *_not_there(args)])
     return args
 
 
-def _with_environment(parser: argparse.ArgumentParser, argv: list[str]) -> list[str]:
+def _problems_of(command: Command, args: argparse.Namespace) -> Iterable[str]:
+    """What a command has against options that are fine one by one."""
+    check = getattr(command, "problems", None)
+    return check(args) if check is not None else ()
+
+
+def _not_there(args: argparse.Namespace) -> Iterator[str]:
+    """Files that are not there, where something else is wrong already: otherwise whoever reads them
+    says so, with more.
+    """
+    for key in ("scenario", "scenarios", "journal", "journals", "files", "recording"):
+        named = getattr(args, key, None)
+        for name in named if isinstance(named, list) else [named]:
+            if name is None or (isinstance(name, str) and not Path(name).suffix):
+                continue  # the name of a bundled scenario
+            if not Path(name).exists():
+                yield f"{name}: no such file"
+
+
+def _with_environment(parser: Parser, argv: list[str]) -> list[str]:
     from sim.cli.environment import from_environment, unknown_variables
 
     word, *given = argv
@@ -186,89 +209,28 @@ def _with_environment(parser: argparse.ArgumentParser, argv: list[str]) -> list[
         for warning in unknown_variables(parser, os.environ):
             print(warning, file=sys.stderr)
     added = from_environment(parser, given, os.environ)
-    cast(_Parser, parser).added = added
+    parser.added = added
     return [word, *added, *given]
 
 
-def _nearest(word: str, known: Sequence[str]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(word, known, n=1)
-    return f", did you mean {near[0]!r}?" if near else ""
-
-
-def _options(parser: argparse.ArgumentParser) -> list[str]:
-    """The options that a parser's help shows."""
-    return [word for word in parser.format_help().replace(",", " ").split() if word[:2] == "--"]
-
-
-class _HelpFormatter(argparse.HelpFormatter):
-    """Wraps paragraphs; indented lines, such as examples, stay as they are."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        return "\n\n".join(
-            paragraph if "\n  " in paragraph else textwrap.fill(paragraph, width)
-            for paragraph in text.strip().split("\n\n")
-        )
-
-
-class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line and where the options stand, instead of listing them all.
-    `added` are the arguments that came from the environment.
-    """
-
-    added: Sequence[str] = ()
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Name the nearest choice, and then all of them."""
-        if action.choices is not None and value not in action.choices:
-            known = list(map(str, action.choices))
-            said = f"one of {', '.join(known)}, not {value!r}{_nearest(str(value), known)}"
-            raise argparse.ArgumentError(action, said)
-
-    def error(self, message: str) -> NoReturn:
-        for option in (one.partition("=")[0] for one in self.added):
-            if message.startswith(f"argument {option}:"):
-                from sim.cli.environment import variable
-
-                message += f" (from {variable(option)})"
-        self.exit(USAGE, f"{self.prog}: {message}\n`{self.prog} --help` shows how it is used\n")
-
-
-class _Version(argparse.Action):
-    """`--version`, looked up only when asked for."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            found = version("sandbox-exchange")
-        except PackageNotFoundError:
-            found = "of a checkout that is not installed"
-        print(f"sim {found}")
-        parser.exit()
-
-
-def parsers(
-    names: Sequence[str] = NAMES,
-) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+def parsers(names: Sequence[str] = NAMES) -> tuple[Parser, dict[str, Parser]]:
     """The parser of `sim` with some commands, and those of the commands by name, former names
     included. A run needs only its own command.
 
     Options are never abbreviated: a new option would change what an abbreviation means in a script.
     """
     modules = {name: command_of(name) for name in names}
-    parser = _Parser(
+    parser = Parser(
         prog="sim",
         usage="sim [--version] COMMAND ...",
         description=(
             "A deterministic sandbox of a prediction-market exchange."
             f"\n\n{_overview(modules)}\n\n{EXAMPLES}"
         ),
-        formatter_class=_HelpFormatter,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    parser.add_argument("--version", action=Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(
         prog="sim", metavar="COMMAND", required=True, help=argparse.SUPPRESS
     )
@@ -276,13 +238,13 @@ def parsers(
         inner = commands.add_parser(
             name,
             description=command.__doc__,
-            formatter_class=_HelpFormatter,
+            formatter_class=HelpFormatter,
             allow_abbrev=False,
             aliases=[former for former, today in FORMER_NAMES.items() if today == name],
         )
         command.add_arguments(inner)
         inner.set_defaults(run=command.run)
-    return parser, dict(commands.choices)
+    return parser, cast(dict[str, Parser], dict(commands.choices))
 
 
 def _overview(modules: Mapping[str, Command]) -> str:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from sim.cli.arguments import (
     COULD_NOT_LISTEN,
@@ -20,11 +20,12 @@ from sim.cli.arguments import (
     add_path,
     add_text,
     check_writable,
-    usage_error,
+    from_options,
+    port_base,
 )
 
 _PLANES = ("gateway", "retail", "exchange", "auth")
-DEFAULT_BASE, LAST_BASE = 19080, 65529
+DEFAULT_BASE = 19080
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,29 +39,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_path(parser, "--ca", "FILE", authorities)
     add_option(parser, "--host", "address to listen on", default="127.0.0.1")
     ports = f"use ports N to N+4; 0 takes free ones (default {DEFAULT_BASE})"
-    add_option(parser, "--port-base", ports, type=int, default=DEFAULT_BASE, metavar="N")
+    add_option(parser, "--port-base", ports, type=port_base, default=DEFAULT_BASE, metavar="N")
     add_path(parser, "--ready-file", "PATH", "write the addresses as JSON once all of them accept")
     add_text(parser, "--note", "TEXT", "written into the file's first line")
+
+
+def problems(args: argparse.Namespace) -> Iterator[str]:
+    upstream = _upstream(args)
+    if not upstream:
+        yield "say what to pass on to: --gateway, --retail, --exchange, --auth or --grpc"
+    for plane in _PLANES:
+        address = upstream.get(plane, "https://")
+        if not address.startswith(("http://", "https://")):
+            yield f"--{plane} is a URL that begins with http:// or https://, not {address!r}"
+    if args.to is not None and args.to.exists():
+        yield f"{args.to} is there already: a recording is not written over"
 
 
 def run(args: argparse.Namespace) -> int:
     from sim.recording.recorder import RecordOptions, record
     from sim.server.listeners import CouldNotListen
 
-    upstream = {plane: getattr(args, plane) for plane in (*_PLANES, "grpc")}
-    upstream = {plane: address.rstrip("/") for plane, address in upstream.items() if address}
-    if problem := _problem(args, upstream):
-        return usage_error(problem)
     check_writable([args.ready_file], [args.to.parent])
-    options = RecordOptions(
-        to=args.to,
-        upstream=upstream,
-        host=args.host,
-        port_base=args.port_base,
-        ready_file=args.ready_file,
-        ca=args.ca,
-        note=args.note,
-    )
+    options = from_options(RecordOptions, args, upstream=_upstream(args))
     try:
         return record(options)
     except CouldNotListen as error:
@@ -68,16 +69,7 @@ def run(args: argparse.Namespace) -> int:
         return COULD_NOT_LISTEN
 
 
-def _problem(args: Any, upstream: dict[str, str]) -> str:
-    """What is wrong with the options; "" if nothing."""
-    if not upstream:
-        return "say what to pass on to: --gateway, --retail, --exchange, --auth or --grpc"
-    for plane in _PLANES:
-        address = upstream.get(plane, "https://")
-        if not address.startswith(("http://", "https://")):
-            return f"--{plane} is a URL that begins with http:// or https://, not {address!r}"
-    if args.port_base and not 1 <= args.port_base <= LAST_BASE:
-        return f"--port-base is 0 or a port from 1 to {LAST_BASE}"
-    if args.to.exists():
-        return f"{args.to} is there already: a recording is not written over"
-    return ""
+def _upstream(args: argparse.Namespace) -> dict[str, str]:
+    """The address of each plane that is named."""
+    named = {plane: getattr(args, plane) for plane in (*_PLANES, "grpc")}
+    return {plane: address.rstrip("/") for plane, address in named.items() if address}

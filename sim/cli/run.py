@@ -19,8 +19,9 @@ from sim.cli.arguments import (
     add_seeds,
     add_text,
     campaign_of,
+    campaign_problems,
+    check_scenarios,
     check_writable,
-    read_scenario,
 )
 from sim.cli.json_output import add_json, give_json, text_output
 
@@ -39,12 +40,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser, "the reports")
 
 
+problems = campaign_problems
+
+
 def run(args: argparse.Namespace) -> int:
     from sim.analysis.search.campaign import jobs_of, run_all
 
     plan = campaign_of(args)
-    for name in args.scenarios:
-        read_scenario(name, args)
+    check_scenarios(args)
     folders = (args.save_failures, args.journal, args.report)
     check_writable(files=(args.junit, args.results, args.coverage), folders=folders)
     reports = run_all(plan, text_output(args))

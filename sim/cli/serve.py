@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sim.cli.arguments import (
@@ -20,9 +21,8 @@ from sim.cli.arguments import (
     add_path,
     read_scenario,
     seed_number,
-    usage_error,
 )
-from sim.cli.listening import add_listening, listen
+from sim.cli.listening import add_listening, listen, listening_problems
 
 if TYPE_CHECKING:
     from sim.api.pipeline.settings import Settings
@@ -49,21 +49,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_listening(parser, default_clock="the scenario's, or else paced")
 
 
+def problems(args: argparse.Namespace) -> Iterator[str]:
+    from sim.kernel.instants import is_supported_instant
+
+    if args.start is not None and not is_supported_instant(args.start):
+        yield "--start must lie in the years 1990 to 2199"
+    yield from listening_problems(args)
+
+
 def run(args: argparse.Namespace) -> int:
     # Almost nothing created before the exchange listens is garbage (measured: 2 % of 114,000
     # objects). The server freezes these objects and enables the collector when it starts.
     gc.disable()
     from msgspec.structs import replace
 
-    from sim.kernel.instants import is_supported_instant
     from sim.scenario.variation import with_choices
 
     scenario = read_scenario(args.scenario, args)
     scenario = with_choices(scenario, args.preset, args.reading)
     if args.environment:
         scenario = replace(scenario, environment=args.environment)
-    if args.start is not None and not is_supported_instant(args.start):
-        return usage_error("--start must lie in the years 1990 to 2199")
 
     def build(settings: Settings) -> Simulation:
         from sim.server.journal_file import open_journal, spooled_journal

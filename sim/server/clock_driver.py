@@ -61,7 +61,7 @@ def parse_clock_mode(text: str) -> ClockMode:
     if match and (rate := Fraction(match[1] or 1)):
         return ClockMode("paced", rate)
     raise ValueError(
-        "the clock is manual, autojump, fast, paced or paced:N with N virtual seconds per real"
+        "one of manual, autojump, fast, paced, and paced:N with N virtual seconds per real"
         f" second, not {text!r}"
     )
 

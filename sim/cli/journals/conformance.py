@@ -11,6 +11,7 @@ examples:
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
 from sim.cli.arguments import (
     FAILED,
@@ -36,10 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_path(parser, "--junit", "FILE", "also write JUnit XML, one case per rule")
 
 
+def problems(args: argparse.Namespace) -> Iterator[str]:
+    if args.journal is None and not args.list:
+        yield "name a journal: sim conformance JOURNAL; `sim conformance --list` lists the rules"
+
+
 def run(args: argparse.Namespace) -> int:
     from sim.analysis.conformance import check, rulebook
     from sim.analysis.conformance.report import print_rules, rules_document
-    from sim.analysis.errors import UsageError
     from sim.analysis.replay import simulation_at
 
     out = text_output(args)
@@ -47,10 +52,6 @@ def run(args: argparse.Namespace) -> int:
         give_json(args, rules_document(rulebook()))
         print_rules(rulebook(), out)
         return 0
-    if args.journal is None:
-        raise UsageError(
-            "name a journal: sim conformance JOURNAL; `sim conformance --list` lists the rules"
-        )
     check_writable(files=(args.junit,))
     simulation = simulation_at(args.journal, args.until)
     report = check(simulation, caller=args.caller, rules=tuple(args.rule))

@@ -10,11 +10,12 @@ example:
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sim.cli.arguments import DIVERGED, JOURNAL, add_flag, add_instant, add_option
+from sim.cli.arguments import DIVERGED, JOURNAL, add_flag, add_instant, add_option, count
 from sim.cli.json_output import add_json, give_json, text_output
-from sim.cli.listening import add_listening, listen
+from sim.cli.listening import add_listening, listen, listening_problems
 
 if TYPE_CHECKING:
     from sim.api.pipeline.settings import Settings
@@ -26,20 +27,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     until = "stop at this instant, within a recorded move of the clock if necessary"
     add_instant(parser, "--until", until)
     seq = "then rewind to the state right after this input"
-    add_option(parser, "--seq", seq, type=int, metavar="N")
+    add_option(parser, "--seq", seq, type=count, metavar="N")
     add_flag(parser, "--serve", "then serve the exchange")
     add_json(parser, "the verdict")
     add_listening(parser, default_clock="manual")
 
 
+def problems(args: argparse.Namespace) -> Iterator[str]:
+    if args.serve and args.json is not None:
+        yield "--json gives the verdict of a replay: leave out --serve"
+    yield from listening_problems(args)
+
+
 def run(args: argparse.Namespace) -> int:
-    from sim.analysis.errors import UsageError
     from sim.analysis.replay import replay_file
 
     if not args.serve:
         return _verify(args)
-    if args.json is not None:
-        raise UsageError("--json gives the verdict of a replay: leave out --serve")
 
     def build(settings: Settings) -> Simulation:
         done = replay_file(args.journal, args.until, settings=settings, seq=args.seq)

@@ -20,6 +20,7 @@ exit codes:
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 
 from sim.cli.arguments import FAILED, add_option, add_text, check_regular_files, count
@@ -38,14 +39,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser, "what was found")
 
 
+def problems(args: argparse.Namespace) -> Iterator[str]:
+    if len(args.journals or ()) > 2 or (len(args.journals or ()) == 2 and args.expect):
+        yield "give one journal, with or without --expect, or two journals to compare"
+
+
 def run(args: argparse.Namespace) -> int:
     from sim.analysis.compare import Comparison
-    from sim.analysis.errors import UsageError
     from sim.analysis.search.bisect import bisect, print_bisection, question
 
     paths = [Path(name) for name in args.journals]
-    if len(paths) > 2 or (len(paths) == 2 and args.expect):
-        raise UsageError("give one journal, with or without --expect, or two journals to compare")
     check_regular_files(args.journals)
     out = text_output(args)
     if len(paths) == 2:

@@ -29,6 +29,8 @@ from sim.cli.arguments import (
     add_seeds,
     add_text,
     campaign_of,
+    campaign_problems,
+    check_scenarios,
     check_writable,
     count,
 )
@@ -58,10 +60,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser, "table and failures")
 
 
+problems = campaign_problems
+
+
 def run(args: argparse.Namespace) -> int:
     from sim.analysis.errors import UsageError
     from sim.analysis.search.sweep import sweep, variations
 
+    check_scenarios(args)
     kinds = args.vary or (() if args.seeds or args.fuzz else ("assumptions", "quirks"))
     oracles = ("sim.witness.witness:broken",) if args.witness else ()
     varied = variations(args.scenarios, kinds, args.only)

@@ -1,0 +1,176 @@
+"""The parser of commands: tells every mistake of a command line at once, each with what would be
+right, instead of the first one.
+
+argparse stops at the first mistake. Here each value that cannot be used, option without its value
+and unknown option is noted, and parsing goes on; what is noted is told at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NoReturn
+
+from sim.cli.arguments import USAGE
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """`, did you mean 'x'?` for the known word most like this one, or nothing."""
+    near = difflib.get_close_matches(word, list(known), n=1)
+    return f", did you mean {near[0]!r}?" if near else ""
+
+
+class HelpFormatter(argparse.HelpFormatter):
+    """Wraps paragraphs; indented lines, such as examples, stay as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n\n".join(
+            paragraph if "\n  " in paragraph else textwrap.fill(paragraph, width)
+            for paragraph in text.strip().split("\n\n")
+        )
+
+
+class Version(argparse.Action):
+    """`--version`, looked up only when asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            found = version("sandbox-exchange")
+        except PackageNotFoundError:
+            found = "of a checkout that is not installed"
+        print(f"sim {found}")
+        parser.exit()
+
+
+class _Stop(Exception):
+    """argparse cannot go on."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Notes what is wrong, and says where the options stand instead of listing them all.
+
+    `added` are the arguments that came from the environment.
+    """
+
+    added: Sequence[str] = ()
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._problems: list[str] = []
+        self._without_value: set[str] = set()
+        self._seen: set[str] = set()
+        self._collects = False
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse. `namespace.problems` are the mistakes; what is unknown is one of them."""
+        found = namespace if namespace is not None else argparse.Namespace()
+        self._problems, self._collects = [], True
+        self._seen.clear()
+        unknown: list[str] = []
+        try:
+            unknown = super().parse_known_args(args, found)[1]
+        except _Stop:
+            pass
+        finally:
+            self._collects = False
+        self._problems += self._unrecognized(unknown)
+        found.problems = [*getattr(found, "problems", ()), *self._problems]
+        return found, []
+
+    def _unrecognized(self, words: Sequence[str]) -> Iterator[str]:
+        """What is said of words that nothing takes: each option, and everything else together."""
+        for word in words:
+            if word.startswith("-"):
+                option = word.partition("=")[0]
+                yield f"there is no option {option}{nearest(option, self._options())}"
+        if words and not any(word.startswith("-") for word in words):
+            yield f"more than it takes: {' '.join(words)}"
+
+    def _options(self) -> list[str]:
+        """The options that the help shows."""
+        return [
+            option
+            for action in self._actions
+            if action.help is not argparse.SUPPRESS
+            for option in action.option_strings
+            if option.startswith("--")
+        ]
+
+    def _match_argument(self, action: argparse.Action, arg_strings_pattern: str) -> int:
+        """How many values follow an option; one that has none is noted."""
+        try:
+            return super()._match_argument(action, arg_strings_pattern)
+        except argparse.ArgumentError:
+            self._problems.append(f"{_name_of(action)}: needs a value, {_usage_of(action)}")
+            self._without_value.add(action.dest)
+            return 0
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """The value of an argument; its default, and a note, for what cannot be used."""
+        self._seen.add(action.dest)
+        if not arg_strings and action.dest in self._without_value:
+            self._without_value.discard(action.dest)
+            return action.default
+        try:
+            return super()._get_values(action, arg_strings)
+        except argparse.ArgumentError as error:
+            self._problems.append(f"{_name_of(action)}: {error.message}")
+            return action.default
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Name the nearest choice, and then all of them."""
+        if action.choices is not None and value not in action.choices:
+            known = list(map(str, action.choices))
+            said = f"one of {', '.join(known)}, not {value!r}{nearest(str(value), known)}"
+            raise argparse.ArgumentError(action, said)
+
+    def error(self, message: str) -> NoReturn:
+        """Note a mistake while parsing; at any other time tell it and exit."""
+        if self._collects:
+            self._problems += self._missing() if "are required" in message else [message]
+            raise _Stop
+        self.fail([message])
+
+    def _missing(self) -> Iterator[str]:
+        """What is said of arguments that have to stand there, and do not: argparse stops at them
+        when everything else was read.
+        """
+        for action in self._actions:
+            if action.required and action.dest not in self._seen:
+                some = {2: "two of ", "+": "at least one "}.get(action.nargs or "", "")
+                name = action.metavar if not action.option_strings else _usage_of(action)
+                about = f", {action.help}" if action.help else ""
+                yield f"missing: {some}{name}{about}"
+
+    def fail(self, problems: Iterable[str]) -> NoReturn:
+        """Tell mistakes, each once, and exit."""
+        told = dict.fromkeys(f"{self.prog}: {self._with_source(one)}\n" for one in problems)
+        self.exit(USAGE, f"{''.join(told)}`{self.prog} --help` shows how it is used\n")
+
+    def _with_source(self, problem: str) -> str:
+        """A problem, with the variable of the environment that it comes from."""
+        for option in (one.partition("=")[0] for one in self.added):
+            if problem.startswith(f"{option}:"):
+                from sim.cli.environment import variable
+
+                return f"{problem} (from {variable(option)})"
+        return problem
+
+
+def _name_of(action: argparse.Action) -> str:
+    """An argument as the command line writes it."""
+    return "/".join(action.option_strings) or str(action.metavar or action.dest)
+
+
+def _usage_of(action: argparse.Action) -> str:
+    """How an option is written: `--seed N`."""
+    value = action.metavar or (
+        "{" + ",".join(map(str, action.choices)) + "}" if action.choices else action.dest.upper()
+    )
+    return f"{action.option_strings[0]} {value}"
