@@ -10,7 +10,9 @@ from sim.cli.arguments import add_instant
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     planes = ("gateway", "retail", "exchange", "auth", "control")
     plane = "surface (default: exchange)"
-    parser.add_argument("plane", nargs="?", default="exchange", choices=planes, help=plane)
+    parser.add_argument(
+        "plane", nargs="?", default="exchange", choices=planes, help=plane, metavar="PLANE"
+    )
     at = "the interface as of this instant (default: the start of the quickstart)"
     add_instant(parser, "--at", at)
 

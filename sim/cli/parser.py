@@ -165,7 +165,7 @@ class Parser(argparse.ArgumentParser):
 
 def _name_of(action: argparse.Action) -> str:
     """An argument as the command line writes it."""
-    return "/".join(action.option_strings) or str(action.metavar or action.dest)
+    return "/".join(action.option_strings) or str(action.metavar or action.dest.upper())
 
 
 def _usage_of(action: argparse.Action) -> str:

@@ -165,13 +165,13 @@ def run_all(plan: RunPlan, out: TextIO) -> list[Report]:
     planned = len(jobs_of(plan))
     with Progress(planned, "runs", log=False) as bar:
         for report in finished(plan):
+            reports.append(report)
             failed += not report.ok
             bar.clear()
             verdict, *details = report.lines()
             word = verdict.partition(" ")[0]
             painted = paint(word, "green" if report.ok else "red", out)
             print(verdict.replace(word, painted, 1), *details, sep="\n", file=out, flush=True)
-            reports.append(report)
             bar.step(f"{failed} failed")
     if plan.junit:
         Path(plan.junit).write_bytes(junit(reports))
