@@ -10,9 +10,7 @@ from sim.cli.arguments import add_instant
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     planes = ("gateway", "retail", "exchange", "auth", "control")
     plane = "surface (default: exchange)"
-    parser.add_argument(
-        "plane", nargs="?", default="exchange", choices=planes, help=plane, metavar="PLANE"
-    )
+    parser.add_argument("plane", nargs="?", default="exchange", choices=planes, help=plane)
     at = "the interface as of this instant (default: the start of the quickstart)"
     add_instant(parser, "--at", at)
 
