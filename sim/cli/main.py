@@ -82,6 +82,9 @@ def _run(args: argparse.Namespace) -> int:
     """Run a command. One whose work was interrupted, and that told what it had, ends as one that
     was interrupted.
     """
+    if args.problems:
+        print(args.problems, end="", file=sys.stderr)
+        return USAGE
     if args.command in SERVING:  # they end by themselves, and import nothing that they do not need
         return int(args.run(args))
     from sim.analysis.progress import reporting
@@ -176,9 +179,11 @@ def parse(argv: list[str]) -> argparse.Namespace:
     args.rest, args.command = rest, name
     if name not in NAMES:
         parser.fail(args.problems)
-    problems = [*args.problems, *_problems_of(command_of(name), args)]
-    if problems:
-        by_name[name].fail([*problems, *_not_there(args)])
+    inner = by_name[name]
+    together = list(_problems_of(command_of(name), args))
+    if args.problems:
+        inner.fail([*args.problems, *together, *_not_there(args)])
+    args.problems = inner.told([*together, *_not_there(args)]) if together else ""
     return args
 
 

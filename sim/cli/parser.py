@@ -150,8 +150,12 @@ class Parser(argparse.ArgumentParser):
 
     def fail(self, problems: Iterable[str]) -> NoReturn:
         """Tell mistakes, each once, and exit."""
-        told = dict.fromkeys(f"{self.prog}: {self._with_source(one)}\n" for one in problems)
-        self.exit(USAGE, f"{''.join(told)}`{self.prog} --help` shows how it is used\n")
+        self.exit(USAGE, self.told(problems))
+
+    def told(self, problems: Iterable[str]) -> str:
+        """Mistakes as text, each once."""
+        lines = dict.fromkeys(f"{self.prog}: {self._with_source(one)}\n" for one in problems)
+        return f"{''.join(lines)}`{self.prog} --help` shows how it is used\n"
 
     def _with_source(self, problem: str) -> str:
         """A problem, with the variable of the environment that it comes from."""

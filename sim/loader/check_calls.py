@@ -32,6 +32,30 @@ def _router(plane: str) -> Router:
     return Router(load_contract().routes(plane))  # type: ignore[arg-type]
 
 
+def operation_called(step: Mapping) -> tuple[Operation, str, Mapping] | None:
+    """The operation that a step calls or subscribes to, its plane, and that part of the step; None
+    where there is none, or only the run knows it.
+    """
+    for key in ("call", "subscribe"):
+        part = node_at(step, key)
+        if not isinstance(part, Mapping):
+            continue
+        plane, rpc, path = (text_at(part, name) for name in ("plane", "rpc", "web_socket"))
+        if rpc is not None:
+            found = _rpcs().get(rpc.text)
+            return (found, "grpc", part) if found is not None else None
+        if path is not None or plane is None or plane.text not in REST_PLANES:
+            return None
+        for verb in VERBS:
+            target = text_at(part, verb)
+            if target is not None:
+                match = _router(plane.text).match(verb.upper(), target.text.partition("?")[0])
+                if isinstance(match, MethodNotAllowed | NotFound):
+                    return None
+                return match.operation, plane.text, part
+    return None
+
+
 def call_problems(step: Mapping) -> Iterator[Problem]:
     """Problems of a step's call or subscription."""
     yield from _call(node_at(step, "call"), node_at(step, "expect"))

@@ -23,6 +23,7 @@ from sim.kernel.instants import (
     parse_instant,
     parse_span,
 )
+from sim.loader.check_access import access_problems
 from sim.loader.check_calls import call_problems
 from sim.loader.check_prices import price_problems
 from sim.loader.check_states import state_problems
@@ -116,6 +117,7 @@ class _Checker:
         yield from call_problems(step)
         yield from self._stream_names(step)
         yield from self._users(step)
+        yield from access_problems(step, self._world.parties)
         yield from self._accounts(step)
         yield from self._symbol_names(step)
         yield from self._order_price(step)
@@ -148,7 +150,7 @@ class _Checker:
 
     def _users(self, step: Mapping) -> Iterator[Problem]:
         for key, part in step.items.items():
-            caller = text_at(part, "as") if key != "fund" else None
+            caller = text_at(part, "as") or text_at(part, "account") if key != "fund" else None
             if caller is not None and not self._exists(caller.text):
                 names = known_names(caller.text, self._world.parties.short_names())
                 yield problem(caller.at, f"nobody is called {caller.text!r}{names}")

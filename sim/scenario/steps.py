@@ -59,7 +59,7 @@ PLANES = Choice(("gateway", "retail", "exchange", "auth", "grpc"))
 class CancelStep(Struct, frozen=True, kw_only=True):
     """Cancel one order by its client order id, or all orders of a participant."""
 
-    as_: Annotated[str, "whose orders"] = "maker"
+    as_: Annotated[str, "whose orders", Alias("account", former=False)] = "maker"
     order: Annotated[str, "client order id, or the name of the step that placed it"] = ""
     symbol: Annotated[str, "with `all`: only on this instrument"] = ""
     all: Annotated[bool, BOOLEAN, "every open order"] = False
@@ -231,7 +231,11 @@ class CallStep(Struct, frozen=True, kw_only=True):
     delete: Annotated[str, "path of a DELETE"] = ""
     patch: Annotated[str, "path of a PATCH"] = ""
     rpc: Annotated[str, "gRPC method, Service.Method"] = ""
-    as_: Annotated[str, "participant, firm, API key id or account; nobody when left out"] = ""
+    as_: Annotated[
+        str,
+        "participant, firm, API key id or account; nobody when left out",
+        Alias("account", former=False),
+    ] = ""
     query: Annotated[
         dict[str, str | tuple[str, ...]],
         MappingOf(ScalarOr(STRING, ListOf(STRING))),
@@ -257,7 +261,9 @@ class SubscribeStep(Struct, frozen=True, kw_only=True):
     name: Annotated[str, "what `expect.stream` calls it"]
     rpc: Annotated[str, "gRPC method, Service.Method"] = ""
     web_socket: Annotated[str, "path, such as /v1/ws/markets"] = ""
-    as_: Annotated[str, "participant, firm, API key id or account"] = ""
+    as_: Annotated[
+        str, "participant, firm, API key id or account", Alias("account", former=False)
+    ] = ""
     json: Annotated[Any, "request of the subscription"] = UNSET
     send: Annotated[
         tuple[Any, ...],

@@ -20,6 +20,7 @@ from sim.core.model.enums import InstrumentState, OrderType, Side, TimeInForce
 from sim.kernel.instants import HOUR, MINUTE, Instant, Span
 from sim.scenario.fees_entries import SHARE
 from sim.scenario.participant_entries import LEVEL_SIZES
+from sim.scenario.struct_types import Alias
 from sim.scenario.value_types import (
     AMOUNT,
     BOOLEAN,
@@ -276,7 +277,11 @@ class IncentiveEntry(Struct, frozen=True, kw_only=True):
 class OrderEntry(Struct, frozen=True, kw_only=True):
     """An order of a scripted participant. Body of POST /_sim/v1/orders too."""
 
-    as_: Annotated[str, "maker, taker, noise, or firms/<firm>/users/<user>"] = "maker"
+    as_: Annotated[
+        str,
+        "maker, taker, noise, firms/<firm>/users/<user>, its last part, or its account",
+        Alias("account", former=False),
+    ] = "maker"
     symbol: Annotated[str, "symbol of the instrument"]
     side: Annotated[Side, SIDES, "buy or sell"]
     price: Annotated[str | None, DECIMAL, "dollars"] = None
@@ -298,7 +303,7 @@ class BookEntry(Struct, frozen=True, kw_only=True):
     """Standing orders around a price: one per size and side, each a tick further out."""
 
     symbol: Annotated[str, "symbol of the instrument"]
-    as_: Annotated[str, "whose orders"] = "maker"
+    as_: Annotated[str, "whose orders", Alias("account", former=False)] = "maker"
     mid: Annotated[str, POSITIVE, "dollars"]
     spread: Annotated[str, DECIMAL, "dollars between best bid and best offer"] = "0.02"
     sizes: Annotated[tuple[Annotated[str, POSITIVE], ...], "contracts per level, best first"] = (

@@ -17,15 +17,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sim.contract.contract import SCOPES
-from sim.core.identity.firms import SANDBOX, ApiKey, Firm, User
+from sim.core.identity.firms import SANDBOX, ApiKey, Firm, Firms, User
 from sim.core.model.funding_records import FundingSource
 from sim.core.model.quantities import CASH_SCALE, Cash, scaled
 from sim.core.model.refusals import NotFound
 from sim.kernel import resources
 from sim.scenario.participant_entries import Trader
 from sim.scenario.party_entries import AccountEntry, ApiKeyEntry, FirmEntry, UserEntry
+from sim.scenario.suggestions import suggestion
 
 SANDBOX_FIRM = "firms/sandbox"
+WHO_TRADES = "maker, taker, noise, firms/<firm>/users/<user>, its last part, or its account"
 CLEARING_BALANCE = "1000000"
 OPENING_BALANCE = "10000"
 
@@ -58,22 +60,50 @@ class Parties(Struct, frozen=True, kw_only=True):
     secrets: dict[str, str]
 
     def user(self, name: str) -> User | None:
-        """Return a user by resource name, or a scripted participant by its last part."""
+        """Return a user by resource name, or by its last part alone: a scripted participant, or
+        any other whose last part nobody else has.
+        """
         wanted = scripted_user(name)
-        return next(
-            (user for firm in self.firms for user in firm.users if user.name == wanted), None
-        )
+        users = [user for firm in self.firms for user in firm.users]
+        found = next((user for user in users if user.name == wanted), None)
+        if found is not None or "/" in name or not name:
+            return found
+        called = [user for user in users if last_part(user.name) == name]
+        return called[0] if len(called) == 1 else None
 
-    def require_user(self, name: str) -> User:
-        """Return a user, or raise NotFound."""
-        found = self.user(name)
-        if found is None:
+    def holder(self, account: str) -> User | None:
+        """Return the user who trades for an account; None for one that nobody or several hold."""
+        holders = [user for firm in self.firms for user in firm.users if user.account == account]
+        return holders[0] if len(holders) == 1 else None
+
+    def firm(self, name: str) -> Firm | None:
+        """Return a firm by resource name or its last part."""
+        names = (name, f"firms/{name}")
+        return next((firm for firm in self.firms if firm.name in names), None)
+
+    def require_user(self, name: str, firms: Firms | None = None) -> User:
+        """Return who trades under a name: that of a user or of its account. `firms` know those too
+        who came during the run. Raise NotFound, with the nearest name.
+        """
+        found = self.user(name) or self.holder(name)
+        if found is None and firms is not None:
+            found = firms.user(name) or firms.holder(name)
+        if found is not None:
+            return found
+        if (firm := self.firm(name)) is not None:
+            remedy = f"name one of its participants: {', '.join(self.users_of(firm)) or 'none'}"
             raise NotFound(
-                f"nobody is called {name}",
-                rule="scenario",
-                remedy="maker, taker, noise, or firms/<firm>/users/<user>",
+                f"{firm.name} is a firm, and trades nothing", rule="control", remedy=remedy
             )
-        return found
+        remedy = suggestion(name, self.short_names()).removeprefix(", ") or WHO_TRADES
+        raise NotFound(f"nobody is called {name}", rule="control", remedy=remedy)
+
+    def users_of(self, firm: Firm) -> list[str]:
+        """Return the participants of a firm, by the last part of their names where that does."""
+        return [
+            last if self.user(last := last_part(user.name)) is user else user.name
+            for user in firm.users
+        ]
 
     def account(self, name: str) -> Account | None:
         """Return an account by resource name, or that of a user."""
@@ -91,11 +121,14 @@ class Parties(Struct, frozen=True, kw_only=True):
 
     def knows(self, caller: str) -> bool:
         """Return whether calls can be made as a name: of a firm, user, account or API key."""
-        if any(caller == firm.name for firm in self.firms) or any(
-            caller == key.key_id for key in self.api_keys
-        ):
+        if self.firm(caller) or any(caller == key.key_id for key in self.api_keys):
             return True
         return self.account(caller) is not None
+
+
+def last_part(name: str) -> str:
+    """Return the last part of a resource name."""
+    return name.rpartition("/")[2]
 
 
 def scripted_user(name: str) -> str:

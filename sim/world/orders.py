@@ -13,8 +13,7 @@ from sim.core.exchange import Exchange
 from sim.core.model.commands import PlaceOrder
 from sim.core.model.enums import Channel, OrderType, Side
 from sim.core.model.quantities import NotADecimal, scaled
-from sim.core.model.refusals import InvalidRequest, NotFound
-from sim.scenario.suggestions import suggestion
+from sim.core.model.refusals import InvalidRequest
 from sim.scenario.world_entries import OrderEntry
 from sim.world.accounts import SANDBOX_FIRM
 
@@ -33,14 +32,7 @@ def in_units(text: str, scale: int, name: str) -> int:
 def order_command(exchange: Exchange, parties: Parties, entry: OrderEntry) -> PlaceOrder:
     """The command that places an order entry."""
     instrument = exchange.instruments.require(entry.symbol)
-    user = parties.user(entry.as_)
-    if user is None:
-        raise NotFound(
-            f"nobody is called {entry.as_}",
-            rule="control",
-            remedy=suggestion(entry.as_, parties.short_names()).removeprefix(", ")
-            or "maker, taker, noise, or firms/<firm>/users/<user>",
-        )
+    user = parties.require_user(entry.as_, exchange.firms)
 
     def units(text: str | None, scale: int, field: str) -> int:
         return in_units(text, scale, field) if text else 0

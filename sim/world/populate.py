@@ -14,7 +14,6 @@ from sim.core.model.enums import Channel, LedgerEntryType, Side, TimeInForce
 from sim.core.model.funding_records import FundingType
 from sim.core.model.games import Game
 from sim.core.model.quantities import scaled, scaled_down
-from sim.core.model.refusals import NotFound
 from sim.core.service import presets
 from sim.scenario.fees_entries import fee_rows, rebate_steps
 from sim.scenario.world_entries import BookEntry
@@ -137,9 +136,7 @@ def enrol(exchange: Exchange, parties: Parties) -> None:
 def quote(exchange: Exchange, world: World, book: BookEntry) -> None:
     """Place standing orders around a price: one per size and side, each a tick further out."""
     instrument = exchange.instruments.require(book.symbol)
-    user = world.parties.user(book.as_)
-    if user is None:
-        raise NotFound(f"nobody is called {book.as_}", rule="scenario")
+    user = world.parties.require_user(book.as_)
     middle, spread = (
         scaled_down(book.mid, instrument.price_scale),
         scaled_down(book.spread, instrument.price_scale),

@@ -8,7 +8,7 @@ from sim.actors.operator.answers import Answer, instrument_answer
 from sim.core.model.commands import CancelOrder
 from sim.core.model.enums import InstrumentState
 from sim.core.model.quantities import decimal_text
-from sim.core.model.refusals import AlreadyExists, InvalidRequest, NotFound
+from sim.core.model.refusals import AlreadyExists, InvalidRequest
 from sim.engine.engine import Engine
 from sim.scenario.control_entries import TradeEntry
 from sim.scenario.instrument_terms import ListingError, list_instrument
@@ -78,9 +78,7 @@ def place_order(engine: Engine, entry: OrderEntry) -> Answer:
 
 def cancel_orders(engine: Engine, entry: CancelStep) -> Answer:
     """Cancel one order by its client order id, or all orders of a participant."""
-    user = engine.world.parties.user(entry.as_)
-    if user is None:
-        raise NotFound(f"nobody is called {entry.as_}", rule="control")
+    user = engine.world.parties.require_user(entry.as_, engine.exchange.firms)
     trading = engine.exchange.trading
     accounts = (user.account,)
     if entry.all:

@@ -342,7 +342,7 @@ def view(engine: Engine, name: str, only: Only = _ALL) -> dict[str, Rows]:
     if only.symbol:
         engine.exchange.instruments.require(only.symbol)
     if only.account:
-        engine.exchange.trading.ledger.require(only.account)
+        only = only._replace(account=engine.account_named(only.account))
     return {name: VIEWS[name](engine, only)}
 
 

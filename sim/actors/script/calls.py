@@ -28,7 +28,7 @@ from sim.api.pipeline.inputs import (
     VerifiedCredential,
 )
 from sim.contract.contract import Plane
-from sim.core.model.refusals import InvalidRequest, NotFound
+from sim.core.model.refusals import InvalidRequest
 from sim.engine.engine import Engine
 from sim.messages import Message
 from sim.scenario.expansion import REFERENCE
@@ -171,12 +171,14 @@ class ClientCalls:
         user = self._engine.world.parties.user(name) or firms.user(name)
         if user is not None:
             return VerifiedCredential(SCRIPT, user.name.partition("/users/")[0]), user.name
-        if any(firm.name == name for firm in firms.all()):
-            return VerifiedCredential(SCRIPT, name), None
+        for firm in firms.all():
+            if firm.name in (name, f"firms/{name}"):
+                return VerifiedCredential(SCRIPT, firm.name), None
         for key in firms.api_keys():
             if name in (key.key_id, key.account):
                 return VerifiedCredential(SCRIPT, key.key_id), None
-        raise NotFound(f"nobody is called {name}", rule="script")
+        user = self._engine.world.parties.require_user(name, firms)
+        return VerifiedCredential(SCRIPT, user.name.partition("/users/")[0]), user.name
 
 
 def _message(kind: type[Message], content: Any) -> bytes:

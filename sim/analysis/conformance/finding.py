@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from sim.api.pipeline.request_log import is_called
 from sim.kernel.instants import Instant, format_instant
 
 
@@ -25,7 +26,10 @@ class Finding(Struct, frozen=True, kw_only=True):
 
     def is_about(self, caller: str) -> bool:
         """Whether it is about a caller, or a participant of that firm; "" is everybody."""
-        return not caller or self.caller == caller or self.caller.startswith(f"{caller}/")
+        if not caller or is_called(self.caller, caller):
+            return True
+        firms = (f"{caller}/", f"firms/{caller}/")
+        return self.caller.startswith(firms)
 
     def document(self) -> dict[str, Any]:
         """The finding as JSON."""

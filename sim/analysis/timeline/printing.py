@@ -16,6 +16,7 @@ from sim.analysis.history.events import MARK
 from sim.analysis.history.rows import Row, rows
 from sim.analysis.layout import paint, width, wrapped
 from sim.analysis.replay import journal_lines
+from sim.api.pipeline.request_log import is_called
 from sim.kernel.instants import EASTERN, Instant, format_instant, format_span, to_datetime
 from sim.kernel.journal import Header
 
@@ -40,7 +41,7 @@ class Wanted(NamedTuple):
         """Whether a row is wanted, apart from its symbol."""
         if self.kinds and row.kind not in self.kinds:
             return False
-        if self.caller and self.caller not in (row.caller, row.caller.rpartition("/")[2]):
+        if self.caller and not is_called(row.caller, self.caller):
             return False
         return (row.at if self.since > row.seq + 10**12 else row.seq) >= self.since
 

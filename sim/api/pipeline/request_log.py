@@ -13,6 +13,11 @@ from sim.kernel.instants import Instant, format_instant
 CAPACITY = 50_000
 
 
+def is_called(caller: str, name: str) -> bool:
+    """Whether a caller has a name: its whole name, or the last part of it."""
+    return name in (caller, caller.rpartition("/")[2])
+
+
 class LoggedCall(Struct, frozen=True, gc=False):
     """One call and its answer.
 
@@ -89,8 +94,8 @@ class RequestLog:
     def select(
         self, *, operation: str = "", status: int = 0, caller: str = "", since: int = 0
     ) -> list[dict[str, Any]]:
-        """Return matching rows; `operation` may be "Service.Rpc" or the rpc alone, `since` is a
-        seq.
+        """Return matching rows; `operation` may be "Service.Rpc" or the rpc alone, `caller` a whole
+        name or its last part, `since` is a seq.
         """
         return [
             entry.row()
@@ -102,7 +107,7 @@ class RequestLog:
                 or entry.operation.rpartition(".")[2] == operation
             )
             and (not status or entry.status == status)
-            and (not caller or entry.caller == caller)
+            and (not caller or is_called(entry.caller, caller))
         ]
 
     def since(self, seq: int) -> list[LoggedCall]:
