@@ -62,12 +62,12 @@ def _give_figures(args: argparse.Namespace) -> None:
 
 def _write_page(journal: str, out: Path, says: TextIO) -> int:
     from sim.analysis.history.recorded import RecordedRun
+    from sim.analysis.progress import Progress
     from sim.analysis.report.report import write_report
-    from sim.analysis.search.progress import Progress
 
     _check_page(out)
     recorded = RecordedRun(Path(journal))
-    with Progress(sys.stderr, recorded.total, "inputs", log=recorded.total >= _LONG) as bar:
+    with Progress(recorded.total, "inputs", keeps=False, quiet_below=_LONG) as bar:
         difference = write_report(recorded, out, bar.step)
     print(f"{out}: {recorded.header.name}, {recorded.total} inputs, {_size(out)}", file=says)
     if difference is None:
