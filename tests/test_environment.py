@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from sim.cli.environment import options_of, variable
 from sim.cli.main import main, parse, parsers
+from sim.cli.parsing.environment import options_of, variable
 
 ROOT = Path(__file__).parent.parent
 SAMPLES = {  # a value for each option that takes one

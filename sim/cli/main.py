@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import NoReturn, cast
 
 from sim.cli.arguments import DIVERGED, INTERRUPTED, TERMINATED, USAGE, Command, usage_error
-from sim.cli.parser import HelpFormatter, Parser, Version, nearest
+from sim.cli.parsing.parser import HelpFormatter, Parser, Version, nearest
 
 COMMANDS = {
     "an exchange to talk to": ("serve", "demo", "mcp"),
@@ -207,7 +207,7 @@ def _not_there(args: argparse.Namespace) -> Iterator[str]:
 
 
 def _with_environment(parser: Parser, argv: list[str]) -> list[str]:
-    from sim.cli.environment import from_environment, unknown_variables
+    from sim.cli.parsing.environment import from_environment, unknown_variables
 
     word, *given = argv
     if "--help" not in given and "-h" not in given:

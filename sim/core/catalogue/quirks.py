@@ -92,7 +92,11 @@ _DECIMAL = re.compile(r"0?\.(\d{1,9})", re.ASCII)
 
 
 def parse_chance(value: object) -> Chance:
-    """Chance from "always", "never", true, false, "2/3" or "0.25"; ValueError otherwise."""
+    """Chance from "always", "never", true, false, "2/3" or "0.25", or a number of JSON; ValueError
+    otherwise.
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = f"{value:g}"
     if value is True or value in ("always", "true", "on", "1"):
         return ALWAYS
     if value is False or value in ("never", "false", "off", "0"):

@@ -161,7 +161,7 @@ class Parser(argparse.ArgumentParser):
         """A problem, with the variable of the environment that it comes from."""
         for option in (one.partition("=")[0] for one in self.added):
             if problem.startswith(f"{option}:"):
-                from sim.cli.environment import variable
+                from sim.cli.parsing.environment import variable
 
                 return f"{problem} (from {variable(option)})"
         return problem

@@ -1,0 +1,1 @@
+"""Reading a command line: every mistake at once, and options from the environment."""
