@@ -140,7 +140,8 @@ def main() -> int:
     args = arguments()
     temporary = tempfile.TemporaryDirectory(prefix="mutants-")
     os.environ["TMPDIR"] = os.environ["PYTEST_DEBUG_TEMPROOT"] = temporary.name
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):  # the first may be ignored in the background
+        signal.signal(number, signal.default_int_handler)
     results = results_of(args)
     try:
         coverage = up_to_date(args.jobs, measure=not args.as_measured)

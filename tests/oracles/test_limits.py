@@ -56,6 +56,10 @@ def _post(path: str) -> Callable[[Http], Response]:
     return lambda client: client.post(path, json={})
 
 
+def _delete(path: str) -> Callable[[Http], Response]:
+    return lambda client: client.request("DELETE", path)
+
+
 RATES = [
     Rate("retail, authenticated: 20 a second per key", 20, 1, _retail, _get("/v1/orders/open")),
     Rate("incentives: 5 a second", 5, 1, _retail, _get("/v1/incentives")),
@@ -112,6 +116,18 @@ PACED = [
     Rate("best prices: 12 a minute", 12, 60, _partner, _get("/v1/orderbook/nothing/bbo")),
     Rate("ledgers: five at once", 5, 10, _partner, _get("/v1/positions/ledger")),
     Rate("settlements: 10 a second", 10, 1, _partner, _get("/v1/instruments/nothing/settlement")),
+    # Public API reference of requests for quotes and combos: a second, per firm and method.
+    Rate("whose requests: 1 a second", 1, 1, _partner, _get("/v1/rfqs/user-id")),
+    Rate("new requests: 1 a second", 1, 1, _partner, _post("/v1/rfqs")),
+    Rate("requests: 10 a second", 10, 1, _partner, _get("/v1/rfqs")),
+    Rate("quotes: 10 a second", 10, 1, _partner, _get("/v1/rfqs/quotes")),
+    Rate("fills of quotes: 10 a second", 10, 1, _partner, _get("/v1/rfqs/trades")),
+    Rate("changes of requests: 100 a second", 100, 1, _partner, _delete("/v1/rfqs/nothing")),
+    Rate("new quotes: 400 a second", 400, 1, _partner, _post("/v1/rfqs/quotes")),
+    Rate("new combos: 1 a second", 1, 1, _partner, _post("/v1/combos")),
+    Rate("combos: 100 a second", 100, 1, _partner, _get("/v1/combos")),
+    Rate("requests and combos of a key: 10 in 10 seconds", 10, 10, _retail, _post("/v1/rfqs")),
+    Rate("requests and combos of a key: 10 in 10 seconds", 10, 10, _retail, _post("/v1/combos")),
 ]
 
 
@@ -120,13 +136,52 @@ def test_further_calls_have_a_pace_where_it_is_switched_on(rate: Rate) -> None:
     world = world_of(limits=True)
     client = rate.of(0)(world)
     world.simulation.control("assumption.set", "limits.extra", {"value": False})
-    assert admitted(lambda: rate.ask(client), rate.calls + 1) == rate.calls + 1
+    # While it is off, what it would refuse is marked, and nothing else.
+    within = [rate.ask(client) for _ in range(rate.calls)]
+    beyond = rate.ask(client)
+    assert not [answer for answer in within if "x-sim-over-limit" in answer.headers]
+    assert (beyond.status != 429, "x-sim-over-limit" in beyond.headers) == (True, True)
     world.advance(f"{rate.seconds}s")
     world.simulation.control("assumption.set", "limits.extra", {"value": True})
     assert admitted(lambda: rate.ask(client), rate.calls + 1) == rate.calls
     assert admitted(lambda: rate.ask(rate.of(1)(world)), rate.calls + 1) == rate.calls
     world.advance(f"{rate.seconds}s")
     assert admitted(lambda: rate.ask(client), rate.calls + 1) == rate.calls
+
+
+@pytest.mark.parametrize(
+    ("method", "calls"),
+    [
+        ("/exchange.cashmovement.v1.CashMovementService/CreateCashMovement", 5),
+        ("/exchange.v1.RFQAPI/CreateRFQ", 1),
+        ("/exchange.v1.RFQAPI/AcceptQuote", 100),
+        ("/exchange.v1.RFQAPI/ConfirmQuote", 100),
+        ("/exchange.v1.RFQAPI/DeleteQuote", 400),
+    ],
+)
+def test_further_calls_of_grpc_have_a_pace_where_it_is_switched_on(method: str, calls: int) -> None:
+    world = world_of(limits=True)
+    for on in (False, True):
+        world.simulation.control("assumption.set", "limits.extra", {"value": on})
+        rpc = rpc_trader(world)
+        codes = [rpc.raw(method, b"").code for _ in range(calls + 1)]
+        assert [code == 8 for code in codes] == [False] * calls + [on]
+        world.advance("1s")
+
+
+def test_a_new_stream_of_requests_comes_once_a_second_where_that_is_switched_on() -> None:
+    world = world_of(limits=True)
+    asked = wire.StreamRFQEventsRequest()
+    for _ in range(2):
+        rpc_trader(world).stream("RFQAPI.StreamRFQEvents", asked)
+    world.advance("1s")
+    world.simulation.control("assumption.set", "limits.extra", {"value": True})
+    rpc_trader(world).stream("RFQAPI.StreamRFQEvents", asked)
+    with pytest.raises(RpcError) as refused:
+        rpc_trader(world).stream("RFQAPI.StreamRFQEvents", asked)
+    assert refused.value.code == 8
+    world.advance("1s")
+    rpc_trader(world).stream("RFQAPI.StreamRFQEvents", asked)
 
 
 @pytest.mark.spec("S8-2", "S7.2-2")
