@@ -73,7 +73,7 @@ def jobs_for(chosen: list[Mutant], coverage: CoverageMap, most: int) -> list[Job
     """The tests that may kill each mutant."""
     jobs = []
     for mutant in chosen:
-        tests = coverage.covering(mutant, (ROOT / mutant.path).read_text())[:most]
+        tests = coverage.covering(mutant, (ROOT / mutant.path).read_text(), most)
         jobs.append(Job(mutant, {coverage.tests[at]: coverage.took[at] for at in tests}))
     return jobs
 

@@ -16,6 +16,7 @@ import pickle
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,8 +60,9 @@ class CoverageMap:
     modules: dict[str, int] = field(default_factory=dict)
     imported: set[Line] = field(default_factory=set)
 
-    def covering(self, mutant: Mutant, source: str) -> list[int]:
-        """Numbers of the tests that run a mutant, those of least cost and breadth first.
+    def covering(self, mutant: Mutant, source: str, most: int) -> list[int]:
+        """Numbers of the tests that run a mutant, at most so many: those of least cost and breadth
+        first, then some of every file.
 
         Code outside functions runs before every test: all tests of its module count. So they do for
         functions that are newer than the map.
@@ -73,12 +75,15 @@ class CoverageMap:
         bits = bits or self.modules.get(mutant.path, 0)
         chosen = [at for at in _numbers(bits) if self.tests[at]]
         chosen.sort(key=lambda at: (round(self.took[at], 1), self.breadth[at]))
-        # The rest goes by file, so that the fixtures of a file are made once.
         nearest, rest = chosen[:NEAREST], chosen[NEAREST:]
-        order: dict[str, int] = {}
-        for at in chosen:
-            order.setdefault(self.tests[at].split("::")[0], len(order))
-        return nearest + sorted(rest, key=lambda at: order[self.tests[at].split("::")[0]])
+        by_file: dict[str, list[int]] = {}
+        for at in rest:
+            by_file.setdefault(self.tests[at].split("::")[0], []).append(at)
+        turns = zip_longest(*by_file.values())
+        spread = [at for turn in turns for at in turn if at is not None][: most - len(nearest)]
+        # They run by file, so that the fixtures of a file are made once.
+        order = {file: number for number, file in enumerate(by_file)}
+        return nearest + sorted(spread, key=lambda at: order[self.tests[at].split("::")[0]])
 
     def runs_at_import(self, mutant: Mutant, source: str) -> bool:
         """Whether the line runs before any test, so that its effect may be kept in a constant."""
