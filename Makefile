@@ -28,7 +28,8 @@ mutants: $(VENV)/.ready   ## a sample of small mistakes in the rules, and whethe
 soak: $(VENV)/.ready      ## long runs: kills, fuzzers, public clients, tests in the other reading
 	$(BIN)/python -m tests.soak.kills --rounds $(or $(ROUNDS),100)
 	$(BIN)/python -m tests.soak.trouble --rounds $(or $(TROUBLES),40)
-	$(BIN)/python -m tests.soak.edge --minutes $(or $(MINUTES),30) --seed $(or $(SEED),1)
+	$(BIN)/python -m tests.soak.edge --minutes $(or $(MINUTES),15) --seed $(or $(SEED),1)
+	$(BIN)/python -m tests.soak.edge --minutes $(or $(MINUTES),15) --seed $(or $(SEED),1) --preset hostile
 	$(BIN)/python -m tests.soak.scenario_mutants --count $(or $(COUNT),10000) --seed $(or $(SEED),1)
 	$(BIN)/python -m tests.soak.journal_mutants --count $(or $(COUNT),10000) --seed $(or $(SEED),1)
 	$(BIN)/python -m tests.soak.sdk_versions

@@ -142,6 +142,21 @@ def test_new_combos_are_counted_by_the_week_that_begins_on_monday_in_utc(world: 
     assert user(world).post("/v1/combos", json={"legs": legs(world, "SS")}).status == 200
 
 
+def test_a_combo_of_the_first_instant_of_a_week_counts_in_it(world: Connection) -> None:
+    world.simulation.control("assumption.set", "combos.per_week", {"value": 1})
+    now = to_datetime(world.simulation.exchange.now)
+    left = timedelta(days=7 - now.weekday()) - (now - now.replace(hour=0, minute=0, second=0))
+    world.advance(f"{left.days * 86_400 + left.seconds}s")
+    monday = to_datetime(world.simulation.exchange.now)
+    assert (monday.weekday(), monday.hour, monday.minute, monday.second) == (0, 0, 0, 0)
+    assert monday.microsecond == 0
+    statuses = [
+        user(world).post("/v1/combos", json={"legs": legs(world, sides)}).status
+        for sides in ("BB", "BS")
+    ]
+    assert statuses == [200, 429]
+
+
 @pytest.mark.parametrize(
     ("prices", "payout", "paid"),
     [

@@ -246,6 +246,18 @@ def test_the_edge_ends_a_stream_on_which_nothing_was_sent_for_ten_minutes(
     assert busy.end is None  # its books are sent again every minute
 
 
+def test_an_idle_stream_ends_at_the_full_second_after_its_ten_minutes(world: Connection) -> None:
+    world.simulation.control("assumption.set", "stream.heartbeat", {"value": "0s"})
+    world.advance("300ms")
+    quiet = orders(world)
+    world.advance("10m")  # 0.3 s past a full second
+    assert quiet.end is None
+    world.advance("699ms")
+    assert quiet.end is None
+    world.advance("1ms")
+    assert quiet.end == (14, "idle timeout: nothing was sent for 10m")
+
+
 @pytest.mark.parametrize(("scope", "lost"), [("rpc", False), ("identity", True)])
 def test_which_subscriptions_take_a_session_is_an_assumption(
     world: Connection, instrument: Instrument, scope: str, lost: bool

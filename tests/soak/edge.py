@@ -1,7 +1,7 @@
 """A fuzzer of the network edge: bytes that are almost HTTP, almost frames, almost HTTP/2, to every
 listener of a served exchange.
 
-`python -m tests.soak.edge [--minutes N] [--seed N]`. A case is a function of the seed and its
+`python -m tests.soak.edge [--minutes N] [--seed N] [--preset NAME]`. A case is a function of the seed and its
 number, so what is found is repeated with `--seed N --case M`. What must hold after every case: the
 answer is no unexplained 5xx and shows nothing of the program; every listener still answers a good
 request; at the end the journal replays.
@@ -224,12 +224,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.soak.edge")
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--preset", default="ideal", help="how the exchange behaves")
     parser.add_argument("--case", type=int, help="this one alone")
     args = parser.parse_args()
     numbers = _until(time.monotonic() + 60 * args.minutes)
     with tempfile.TemporaryDirectory() as folder:
         journal = f"{folder}/edge.ndjson"
-        with served("quickstart", "--journal", journal) as ready:
+        with served("quickstart", "--journal", journal, "--preset", args.preset) as ready:
             try:
                 one = iter((args.case,)) if args.case is not None else numbers
                 tried = run(ready, args.seed, one, show=lambda text: print(text, flush=True))
