@@ -248,9 +248,9 @@ class Exchange:
         """Let the answer under way take so much more virtual time."""
         self.ctx.service_time += span
 
-    def enroll(self, firm: str, display_name: str) -> tuple[str, str]:
+    def enroll(self, firm: str, display_name: str, transferable: bool = True) -> tuple[str, str]:
         """Give a person a user of the firm and an empty account; returns (participant, account)."""
-        user = self.firms.onboard(firm, display_name)
+        user = self.firms.onboard(firm, display_name, transferable=transferable)
         self.trading.open_account(user.account)
         return user.name, user.account
 

@@ -48,7 +48,7 @@ class Bench:
     def __post_init__(self) -> None:
         self.kyc = Kyc(self.ctx, self.enroll)
 
-    def enroll(self, firm: str, name: str) -> tuple[str, str]:
+    def enroll(self, firm: str, name: str, transferable: bool) -> tuple[str, str]:
         self.opened.append((firm, name))
         number = len(self.opened)
         return f"{firm}/users/{number}", f"firms/Clearing/accounts/{number}"

@@ -168,6 +168,38 @@ def test_one_url_of_a_firm_gets_terminal_events_with_the_secret_of_the_last_regi
 # ---- errors of single operations
 
 
+@pytest.mark.spec("S7.2-3")
+def test_an_ssn_that_is_used_again_breaks_the_transfers_of_the_second_user(
+    world: Connection,
+) -> None:
+    """§7.2: with `kyc.ssn_reuse: accepted` the second person is verified as the first was."""
+    mine = firm(world.simulation)
+    client = world.exchange(mine)
+    again = PERSON | {"external_id": "p-2", "first_name": "Grace"}
+    assert client.post("/v1/kyc/start", json=PERSON).status == 200
+    assert client.post("/v1/kyc/start", json=again).status == 400
+    world.simulation.control("assumption.set", "kyc.ssn_reuse", {"value": "accepted"})
+    assert client.post("/v1/kyc/start", json=again).status == 200
+    world.advance("26m")
+
+    def deposited(external_id: str) -> None:
+        case = client.get("/v1/kyc/status", params={"external_id": external_id}).json()
+        transfer = cash.Transfer(
+            reason=1,
+            participant_account_id=case["provisionedAccount"],
+            amount="1.00",
+            currency="USD",
+            external_reference="r",
+        )
+        request = cash.CreateCashMovementRequest(idempotency_key=external_id, transfer=transfer)
+        world.rpc(mine).call("CashMovementService.CreateCashMovement", request)
+
+    deposited(PERSON["external_id"])
+    with pytest.raises(RpcError) as refused:
+        deposited("p-2")
+    assert refused.value.code == 5
+
+
 @pytest.mark.spec("S7.2-3", "S4.3-21")
 def test_one_person_has_one_account_and_another_number_for_them_is_code_9_in_a_400(
     world: Connection,

@@ -302,6 +302,9 @@ class Partners:
                 remedy="name the trading account of one of the firm's own participants",
             )
         holder = self._firms.holder(account)
+        if holder is not None and not holder.transferable:
+            remedy = "stop: the SSN of its holder maps to another account; use one SSN per user"
+            raise NotFound(f"unknown account: {account[:80]}", rule="K6", remedy=remedy)
         if holder is None or not holder.tradable:
             raise Conflict("relationship is not active", rule="P25", remedy="wait for kyc.approved")
 

@@ -35,13 +35,14 @@ class FirmType(IntEnum):
 
 class User(Struct, kw_only=True):
     """A participant: `name` is firms/<firm>/users/<user>, `account` firms/<clearing
-    firm>/accounts/<id>.
+    firm>/accounts/<id>. `transferable` is false where transfers do not find the account.
     """
 
     name: str
     account: str
     display_name: str = ""
     tradable: bool = True
+    transferable: bool = True
 
 
 class Firm(Struct, kw_only=True):
@@ -192,7 +193,7 @@ class Firms:
         self._state.api_keys.append(key)
         self._keys[key.key_id] = key
 
-    def onboard(self, firm_name: str, display_name: str = "") -> User:
+    def onboard(self, firm_name: str, display_name: str = "", *, transferable: bool = True) -> User:
         """Give a verified person a user of the firm and a fresh account with its clearing firm."""
         firm = self.require(firm_name)
         clearing = firm.clearing_firm or firm.name
@@ -200,6 +201,7 @@ class Firms:
             name=f"{firm.name}/users/{self._ctx.ids.uuid('user')}",
             account=f"{clearing}/accounts/{self._ctx.ids.uuid('account')}",
             display_name=display_name,
+            transferable=transferable,
         )
         firm.users.append(user)
         self._enter_user(firm, user)

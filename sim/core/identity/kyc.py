@@ -24,6 +24,7 @@ from sim.core.catalogue.assumptions import (
     KYC_PROVISIONING_STATUS,
     KYC_REVIEW_OUTCOME,
     KYC_SSN_CONFLICT,
+    KYC_SSN_REUSE,
 )
 from sim.core.catalogue.quirks import EMPTY_PARTICIPANT_WINDOW
 from sim.core.identity.kyc_application import KycApplication, problems
@@ -119,14 +120,14 @@ class KycState(Struct):
 class Kyc(Stateful[KycState]):
     """All verifications.
 
-    `enroll(firm, display name) -> (participant, account)` gives an approved person a user and an
-    account; `docv_base` is where document links point.
+    `enroll(firm, display name, transferable) -> (participant, account)` gives an approved person a
+    user and an account; `docv_base` is where document links point.
     """
 
     def __init__(
         self,
         ctx: Context,
-        enroll: Callable[[str, str], tuple[str, str]],
+        enroll: Callable[[str, str, bool], tuple[str, str]],
         *,
         docv_base: str = DOCV_BASE,
     ) -> None:
@@ -141,7 +142,7 @@ class Kyc(Stateful[KycState]):
         """Begin a verification, or answer the present state of one that is under way (rule K1).
 
         Refuses bad fields (InvalidRequest naming each), a person approved before (AlreadyExists),
-        and an SSN that belongs to another case (SsnTaken).
+        and an SSN that belongs to another case (SsnTaken, unless it may be used again).
         """
         mistakes = problems(application, self._ctx.now)
         if mistakes:
@@ -242,14 +243,27 @@ class Kyc(Stateful[KycState]):
         return case
 
     def _claim(self, key: str, application: KycApplication) -> None:
-        """Reserve the SSN for this case (rule K6); refused while another case holds it."""
+        """Reserve the SSN for this case (rule K6). While another case holds it, the assumption says
+        whether that is refused.
+        """
         holder = self._state.holders.get(application.ssn)
         if holder is not None and holder != key:
-            raise self._ssn_conflict()
+            if self._ctx.assumptions.text(KYC_SSN_REUSE) == "refused":
+                raise self._ssn_conflict()
+            return
         previous = self._state.cases.get(key)
         if previous is not None:
-            self._state.holders.pop(previous.application.ssn, None)
+            self._free(previous)
         self._state.holders[application.ssn] = key
+
+    def _holds(self, case: KycCase) -> bool:
+        """Whether the SSN of a case is reserved for it."""
+        key = _key(case.firm, case.external_id)
+        return self._state.holders.get(case.application.ssn) == key
+
+    def _free(self, case: KycCase) -> None:
+        if self._holds(case):
+            del self._state.holders[case.application.ssn]
 
     def _ssn_conflict(self) -> SsnTaken | Conflict:
         reason = "one SSN maps to one account on the whole platform"
@@ -281,7 +295,7 @@ class Kyc(Stateful[KycState]):
             else:
                 self._provision(case)
         elif stage is Stage.REJECTED:
-            self._state.holders.pop(case.application.ssn, None)
+            self._free(case)
             ctx.emit(KycDecided(case.firm, case.external_id, False, "", "", ctx.now))
 
     def _shown(self, stage: Stage) -> tuple[str, str, str]:
@@ -305,7 +319,7 @@ class Kyc(Stateful[KycState]):
 
     def _provision(self, case: KycCase) -> None:
         name = f"{case.application.first_name} {case.application.last_name}"
-        participant, account = self._enroll(case.firm, name)
+        participant, account = self._enroll(case.firm, name, self._holds(case))
         case.participant, case.provisioned_account = participant, account
         case.stage = Stage.TRADABLE
         case.changed = self._ctx.now

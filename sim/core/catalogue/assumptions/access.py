@@ -68,6 +68,10 @@ KYC_SSN_CONFLICT = choice("kyc.ssn_conflict_status", "400", "409", source="rule 
     "HTTP status for an SSN that belongs to somebody else. §7.2 says 400; the contract says 409 "
     "elsewhere."
 )
+KYC_SSN_REUSE = choice("kyc.ssn_reuse", "refused", "accepted", source="rule K6").because(
+    "A second person with an SSN that is in use. `refused` answers at once; `accepted` verifies "
+    "that person too, whose transfers then fail with NOT_FOUND. §7.2 names both."
+)
 KYC_PROVISIONING_STATUS = choice(
     "kyc.provisioning_status", "CLOSED", "ON_HOLD", source="§3.5"
 ).because(
