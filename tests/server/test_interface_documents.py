@@ -121,10 +121,18 @@ SUBSCRIPTIONS = {
 
 
 @pytest.mark.parametrize("channel", list(SUBSCRIPTIONS))
+@pytest.mark.parametrize(
+    "reading",
+    [
+        pytest.param(name, marks=pytest.mark.scenario("quickstart", reading=name))
+        for name in ("documented", "observed")
+    ],
+)
 def test_every_frame_is_one_of_the_described_messages(
-    channel: str, asyncapi: Any, world: Connection
+    channel: str, reading: str, asyncapi: Any, world: Connection
 ) -> None:
     requests = SUBSCRIPTIONS[channel]
+    world.simulation.control("reading.set", "", {"name": reading})
     if channel == "markets":
         listed = [one.symbol for one in world.simulation.exchange.instruments.listed()][:20]
         requests = [{**one, "marketSlugs": listed} for one in requests]
