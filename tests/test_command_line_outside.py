@@ -20,7 +20,7 @@ import pytest
 
 from sim.analysis import spec_coverage
 from sim.cli.main import main
-from sim.kernel import journal
+from sim.kernel import journal_reader
 from sim.loader.load import load_scenario
 from sim.server.journal_file import open_journal
 from sim.simulation import Simulation
@@ -240,7 +240,7 @@ DAMAGE = {
 def test_every_tool_names_the_line_of_a_journal_that_cannot_be_read(
     capsys, tmp_path, recorded, damage, monkeypatch
 ):
-    monkeypatch.setattr(journal, "LINE_MAX", 1 << 20)
+    monkeypatch.setattr(journal_reader, "LINE_MAX", 1 << 20)
     lines = recorded.splitlines(keepends=True)
     path, whole = tmp_path / "spoilt", tmp_path / "whole"
     path.write_bytes(b"".join((*lines[:3], DAMAGE[damage](lines[3]), *lines[4:])))

@@ -248,7 +248,7 @@ def test_time_moved_by_command_waits_for_those_who_read(exchange):
 
 def test_who_does_not_read_at_all_is_a_slow_consumer(exchange, monkeypatch):
     """Rule S12: code 8."""
-    monkeypatch.setattr("sim.server.host._READER_S", 0.01)
+    monkeypatch.setattr("sim.server.open_streams._READER_S", 0.01)
     exchange.control("PUT", "/assumptions/stream.buffer_messages", {"value": "40"})
     with grpc.insecure_channel(exchange.grpc) as channel:
         call = channel.unary_stream(BOOKS)(b"", metadata=bearer(exchange, exchange.firms[0]))
