@@ -10,6 +10,10 @@ from sim.core.model.instrument import Instrument
 from sim.simulation import Simulation
 from sim.testing.client import Connection, Http, Rpc
 
+# The quickstart with few of its generated games: a clock that goes over weeks takes the edges of
+# hundreds of them otherwise, and a view of every instrument shows thousands.
+FEW_GAMES = "name: few-games\nextends: quickstart\nworld: {games: 4}\n"
+
 # Body of POST /v1/kyc/start: somebody who is approved at once.
 PERSON = {
     "external_id": "surface-1",

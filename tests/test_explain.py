@@ -22,7 +22,7 @@ from sim.core.model.enums import OrderState, Side
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, Http, RpcError, connect
 from tests.deeds import do
-from tests.journeys import firm, key, order, quiet, retail_order, rpc_trader, trader
+from tests.journeys import FEW_GAMES, firm, key, order, quiet, retail_order, rpc_trader, trader
 
 IOC, FOK, DAY = (
     "TIME_IN_FORCE_IMMEDIATE_OR_CANCEL",
@@ -394,7 +394,7 @@ def test_an_instrument_tells_its_edges_and_what_comes_next(world: Connection) ->
 @settings(max_examples=10)
 @given(numbers=st.lists(st.integers(0, 300), min_size=6, max_size=14))
 def test_whatever_happened_everything_can_be_asked_why(numbers: list[int]) -> None:
-    sim = Simulation(load_scenario("quickstart"))
+    sim = Simulation(load_scenario(FEW_GAMES))
     world = connect(sim)
     for number in numbers:
         do(world, number)

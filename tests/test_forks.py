@@ -20,7 +20,7 @@ from sim.core.model.refusals import Refusal
 from sim.testing.client import connect
 from tests.api import stream_clients as streams
 from tests.deeds import do, inputs_since
-from tests.journeys import firm, quiet, rpc_trader
+from tests.journeys import FEW_GAMES, firm, quiet, rpc_trader
 
 FILES = sorted(path.stem for path in (Path(__file__).parent.parent / "scenarios").glob("*.yaml"))
 
@@ -33,7 +33,7 @@ FILES = sorted(path.stem for path in (Path(__file__).parent.parent / "scenarios"
 def test_a_fork_given_the_same_inputs_has_the_same_lines_and_digest(
     before: list[int], after: list[int]
 ) -> None:
-    origin = Simulation(load_scenario("quickstart"))
+    origin = Simulation(load_scenario(FEW_GAMES))
     world = connect(origin)
     for number in before:
         do(world, number)
@@ -65,9 +65,9 @@ def test_a_fork_given_the_same_inputs_has_the_same_lines_and_digest(
 @settings(max_examples=5)
 @given(numbers=st.lists(st.integers(0, 300), min_size=1, max_size=8))
 def test_what_happens_in_a_fork_leaves_its_origin_alone(numbers: list[int]) -> None:
-    origin = Simulation(load_scenario("quickstart"))
+    origin = Simulation(load_scenario(FEW_GAMES))
     do(connect(origin), 0)
-    untouched = Simulation(load_scenario("quickstart"))
+    untouched = Simulation(load_scenario(FEW_GAMES))
     do(connect(untouched), 0)
     fork = connect(origin.fork())
     for number in numbers:
@@ -114,7 +114,7 @@ def far_apart(
 def test_a_fork_begins_without_the_streams_of_its_origin_and_agrees_again_once_they_are_gone() -> (
     None
 ):
-    origin = Simulation(load_scenario("quickstart"))
+    origin = Simulation(load_scenario(FEW_GAMES))
     world = connect(origin)
     stream = rpc_trader(world).stream("DropCopyAPI.CreateDropCopySubscription")
     fork = origin.fork()
@@ -131,7 +131,7 @@ def test_a_fork_begins_without_the_streams_of_its_origin_and_agrees_again_once_t
 def test_the_journal_of_a_fork_replays_although_streams_of_its_origin_were_open(
     tmp_path: Path,
 ) -> None:
-    origin = Simulation(load_scenario("quickstart"))
+    origin = Simulation(load_scenario(FEW_GAMES))
     world = connect(origin)
     rpc_trader(world).stream("DropCopyAPI.CreateDropCopySubscription")
     world.advance("70s")
@@ -145,7 +145,7 @@ def test_the_journal_of_a_fork_replays_although_streams_of_its_origin_were_open(
 
 def test_a_fork_with_a_file_replays_alone_and_one_without_reads_its_origins(tmp_path: Path) -> None:
     origin = Simulation(
-        load_scenario("quickstart"), journal=(tmp_path / "origin").open("w+b", buffering=0)
+        load_scenario(FEW_GAMES), journal=(tmp_path / "origin").open("w+b", buffering=0)
     )
     world = connect(origin)
     for number in (0, 1, 6, 4):
@@ -174,7 +174,7 @@ def test_a_fork_with_a_file_replays_alone_and_one_without_reads_its_origins(tmp_
 
 
 def test_snapshots_taken_before_a_fork_can_be_restored_in_it() -> None:
-    origin = Simulation(load_scenario("quickstart"))
+    origin = Simulation(load_scenario(FEW_GAMES))
     world = connect(origin)
     origin.snapshot("empty")
     digest = origin.digest
@@ -198,18 +198,18 @@ def test_an_instrument_made_by_hand_is_gone_after_a_rewind_and_the_next_one_is_n
         sim.control("instrument.create", "", {"symbol": name, "tick_size": "0.01", "state": "OPEN"})
         return connect(sim).gateway.get(f"/v1/market/slug/{name}").json()["market"]
 
-    sim = Simulation(load_scenario("quickstart"))
+    sim = Simulation(load_scenario(FEW_GAMES))
     market(sim, "first")
     sim.rewind(seq=0)
     assert connect(sim).gateway.get("/v1/market/slug/first").status == 404
-    again = Simulation(load_scenario("quickstart"))
+    again = Simulation(load_scenario(FEW_GAMES))
     connect(again).gateway.get("/v1/market/slug/first")
     assert market(sim, "second") == market(again, "second")
     assert sim.digest == again.digest
 
 
 def test_tokens_hold_in_a_fork_and_a_fork_keeps_what_its_journal_says_of_settings() -> None:
-    origin = Simulation(load_scenario("quickstart"))
+    origin = Simulation(load_scenario(FEW_GAMES))
     headers = connect(origin).bearer(firm(origin))
     fork = origin.fork(settings=Settings(token_url="http://127.0.0.1:1/oauth/token"))
     for sim in (origin, fork):
@@ -224,7 +224,7 @@ def test_a_stream_of_the_origin_is_taken_up_in_the_fork_by_its_resume_token() ->
     """A fork begins without streams, and whoever subscribes there with what the origin told last
     misses nothing and hears nothing twice.
     """
-    world = connect(Simulation(load_scenario("quickstart")))
+    world = connect(Simulation(load_scenario(FEW_GAMES)))
     instrument = quiet(world.simulation)
     heard = streams.drop_copy(world)
     streams.trade(world, instrument, 40)

@@ -19,7 +19,7 @@ from sim.core.model.refusals import Refusal
 from sim.engine import snapshots
 from sim.testing.client import connect
 from tests.deeds import do
-from tests.journeys import key, order, quiet, retail_order, trader
+from tests.journeys import FEW_GAMES, key, order, quiet, retail_order, trader
 
 VIEWS = ("accounts", "orders", "books", "instruments", "limits", "faults", "verifications")
 
@@ -61,7 +61,7 @@ def test_every_place_of_a_run_can_be_visited_in_any_order(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(snapshots, "KEPT", 4)
         patch.setattr(snapshots, "FIRST_DISTANCE", 2)
-        sim = Simulation(load_scenario("quickstart"))
+        sim = Simulation(load_scenario(FEW_GAMES))
         world = connect(sim)
         places = [seen(sim)]
         for number in numbers:
@@ -81,7 +81,7 @@ def test_every_place_of_a_run_can_be_visited_in_any_order(
 
 
 def test_trades_that_cleared_since_are_new_again_and_busted_ones_were_never_busted() -> None:
-    sim = Simulation(load_scenario("quickstart"))
+    sim = Simulation(load_scenario(FEW_GAMES))
     world = connect(sim)
     instrument = quiet(sim)
     trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 60, 3))
@@ -104,7 +104,7 @@ def test_trades_that_cleared_since_are_new_again_and_busted_ones_were_never_bust
 
 def test_snapshots_share_what_never_changes() -> None:
     """What a snapshot costs grows with what is open, not with what has happened."""
-    sim = Simulation(load_scenario("quickstart"))
+    sim = Simulation(load_scenario(FEW_GAMES))
     world = connect(sim)
     instrument = quiet(sim)
     sizes = []
@@ -125,7 +125,7 @@ def test_snapshots_share_what_never_changes() -> None:
 def test_a_rewind_to_where_the_branch_never_was_is_refused_and_changes_nothing(
     where: dict[str, int],
 ) -> None:
-    sim = Simulation(load_scenario("quickstart"))
+    sim = Simulation(load_scenario(FEW_GAMES))
     do(connect(sim), 0)
     before = seen(sim)
     with pytest.raises(Refusal):
@@ -139,7 +139,7 @@ def test_the_command_line_opens_a_recorded_run_at_any_input(
 ) -> None:
     path, digests = tmp_path / "run.ndjson", {}
     with path.open("w+b", buffering=0) as file:
-        sim = Simulation(load_scenario("quickstart"), journal=file)
+        sim = Simulation(load_scenario(FEW_GAMES), journal=file)
         world = connect(sim)
         for number in (0, 4, 6, 2):
             do(world, number)

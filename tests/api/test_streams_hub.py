@@ -32,9 +32,15 @@ from sim.core.model.refusals import Refusal
 from sim.kernel.instants import format_instant
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, RpcError, Stream, connect
-from tests.journeys import firm, quiet, rpc_trader
+from tests.journeys import FEW_GAMES, firm, quiet, rpc_trader
 
 REVOKED = (13, "Subscription manager revoked session")
+
+
+@pytest.fixture
+def quickstart() -> Simulation:
+    """With few games: who follows every instrument is told of each of them."""
+    return Simulation(load_scenario(FEW_GAMES))
 
 
 @pytest.fixture
@@ -429,9 +435,7 @@ def test_two_runs_send_the_same_bytes() -> None:
 @pytest.mark.spec("S6.2-4", "S6.2-5", "S3.1-1")
 @pytest.mark.parametrize("state", ["OPEN", "SUSPENDED", "PENDING"])
 def test_who_follows_everything_hears_of_an_instrument_that_is_listed(state: str) -> None:
-    world = connect(
-        Simulation(load_scenario("name: few\nextends: quickstart\nworld: {games: 0}\n"))
-    )
+    world = connect(Simulation(load_scenario(FEW_GAMES)))
     every, one, book = (
         instruments(world),
         instruments(world, quiet(world.simulation).symbol),

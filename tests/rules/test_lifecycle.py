@@ -13,7 +13,7 @@ from sim import Simulation, load_scenario
 from sim.core.model.instrument import Instrument
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, connect
-from tests.journeys import firm, key, order, rpc_trader, trader
+from tests.journeys import FEW_GAMES, firm, key, order, rpc_trader, trader
 
 NUMBERS = {
     "CLOSED": 0,
@@ -104,8 +104,9 @@ def test_l7_trading_ends_with_its_segment_or_at_an_operators_word(world: Connect
     ],
 )
 def test_l11_an_execution_at_or_after_five_eastern_belongs_to_the_next_trade_date(
-    world: Connection, at: str, date: tuple[int, int, int]
+    at: str, date: tuple[int, int, int]
 ) -> None:
+    world = connect(Simulation(load_scenario(FEW_GAMES)))
     instrument = listed(world, expiration="2027-01-31T00:00:00-05:00")
     world.advance_to(at)
     assert (

@@ -22,7 +22,7 @@ def busy(volume: str = "", more: str = "") -> Connection:
     return connect(
         Simulation(
             load_scenario(
-                f"name: busy\nextends: quickstart\n{more}world: {{accounts: [{{name: {TAKER},"
+                f"name: busy\nextends: quickstart\n{more}world: {{games: 4, accounts: [{{name: {TAKER},"
                 f' balance: "100000"{entry}}}]}}\n'
             )
         )

@@ -12,12 +12,12 @@ from sim.core.model.instrument import Instrument
 from sim.kernel.instants import DAY, HOUR, eastern, format_instant, parse_instant
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, connect
-from tests.journeys import firm, key, order, quiet, retail_order, rpc_trader, trader
+from tests.journeys import FEW_GAMES, firm, key, order, quiet, retail_order, rpc_trader, trader
 
 
 def begun(at: str, **assumptions: str) -> Connection:
     """The quickstart from an instant on, with assumptions changed."""
-    world = connect(Simulation(load_scenario("quickstart"), start=parse_instant(at)))
+    world = connect(Simulation(load_scenario(FEW_GAMES), start=parse_instant(at)))
     for name, value in assumptions.items():
         world.simulation.control("assumption.set", name.replace("__", "."), {"value": value})
     return world

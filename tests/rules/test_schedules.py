@@ -12,14 +12,14 @@ from sim import Simulation, load_scenario
 from sim.kernel.instants import format_instant, parse_instant
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, connect
-from tests.journeys import firm, rpc_trader, trader
+from tests.journeys import FEW_GAMES, firm, rpc_trader, trader
 
 SYMBOL = "weekly"
 
 
 def scheduled(start: str, *segments: dict[str, Any]) -> Connection:
     """The quickstart with one instrument that follows these segments all year."""
-    world = connect(Simulation(load_scenario("quickstart"), start=parse_instant(start)))
+    world = connect(Simulation(load_scenario(FEW_GAMES), start=parse_instant(start)))
     terms = {
         "symbol": SYMBOL,
         "tick_size": "0.01",
@@ -189,7 +189,7 @@ def test_p10_settlement_moves_a_position_at_its_instant_and_leaves_what_the_day_
     None
 ):
     """P22: positions, their ledger and their stream name one instant."""
-    world = connect(Simulation(load_scenario("quickstart")))
+    world = connect(Simulation(load_scenario(FEW_GAMES)))
     world.absorb(
         world.simulation.control(
             "instrument.create", "", {"symbol": SYMBOL, "tick_size": "0.01", "state": "OPEN"}
@@ -317,7 +317,7 @@ def test_l6_what_moves_at_one_instant_moves_by_symbol() -> None:
     done.
     """
     world = connect(
-        Simulation(load_scenario("quickstart"), start=parse_instant("2026-10-06T14:00:00Z"))
+        Simulation(load_scenario(FEW_GAMES), start=parse_instant("2026-10-06T14:00:00Z"))
     )
     for name in ("zz-last", "aa-first", "mm-middle"):
         terms = {

@@ -34,9 +34,10 @@ from sim.testing.strategies import (
     scenarios,
     terms_of,
 )
+from tests.journeys import FEW_GAMES
 
 FEW = settings(max_examples=25)
-WORLD = connect(Simulation(load_scenario("quickstart")))
+WORLD = connect(Simulation(load_scenario(FEW_GAMES)))
 
 
 def fresh(entry: dict[str, Any]) -> Connection:

@@ -37,7 +37,9 @@ def frame(
         head += bytes([bit | 127]) + size.to_bytes(8, "big")
     if not masked:
         return head + payload
-    return head + MASK + bytes(byte ^ MASK[index % 4] for index, byte in enumerate(payload))
+    mask = (MASK * (len(payload) // 4 + 1))[: len(payload)]
+    masked_bits = int.from_bytes(payload, "big") ^ int.from_bytes(mask, "big")
+    return head + MASK + masked_bits.to_bytes(len(payload), "big")
 
 
 async def connect(served, *more: bytes) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -15,7 +15,6 @@ import pytest
 from sim.server.http import body, fast_path
 
 MEBIBYTE = 1 << 20
-BOMB = gzip.compress(bytes(512 * MEBIBYTE), 9)  # half a megabyte
 HEAD = "POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n"
 PLANES = ["gateway", "retail", "exchange", "auth", "control", "docs"]
 
@@ -31,6 +30,12 @@ async def connect(address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWri
 
 async def said(reader: asyncio.StreamReader) -> bytes:
     return await asyncio.wait_for(reader.read(), 10)
+
+
+@pytest.fixture(scope="module")
+def bomb() -> bytes:
+    """Half a gigabyte in half a megabyte."""
+    return gzip.compress(bytes(512 * MEBIBYTE), 9)
 
 
 @pytest.fixture
@@ -113,13 +118,15 @@ async def test_what_is_not_what_its_encoding_says_is_a_bad_request(serve, raw_ht
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-async def test_a_bomb_is_inflated_to_the_limit_and_no_further(serve, raw_http, inflated, chunked):
+async def test_a_bomb_is_inflated_to_the_limit_and_no_further(
+    serve, raw_http, inflated, chunked, bomb
+):
     served = await serve()
     if chunked:
         head = b"POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n"
-        sent = b"%sContent-Encoding: gzip\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (head, len(BOMB), BOMB)
+        sent = b"%sContent-Encoding: gzip\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (head, len(bomb), bomb)
     else:
-        sent = head_of(len(BOMB), "Content-Encoding: gzip") + BOMB
+        sent = head_of(len(bomb), "Content-Encoding: gzip") + bomb
     answer = await raw_http(served.at.exchange, sent)
     assert answer.startswith(b"HTTP/1.1 413 ") and b"Connection: close" in answer
     assert sum(inflated) <= MEBIBYTE + body.PIECE
@@ -128,7 +135,7 @@ async def test_a_bomb_is_inflated_to_the_limit_and_no_further(serve, raw_http, i
     assert (kind, given, oversize) == ("rest", b"", MEBIBYTE + 1)
 
 
-async def test_bombs_give_way_after_every_piece(serve, inflated):
+async def test_bombs_give_way_after_every_piece(serve, inflated, bomb):
     served = await serve()
     loop, turns = asyncio.get_running_loop(), [0]  # pieces inflated up to each turn of the loop
 
@@ -139,7 +146,7 @@ async def test_bombs_give_way_after_every_piece(serve, inflated):
     bombs = [await connect(served.at.exchange) for _ in range(16)]
     turn()
     for _, writer in bombs:
-        writer.write(head_of(len(BOMB), "Content-Encoding: gzip") + BOMB)
+        writer.write(head_of(len(bomb), "Content-Encoding: gzip") + bomb)
     for reader, _ in bombs:
         assert (await said(reader)).startswith(b"HTTP/1.1 413 ")
     pieces = [after - before for before, after in pairwise(turns)]
