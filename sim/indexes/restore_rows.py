@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 
@@ -10,20 +12,29 @@ class _Owned(Protocol):
     def account(self) -> str: ...
 
 
+T = TypeVar("T")
 Row = TypeVar("Row", bound=_Owned)
 
 
-def restore(rows: list[Row], by_account: dict[str, list[Row]], saved: list[Row]) -> None:
-    """Make `rows` and its index equal to the saved rows, at the cost of the difference.
+def shared(
+    rows: Sequence[T], saved: Sequence[T], of: Callable[[T], object] = lambda row: row
+) -> int:
+    """How many of their first rows two lists share: as objects, or in what `of` gives of a row.
 
-    Rows never change and belong to one history only. So where the last saved row stands in its
-    place already, all rows before it do too.
+    Rows never change and belong to one history only, so where two lists share a row they share all
+    rows before it, and the end of what they share can be searched by halves. A run that was handled
+    again has rows of its own, though equal ones, from where it began.
     """
-    count = len(saved)
-    if not 0 < count <= len(rows) or rows[count - 1] is not saved[-1]:
+    most = min(len(rows), len(saved))
+    return bisect_left(range(most), True, key=lambda at: of(rows[at]) is not of(saved[at]))
+
+
+def restore(rows: list[Row], by_account: dict[str, list[Row]], saved: list[Row]) -> None:
+    """Make `rows` and its index equal to the saved rows, at the cost of the difference."""
+    count = shared(rows, saved)
+    if not count:
         rows.clear()
         by_account.clear()
-        count = 0
     for row in reversed(rows[count:]):
         by_account[row.account].pop()
     del rows[count:]

@@ -25,8 +25,10 @@ from sim.kernel.journal_reader import read_line
 from sim.simulation import Simulation
 
 BYTES_MAX = 64 << 20
-# A snapshot every so many inputs, over the last stretch before the moment that is asked for.
+# A snapshot every so many inputs, over the last stretch before the moment that is asked for, and
+# more of them right before it: the next moment is often one step back.
 _GRAIN, _STRETCH = 250, 1_000
+_FINE_GRAIN, _FINE_STRETCH = 50, 150
 # Loading a snapshot takes as long as handling about so many inputs.
 _LOAD_INPUTS = 100
 _REFERENCE_BYTES = 8
@@ -116,11 +118,13 @@ class Moments:
         self._rows = _Rows()
 
     def _go(self, looker: Simulation, branch: Branch, seq: int) -> Work[None]:
-        stretch = seq - _STRETCH
         while looker.seq < seq:
             self._handle(looker, branch, looker.seq + 1)
-            at = looker.seq
-            if at % _GRAIN == 0 and at > stretch and (self._on.name, at) not in self._kept:
+            at, left = looker.seq, seq - looker.seq
+            due = (at % _GRAIN == 0 and left < _STRETCH) or (
+                at % _FINE_GRAIN == 0 and left < _FINE_STRETCH
+            )
+            if due and (self._on.name, at) not in self._kept:
                 if not looker.exchange.order_sessions.blocks_snapshots:
                     self._keep(looker.engine.snapshot(log=True))
             yield

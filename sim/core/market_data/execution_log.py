@@ -30,6 +30,7 @@ from sim.core.model.orders import Execution, Order, Trade
 from sim.core.model.quantities import Notional, Price, Qty
 from sim.core.model.refusals import NotFound
 from sim.indexes.indexed_log import IndexedLog
+from sim.indexes.restore_rows import shared
 from sim.kernel.identifiers import Sequence
 from sim.kernel.instants import Instant
 
@@ -267,18 +268,15 @@ class ExecutionLog:
     def load(self, state: ExecutionLogState) -> None:
         """Take over saved rows, at the cost of the difference.
 
-        An execution never changes and belongs to one history only: where the last saved one
-        stands in its place already, all rows before it do too, trades included.
+        Clearing puts a new row in the place of a trade; its executions stay the same objects.
         """
         executions, trades = self.executions, self.trades
-        count = len(state.executions)
-        same = 0 < count <= len(executions) and executions[count - 1] is state.executions[-1]
-        self._chain.cut(executions.rows[count if same else 0 :])
-        executions.cut(count if same else 0)
-        trades.cut(len(state.trades) if same else 0)
-        trades.rows[:] = state.trades[: len(trades)]
-        for execution in state.executions[len(executions) :]:
+        same = shared(executions.rows, state.executions)
+        self._chain.cut(executions.rows[same:])
+        executions.cut(same)
+        for execution in state.executions[same:]:
             self._chain.add(execution.order)
-        executions.rows += state.executions[len(executions) :]
-        trades.rows += state.trades[len(trades) :]
+        executions.rows += state.executions[same:]
+        trades.cut(shared(trades.rows, state.trades, attrgetter("aggressor")))
+        trades.rows[:] = state.trades
         self.trade_updates[:] = state.trade_updates

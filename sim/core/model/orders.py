@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
-from operator import attrgetter
+from itertools import chain, compress
+from operator import attrgetter, is_not
 
 from msgspec import Struct, field
 
@@ -267,17 +267,36 @@ class Orders:
         return list(self.rows)
 
     def load(self, state: list[Order]) -> None:
-        """Take over saved orders; which are open follows from their states."""
-        self.rows.cut(0)
-        self.rows.rows += state
-        self._by_id = dict(zip(map(attrgetter("id"), state), state, strict=True))
-        self._clord_ids = {
-            (order.participant, order.clord_id): order.id
-            for order in state
-            if order.clord_id and order.state is not OrderState.REJECTED
-        }
-        live = live_of(state)
+        """Take over saved orders, at the cost of the difference; which are open follows from their
+        states. An order that is done never changes, so most objects are the ones that are here.
+        """
+        rows = self.rows.rows
+        places = range(min(len(rows), len(state)))
+        others = list(compress(places, map(is_not, rows, state)))
+        gone = [rows[place] for place in others] + rows[len(state) :]
+        come = [state[place] for place in others] + state[len(rows) :]
+        stay = {order.id: order for mine in self._open.values() for order in mine.values()}
+        for order in gone:
+            self._by_id.pop(order.id, None)
+            stay.pop(order.id, None)
+        self._by_id.update(zip(map(attrgetter("id"), come), come, strict=True))
+        # The indexes hold for rows that only changed: an order keeps its account and symbol.
+        same = (place for place in others if _identity(rows[place]) != _identity(state[place]))
+        self.rows.cut(next(same, len(places)))
+        rows[:] = state
+        if any(order.clord_id for order in chain(gone, come)):
+            self._clord_ids = {
+                (order.participant, order.clord_id): order.id
+                for order in state
+                if order.clord_id and order.state is not OrderState.REJECTED
+            }
+        live = sorted(live_of([*stay.values(), *come]), key=attrgetter("seq"))
         self._open = {
             account: {order.id: order for order in mine}
             for account, mine in grouped(live, attrgetter("account")).items()
         }
+
+
+def _identity(order: Order) -> tuple[str, str, str, Instant]:
+    """What the indexes know of an order. On another branch its identifier may be another's."""
+    return order.id, order.account, order.symbol, order.created
