@@ -226,6 +226,8 @@ def _date(text: str) -> str:
 
 def _moment(text: str) -> Instant | str:
     if text.startswith("+"):
+        if text[1:2] in ("+", "-"):
+            raise ValueError(f"not a distance: {text[:40]!r}")
         return "+" + format_span(_span(text[1:]))
     return parse_instant(text)
 
@@ -258,7 +260,11 @@ def _with_offset(text: str) -> str:
 
 
 _SPAN_SLIPS, _INSTANT_SLIPS = (_with_unit,), (_with_offset,)
-_MOMENT_SLIPS = (lambda text: f"+{text}", lambda text: f"+{_with_unit(text)}", _with_offset)
+_MOMENT_SLIPS = (
+    lambda text: f"+{text.lstrip('+')}",
+    lambda text: f"+{_with_unit(text.lstrip('+'))}",
+    _with_offset,
+)
 STRING = Text()
 NAME = Text("a name", _name, schema={"type": "string", "minLength": 1, "maxLength": 200})
 MONEY_TEXT = Text("dollars from zero", _dollars(MONEY), schema=_DECIMAL_SCHEMA)
