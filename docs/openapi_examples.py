@@ -1,9 +1,10 @@
 """Writes `fixtures/openapi-examples.json`: examples of bodies and answers for the OpenAPI
 documents, taken from real runs. `make docs` runs it.
 
-The bundled scenarios are run, and every GET of the contract is called on the quickstart with names
-that exist there. The first good answer of each operation on each plane is its example; long lists
-are cut to their first entries, and long texts, such as pages, are left out.
+The bundled scenarios are run, the calls of `openapi_tour.py` are made, and every GET of the
+contract is called with names that exist there. The first good answer of each operation on
+each plane is its example; long lists are cut to their first entries, and long texts, such as pages,
+are left out.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from openapi_tour import tour
 
 from sim import Simulation, load_scenario
 from sim.analysis.headless_run import run_scenario
@@ -59,6 +61,8 @@ def examples() -> Examples:
     for name in SCENARIOS:
         for plane, operation, body, answer in _of_scenario(name):
             _keep(found, plane, operation, body, answer)
+    for plane, operation, body, answer in tour():
+        _keep(found, plane, operation, body, answer)
     for plane, operation, answer in _of_walk():
         _keep(found, plane, operation, None, answer)
     return {plane: dict(sorted(rows.items())) for plane, rows in sorted(found.items())}
