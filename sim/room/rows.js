@@ -12,6 +12,7 @@ const SEARCHED_MAX = 150_000;
 export const REFUSED = 1, FAULT = 2, FILL = 4, STATE = 8, MAINTENANCE = 16, STEP = 32;
 const EVENT_MARKS = {
   Traded: FILL, StateChanged: STATE, Settled: STATE, MaintenanceChanged: MAINTENANCE,
+  FaultStruck: FAULT,
 };
 
 export function marksOf(row) {

@@ -10,8 +10,8 @@ import {usePresent, useView} from '../views.js';
 import {Answered, Empty, Table, When, cx} from '../widgets.js';
 import {Json} from './record.js';
 
-function Frames({id}) {
-  const view = usePresent(`/streams/${id}/frames`, 'frames');
+function Frames({id, moment}) {
+  const view = usePresent(moment === null ? `/streams/${id}/frames` : `/history/${moment}/streams/${id}/frames`, 'frames');
   return html`<div class="one column"><h3>Last frames of stream ${id}</h3>
     <${Answered} view=${view} empty="No frame has been sent.">
       <div class="scroll" tabindex="0">${[...(view.rows || [])].reverse().map(one => html`<div class="frame" key=${one.seq}>
@@ -41,8 +41,8 @@ export function Streams() {
     <${Answered} view=${view} empty="No stream is open.">
       <${Table} label="Streams" columns=${columns} rows=${view.rows || []}
         rowProps=${row => ({'data-testid': 'stream', 'data-id': row.id, class: cx('tr', row.id === chosen && 'chosen')})} />
-      ${chosen !== null && moment === null ? html`<${Frames} key=${chosen} id=${chosen} />`
-        : html`<${Empty}>${moment === null ? 'Choose a stream to see its last frames.' : 'Frames of the past stand in the detail of each row.'}<//>`}
+      ${chosen !== null && (moment === null || isReport) ? html`<${Frames} key=${chosen} id=${chosen} moment=${moment} />`
+        : html`<${Empty}>${moment === null || isReport ? 'Choose a stream to see its last frames.' : 'Frames of the past stand in the detail of each row.'}<//>`}
     <//>
   </div>`;
 }

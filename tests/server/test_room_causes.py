@@ -1,0 +1,92 @@
+"""Whoever knows nothing of a run finds out from the page alone why something failed: by what is
+written on it, and by pressing what is written. Each walk has a few presses.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+from chromium import COMMAND, Browser, chromium
+from room_page import RoomPage
+from test_kyc_and_webhooks import Partner
+from test_room import ORDER
+from test_room import room as room
+from test_room import watched as watched
+
+pytestmark = [
+    pytest.mark.skipif(not COMMAND, reason="no Chromium on this machine"),
+    pytest.mark.asyncio(loop_scope="module"),
+]
+# The smallest visible thing that can be pressed and says so.
+PRESSED = """
+const says = %s, kinds = 'button, [role=tab], [role=row], a, summary';
+const fits = [...document.querySelectorAll(kinds)].filter(one => one.innerText.includes(says)
+  && !one.disabled && one.checkVisibility());
+fits.sort((one, other) => one.innerText.length - other.innerText.length);
+if (!fits.length) return false; fits[0].click(); return true;
+"""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser(tmp_path_factory) -> AsyncIterator[Browser]:
+    async with chromium(tmp_path_factory.mktemp("profile"), "") as running:
+        yield running
+
+
+async def press(room: RoomPage, text: str) -> None:
+    await room.until(PRESSED % json.dumps(text))
+
+
+async def read(room: RoomPage, *texts: str) -> str:
+    """The text of the page, once all of these stand on it."""
+    page = "document.body.innerText"
+    return await room.until(
+        f"return {json.dumps(texts)}.every(text => {page}.includes(text)) && {page}"
+    )
+
+
+async def test_a_halted_book(room, exchange, watched):
+    """An order is refused; somebody had halted its book."""
+    exchange.control("POST", "/instruments/watched/state", {"state": "HALTED"})
+    for _ in range(3):
+        exchange.clock.advance("10s")
+    status, _ = Partner(exchange).call("POST", "/v1/trading/orders", ORDER)
+    assert status == 422
+    await press(room, "422")
+    await read(room, "Why", "HALTED", "What would have worked")
+    halt = next(row["seq"] for row in exchange.history(kind="control") if "HALTED" in row["title"])
+    await press(room, f"#{halt}")
+    await read(room, f"Input {halt}", "instrument.state watched", "HALTED", "tester")
+
+
+async def test_a_fault_on_the_second_attempt(room, exchange, watched):
+    """The same call succeeds, fails and succeeds; a fault strikes the second one only."""
+    entry = {"match": {"operation": "InsertOrder", "nth": 2}, "act": {"status": 503}}
+    exchange.control("POST", "/faults", entry)
+    partner = Partner(exchange)
+    answers = [partner.call("POST", "/v1/trading/orders", ORDER)[0] for _ in range(3)]
+    assert answers == [200, 503, 200]
+    await press(room, "503")
+    await read(room, "Why", "fault f1", "nth", "What would have worked")
+    await press(room, "Faults")
+    await read(room, "f1", "struck 1 of")
+
+
+async def test_a_webhook_breaker(room, exchange):
+    """A decision never arrives; its receiver had failed so often that the breaker opened."""
+    partner, receiver = Partner(exchange), exchange.webhooks.receiver
+    partner.register(receiver.url)
+    exchange.control("PUT", "/assumptions/webhook.breaker_cooldown", {"value": "1h"})
+    receiver.answer_always(500)
+    partner.start()
+    exchange.clock.advance("26m")
+    assert exchange.control("GET", "/state/breakers")["breakers"][0]["state"] == "open"
+    await press(room, "Webhooks")
+    await read(room, "The breaker of", "open", "failures", "500")
+    await press(room, "answers")  # a row of the history
+    await read(room, "webhook", "500", "Asked")
+    await press(room, "Limits")
+    await read(room, "Webhook breakers", "failures in a row")
