@@ -25,6 +25,8 @@ from sim.scenario.steps import KycStep, SettleStep, StateStep, Step
 from sim.scenario.struct_types import record
 from sim.scenario.yaml_tree import ScenarioError
 from sim.server.control.routes import ROUTES
+from sim.testing.client import Connection
+from tests.journeys import firm, quiet
 
 OTHERS = (*TIMING_KEYS, *CLIENT_KEYS)
 
@@ -197,3 +199,36 @@ def test_a_step_under_its_former_name_is_the_same_step_and_has_the_same_digest()
 def test_a_step_under_both_names_is_refused() -> None:
     with pytest.raises(ScenarioError, match="'hang_up' is the former name of 'disconnect'"):
         load_scenario("name: x\nsteps: [{disconnect: s, hang_up: s}]\n")
+
+
+# ---- what an order's answer says
+
+
+@pytest.mark.parametrize(
+    ("changes", "state"),
+    [
+        ({"tif": "ioc"}, "EXPIRED"),
+        ({"tif": "fok"}, "EXPIRED"),
+        ({"tif": "ioc", "min_qty": "2"}, "EXPIRED"),
+        ({"tif": "ioc", "type": "market", "price": None}, "EXPIRED"),
+        ({"post_only": True}, "REJECTED"),
+        ({"price": "0.90", "qty": "100000000"}, "REJECTED"),
+        ({}, "PARTIALLY_FILLED"),
+        ({"price": "0.30"}, "NEW"),
+    ],
+)
+def test_the_answer_to_an_order_says_what_every_list_of_orders_says(
+    world: Connection, changes: dict[str, Any], state: str
+) -> None:
+    """Matching, expiry and rejection come before the answer: nothing is NEW that does not rest."""
+    symbol = quiet(world.simulation).symbol
+    maker, taker = firm(world.simulation).users[:2]
+    offer = {"as": maker.account, "symbol": symbol, "side": "sell", "price": "0.40", "qty": "1"}
+    world.simulation.control("order.place", "", offer)
+    bid = {"as": taker.account, "symbol": symbol, "side": "buy", "price": "0.40", "qty": "3"}
+    asked = {name: value for name, value in (bid | changes).items() if value is not None}
+    answer = world.simulation.control("order.place", "", asked).value
+    client = world.exchange(firm(world.simulation), taker.name)
+    listed = client.post("/v1/report/orders/search", json={"symbol": symbol}).json()["order"]
+    (shown,) = [order for order in listed if order["id"] == answer["order_id"]]
+    assert answer["state"] == shown["state"] == f"ORDER_STATE_{state}"

@@ -211,3 +211,27 @@ def test_seconds_without_a_tick_carry_the_close_forward(prices: Connection) -> N
     ]
     later = series(prices, assets="crypto:by-hand", bucket="1S", start=start + 4)["candles"]
     assert (later[0]["close"], later[0]["tickCount"]) == ("101.00", 0)
+
+
+def test_prices_move_alike_before_and_after_the_start() -> None:
+    """A client that reads history cannot tell from the candles when the run began."""
+    ratios = []
+    for seed in range(1, 7):
+        world = connect(Simulation(load_scenario("quickstart"), seed=seed))
+        start = now(world)
+        world.advance("2h")
+        for asset in ("crypto:btc", "crypto:eth", "crypto:sol"):
+            before, after = (
+                series(world, assets=asset, start=begin, end=begin + 7_200)["candles"]
+                for begin in (start - 7_200, start)
+            )
+            ratios.append(typical_range(after) / typical_range(before))
+    assert 0.75 < sorted(ratios)[len(ratios) // 2] < 1.33  # hours differ, the median does not
+
+
+def typical_range(candles: list[dict[str, Any]]) -> float:
+    """The mean of high less low in a minute, as a part of the price."""
+    spans = [
+        (float(candle["high"]) - float(candle["low"])) / float(candle["open"]) for candle in candles
+    ]
+    return sum(spans) / len(spans)
