@@ -69,6 +69,6 @@ export function Figures() {
     <div class="bar"><label>Account <select data-testid="figures-account" value=${chosen} onChange=${event => patch({figured: event.target.value})}>
       ${rows.map(row => html`<option key=${row.account} value=${row.account} selected=${row.account === chosen}>${row.account}</option>`)}</select></label>
       <span class="faint">marked at the last trade</span></div>
-    ${chosen ? html`<div class="fill split"><${One} key=${chosen} account=${chosen} symbol=${symbol} /></div>` : html`<${Empty}>No account trades.<//>`}
+    ${chosen ? html`<div class="fill split flow"><${One} key=${chosen} account=${chosen} symbol=${symbol} /></div>` : html`<${Empty}>No account trades.<//>`}
   </div>`;
 }
