@@ -60,7 +60,7 @@ BLOCKS: dict[str, tuple[str, Callable[[], str]]] = {
             exchange_fixture.Clock,
             exchange_fixture.Control,
             exchange_fixture.Fault,
-            exchange_fixture.Webhooks,
+            webhook_receiver.Webhooks,
             webhook_receiver.WebhookReceiver,
             webhook_receiver.Received,
         ),

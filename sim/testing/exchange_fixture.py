@@ -21,7 +21,7 @@ from sim.analysis.commands import sim_command
 from sim.kernel.instants import Instant, format_instant, parse_span
 from sim.testing.clock import Clock, Moment, instant_of
 from sim.testing.wall_clock import open_grpc_channels
-from sim.testing.webhook_receiver import Received, WebhookReceiver
+from sim.testing.webhook_receiver import Webhooks
 
 __tracebackhide__ = True  # a user's mistake is shown in the user's lines
 
@@ -67,48 +67,6 @@ class Control(str):
         if response.status != 200:
             raise ControlError(response.status, answer)
         return answer
-
-
-class Webhooks:
-    """A webhook receiver, and the exchange's log of its attempts.
-
-    Register `url` with the exchange; `received` then lists what arrived.
-    """
-
-    def __init__(self, control: Control) -> None:
-        self._control = control
-        self._receiver: WebhookReceiver | None = None
-
-    @property
-    def receiver(self) -> WebhookReceiver:
-        """The receiver; it begins to listen when it is first used."""
-        if self._receiver is None:
-            self._receiver = WebhookReceiver()
-        return self._receiver
-
-    @property
-    def url(self) -> str:
-        """URL to register with the exchange."""
-        return self.receiver.url
-
-    @property
-    def received(self) -> list[Received]:
-        """Deliveries that arrived, in order."""
-        return list(self.receiver.received)
-
-    @property
-    def deliveries(self) -> list[dict[str, Any]]:
-        """Attempts to deliver, as the exchange logged them."""
-        deliveries: list[dict[str, Any]] = self._control("GET", "/webhooks/deliveries")[
-            "deliveries"
-        ]
-        return deliveries
-
-    def close(self) -> None:
-        """Stop listening."""
-        if self._receiver is not None:
-            self._receiver.close()
-            self._receiver = None
 
 
 class Fault:

@@ -18,7 +18,7 @@ import hmac
 import json
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
@@ -156,3 +156,45 @@ def _handler(receiver: WebhookReceiver) -> type[BaseHTTPRequestHandler]:
             """Deliveries are in `received`, not on the terminal."""
 
     return Handler
+
+
+class Webhooks:
+    """A webhook receiver, and the exchange's log of its attempts.
+
+    Register `url` with the exchange; `received` then lists what arrived.
+    """
+
+    def __init__(self, control: Callable[[str, str], Any]) -> None:
+        self._control = control
+        self._receiver: WebhookReceiver | None = None
+
+    @property
+    def receiver(self) -> WebhookReceiver:
+        """The receiver; it begins to listen when it is first used."""
+        if self._receiver is None:
+            self._receiver = WebhookReceiver()
+        return self._receiver
+
+    @property
+    def url(self) -> str:
+        """URL to register with the exchange."""
+        return self.receiver.url
+
+    @property
+    def received(self) -> list[Received]:
+        """Deliveries that arrived, in order."""
+        return list(self.receiver.received)
+
+    @property
+    def deliveries(self) -> list[dict[str, Any]]:
+        """Attempts to deliver, as the exchange logged them."""
+        deliveries: list[dict[str, Any]] = self._control("GET", "/webhooks/deliveries")[
+            "deliveries"
+        ]
+        return deliveries
+
+    def close(self) -> None:
+        """Stop listening."""
+        if self._receiver is not None:
+            self._receiver.close()
+            self._receiver = None
