@@ -168,7 +168,7 @@ def _short(value: Any) -> str:
 def compare(path: Path, recording: Recording, reading: str) -> Comparison:
     """Hold every answer and frame against the contract. Raises UnreadableRecording."""
     checker, tally = Checker(reading), Tally()
-    with _told_of(path), _through(recording) as progress:
+    with told_of(path), _through(recording) as progress:
         for seen in progress.each(Reader(recording.entries).seen()):
             try:
                 found = checker.check(seen)
@@ -189,7 +189,7 @@ def compare_with(
     UnreadableRecording, and Unmatched where the scenario has too few identities.
     """
     tally = Tally()
-    with _told_of(path), _through(recording) as progress:
+    with told_of(path), _through(recording) as progress:
         Replayed(scenario, seed, recording.entries, tally).run(progress.step)
     reading, name = scenario.reading, scenario.name
     return Comparison(path, recording, reading, tally, name, interrupted=progress.interrupted)
@@ -202,7 +202,7 @@ def _through(recording: Recording) -> Progress:
 
 
 @contextmanager
-def _told_of(path: Path) -> Iterator[None]:
+def told_of(path: Path) -> Iterator[None]:
     """Name the file in what is wrong with it."""
     try:
         yield

@@ -57,7 +57,7 @@ class Player:
             seen = self._reader.line(entry)
             self._move(self._reader.now(entry))
             if seen is not None and seen.answer is not None and entry.request is not None:
-                yield Played(seen, self._call(entry, entry.request, seen.answer))
+                yield Played(seen, self._answered(seen, entry.request, seen.answer))
                 continue
             if entry.opened is not None:
                 self._open(entry, entry.opened)
@@ -76,6 +76,23 @@ class Player:
             self.world.advance_to(target)
 
     # ---- calls
+
+    def _answered(self, seen: Seen, request: Message, answer: Message) -> Message:
+        if seen.operation is not None and seen.operation.content == "web_socket":
+            return self._refused_socket(seen.entry, request, answer)
+        return self._call(seen.entry, request, answer)
+
+    def _refused_socket(self, entry: Entry, request: Message, answer: Message) -> Message:
+        """A call to the address of a socket: the service let nobody in."""
+        headers = self._identities.headers(
+            entry.plane, "GET", request.path, request.headers, refused=answer.status == 401
+        )
+        outcome = self.world.simulation.open(request.path, headers, b"", web_socket=True)
+        self.world.absorb(outcome)
+        if outcome.reply is not None:
+            return _answer(outcome.reply)
+        self.world.absorb(self.world.simulation.hangup(outcome.stream))
+        return Message(status=101)
 
     def _call(self, entry: Entry, request: Message, answer: Message) -> Message:
         refused = answer.status == (16 if entry.plane == "grpc" else 401)

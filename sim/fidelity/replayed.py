@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from msgspec.structs import replace
@@ -26,6 +26,7 @@ from sim.fidelity.values import Sides
 from sim.recording.files import Entry, Message
 from sim.recording.seen import Seen
 from sim.scenario.scenario import Scenario
+from sim.testing.client import Stream
 
 
 class Replayed:
@@ -44,6 +45,11 @@ class Replayed:
         """Replay everything; `on_line` is called for each line. Unmatched: the scenario has nobody
         for somebody of the recording.
         """
+        for _ in self.steps(on_line):
+            pass
+
+    def steps(self, on_line: Callable[[], None] = lambda: None) -> Iterator[int]:
+        """`run` line by line; yields the number of each line that was compared."""
         for seen, ours in self._player.play():
             on_line()
             if self._sides is None:
@@ -60,6 +66,7 @@ class Replayed:
             elif seen.closed is not None:
                 self._closed(seen, seen.closed, known)
             self._pump()
+            yield seen.entry.n
         self._pump(final=True)
 
     def _known(self, seen: Seen) -> list[Difference] | None:
@@ -162,13 +169,23 @@ class Replayed:
         if seen.operation is not None:
             self._queue_of(stream.number, seen)
         ours = self._player.streams.get(stream.number)
-        code = closed.get("code")
         found: list[Difference] = []
-        if closed.get("from") == "service" and code is not None and seen.entry.plane == "grpc":
-            ended = ours.end[0] if ours is not None and ours.end is not None else ABSENT
+        code = closed.get("code")
+        if closed.get("from") == "client":
+            if ours is not None and ours.end is not None and ours.end[0]:
+                found.append(Difference("closed.from", "client", "service", "status"))
+        elif closed.get("from") == "service" and code is not None:
+            ended = _end_of(ours, seen.entry.plane)
             if ended != code:
                 found.append(Difference("closed.code", code, ended, "status"))
         self._count(seen, merged(known, found))
+
+
+def _end_of(ours: Stream | None, plane: str) -> Any:
+    """How our stream ended: the gRPC status, or the code of a socket's close frame."""
+    if ours is None or ours.end is None:
+        return ABSENT
+    return ours.end[0] if plane == "grpc" else ours.close_code
 
 
 def _codes(recorded: Any, ours: Any) -> list[Difference]:

@@ -75,7 +75,9 @@ class RpcError(Exception):
 
 
 class Stream:
-    """A stream: `frames` received so far, and `end` as (code, message) once it is closed."""
+    """A stream: `frames` received so far, and `end` as (code, message) once it is closed; of a
+    WebSocket `close_code` is what the close frame says.
+    """
 
     def __init__(self, connection: Connection, number: int, decode: Callable[[bytes], Any]) -> None:
         self._connection = connection
@@ -83,6 +85,7 @@ class Stream:
         self.number = number
         self.frames: list[Any] = []
         self.end: tuple[int, str] | None = None
+        self.close_code: int | None = None
 
     def receive(self, frame: bytes) -> None:
         """Decode a frame and add it to `frames`."""
@@ -203,6 +206,7 @@ class Connection:
                 stream = self.streams.pop(effect.stream, None)
                 if stream is not None:
                     stream.end = (effect.code, effect.message)
+                    stream.close_code = effect.web_socket_code
             elif isinstance(effect, Resolve):
                 self.resolved[effect.pending_on] = effect.reply
             else:

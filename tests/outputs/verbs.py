@@ -78,6 +78,7 @@ WITHOUT = {
     "keys": "new ones each time",
     "compare": "tests/fidelity has its output",
     "witness": "tests/witness has its verdicts",
+    "infer": "tests/fidelity has its output",
     "record": "it needs sockets: tests/server/test_record.py",
     "proto": "a folder of files, and one line that says so",
 }

@@ -11,6 +11,20 @@ from sim.core.catalogue.assumptions import catalogue
 _COMPARED_MAX = 80
 
 
+class _Asked(dict[str, Value]):
+    """Values that note in `names` which of them are asked for."""
+
+    __slots__ = ("names",)
+
+    def __init__(self, values: dict[str, Value]) -> None:
+        super().__init__(values)
+        self.names: set[str] = set()
+
+    def __getitem__(self, name: str) -> Value:
+        self.names.add(name)
+        return super().__getitem__(name)
+
+
 class Assumptions:
     """Values by name, each the default until somebody changes it.
 
@@ -57,6 +71,13 @@ class Assumptions:
     def shown(self, name: str) -> Value:
         """Value of a named assumption as people write it."""
         return self._catalogue[name].show(self._values[name])
+
+    def watch(self) -> set[str]:
+        """Names of the values that are asked for from now on; the set grows as they are."""
+        asked = _Asked(self._values)
+        self._values = asked
+        self.changes += 1  # what follows from values is asked for again
+        return asked.names
 
     def save(self) -> dict[str, Value]:
         """Values by name."""

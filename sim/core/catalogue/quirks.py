@@ -8,6 +8,7 @@ does.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -117,20 +118,23 @@ def parse_chance(value: object) -> Chance:
 class Quirks:
     """The odds in force."""
 
-    __slots__ = ("_catalogue", "_entropy", "_odds", "_struck")
+    __slots__ = ("_catalogue", "_decide", "_entropy", "_odds", "_struck")
 
     def __init__(self, entropy: Entropy) -> None:
         self._entropy = entropy
         self._catalogue = catalogue()
         self._odds = {name: quirk.default for name, quirk in self._catalogue.items()}
         self._struck: list[str] = []  # for whoever watches; no part of the state
+        self._decide: Callable[[str], bool] | None = None
 
     def possible(self, quirk: Quirk) -> bool:
         """Whether the quirk can occur at all."""
-        return self._odds[quirk.name].numerator > 0
+        return self._decide is not None or self._odds[quirk.name].numerator > 0
 
     def strikes(self, quirk: Quirk) -> bool:
         """Decide whether the quirk occurs this time. Certain outcomes draw no random number."""
+        if self._decide is not None:
+            return self._decide(quirk.name)
         odds = self._odds[quirk.name]
         if odds.numerator == 0:
             return False
@@ -141,6 +145,10 @@ class Quirks:
         if len(self._struck) < _STRUCK_MAX:
             self._struck.append(quirk.name)
         return True
+
+    def decided_by(self, decide: Callable[[str], bool]) -> None:
+        """Let somebody who knows what happened decide in the place of chance, quirk by name."""
+        self._decide = decide
 
     def take_struck(self) -> list[str]:
         """Names of the quirks that have occurred since the last call, in order, so many of them."""

@@ -1,0 +1,83 @@
+"""Say which values of assumptions and quirks a recording allows.
+
+The session is replayed into a scenario, again and again, under every value of every assumption and
+quirk that it could show. Each is confirmed, refuted (then the value that fits is told), undecided
+or not observed, with the lines of the recording that say so. What no value explains is listed.
+Exit code 0: our own values answer like the recording; 1: they do not; 2: unreadable; 130:
+interrupted, and what is known so far was told. `sim record` makes recordings.
+
+examples:
+  sim infer session.ndjson --scenario quickstart
+  sim infer session.ndjson --scenario quickstart --write like-recorded.yaml
+  sim infer session.har --scenario my.yaml --seed 3 --json verdicts.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sim.cli.arguments import (
+    FAILED,
+    INTERRUPTED,
+    add_option,
+    add_path,
+    check_writable,
+    count,
+    usage_error,
+)
+from sim.cli.json_output import add_json, give_json, text_output
+
+if TYPE_CHECKING:
+    from sim.fidelity.inference.infer import Inference
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("recording", metavar="FILE", type=Path, help="recording or HAR file")
+    scenario = "replay the session into this scenario; its values are held against the recording"
+    add_option(parser, "--scenario", scenario, metavar="NAME", required=True)
+    add_option(parser, "--seed", "seed of the scenario", type=count, metavar="N")
+    write = "write a scenario that answers like the recording, as far as values can"
+    add_path(parser, "--write", "FILE", write)
+    add_json(parser, "the verdicts")
+
+
+def run(args: argparse.Namespace) -> int:
+    from sim.fidelity.identities import Unmatched
+    from sim.recording.files import UnreadableRecording
+
+    out = text_output(args)
+    check_writable((args.write,))
+    try:
+        found = _inferred(args)
+    except (UnreadableRecording, Unmatched) as error:
+        return usage_error(str(error))
+    give_json(args, found.document())
+    found.write(out)
+    if args.write is not None:
+        args.write.write_text(found.scenario_file(_base(args)), encoding="utf-8")
+    if not found.complete:
+        return INTERRUPTED
+    return 0 if found.explained else FAILED
+
+
+def _inferred(args: argparse.Namespace) -> Inference:
+    from sim.analysis.search.progress import Progress
+    from sim.fidelity.inference.infer import infer
+    from sim.loader.load import load_scenario
+    from sim.recording.reading import read_recording
+
+    recording = read_recording(args.recording)
+    scenario = load_scenario(args.scenario)
+    with Progress(sys.stderr, 0, "replays") as bar:
+        return infer(args.recording, recording, scenario, args.seed, bar.step)
+
+
+def _base(args: argparse.Namespace) -> str:
+    """The scenario as the written one names it: a file as seen from there."""
+    if not Path(args.scenario).is_file():
+        return str(args.scenario)
+    return os.path.relpath(args.scenario, Path(args.write).parent)

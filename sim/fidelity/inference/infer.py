@@ -1,0 +1,225 @@
+"""`sim infer`: what a recording says about assumptions and quirks, as a document and as text."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from sim.fidelity.compare import told_of
+from sim.fidelity.difference import shown
+from sim.fidelity.inference.search import Search
+from sim.fidelity.inference.trial import Session
+from sim.fidelity.inference.verdicts import Kind, Verdict, Verdicts
+from sim.recording.files import Recording
+from sim.scenario.scenario import Scenario
+
+_UNEXPLAINED_MAX = 100
+_SHOWN_MAX = 8  # lines of a list on a screen
+_KINDS: tuple[Kind, ...] = ("refuted", "undecided", "confirmed", "not observed")
+
+
+class Inference:
+    """What the evidence of one recording leaves open, and what not. `complete` is false where
+    somebody ended it: then what was not reached is undecided.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        recording: Recording,
+        scenario: Scenario,
+        seed: int | None,
+        progress: Callable[[str], None] = lambda note: None,
+    ) -> None:
+        self.path, self.scenario = path, scenario
+        self.session = Session(scenario, seed, recording.entries)
+        self.warnings = [recording.warning] if recording.warning else []
+        self._search = Search(self.session, progress)
+        self._verdicts = Verdicts(self._search)
+        self.complete = False
+        self.differed = 0  # lines under our own values
+
+    def run(self) -> None:
+        """Search, until it is done or somebody interrupts it. Unmatched: the scenario has nobody
+        for somebody of the recording.
+        """
+        try:
+            self._search.begin()
+            self.differed = len(self._search.outcome.lines)
+            self._search.descend()
+            self._verdicts.find()
+            self.complete = True
+        except KeyboardInterrupt:
+            self.warnings.append("interrupted: what was not reached is undecided")
+
+    @property
+    def assumptions(self) -> dict[str, Verdict]:
+        """A verdict on every assumption."""
+        return self._verdicts.all_assumptions()
+
+    @property
+    def quirks(self) -> dict[str, Verdict]:
+        """A verdict on every quirk."""
+        return self._verdicts.all_quirks()
+
+    @property
+    def explained(self) -> bool:
+        """Whether our own values answer like the recording."""
+        verdicts = (*self.assumptions.values(), *self.quirks.values())
+        refuted = any(one.verdict == "refuted" for one in verdicts)
+        return self.complete and not refuted and not self._search.outcome.lines
+
+    def unexplained(self) -> list[dict[str, Any]]:
+        """Places that differ under every value."""
+        outcome = self._search.outcome
+        return [
+            {
+                "n": n,
+                "operation": outcome.names[n],
+                "where": where,
+                "recorded": shown(one.recorded),
+                "ours": shown(one.ours),
+                "kind": one.kind,
+            }
+            for n in sorted(outcome.lines)
+            for where, one in outcome.lines[n].items()
+        ]
+
+    def document(self) -> dict[str, Any]:
+        """As `--json` shows it."""
+        unexplained = self.unexplained()
+        return {
+            "recording": str(self.path),
+            "scenario": self.scenario.name,
+            "complete": self.complete,
+            "assumptions": {name: one.document() for name, one in self.assumptions.items()},
+            "quirks": {name: one.document() for name, one in self.quirks.items()},
+            "lines": {
+                "compared": len(self.session.silent),
+                "differed": self.differed,
+                "unexplained": len(self._search.outcome.lines),
+            },
+            "unexplained": unexplained[:_UNEXPLAINED_MAX],
+            "scenario_lines": self.scenario_lines(),
+            "replays": self.session.trials,
+            "warnings": self.warnings,
+        }
+
+    def scenario_lines(self) -> str:
+        """Lines of a scenario with which we answer like the recording; "" where ours do."""
+        found = ""
+        for key, verdicts in (("assumptions", self.assumptions), ("quirks", self.quirks)):
+            lines = [
+                f"  {name}: {_yaml(one.consistent[0])}\n"
+                for name, one in verdicts.items()
+                if one.verdict == "refuted"
+            ]
+            found += f"{key}:\n{''.join(lines)}" if lines else ""
+        return found
+
+    def scenario_file(self, base: str) -> str:
+        """A whole scenario with these lines, which extends `base`."""
+        name = f"{self.scenario.name} as in {self.path.name}"
+        return f"extends: {_yaml(base)}\nname: {_yaml(name)}\n{self.scenario_lines()}"
+
+    # ---- text
+
+    def write(self, out: TextIO) -> None:
+        """Print what matters first, on a screen."""
+        for line in self._lines():
+            print(line, file=out)
+
+    def _lines(self) -> Iterator[str]:
+        yield from self.warnings
+        yield (
+            f"{self.path.name}: {len(self.session.silent):,} answers and frames, replayed"
+            f" {self.session.trials:,} times into {self.scenario.name}"
+        )
+        left = len(self._search.outcome.lines)
+        if not self.differed:
+            yield "nothing differs with our own values"
+        else:
+            yield f"{self.differed:,} lines differ with our own values, {left:,} with those below"
+        for kind in _KINDS[:3]:
+            yield from self._of_kind(kind)
+        yield from self._not_observed()
+        yield from self._left()
+        if lines := self.scenario_lines():
+            yield ""
+            yield "answers like the recording:"
+            yield from (f"  {line}" for line in lines.splitlines())
+
+    def _of_kind(self, kind: Kind) -> Iterator[str]:
+        named = [*self.assumptions.items(), *self.quirks.items()]
+        found = [(name, one) for name, one in named if one.verdict == kind]
+        if not found:
+            return
+        yield ""
+        yield f"{kind}:"
+        for name, one in found:
+            yield f"  {name}: {_told(one)}"
+
+    def _not_observed(self) -> Iterator[str]:
+        named = [*self.assumptions.values(), *self.quirks.values()]
+        count = sum(one.verdict == "not observed" for one in named)
+        if count:
+            yield ""
+            yield f"not observed: {count} (--json lists them)"
+
+    def _left(self) -> Iterator[str]:
+        found = self.unexplained()
+        if not found:
+            return
+        yield ""
+        yield "explained by no value:"
+        for one in found[:_SHOWN_MAX]:
+            yield f"  line {one['n'] + 1} {one['operation']} {one['where']}"[:80]
+            text = f"    {one['kind']}: recorded {one['recorded']!r}, ours {one['ours']!r}"
+            yield text if len(text) <= 80 else f"{text[:79]}…"
+        if len(found) > _SHOWN_MAX:
+            yield f"  … and {len(found) - _SHOWN_MAX} more places: --json lists them"
+
+
+def _told(one: Verdict) -> str:
+    """A verdict in a line."""
+    values = ", ".join(_yaml(value) for value in one.consistent[:4])
+    values += ", …" if len(one.consistent) > 4 else ""
+    if one.of is not None:
+        values += f" ({one.struck} of {one.of})"
+    elif one.between is not None:
+        low, high = (("…" if end is None else _yaml(end)) for end in one.between)
+        values += f" ({low} to {high})"
+    seen = ", ".join(str(n + 1) for n in one.evidence[:3]) + (", …" if one.evidence[3:] else "")
+    if one.verdict == "refuted":
+        return f"not {_yaml(one.ours)} but {values}; lines {seen}"
+    return f"{values}; lines {seen}"
+
+
+def _yaml(value: Any) -> str:
+    """A value as a scenario has it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = str(value)
+    plain = text and all(mark.isalnum() or mark in "._/-" for mark in text)
+    return text if plain else f'"{text}"'
+
+
+def infer(
+    path: Path,
+    recording: Recording,
+    scenario: Scenario,
+    seed: int | None,
+    progress: Callable[[str], None] = lambda note: None,
+) -> Inference:
+    """Say what values a recording allows. UnreadableRecording, Unmatched."""
+    found = Inference(path, recording, scenario, seed, progress)
+    gc.collect()
+    gc.freeze()  # the recording is not looked at again each time that a finished replay is freed
+    try:
+        with told_of(path):
+            found.run()
+    finally:
+        gc.unfreeze()
+    return found

@@ -1,0 +1,215 @@
+"""Values of an assumption that is a number or a span: what to try, what a range contains, and what
+a recording says them to be.
+
+Numbers are searched in three ways, the cheapest first.
+
+* *By proportion*: where an answer shows a number or an instant that follows the value (a fee, an
+  expiry), two trials give a line, and the line says at which value the answer is the recorded one.
+* *By candidates*: values that people choose, and distances between instants of the recording.
+* *By bisection*: from a value that fits to one that does not, until the edge is known to the
+  resolution of the recording's clock, or to one in fifty.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal, InvalidOperation
+from itertools import pairwise
+from typing import Any
+
+from msgspec import Struct
+
+from sim.contract.wire_fields import read_moment
+from sim.core.catalogue.assumption import Assumption
+from sim.fidelity.inference.trial import Outcome, Session
+from sim.kernel.instants import DAY, HOUR, MINUTE, NS_PER_MS, NS_PER_S, parse_instant
+from sim.recording.files import Entry
+
+_NICE = (1, 2, 3, 5, 10, 15, 20, 30, 45, 60, 90)
+_SPANS = sorted(
+    {count * unit for unit in (NS_PER_S, MINUTE, HOUR) for count in _NICE}
+    | {count * NS_PER_MS for count in (1, 5, 10, 50, 100, 200, 250, 500, 750)}
+    | {count * DAY for count in (1, 2, 3, 7, 14, 30)}
+)
+_INTEGERS = sorted({count * 10**power for power in range(7) for count in (1, 2, 3, 5)} | {0, 4, 6})
+_UNITS = (DAY, HOUR, MINUTE, NS_PER_S, 100 * NS_PER_MS, 10 * NS_PER_MS, NS_PER_MS)
+_SHOWN_MAX = 30
+_DISTANCES_MAX = 12
+
+
+class Range(Struct, frozen=True):
+    """Values that fit, both ends included; None where nothing in reach does not fit."""
+
+    low: int | None = None
+    high: int | None = None
+
+    def has(self, value: int) -> bool:
+        """Whether a value lies within."""
+        return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
+
+
+def resolution(entries: list[Entry]) -> int:
+    """What the recording's clock can tell apart, in nanoseconds: a Date header has whole seconds,
+    and both ends of a span are read from it.
+    """
+    for entry in entries:
+        told = entry.answer.now if entry.answer is not None else ""
+        if told and _instant(told) % NS_PER_S:
+            return 100 * NS_PER_MS
+    return NS_PER_S
+
+
+def probes(assumption: Assumption, base: int, length: int) -> list[int]:
+    """Values that show whether a number matters at all: the smallest, some around our own, and one
+    longer than the session.
+    """
+    found = {assumption.least, base // 2, base * 2, base * 16 if base > 0 else 0}
+    if assumption.span:
+        found |= {NS_PER_S, length * 2}
+    else:
+        found |= {1, 1_000}
+    most = 300 * DAY if assumption.span else 1_000_000_000
+    return sorted(value for value in found - {base} if assumption.least <= value <= most)
+
+
+def ladder(assumption: Assumption, session: Session, length: int) -> list[int]:
+    """Values that people choose, and distances between instants of the recording."""
+    if not assumption.span:
+        values = set(_INTEGERS)
+    else:
+        values = {span for span in _SPANS if span <= max(2 * length, MINUTE)}
+        values |= set(_distances(session.entries))
+    return sorted(value for value in values if value >= assumption.least)
+
+
+def _distances(entries: list[Entry]) -> Iterator[int]:
+    """How far apart lines of the recording are, the longest first."""
+    told = sorted({_instant(one.answer.now) for one in entries if one.answer and one.answer.now})
+    gaps = {after - before for before, after in pairwise(told)}
+    yield from sorted(gaps, reverse=True)[:_DISTANCES_MAX]
+
+
+def session_length(entries: list[Entry]) -> int:
+    """From the first instant that is told to the last, in nanoseconds."""
+    told = [_instant(one.answer.now) for one in entries if one.answer and one.answer.now]
+    return max(told) - min(told) if told else 0
+
+
+def _instant(text: str) -> int:
+    try:
+        return parse_instant(text)
+    except ValueError:
+        return 0
+
+
+# ---- by proportion
+
+
+def proportional(tries: Iterable[tuple[int, Outcome]]) -> Iterator[int]:
+    """Values at which places that follow the value would be as recorded, by two trials each."""
+    points: dict[tuple[int, str], list[tuple[int, Decimal]]] = {}
+    recorded: dict[tuple[int, str], Decimal] = {}
+    for value, outcome in tries:
+        for n, line in outcome.lines.items():
+            for where, one in line.items():
+                theirs, ours = number_in(one.recorded), number_in(one.ours)
+                if theirs is not None and ours is not None:
+                    points.setdefault((n, where), []).append((value, ours))
+                    recorded[n, where] = theirs
+    found: dict[int, None] = {}
+    for place, seen in points.items():
+        (one, first), (other, second) = seen[0], seen[-1]
+        if one != other and first != second:
+            steps = (recorded[place] - first) / (second - first)
+            if abs(steps) < 10**6:
+                found.setdefault(one + round(steps * (other - one)))
+    yield from found
+
+
+def number_in(value: Any) -> Decimal | None:
+    """A value as a number: an instant in nanoseconds. None for what is neither."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, int | Decimal):
+        return Decimal(value)
+    if isinstance(value, float):
+        return Decimal(str(value))
+    if not isinstance(value, str) or len(value) > 40:
+        return None
+    try:
+        return Decimal(value)
+    except InvalidOperation:
+        pass
+    try:
+        return Decimal(read_moment(value))
+    except ValueError:
+        return None
+
+
+# ---- by bisection
+
+
+def edge(fits: Callable[[int], bool], inside: int, steps: Iterable[int], grain: int) -> int | None:
+    """The outermost value that fits, between one that does and the first of `steps` that does not;
+    None where all of them fit. The answer lies within `grain`, or one in fifty.
+    """
+    for outside in steps:
+        if fits(outside):
+            inside = outside
+            continue
+        while abs(outside - inside) > max(grain, abs(inside) // 50):
+            middle = (inside + outside) // 2
+            if middle in (inside, outside):
+                break
+            if fits(middle):
+                inside = middle
+            else:
+                outside = middle
+        return inside
+    return None
+
+
+def steps_down(value: int, least: int) -> Iterator[int]:
+    """Ever smaller values, to the smallest."""
+    while value > max(least, 0) + 1:
+        value = max(value // 3, least)
+        yield value
+    if value > least:
+        yield least
+
+
+def steps_up(value: int, most: int) -> Iterator[int]:
+    """Ever larger values, up to one."""
+    value = max(value, 1)
+    while value < most:
+        value = min(value * 3, most)
+        yield value
+
+
+# ---- what people would write
+
+
+def usual_in(low: int, high: int, *, span: bool) -> list[int]:
+    """Values within a range as people write them, the roundest first."""
+    nice = _SPANS if span else _INTEGERS
+    if span and high >= 2 * NS_PER_S:
+        nice = [value for value in nice if value % NS_PER_S == 0]
+    found = nice[bisect_left(nice, low) : bisect_right(nice, high)]
+    units = _UNITS if span else tuple(10**power for power in range(9, -1, -1))
+    for unit in units:
+        first, last = -(-low // unit), high // unit
+        if last >= first and len(found) < 3:
+            found += [count * unit for count in range(first, min(last, first + 8) + 1)]
+        if len(found) >= 3:
+            break
+    return sorted(set(found), key=lambda value: (_digits(value, span), value))[:_SHOWN_MAX]
+
+
+def _digits(value: int, span: bool) -> int:
+    """How many digits a value has in its best unit."""
+    if not span:
+        return len(str(value).rstrip("0")) or 0
+    unit = next((unit for unit in _UNITS if value and value % unit == 0), 1)
+    count = value // unit
+    return 0 if count in _NICE else len(str(count).rstrip("0")) + (unit < NS_PER_S)

@@ -1,0 +1,298 @@
+"""The descent: from the scenario's own values to those that differ least from a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from msgspec import Struct
+
+from sim.core.catalogue.assumption import Value
+from sim.core.catalogue.assumptions import catalogue
+from sim.fidelity.inference.numbers import ladder, probes, proportional, session_length
+from sim.fidelity.inference.trial import Change, Decisions, Outcome, Session, Setting, change
+from sim.simulation import Simulation
+
+# What a client signs is a fingerprint in a recording, and signed anew for a replay.
+UNSEEN = frozenset(("token.assertion_life_max", "auth.client_clock", "auth.timestamp_tolerance"))
+_ROUNDS = 24
+_TURNS = 64  # times of a quirk that are turned, at most
+_PAIRS = 12
+
+
+class Tried(Struct, frozen=True):
+    """A value with what it does."""
+
+    name: str
+    value: str
+    setting: Setting
+    outcome: Outcome
+    change: Change
+
+
+class Search:
+    """Finds the setting under which we differ least."""
+
+    def __init__(self, session: Session, progress: Callable[[str], None]) -> None:
+        self.session, self._progress = session, progress
+        simulation = Simulation(session.scenario, seed=session.seed)
+        ctx = simulation.exchange.ctx
+        self.catalogue = {name: one for name, one in catalogue().items() if name not in UNSEEN}
+        self.base: dict[str, Value] = dict(ctx.assumptions.save())
+        self.odds = {name: ctx.quirks.shown(name) for name in ctx.quirks.save()}
+        self.length = session_length(session.entries)
+        self.setting = Setting()
+        self.outcome = Outcome()
+        self._known: dict[tuple[str, str], Outcome] = {}  # under the present setting
+        self._dull: set[tuple[str, str]] = set()  # that changed nothing when they were tried
+
+    # ---- trials
+
+    def begin(self) -> None:
+        """Replay with our own values. Unmatched."""
+        self.outcome = self.session.tried(self.setting)
+        self._progress("")
+
+    def tried(self, name: str, value: str) -> Tried:
+        """The present setting with another value."""
+        setting = self.setting.with_value(name, value)
+        known = self._known.get((name, value))
+        if known is None:
+            known = self._known[name, value] = self.session.tried(setting, self.outcome)
+            self._progress(f"{len(self.outcome.lines)} lines differ")
+        return Tried(name, value, setting, known, change(self.outcome, known))
+
+    def value(self, name: str) -> Value:
+        """The present value of an assumption."""
+        told = self.setting.values.get(name)
+        return self.base[name] if told is None else self.catalogue[name].parse(told)
+
+    def text(self, name: str, value: Value) -> str:
+        """A value as scenarios write it."""
+        shown = self.catalogue[name].show(value)
+        return str(shown).lower() if isinstance(shown, bool) else str(shown)
+
+    def others(self, name: str) -> list[str]:
+        """Values of an assumption that differ from the present one; of numbers, a few."""
+        one, now = self.catalogue[name], self.value(name)
+        if isinstance(now, bool):
+            return [self.text(name, not now)]
+        if isinstance(now, str):
+            return [word for word in one.options if word != now]
+        values = set(probes(one, now, self.length)) | {int(self.base[name])}
+        return [self.text(name, value) for value in sorted(values - {now})]
+
+    def _take(self, setting: Setting, outcome: Outcome) -> None:
+        self.setting, self.outcome = setting, outcome
+        self._known.clear()
+
+    # ---- the descent
+
+    def descend(self) -> None:
+        """Change what gains, until nothing does."""
+        self._fit_quirks()
+        for number in range(_ROUNDS):
+            if not self.outcome.lines:
+                return
+            if not (self._step(first=not number) or self._number_step() or self._pair_step()):
+                return
+            self._fit_quirks()
+
+    def _step(self, *, first: bool) -> bool:
+        """Make the changes that gain; whether there was one."""
+        gains: list[Tried] = []
+        for name in sorted(self.outcome.asked & self.catalogue.keys()):
+            for value in self.others(name):
+                if not first and (name, value) in self._dull:
+                    continue
+                found = self.tried(name, value)
+                if not found.change.touched:
+                    self._dull.add((name, value))
+                if found.change.gain > 0 and found.outcome.whole and not found.outcome.failure:
+                    gains.append(found)
+        gains.sort(key=lambda one: (-one.change.gain, len(one.change.worse), one.name))
+        return self._take_best(gains)
+
+    def _take_best(self, gains: list[Tried]) -> bool:
+        if not gains:
+            return False
+        together, lines, names = self.setting, set[int](), set[str]()
+        for one in gains:
+            touched = set(one.change.touched)
+            if one.change.worse or lines & touched or one.name in names:
+                continue
+            together, lines = together.with_value(one.name, one.value), lines | touched
+            names.add(one.name)
+        best = gains[0]
+        if len(names) > 1:
+            outcome = self.session.tried(together, self.outcome)
+            if change(self.outcome, outcome).gain > best.change.gain and outcome.whole:
+                self._take(together, outcome)
+                return True
+        self._take(best.setting, best.outcome)
+        return True
+
+    def drop_needless(self) -> None:
+        """Take back what something else has made needless."""
+        for name in sorted(self.setting.values):
+            found = self.tried(name, self.text(name, self.base[name]))
+            if found.outcome.failure or found.change.worse or not found.outcome.whole:
+                continue
+            if name not in self.outcome.asked or found.change.better or not found.change.touched:
+                values = {one: value for one, value in self.setting.values.items() if one != name}
+                setting = Setting(values, self.setting.quirks)
+                self._take(setting, found.outcome)
+
+    # ---- numbers
+
+    def _number_step(self) -> bool:
+        """Look for a number with which more lines agree."""
+        gains: list[Tried] = []
+        for name in sorted(self.outcome.asked & self.catalogue.keys()):
+            if isinstance(self.value(name), int) and not isinstance(self.value(name), bool):
+                gains += self._numbers(name)
+        gains.sort(key=lambda one: (-one.change.gain, len(one.change.worse), one.name))
+        return self._take_best(gains)
+
+    def _numbers(self, name: str) -> Iterator[Tried]:
+        """The best value of a number, if it gains."""
+        differ = self.outcome.lines.keys()
+        tries = [self.tried(name, value) for value in self.others(name)]
+        if not any(differ & set(one.change.touched) for one in tries):
+            return
+        parse = self.catalogue[name].parse
+        # special values such as 0 and -1 follow no line
+        seen = [(int(parse(one.value)), one.outcome) for one in tries]
+        seen = [one for one in seen if one[0] > self.catalogue[name].least]
+        now = int(self.value(name))
+        seen = [*seen, *([(now, self.outcome)] if now > self.catalogue[name].least else [])]
+        found = self._best(name, self._proportional(seen))
+        if found is None or found.change.worse or self._touches(found):
+            values = ladder(self.catalogue[name], self.session, self.length)
+            other = self._best(name, values)
+            if other is not None and (found is None or other.change.gain > found.change.gain):
+                found = self._between(name, other, values)
+        if found is not None:
+            yield found
+
+    def _touches(self, found: Tried) -> bool:
+        """Whether lines that a value touches differ still."""
+        return any(n in found.outcome.lines for n in found.change.touched)
+
+    def _proportional(self, seen: list[tuple[int, Outcome]]) -> Iterator[int]:
+        for one in range(len(seen) - 1):
+            yield from proportional(seen[one : one + 2])
+
+    def _best(self, name: str, values: Iterable[int]) -> Tried | None:
+        one, now = self.catalogue[name], self.value(name)
+        found: Tried | None = None
+        for value in dict.fromkeys(values):
+            try:
+                text = self.text(name, one.parse(self.text(name, value)))
+            except ValueError:
+                continue
+            if value == now:
+                continue
+            trial = self.tried(name, text)
+            gains = trial.change.gain > 0 and trial.outcome.whole and not trial.outcome.failure
+            if gains and (found is None or trial.change.gain > found.change.gain):
+                found = trial
+        return found
+
+    def _between(self, name: str, best: Tried, values: list[int]) -> Tried:
+        """A better value between the neighbours of the best one of a ladder."""
+        parse = self.catalogue[name].parse
+        middle = int(parse(best.value))
+        below = max((value for value in values if value < middle), default=middle)
+        above = min((value for value in values if value > middle), default=middle)
+        for _ in range(5):
+            if not self._touches(best) or above - below < 2:
+                break
+            tries = [(below + middle) // 2, (middle + above) // 2]
+            found = self._best(name, tries)
+            if found is not None and found.change.gain > best.change.gain:
+                best = found
+            new = int(parse(best.value))
+            if new < middle:
+                middle, above = new, middle
+            elif new > middle:
+                below, middle = middle, new
+            else:
+                below, above = tries
+        return best
+
+    # ---- pairs
+
+    def _pair_step(self) -> bool:
+        """Changes that gain only together with what is asked for under them."""
+        differ = self.outcome.lines.keys()
+        leads = [
+            one
+            for name in sorted(self.outcome.asked & self.catalogue.keys())
+            for value in self.others(name)
+            if (one := self.tried(name, value)).change.touched
+            and differ & set(one.change.touched)
+            and not one.outcome.failure
+        ]
+        leads.sort(key=lambda one: (-len(one.change.better), len(one.change.worse), one.name))
+        for lead in leads[:_PAIRS]:
+            fresh = lead.outcome.asked - self.outcome.asked
+            for name in sorted(fresh & self.catalogue.keys()):
+                for value in self.others(name):
+                    setting = lead.setting.with_value(name, value)
+                    outcome = self.session.tried(setting, self.outcome)
+                    self._progress("pairs")
+                    if outcome.whole and change(self.outcome, outcome).gain > 0:
+                        self._take(setting, outcome)
+                        return True
+        return False
+
+    # ---- quirks
+
+    def _fit_quirks(self) -> None:
+        """Let quirks strike where the recording shows it."""
+        for name in sorted(self.outcome.asks):
+            if not self.outcome.lines:
+                return
+            now = self.decisions(name)
+            other = Decisions(not now.after)
+            outcome = self._quirk(name, other)
+            touched = change(self.outcome, outcome)
+            if not set(touched.touched) & self.outcome.lines.keys():
+                continue
+            if touched.gain > 0 and not touched.worse:
+                self._take(self.setting.with_quirk(name, other), outcome)
+                continue
+            if touched.gain > 0:
+                self._take(self.setting.with_quirk(name, other), outcome)
+            self._turn(name)
+
+    def decisions(self, name: str) -> Decisions:
+        """The present decisions of a quirk."""
+        return self.setting.quirks.get(name) or Decisions(self.odds[name] != "never")
+
+    def _quirk(self, name: str, decisions: Decisions) -> Outcome:
+        found = self.session.tried(self.setting.with_quirk(name, decisions), self.outcome)
+        self._progress(f"{len(self.outcome.lines)} lines differ")
+        return found
+
+    def _turn(self, name: str) -> None:
+        """Turn single times of a quirk, those nearest to a line that differs first."""
+        budget = _TURNS
+        tried: set[int] = set()
+        while budget and self.outcome.lines:
+            differ = sorted(self.outcome.lines)
+            times = [
+                (min(abs(line - n) for n in differ), time)
+                for time, line in enumerate(self.outcome.asks.get(name, ()))
+                if time not in tried
+            ]
+            if not times:
+                return
+            _, time = min(times)
+            tried.add(time)
+            budget -= 1
+            decisions = self.decisions(name).turned(time)
+            outcome = self._quirk(name, decisions)
+            found = change(self.outcome, outcome)
+            if found.gain > 0 and outcome.whole:
+                self._take(self.setting.with_quirk(name, decisions), outcome)

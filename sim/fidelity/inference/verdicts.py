@@ -1,0 +1,306 @@
+"""What the evidence leaves of each assumption and quirk, once the descent has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+from sim.core.catalogue.assumption import Value
+from sim.core.catalogue.quirks import parse_chance
+from sim.fidelity.inference import numbers
+from sim.fidelity.inference.numbers import Range
+from sim.fidelity.inference.odds import Count
+from sim.fidelity.inference.search import Search, Tried
+from sim.fidelity.inference.trial import Change, Decisions, change
+
+Kind: TypeAlias = Literal["confirmed", "refuted", "undecided", "not observed"]
+_SEEDS = 8  # others that ours gets before it is refuted
+_EVIDENCE_MAX = 20
+_TIMES_MAX = 200  # of a quirk that are looked at
+
+
+class Verdict(Struct, frozen=True, omit_defaults=True):
+    """What is known of one name: values that the evidence allows, the best first, and the lines
+    that say so. `between` has the ends of a range, `struck` and `of` are counts of a quirk.
+    """
+
+    verdict: Kind
+    consistent: list[Any]
+    evidence: list[int]
+    ours: Any = None
+    between: list[Any] | None = None
+    struck: int | None = None
+    of: int | None = None
+
+    def document(self) -> dict[str, Any]:
+        """As `--json` shows it."""
+        found: dict[str, Any] = {
+            "verdict": self.verdict,
+            "consistent": self.consistent,
+            "evidence": self.evidence,
+            "ours": self.ours,
+        }
+        if self.between is not None:
+            found["between"] = self.between
+        if self.of is not None:
+            found |= {"struck": self.struck, "of": self.of}
+        return found
+
+
+class Verdicts:
+    """Moves each exercised value alone, around the setting of the descent."""
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+        self.assumptions: dict[str, Verdict] = {}
+        self.quirks: dict[str, Verdict] = {}
+
+    def find(self) -> None:
+        """Fill the tables of verdicts, asked-for names in their order."""
+        search = self._search
+        search.drop_needless()
+        for name in search.catalogue:
+            if name not in search.outcome.asked:
+                self.assumptions[name] = self._not_observed(name)
+        for name in search.odds:
+            if name not in search.outcome.asks:
+                self.quirks[name] = _no_odds(search.odds[name])
+        for name in sorted(search.outcome.asks):
+            self.quirks[name] = self._quirk(name)
+        for name in search.catalogue:
+            if name not in self.assumptions:
+                self.assumptions[name] = self._assumption(name)
+
+    def all_assumptions(self) -> dict[str, Verdict]:
+        """Every name of the catalogue: what was not reached is undecided."""
+        search = self._search
+        found = {name: self._not_observed(name) for name in search.base}
+        for name in search.catalogue:
+            reached = self.assumptions.get(name)
+            found[name] = reached or self._unreached(name)
+        return found
+
+    def all_quirks(self) -> dict[str, Verdict]:
+        """Every quirk: what was not reached is undecided."""
+        odds = self._search.odds
+        return {
+            name: self.quirks.get(name) or Verdict("undecided", [now], [], now)
+            for name, now in odds.items()
+        }
+
+    def _unreached(self, name: str) -> Verdict:
+        ours = self._shown(name, self._search.base[name])
+        return Verdict("undecided", [ours], [], ours)
+
+    def _not_observed(self, name: str) -> Verdict:
+        search = self._search
+        base = search.base[name]
+        ours = self._shown(name, base)
+        values: list[Any] = [ours]
+        if isinstance(base, bool):
+            values += [not base]
+        elif isinstance(base, str) and name in search.catalogue:
+            values += [word for word in search.catalogue[name].options if word != base]
+        return Verdict("not observed", values, [], ours)
+
+    def _shown(self, name: str, value: Value) -> Value:
+        one = self._search.catalogue.get(name)
+        return one.show(value) if one is not None else value
+
+    # ---- assumptions
+
+    def _assumption(self, name: str) -> Verdict:
+        base = self._search.base[name]
+        if isinstance(base, int) and not isinstance(base, bool):
+            return self._number(name, base)
+        return self._word(name, base)
+
+    def _word(self, name: str, base: Value) -> Verdict:
+        search = self._search
+        now = search.value(name)
+        consistent: list[Value] = [now]
+        tries = [search.tried(name, text) for text in search.others(name)]
+        touched = {n for one in tries for n in one.change.touched}
+        if not touched:
+            return self._not_observed(name)
+        against: set[int] = set()
+        for one in tries:
+            if one.outcome.failure:
+                continue
+            if _excluded(one):
+                against.update(one.change.worse)
+            else:
+                consistent.append(search.catalogue[name].parse(one.value))
+        if base not in consistent and self._is_luck(name, search.text(name, base)):
+            consistent.append(base)
+        shown = [self._shown(name, value) for value in consistent]
+        ours = self._shown(name, base)
+        evidence = _evidence(against or touched)
+        if base not in consistent:
+            return Verdict("refuted", shown, evidence, ours)
+        if len(consistent) == 1:
+            return Verdict("confirmed", shown, evidence, ours)
+        return Verdict("undecided", shown, evidence, ours)
+
+    def _is_luck(self, name: str, ours: str) -> bool:
+        """Whether our value explains the lines against it under another seed."""
+        search = self._search
+        against = set(search.tried(name, ours).change.worse)
+        setting = search.setting.with_value(name, ours)
+        seed = search.session.scenario.seed if search.session.seed is None else search.session.seed
+        for number in range(1, _SEEDS + 1):
+            outcome = search.session.tried(setting, seed=seed + number)
+            if not outcome.failure and not against & outcome.lines.keys():
+                return True
+        return False
+
+    # ---- numbers
+
+    def _number(self, name: str, base: int) -> Verdict:
+        search, one = self._search, self._search.catalogue[name]
+        now = int(search.value(name))
+        tries = [search.tried(name, text) for text in search.others(name)]
+        touched = {n for found in tries for n in found.change.touched}
+        if not touched:
+            return self._not_observed(name)
+        against = {n for found in tries if _excluded(found) for n in found.change.worse}
+        grain = numbers.resolution(search.session.entries) if one.span else 1
+        fits = self._fits(name, against)
+        special = now <= one.least or (now <= 0)
+        found = Range(now, now) if special else self._range(now, one.least, fits, grain, one.span)
+        if not special and one.span:
+            found = Range(
+                None if found.low is None else max(one.least, found.low - grain),
+                None if found.high is None else found.high + grain,
+            )
+        values = self._values(name, now, base, found, fits)
+        if base not in values and self._is_luck(name, search.text(name, base)):
+            values.append(base)
+        between = None
+        if not special:
+            between = [None if end is None else one.show(end) for end in (found.low, found.high)]
+        kind: Kind = "undecided"
+        if base not in values:
+            kind = "refuted"
+        elif values == [base] or (values[0] == base and _is_narrow(found, grain)):
+            kind = "confirmed"
+        shown = [one.show(value) for value in values]
+        evidence = _evidence(against or touched)
+        return Verdict(kind, shown, evidence, one.show(base), between)
+
+    def _fits(self, name: str, against: set[int]) -> Callable[[int], bool]:
+        search = self._search
+
+        def fits(value: int) -> bool:
+            if value == search.value(name):
+                return True
+            found = search.tried(name, search.text(name, value))
+            if found.outcome.failure:
+                return True
+            if _excluded(found):
+                against.update(found.change.worse)
+                return False
+            return True
+
+        return fits
+
+    def _range(
+        self, now: int, least: int, fits: Callable[[int], bool], grain: int, span: bool
+    ) -> Range:
+        most = max(3 * self._search.length, 3 * now) if span else max(1_000, 100 * now)
+        low = numbers.edge(fits, now, numbers.steps_down(now, least), grain)
+        high = numbers.edge(fits, now, numbers.steps_up(now, most), grain)
+        return Range(low, high)
+
+    def _values(
+        self, name: str, now: int, base: int, found: Range, fits: Callable[[int], bool]
+    ) -> list[int]:
+        """Values that fit, as people would write them: the roundest first, ours before all."""
+        one = self._search.catalogue[name]
+        if found.low == found.high == now:
+            values = [now]
+        else:
+            low = one.least if found.low is None else found.low
+            high = max(now, base) * 100 if found.high is None else found.high
+            values = numbers.usual_in(max(low, 0), high, span=one.span) or [now]
+        if found.has(base) and (found.low != found.high):
+            values = [base, *(value for value in values if value != base)]
+        elif base not in values and base <= max(one.least, 0) and fits(base):
+            values = [base, *values]
+        least = one.least
+        if least not in values and found.low is not None and least < found.low and fits(least):
+            values.append(least)
+        return values
+
+    # ---- quirks
+
+    def _quirk(self, name: str) -> Verdict:
+        search = self._search
+        ours = search.odds[name]
+        now = search.decisions(name)
+        times = list(range(min(len(search.outcome.asks[name]), _TIMES_MAX)))
+        visible: dict[int, Change] = {}
+        self._look(name, now, times, visible)
+        if not visible:
+            return _no_odds(ours)
+        told = {time: one for time, one in visible.items() if one.worse and not one.better}
+        evidence = _evidence({n for one in visible.values() for n in (one.worse or one.touched)})
+        count = Count(sum(now.at(time) for time in told), len(told))
+        odds = parse_chance(ours)
+        consistent = count.consistent(odds)
+        if not told:
+            return Verdict("undecided", [ours], evidence, ours)
+        kind: Kind = "undecided"
+        if not count.allows(odds):
+            kind = "refuted"
+        elif count.narrow:
+            kind, consistent = "confirmed", [ours]
+        ends: list[Any] = [round(end, 3) for end in count.between()]
+        return Verdict(kind, consistent, evidence, ours, ends, count.struck, count.of)
+
+    def _look(
+        self, name: str, now: Decisions, times: list[int], visible: dict[int, Change]
+    ) -> None:
+        """Times at which it makes a difference whether the quirk strikes: halves in which none does
+        are not looked into.
+        """
+        if not times:
+            return
+        turned = now
+        for time in times:
+            turned = turned.turned(time)
+        search = self._search
+        setting = search.setting.with_quirk(name, turned)
+        found = change(search.outcome, search.session.tried(setting))
+        if not found.touched:
+            return
+        if len(times) == 1:
+            visible[times[0]] = found
+            return
+        half = len(times) // 2
+        self._look(name, now, times[:half], visible)
+        self._look(name, now, times[half:], visible)
+
+
+def _excluded(one: Tried) -> bool:
+    """Whether the present value dominates another."""
+    found = one.change
+    if one.outcome.whole:
+        return bool(found.worse) and not found.better
+    return len(found.worse) > len(found.better)
+
+
+def _is_narrow(found: Range, grain: int) -> bool:
+    if found.low is None or found.high is None:
+        return False
+    return found.high - found.low <= max(4 * grain, found.high // 10)
+
+
+def _no_odds(ours: str) -> Verdict:
+    return Verdict("not observed", [ours], [], ours)
+
+
+def _evidence(lines: Iterable[int]) -> list[int]:
+    return sorted(lines)[:_EVIDENCE_MAX]

@@ -1,0 +1,289 @@
+"""`sim infer`: planted values are named, with their lines; nothing else is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim.cli.main import main
+from sim.core.catalogue.quirks import Chance
+from sim.fidelity.inference.odds import Count
+from sim.fidelity.inference.trial import Session
+from sim.testing.client import Connection, RpcError
+from tests.fidelity.in_process import lines
+from tests.fidelity.wide_session import PARTS, Clients, base, planted
+from tests.journeys import order
+
+Infer: TypeAlias = Callable[..., tuple[int, dict[str, Any]]]
+Settings: TypeAlias = dict[str, dict[str, str]]
+
+# Shown by the parts of the session that `DOZEN_PARTS` names.
+DOZEN: Settings = {
+    "assumptions": {
+        "orders.sync_reject": "async",
+        "orders.session_id": "ignore",
+        "cash_qty.allow_limit": "false",
+        "orders.cross_price": "any",
+        "orders.cross_fee_mode": "both_taker",
+        "fees.taker_theta": "300",
+        "book.mid_price_rounding": "up",
+        "gateway.order_by": "ignore",
+        "report.bars": "edges",
+        "report.reversed_window": "empty",
+        "events.id": "string",
+        "retail.preview_market": "any",
+    },
+    "quirks": {"cleared_fields_lag": "never", "unfiltered_search_times_out": "always"},
+}
+DOZEN_PARTS = ("read", "enter", "report")
+
+
+@pytest.fixture
+def infer(tmp_path: Path) -> Infer:
+    """`sim infer` with `--json`: its exit code and document."""
+
+    def run(file: Path, *options: str, scenario: str = "") -> tuple[int, dict[str, Any]]:
+        out = tmp_path / "verdicts.json"
+        named = scenario or str(base(tmp_path))
+        code = main(["infer", str(file), "--scenario", named, *options, "--json", str(out)])
+        return code, json.loads(out.read_text())
+
+    return run
+
+
+def named(found: dict[str, Any], verdict: str = "refuted") -> set[str]:
+    """Names with a verdict."""
+    rows = (*found["assumptions"].items(), *found["quirks"].items())
+    return {name for name, one in rows if one["verdict"] == verdict}
+
+
+def only(act: Callable[[Clients], None]) -> tuple[Callable[[Clients], None], ...]:
+    """A session of one part."""
+    return (act,)
+
+
+def test_planted_values_are_named_and_nothing_else(tmp_path: Path, infer: Infer) -> None:
+    parts = [PARTS[name] for name in DOZEN_PARTS]
+    file = planted(tmp_path, "dozen", DOZEN, parts=parts)
+    code, found = infer(file)
+    values = DOZEN["assumptions"] | DOZEN["quirks"]
+    assert code == 1
+    assert named(found) == values.keys()
+    for name, value in DOZEN["assumptions"].items():
+        one = found["assumptions"][name]
+        assert str(one["consistent"][0]).lower() == value, (name, one)
+        assert one["evidence"], name
+    assert found["quirks"]["cleared_fields_lag"]["consistent"][0] == "never"
+    assert found["unexplained"] == []
+
+
+def test_a_recording_of_ourselves_refutes_nothing(tmp_path: Path, infer: Infer, capsys) -> None:
+    parts = [PARTS[name] for name in ("read", "verify", "report")]
+    file = planted(tmp_path, "self", {}, seed=11, parts=parts)
+    code, found = infer(file)
+    assert code == 0, capsys.readouterr().out
+    assert named(found) == set()
+    assert found["unexplained"] == []
+    assert found["scenario_lines"] == ""
+    assert named(found, "confirmed")
+
+
+def polls(clients: Clients) -> None:
+    """A trade, and statistics that show when it is cleared."""
+    clients.order(clients.seller, "sell", 41, 30)
+    clients.order(clients.buyer, "buy", 41, 10)
+    day = {"startTime": "2026-09-08T00:00:00Z", "endTime": "2026-09-09T00:00:00Z", "bars": 1}
+    for _ in range(25):
+        clients.buyer.post("/v1/report/trades/stats", json={"symbol": clients.market.symbol, **day})
+        clients.world.advance("5s")
+
+
+def test_a_span_is_found_within_what_the_session_shows(tmp_path: Path, infer: Infer) -> None:
+    settings = {"assumptions": {"clearing.delay": "1m"}}
+    _, found = infer(planted(tmp_path, "slow", settings, parts=only(polls)))
+    one = found["assumptions"]["clearing.delay"]
+    assert (one["verdict"], one["consistent"][0]) == ("refuted", "1m")
+    assert one["between"][0] != one["between"][1]
+    assert named(found) == {"clearing.delay"}
+
+
+def searches(count: int) -> Callable[[Clients], None]:
+    """Searches that the edge may give up."""
+
+    def act(clients: Clients) -> None:
+        for _ in range(count):
+            clients.buyer.post("/v1/report/trades/search", json={})
+            clients.world.advance("30s")  # within the limit of such calls
+
+    return act
+
+
+@pytest.mark.parametrize(
+    ("odds", "count", "verdict"),
+    [
+        ("1/2", 3, {"undecided"}),
+        ("2/3", 3, {"undecided"}),
+        ("never", 3, {"refuted"}),
+        ("1/10", 24, {"refuted"}),
+    ],
+)
+def test_odds_are_counted(
+    odds: str, count: int, verdict: set[str], tmp_path: Path, infer: Infer
+) -> None:
+    """Ours are 2/3. From three samples nothing is confirmed."""
+    settings = {"quirks": {"unfiltered_search_times_out": odds}}
+    file = planted(tmp_path, "odds", settings, parts=only(searches(count)))
+    struck = sum(
+        (line.get("answer") or {}).get("status") == 504 for line in lines(file) if "answer" in line
+    )
+    _, found = infer(file)
+    one = found["quirks"]["unfiltered_search_times_out"]
+    assert (one["struck"], one["of"]) == (struck, count)
+    allowed = Count(struck, count).allows(Chance(2, 3))
+    assert one["verdict"] in (verdict if not allowed else {"undecided"})
+    low, high = one["between"]
+    assert low <= struck / count <= high
+    assert found["unexplained"] == []
+
+
+@given(struck=st.integers(0, 40), more=st.integers(0, 40))
+def test_an_interval_of_odds_holds_its_share_and_shrinks(struck: int, more: int) -> None:
+    if not struck + more:
+        return
+    low, high = Count(struck, struck + more).between()
+    assert 0 <= low <= struck / (struck + more) <= high <= 1
+    wider = Count(10 * struck, 10 * (struck + more)).between()
+    assert wider[1] - wider[0] < high - low
+
+
+def sessions(clients: Clients) -> None:
+    """An order that belongs to a stream, and what becomes of it when that ends."""
+    from sim.messages import exchange_v1 as wire
+
+    stream = clients.rpc.stream(
+        "OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest()
+    )
+    session = stream.take()[0].session_id
+    clients.order(clients.buyer, "buy", 40, 1, sessionId=session)
+    stream.close()
+    for _ in range(6):
+        clients.buyer.get("/v1/trading/orders/open")
+        clients.world.advance("5s")
+
+
+def test_an_assumption_that_only_another_shows_is_found(tmp_path: Path, infer: Infer) -> None:
+    settings = {
+        "assumptions": {"orders.session_id": "cancel_on_end", "orders.session_cancel_after": "12s"}
+    }
+    _, found = infer(planted(tmp_path, "two", settings, parts=only(sessions)))
+    assert named(found) == settings["assumptions"].keys()
+    assert found["assumptions"]["orders.session_id"]["consistent"] == ["cancel_on_end"]
+    low, high = found["assumptions"]["orders.session_cancel_after"]["between"]
+    assert "12s" in found["assumptions"]["orders.session_cancel_after"]["consistent"], (low, high)
+    assert found["unexplained"] == []
+
+
+def trades(clients: Clients) -> None:
+    """A trade and what it cost."""
+    clients.order(clients.seller, "sell", 41, 30)
+    clients.order(clients.buyer, "buy", 41, 10)
+    body = order(clients.market, "buy", 30, 1)
+    clients.buyer.post("/v1/trading/orders", json=body)
+    search = {"symbol": clients.market.symbol}
+    clients.buyer.post("/v1/report/executions/search", json=search)
+    clients.buyer.post("/v1/report/orders/search", json=search)
+
+
+def test_what_no_value_explains_is_listed_and_nobody_is_named(
+    tmp_path: Path, infer: Infer, capsys
+) -> None:
+    file = planted(tmp_path, "spoilt", {}, parts=only(trades))
+    spoilt = lines(file)
+    row = next(line for line in spoilt if "/orders/search" in str(line.get("request")))
+    row["answer"]["body"]["order"][0]["symbol"] = "another-market"
+    file.write_text("".join(json.dumps(line) + "\n" for line in spoilt))
+    code, found = infer(file)
+    assert code == 1
+    assert named(found) == set()
+    ((one),) = found["unexplained"]
+    assert (one["n"], one["where"]) == (row["n"], "answer.body.order[0].symbol")
+    assert "explained by no value" in capsys.readouterr().out
+
+
+def test_the_scenario_lines_answer_like_the_recording(tmp_path: Path, infer: Infer) -> None:
+    settings = {"assumptions": {"fees.taker_theta": "425", "ledger.commission": "separate"}}
+    file = planted(tmp_path, "fees", settings, parts=only(trades))
+    written = tmp_path / "like.yaml"
+    code, found = infer(file, "--write", str(written))
+    assert code == 1
+    assert found["assumptions"]["fees.taker_theta"]["consistent"][0] == 425
+    assert "fees.taker_theta: 425" in written.read_text()
+    assert main(["compare", str(file), "--scenario", str(written)]) == 0
+    assert infer(file, scenario=str(written))[0] == 0
+
+
+def test_what_is_known_when_it_is_interrupted_is_told(
+    tmp_path: Path, infer: Infer, monkeypatch, capsys
+) -> None:
+    file = planted(tmp_path, "fees", {"assumptions": {"events.id": "string"}}, parts=only(trades))
+    tried = Session.tried
+
+    def interrupted(session: Session, *rest: Any, **more: Any) -> Any:
+        if session.trials == 12:
+            raise KeyboardInterrupt
+        return tried(session, *rest, **more)
+
+    monkeypatch.setattr(Session, "tried", interrupted)
+    code, found = infer(file)
+    assert (code, found["complete"]) == (130, False)
+    assert named(found, "undecided")
+    assert "interrupted" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", ":1: this is no recording"),
+        (b'{"recording": 2}\n', ":1: a recording of format 2"),
+        (b'{"recording": 1}\n{"n": 1, "at"\n{}\n', ":2: "),
+        (b'{"recording": 1}\n{"n": 1, "at": "x", "plane": "gateway"}\n', "line 2: "),
+        (b'{"recording": 1}\n' + b"[" * 100_000 + b"\n", ":2: "),
+    ],
+    ids=["empty", "another format", "cut in the middle", "not a call", "a bomb"],
+)
+def test_what_is_no_recording_is_refused_with_its_line(
+    content: bytes, told: str, tmp_path: Path, capsys
+) -> None:
+    file = tmp_path / "bad.ndjson"
+    file.write_bytes(content)
+    assert main(["infer", str(file), "--scenario", "quickstart"]) == 2
+    assert told in "".join(capsys.readouterr().err.split("\n"))
+
+
+def test_a_scenario_is_needed(tmp_path: Path, capsys) -> None:
+    file = planted(tmp_path, "none", {}, parts=only(lambda clients: None))
+    with pytest.raises(SystemExit):
+        main(["infer", str(file)])
+    assert "--scenario" in capsys.readouterr().err
+    assert main(["infer", str(file), "--scenario", "nowhere"]) == 2
+
+
+def test_sockets_of_a_key_are_counted(tmp_path: Path, infer: Infer) -> None:
+    def act(clients: Clients) -> None:
+        world: Connection = clients.world
+        opened = [world.web_socket(clients.key, "/v1/ws/markets") for _ in range(2)]
+        with pytest.raises(RpcError):
+            world.web_socket(clients.key, "/v1/ws/markets")
+        for socket in opened:
+            socket.close()
+
+    settings = {"assumptions": {"retail.sockets_per_key": "2"}}
+    _, found = infer(planted(tmp_path, "sockets", settings, parts=only(act)))
+    one = found["assumptions"]["retail.sockets_per_key"]
+    assert (one["verdict"], one["consistent"]) == ("refuted", [2])
