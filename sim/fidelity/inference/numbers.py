@@ -119,11 +119,11 @@ def proportional(tries: Iterable[tuple[int, Outcome]]) -> Iterator[int]:
                     recorded[n, where] = theirs
     found: dict[int, None] = {}
     for place, seen in points.items():
-        (one, first), (other, second) = seen[0], seen[-1]
-        if one != other and first != second:
+        (low, first), (high, second) = seen[0], seen[-1]
+        if low != high and first != second:
             steps = (recorded[place] - first) / (second - first)
             if abs(steps) < 10**6:
-                found.setdefault(one + round(steps * (other - one)))
+                found.setdefault(low + round(steps * (high - low)))
     yield from found
 
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from sim.core.catalogue.quirks import Chance
 
 RISK = 0.025
-_STEPS = 40
+_STEPS = 24
 # What people write; the likeliest comes first.
 _USUAL = ("1/20", "1/10", "1/5", "1/4", "1/3", "2/5", "1/2", "3/5", "2/3", "3/4", "4/5", "9/10")
 NARROW = 0.25

@@ -142,6 +142,33 @@ class Search:
                 setting = Setting(values, self.setting.quirks)
                 self._take(setting, found.outcome)
 
+    def still_dull(self) -> list[str]:
+        """Names whose values changed nothing before the descent, and together change nothing now:
+        a trial for many of them.
+        """
+        rows = {
+            name: values
+            for name in sorted(self.outcome.asked & self.catalogue.keys())
+            if name not in self.setting.values
+            and (values := self.others(name))
+            and all((name, value) in self._dull for value in values)
+        }
+        return self._dull_of(rows)
+
+    def _dull_of(self, rows: dict[str, list[str]]) -> list[str]:
+        for turn in range(max(map(len, rows.values()), default=0)):
+            values = {name: row[turn] for name, row in rows.items() if turn < len(row)}
+            together = Setting({**self.setting.values, **values}, self.setting.quirks)
+            outcome = self.session.tried(together, self.outcome)
+            self._progress(f"{len(self.outcome.lines)} lines differ")
+            if outcome.failure or change(self.outcome, outcome).touched:
+                names, half = list(rows), len(rows) // 2
+                if not half:
+                    return []
+                parts = names[:half], names[half:]
+                return [one for part in parts for one in self._dull_of({n: rows[n] for n in part})]
+        return list(rows)
+
     # ---- numbers
 
     def _number_step(self) -> bool:

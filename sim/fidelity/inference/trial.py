@@ -18,8 +18,8 @@ from sim.fidelity.answers import NoEvidence
 from sim.fidelity.difference import Difference, shown
 from sim.fidelity.identities import Unmatched
 from sim.fidelity.replayed import Replayed
-from sim.fidelity.seen import Seen
 from sim.recording.files import Entry, Message
+from sim.recording.seen import Seen
 from sim.scenario.scenario import Scenario
 from sim.testing.client import RpcError
 

@@ -64,6 +64,8 @@ class Verdicts:
         for name in search.catalogue:
             if name not in search.outcome.asked:
                 self.assumptions[name] = self._not_observed(name)
+        for name in search.still_dull():
+            self.assumptions[name] = self._not_observed(name)
         for name in search.odds:
             if name not in search.outcome.asks:
                 self.quirks[name] = _no_odds(search.odds[name])
@@ -150,10 +152,13 @@ class Verdicts:
         against = set(search.tried(name, ours).change.worse)
         setting = search.setting.with_value(name, ours)
         seed = search.session.scenario.seed if search.session.seed is None else search.session.seed
+        said = search.session.tried(setting)
         for number in range(1, _SEEDS + 1):
             outcome = search.session.tried(setting, seed=seed + number)
             if not outcome.failure and not against & outcome.lines.keys():
                 return True
+            if number > 1 and all(said.signature(n) == outcome.signature(n) for n in against):
+                return False  # nothing of it is drawn
         return False
 
     # ---- numbers
