@@ -16,19 +16,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sim.cli.arguments import (
-    FAILED,
-    INTERRUPTED,
-    add_option,
-    add_path,
-    check_writable,
-    count,
-    usage_error,
-)
+from sim.cli.arguments import FAILED, add_option, add_path, check_writable, count, usage_error
 from sim.cli.json_output import add_json, give_json, text_output
 
 if TYPE_CHECKING:
@@ -59,21 +50,17 @@ def run(args: argparse.Namespace) -> int:
     found.write(out)
     if args.write is not None:
         args.write.write_text(found.scenario_file(_base(args)), encoding="utf-8")
-    if not found.complete:
-        return INTERRUPTED
     return 0 if found.explained else FAILED
 
 
 def _inferred(args: argparse.Namespace) -> Inference:
-    from sim.analysis.search.progress import Progress
     from sim.fidelity.inference.infer import infer
     from sim.loader.load import load_scenario
     from sim.recording.reading import read_recording
 
     recording = read_recording(args.recording)
     scenario = load_scenario(args.scenario)
-    with Progress(sys.stderr, 0, "replays") as bar:
-        return infer(args.recording, recording, scenario, args.seed, bar.step)
+    return infer(args.recording, recording, scenario, args.seed)
 
 
 def _base(args: argparse.Namespace) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
+from sim.analysis.progress import Progress
 from sim.fidelity.compare import told_of
 from sim.fidelity.difference import shown
 from sim.fidelity.inference.search import Search
@@ -26,17 +27,13 @@ class Inference:
     """
 
     def __init__(
-        self,
-        path: Path,
-        recording: Recording,
-        scenario: Scenario,
-        seed: int | None,
-        progress: Callable[[str], None] = lambda note: None,
+        self, path: Path, recording: Recording, scenario: Scenario, seed: int | None
     ) -> None:
         self.path, self.scenario = path, scenario
         self.session = Session(scenario, seed, recording.entries)
         self.warnings = [recording.warning] if recording.warning else []
-        self._search = Search(self.session, progress)
+        self._progress = Progress(0, "replays")
+        self._search = Search(self.session, self._progress.step)
         self._verdicts = Verdicts(self._search)
         self.complete = False
         self.differed = 0  # lines under our own values
@@ -45,13 +42,13 @@ class Inference:
         """Search, until it is done or somebody interrupts it. Unmatched: the scenario has nobody
         for somebody of the recording.
         """
-        try:
+        with self._progress:
             self._search.begin()
             self.differed = len(self._search.outcome.lines)
             self._search.descend()
             self._verdicts.find()
             self.complete = True
-        except KeyboardInterrupt:
+        if not self.complete:
             self.warnings.append("interrupted: what was not reached is undecided")
 
     @property
@@ -206,15 +203,9 @@ def _yaml(value: Any) -> str:
     return text if plain else f'"{text}"'
 
 
-def infer(
-    path: Path,
-    recording: Recording,
-    scenario: Scenario,
-    seed: int | None,
-    progress: Callable[[str], None] = lambda note: None,
-) -> Inference:
+def infer(path: Path, recording: Recording, scenario: Scenario, seed: int | None) -> Inference:
     """Say what values a recording allows. UnreadableRecording, Unmatched."""
-    found = Inference(path, recording, scenario, seed, progress)
+    found = Inference(path, recording, scenario, seed)
     gc.collect()
     gc.freeze()  # the recording is not looked at again each time that a finished replay is freed
     try:

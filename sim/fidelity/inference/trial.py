@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct, field
@@ -195,8 +195,8 @@ class _Trial(Replayed):
         ctx.quirks.decided_by(self._decide)
         outcome.asked = ctx.assumptions.watch()
 
-    def steps(self) -> Iterator[int]:
-        for n in super().steps():
+    def steps(self, on_line: Callable[[], None] = lambda: None) -> Iterator[int]:
+        for n in super().steps(on_line):
             self._line = n
             yield n
 
