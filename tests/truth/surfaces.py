@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from sim import Simulation, load_scenario
-from sim.api.codecs.codecs import dialect_at, json_encoder
+from sim.api.codecs.codecs import dialect_at, json_encoder, protobuf_encoder
 from sim.core.identity.firms import ApiKey, Firm
 from sim.core.service.rate_limits import LIMITS
 from sim.kernel.instants import trade_date
@@ -171,6 +171,7 @@ class Surfaces:
                 "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
                 wire.CreateMarketDataSubscriptionRequest(symbols=symbols),
             ),
+            "talking book stream": self._talking,
             "instrument stream": lambda: rpc.stream(
                 "DropCopyAPI.CreateInstrumentStateChangeSubscription",
                 wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=symbols),
@@ -180,6 +181,16 @@ class Surfaces:
         for name, begin in opens.items():
             if name not in self.streams or self.streams[name].end is not None:
                 self.streams[name] = begin()
+
+    def _talking(self) -> Stream:
+        stream = self.people[0].rpc.stream(
+            "MarketDataSubscriptionAPI.BiDirectionalStreamMarketData"
+        )
+        begin = wire.BiDirectionalStreamMarketDataRequest(
+            subscribe=wire.SubscribeCommand(symbols=self.symbols)
+        )
+        stream.send(protobuf_encoder(wire.BiDirectionalStreamMarketDataRequest)(begin))
+        return stream
 
     def _markets(self) -> Stream:
         socket = self.world.web_socket(self.people[0].key, "/v1/ws/markets")
