@@ -132,13 +132,16 @@ def up_to_date(jobs: int, *, measure: bool = True) -> CoverageMap:
     }
     asked = {f"{file}::{name}": text for file, of in texts.items() for name, text in of.items()}
     stale = sorted(name for name, text in asked.items() if known.get(name) != text)
-    found.forget((set(known) - set(asked)) | set(stale))
+    found.forget((set(known) - set(asked)) | (set(stale) if measure else set()))
+    if not measure:
+        found.keep_only(_collected(sorted(texts)))
+        return found
     found.files = {file: {} for file in texts} | {
         file: {name: text for name, text in of.items() if texts[file].get(name) == text}
         for file, of in found.files.items()
         if file in texts
     }
-    for names in _slices(stale) if measure else ():
+    for names in _slices(stale):
         print(f"measuring {len(names)} of {len(stale)} tests that are new or changed", flush=True)
         _measure(names, jobs)
         add(found, KEPT / "coverage.db", KEPT / "timings.json")
