@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sim.analysis.history.rows import KINDS
-from sim.cli import timeline as cli_timeline
+from sim.cli.journals import timeline as cli_timeline
 from sim.cli.main import main
 
 SCENARIO = """
