@@ -391,10 +391,13 @@ def test_remove_both_cancels_resting_and_incoming_without_a_trade(market: Market
 
 
 def test_retail_accounts_never_trade_with_themselves(market: Market) -> None:
-    """M30."""
+    """M30, M27: such an order is rejected, it is not taken and then canceled."""
     market.sell("a", 1, 60, channel=Channel.RETAIL)
-    market.buy("a", 1, 60, channel=Channel.RETAIL, deferred=True)
-    assert market.reports()[-1].text == "Self Match Prevention"
+    market.take()
+    own = market.buy("a", 1, 60, channel=Channel.RETAIL, deferred=True)
+    (report,) = market.reports()
+    assert (report.type, report.text) == (ExecutionType.REJECTED, "Self Match Prevention")
+    assert market.trading.orders.require(own.id).state is OrderState.REJECTED
     assert market.buy("b", 1, 60, channel=Channel.RETAIL).state is OrderState.FILLED
 
 
@@ -508,6 +511,23 @@ def test_a_business_reject_is_raised_or_deferred_with_its_reason_and_text(
         market.command("a", Side.BUY, deferred=True, **given)
     )
     assert (preview.id, preview.state) == ("", OrderState.REJECTED)
+
+
+def test_sizes_and_notionals_of_exactly_a_limit_are_taken_and_one_more_or_less_is_not() -> None:
+    """M5."""
+    bounded = Instrument(
+        symbol="X", tick=1, size_low=20, size_high=1000, notional_low=1_000, notional_high=50_000
+    )
+    market = Market(bounded)
+    for qty, price, taken in (
+        *((20, 50, True), (19, 60, False), (1000, 50, True), (1001, 40, False)),
+        *((25, 40, True), (25, 39, False), (999, 50, True), (1000, 51, False)),
+    ):
+        if taken:
+            assert market.buy("a", qty, price).state is OrderState.NEW
+        else:
+            with pytest.raises(OrderRefused):
+                market.buy("a", qty, price)
 
 
 MALFORMED: list[tuple[str, dict[str, Any]]] = [

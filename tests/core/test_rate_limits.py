@@ -91,6 +91,15 @@ def test_the_exchange_averages_100_a_second_over_a_minute() -> None:
     assert allowed(limits, ("exchange_rest",), 6001) == 6000
 
 
+@pytest.mark.parametrize("silence", [59, 60, 61, 120, 86_400])
+def test_after_a_minute_of_silence_the_whole_count_is_there_again(silence: int) -> None:
+    ctx, limits = make()
+    limits.raise_limit("firms/Acme", "exchange_rest", 10)
+    assert allowed(limits, ("exchange_rest",), 11) == 10
+    ctx.now += seconds(silence)
+    assert allowed(limits, ("exchange_rest",), 11) == (10 if silence >= 60 else 0)
+
+
 @given(
     gaps=st.lists(
         wide(0, 61 * NS_PER_S, NS_PER_S, 6 * NS_PER_S, 59 * NS_PER_S, 60 * NS_PER_S),
