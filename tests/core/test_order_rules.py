@@ -5,9 +5,12 @@ M1-M34).
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from sim.core.model.commands import CancelOrder, PlaceOrder
 from sim.core.model.enums import (
@@ -528,6 +531,21 @@ def test_sizes_and_notionals_of_exactly_a_limit_are_taken_and_one_more_or_less_i
         else:
             with pytest.raises(OrderRefused):
                 market.buy("a", qty, price)
+
+
+@given(fills=st.lists(st.tuples(st.integers(1, 9), st.integers(40, 60)), min_size=1, max_size=5))
+@example(fills=[(1, 50), (1, 51)])  # half: to the even one
+@example(fills=[(1, 51), (1, 52)])
+@example(fills=[(2, 50), (1, 51), (1, 51)])
+def test_the_average_price_is_that_of_all_fills_rounded_half_to_even(
+    fills: list[tuple[int, int]],
+) -> None:
+    market = Market(Instrument(symbol="X", tick=1))
+    for qty, price in fills:
+        market.sell("b", qty, price)
+    count = sum(qty for qty, _ in fills)
+    paid = sum(qty * price for qty, price in fills)
+    assert market.buy("a", count, 99).avg_px == round(Fraction(paid, count))
 
 
 MALFORMED: list[tuple[str, dict[str, Any]]] = [
