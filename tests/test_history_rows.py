@@ -11,7 +11,11 @@ from urllib.parse import urlencode
 
 import pytest
 
+from sim.analysis.history.history import History
+from sim.messages.exchange_v1 import CreateOrderSubscriptionRequest
+from sim.testing.client import connect
 from sim.testing.exchange_fixture import ControlError
+from tests.journeys import rpc_trader
 
 
 def history(exchange: Any, **query: Any) -> dict[str, Any]:
@@ -240,3 +244,15 @@ def test_the_fixture_reads_history(exchange):
     )
     with pytest.raises(ControlError, match="did you mean 'timer'"):
         exchange.history(kind=["control", "timers"])
+
+
+def test_a_hang_up_comes_of_the_opening_and_of_nothing_once_the_stream_is_over(quickstart) -> None:
+    world = connect(quickstart)
+    stream = rpc_trader(world).stream(
+        "OrderEntryAPI.CreateOrderSubscription", CreateOrderSubscriptionRequest()
+    )
+    opened = quickstart.seq
+    for caused_by in (opened, None):  # the second finds no stream of this number
+        quickstart.hangup(stream.number)
+        found = History(quickstart).row(quickstart.journal.branch, quickstart.seq)
+        assert found["caused_by"] == caused_by
