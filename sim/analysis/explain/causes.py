@@ -171,10 +171,12 @@ class JournalStep(Struct, frozen=True):
         return f"timer {', '.join(dict.fromkeys(timers))} fired" if timers else "the clock moved"
 
 
-def steps(sim: Simulation, *needles: str, until: int | None = None) -> Iterator[JournalStep]:
+def steps(
+    sim: Simulation, *needles: str, after: int = 0, until: int | None = None
+) -> Iterator[JournalStep]:
     """Steps whose journal line contains one of the texts, oldest first, up to an input."""
     texts = [needle.encode() for needle in needles]
-    for raw in sim.journal.lines(0, until):
+    for raw in sim.journal.lines(after, until):
         if any(text in raw for text in texts):
             yield _step(sim, raw)
 

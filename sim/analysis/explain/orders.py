@@ -101,8 +101,10 @@ def order_chain(sim: Simulation, order_id: str, until: int | None = None) -> lis
 
 
 def _order_causes(sim: Simulation, order_id: str, until: int | None) -> Iterator[Cause]:
-    accepted = False
-    for step in steps(sim, f'"{order_id}"', until=until):
+    accepted, order = False, sim.exchange.trading.orders.get(order_id)
+    # Nothing names an order before its instant, so a long run is not read from its start.
+    after = sim.journal.seq_at(order.created - 1) if order is not None else 0
+    for step in steps(sim, f'"{order_id}"', after=after, until=until):
         if not accepted:
             yield from (one for one in strikes_of(step) if "on engine" in one["what"])
         for event in step.events:
