@@ -36,6 +36,7 @@ AREAS = (
         "participants",
         "memory",
         "compare",
+        "infer",
         "witness",
     ),
 )
