@@ -40,7 +40,14 @@ COMMANDS = {
     ),
     "the real service": ("record", "compare", "infer", "witness"),
     "search for failures": ("sweep", "explore", "shrink", "bisect"),
-    "reference and credentials": ("catalogue", "openapi", "asyncapi", "proto", "keys"),
+    "reference and credentials": (
+        "catalogue",
+        "openapi",
+        "asyncapi",
+        "collection",
+        "proto",
+        "keys",
+    ),
 }
 # Groups whose commands have a folder of their own.
 _FOLDERS = {"journals of finished runs": "journals", "search for failures": "search"}

@@ -72,6 +72,7 @@ WITHOUT = {
     "schema": "a JSON document of its own",
     "openapi": "a JSON document of its own",
     "asyncapi": "a JSON document of its own",
+    "collection": "a folder of files: tests/server/test_collections.py",
     "coverage": "it lists every operation, so each new one would change it",
     "open": "it serves: tests of the room",
     "report": "a page, and one line with its size: tests/test_report.py",

@@ -1,0 +1,95 @@
+"""Write a collection of every REST operation for Bruno or Postman.
+
+A script of the collection signs the requests. Each request expects the status that a fresh exchange
+answers, so the whole runs green in the apps and in their runners.
+
+examples:
+  sim collection postman --out collection --ready-file ready.json
+  npx newman run collection/sandbox.postman_collection.json \\
+    -e collection/sandbox.postman_environment.json --delay-request 60
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from sim.cli.arguments import add_path, usage_error
+
+_KINDS = ("bruno", "postman")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    kind = {"metavar": "bruno|postman", "help": "who will read it"}
+    parser.add_argument("kind", choices=_KINDS, **kind)  # type: ignore[arg-type]
+    add_path(parser, "--out", "DIR", "folder to write to")
+    ready = "addresses and credentials of a running exchange (default: the quickstart's ports)"
+    add_path(parser, "--ready-file", "PATH", ready)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.out is None:
+        return usage_error("name a folder to write to: --out DIR")
+    from msgspec import DecodeError, json
+
+    from sim.testing.collection_files import bruno_files, environment, postman_files
+    from sim.testing.collection_requests import requests
+
+    facts: dict[str, Any] | None = None
+    if args.ready_file is not None:
+        try:
+            facts = json.decode(args.ready_file.read_bytes(), type=dict[str, Any])
+        except DecodeError as error:
+            return usage_error(f"{args.ready_file} is no ready file: {error}")
+        if missing := [key for key in ("gateway", "firms", "api_keys") if not facts.get(key)]:
+            return usage_error(f"{args.ready_file} says nothing of {', '.join(missing)}")
+    simulation, exact = _simulation(facts)
+    rows = requests(simulation)
+    if not exact:
+        from msgspec.structs import replace
+
+        rows = [replace(row, status=0) for row in rows]
+    variables = environment(facts if facts is not None else _default_facts(simulation))
+    files = (bruno_files if args.kind == "bruno" else postman_files)(rows, variables)
+    folder: Path = args.out
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    print(f"{len(rows)} requests in {len(files)} files in {folder}; on a fresh exchange:")
+    if args.kind == "bruno":
+        print(f"  cd {folder} && npx @usebruno/cli run -r --env sandbox --delay 60")
+    else:
+        print(f"  npx newman run {folder}/sandbox.postman_collection.json \\")
+        print(f"    -e {folder}/sandbox.postman_environment.json --delay-request 60")
+    print("The environment holds credentials of this exchange.")
+    return 0
+
+
+def _simulation(facts: dict[str, Any] | None) -> tuple[Any, bool]:
+    """A run like the one that is served, and whether it is the same."""
+    from sim.kernel import resources
+    from sim.loader.load import load_scenario
+    from sim.simulation import Simulation
+
+    name = "quickstart" if facts is None else facts["scenario"]
+    if name not in resources.bundled_scenarios():
+        return Simulation(load_scenario("quickstart")), False
+    seed = None if facts is None else facts["seed"]
+    return Simulation(load_scenario(name), seed=seed), True
+
+
+def _default_facts(simulation: Any) -> dict[str, Any]:
+    """What the ready file of `sim serve` would say with its default ports."""
+    from sim.contract.openapi import default_server
+    from sim.server.addresses import Addresses
+    from sim.server.ready_file import ready_facts
+
+    addresses = Addresses(
+        gateway=default_server("gateway"),
+        retail=default_server("retail"),
+        exchange=default_server("exchange"),
+        auth=default_server("auth"),
+    )
+    return ready_facts(simulation, addresses, None)

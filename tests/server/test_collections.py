@@ -1,0 +1,90 @@
+"""Collections for API clients, as their users run them: newman and Bruno's CLI over a fresh
+exchange, with every request signed by the collection's own script.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sim.cli.main import main
+from tests.node_tools import binary, needs, run
+
+
+@pytest.fixture
+def ready_file(tmp_path: Path) -> Iterator[Path]:
+    """The ready file of a fresh quickstart, whose clock moves."""
+    path = tmp_path / "ready.json"
+    command = [sys.executable, "-m", "sim", "serve", "--port-base", "0", "--quiet"]
+    with subprocess.Popen(
+        [*command, "--ready-file", str(path)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline()  # the greeting comes once the file is written
+        yield path
+        process.terminate()
+
+
+@needs("newman")
+def test_newman_runs_the_postman_collection_green(ready_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "collection"
+    assert main(["collection", "postman", "--out", str(out), "--ready-file", str(ready_file)]) == 0
+    report = tmp_path / "report.json"
+    done = run(
+        *(binary("newman"), "run", out / "sandbox.postman_collection.json"),
+        *("-e", out / "sandbox.postman_environment.json", "--delay-request", "60"),
+        *("--reporters", "json", "--reporter-json-export", report),
+    )
+    found = json.loads(report.read_text())["run"]
+    said = [(one["source"]["name"], one["error"]["message"]) for one in found["failures"]]
+    assert (done.returncode, said) == (0, []), done.stdout[-500:]
+    assert found["stats"]["assertions"]["total"] > 140
+    statuses = [one["response"]["code"] for one in found["executions"]]
+    assert sum(status == 200 for status in statuses) > 95
+
+
+@needs("@usebruno/cli")
+def test_bruno_runs_its_collection_green(ready_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "collection"
+    assert main(["collection", "bruno", "--out", str(out), "--ready-file", str(ready_file)]) == 0
+    report = tmp_path / "report.json"
+    done = run(
+        *(binary("bru"), "run", "-r", "--env", "sandbox", "--delay", "60"),
+        *("--sandbox", "developer"),  # the safe one takes a second for each signature
+        *("--reporter-json", report),
+        cwd=out,
+        timeout=300,
+    )
+    (found,) = json.loads(report.read_text())
+    failed = [
+        (one["name"], one["response"]["status"], one.get("error"))
+        for one in found["results"]
+        if one.get("error") or any(each["status"] != "pass" for each in one["testResults"])
+    ]
+    assert (done.returncode, failed) == (0, []), done.stdout[-500:]
+    assert found["summary"]["totalTests"] > 140
+
+
+def test_without_a_ready_file_it_is_for_the_default_ports(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["collection", "postman", "--out", str(tmp_path)]) == 0
+    assert "152 requests in 2 files" in capsys.readouterr().out
+    values = json.loads((tmp_path / "sandbox.postman_environment.json").read_text())["values"]
+    assert {one["key"]: one["value"] for one in values}["gateway"] == "http://127.0.0.1:18080"
+
+
+@pytest.mark.parametrize("text", ["no JSON", "{}", "[]"])
+def test_what_is_no_ready_file_is_refused(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "ready.json").write_text(text)
+    arguments = ["--out", str(tmp_path / "out"), "--ready-file", str(tmp_path / "ready.json")]
+    assert main(["collection", "bruno", *arguments]) == 2
+    assert "ready.json" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
