@@ -97,6 +97,7 @@ def test_the_curl_lines_of_a_page_are_answered(exchange: ServedExchange, page: s
             request_id = request_id or refused.headers["x-request-id"]
     place = {
         "CONTROL": str(exchange.control),
+        "DOCS": exchange.docs,
         "SYMBOL": exchange.symbols["open"][0],
         "REQUEST_ID": request_id,
     }

@@ -1,0 +1,75 @@
+// What the package promises, against a real exchange: `npm test`, or the Python suite runs it.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { ControlError, start } from "../dist/index.js";
+
+let exchange;
+before(async () => {
+  exchange = await start({ seed: 7 });
+});
+after(async () => {
+  await exchange?.stop();
+});
+
+test("ready is the ready file as it is", () => {
+  assert.equal(exchange.ready.scenario, "quickstart");
+  assert.equal(exchange.ready.seed, 7);
+  assert.match(exchange.ready.gateway, /^http:\/\/127\.0\.0\.1:\d+$/);
+  assert.ok(exchange.ready.api_keys[0].secret_key && exchange.ready.firms[0].private_key_path);
+});
+
+test("the clock moves when it is told, and not before", async () => {
+  const now = await exchange.clock.now();
+  assert.equal(await exchange.clock.now(), now);
+  const later = await exchange.clock.advance("5m");
+  assert.equal(Date.parse(later) - Date.parse(now), 300_000);
+  assert.equal(await exchange.clock.advance({ to: later }), later);
+});
+
+test("a fault strikes until it is removed, and requests tell of it", async () => {
+  await exchange.reset();
+  const ask = async () => (await fetch(`${exchange.ready.gateway}/v1/markets?limit=1`)).status;
+  const fault = await exchange.fault({ match: { plane: "gateway" }, act: { status: 503 } });
+  assert.equal(await ask(), 503);
+  await fault.remove();
+  await fault.remove(); // again is no mistake
+  assert.equal(await ask(), 200);
+  const calls = await exchange.requests({ operation: "ListMarkets" });
+  assert.deepEqual(calls.map((call) => call.status), [503, 200]);
+  assert.equal((await exchange.requests({ status: 503 })).length, 1);
+});
+
+test("a copy goes its own way, and begins at any moment of the past", async () => {
+  await exchange.reset();
+  await fetch(`${exchange.ready.gateway}/v1/markets?limit=1`);
+  const copy = await exchange.fork();
+  const past = await exchange.fork(0);
+  await copy.clock.advance("1h");
+  assert.notEqual(await copy.clock.now(), await exchange.clock.now());
+  assert.equal((await copy.requests()).length, 1);
+  assert.equal((await past.requests()).length, 0);
+  await copy.stop();
+  await assert.rejects(fetch(copy.ready.gateway));
+  await past.stop();
+});
+
+test("a refusal of the control plane says what to do", async () => {
+  await assert.rejects(exchange.clock.advance("soon"), (error) => {
+    assert.ok(error instanceof ControlError);
+    assert.equal(error.status, 400);
+    return true;
+  });
+});
+
+test("an exchange that cannot start says why", async () => {
+  await assert.rejects(start({ scenario: "no-such-scenario" }), /ended with 2: .*no-such-scenario/s);
+  await assert.rejects(start({ command: ["/no/such/command"] }), /ENOENT/);
+});
+
+test("stop ends it", async () => {
+  const other = await start();
+  await other.stop();
+  await assert.rejects(fetch(other.ready.gateway));
+  await other.stop(); // again is no mistake
+});

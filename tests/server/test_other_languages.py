@@ -1,0 +1,66 @@
+"""The package for Node, and the pages for other languages, as their users compile and run them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.node_tools import MODULES, binary, needs, run
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "clients" / "typescript"
+EXAMPLES = ROOT / "docs" / "how-to" / "languages"
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A copy of the package, type-checked and compiled."""
+    copy = tmp_path / "package"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("node_modules", "dist"))
+    (copy / "node_modules").symlink_to(MODULES)
+    done = run(binary("tsc"), cwd=copy)
+    assert done.returncode == 0, done.stdout
+    return copy
+
+
+@needs("typescript", "@types/node")
+def test_the_node_package_keeps_its_promises(package: Path) -> None:
+    command = f"{sys.executable} -m sim"
+    done = run(
+        "node", "--test", "test/exchange.test.mjs", cwd=package, SIM_COMMAND=command, timeout=240
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "# pass 7" in done.stdout
+
+
+@needs("typescript", "@types/node")
+def test_its_types_catch_a_mistake(package: Path) -> None:
+    (package / "src" / "user.ts").write_text(
+        'import { start } from "./index.js";\n'
+        'const exchange = await start({ scenraio: "quickstart" });\n'
+        "await exchange.clock.advance(5);\n"
+    )
+    done = run(binary("tsc"), "--noEmit", cwd=package)
+    assert done.returncode != 0
+    assert "scenraio" in done.stdout and "'number' is not assignable" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("tool", "command", "says"),
+    [
+        ("go", ("go", "run", "main.go"), ["200 200"]),
+        ("javac", ("java", "Exchange.java"), ["200", "200"]),
+    ],
+)
+def test_the_page_for_a_language_runs(
+    tool: str, command: tuple[str, ...], says: list[str], tmp_path: Path
+) -> None:
+    if shutil.which(tool) is None:
+        pytest.skip(f"{tool} is not installed")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = run(*command, cwd=EXAMPLES, PATH=path, GOCACHE=str(tmp_path), GOFLAGS="-mod=mod")
+    assert (done.returncode, done.stdout.splitlines()) == (0, says), done.stderr
