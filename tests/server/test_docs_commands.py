@@ -56,6 +56,7 @@ COMPLETED = {
     "sim run --param name=value": "sim run quickstart --param name=value",
     "sim catalogue": "sim catalogue quirks",
     "sim proto": "sim proto stubs",
+    "sim infer": "sim infer session.ndjson --scenario quickstart",
     "sim record": "sim record --to session.ndjson",
     "sim serve --tls": "sim serve --tls folder",
 }
