@@ -14,7 +14,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from generator import catalogues, command_line, control, python_api, scenario_keys, test_index
+from generator import (
+    catalogues,
+    command_line,
+    control,
+    python_api,
+    scenario_keys,
+    scorecard,
+    test_index,
+)
 from generator.links import ROOT, RULES, SPECIFICATION, linked
 
 from sim.testing import client, exchange_fixture, webhook_receiver
@@ -24,10 +32,7 @@ BLOCKS: dict[str, tuple[str, Callable[[], str]]] = {
     "control": ("docs/reference/control-plane.md", control.calls),
     "views": ("docs/reference/control-plane.md", control.views),
     "conformance-rules": ("docs/reference/conformance-rules.md", catalogues.conformance_rules),
-    "quirks": (
-        "docs/reference/quirks.md",
-        catalogues.catalogue("quirks", "quirk", "section", "default", "summary"),
-    ),
+    "quirks": ("docs/reference/quirks.md", catalogues.quirks),
     "faults": (
         "docs/reference/faults.md",
         catalogues.catalogue("faults", "act", "matches", "does"),
@@ -39,6 +44,11 @@ BLOCKS: dict[str, tuple[str, Callable[[], str]]] = {
     ),
     "assumptions": ("docs/reference/assumptions.md", catalogues.assumptions),
     "observations": ("docs/reference/observations.md", catalogues.observations),
+    "fidelity-summary": ("docs/reference/fidelity.md", scorecard.summary),
+    "fidelity-operations": ("docs/reference/fidelity.md", scorecard.operations),
+    "fidelity-statements": ("docs/reference/fidelity.md", scorecard.loose_statements),
+    "fidelity-observations": ("docs/reference/fidelity.md", scorecard.loose_observations),
+    "fidelity-switches": ("docs/reference/fidelity.md", scorecard.switches),
     "dates-rules": ("docs/reference/dates.md", catalogues.rule_dates),
     "dates-interface": ("docs/reference/dates.md", catalogues.interface_dates),
     "bounds": (

@@ -104,6 +104,7 @@ def told(stream: Any) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.spec("S3.1-1")
+@pytest.mark.observed("crypto.listing")
 def test_l6_a_window_is_listed_ahead_and_opens_ninety_seconds_before_it_begins() -> None:
     world = world_of("clock: {start: 2026-09-08T02:14:00-04:00}")
     before = to(world, "2026-09-08T06:14:59.999Z")
@@ -157,6 +158,7 @@ def test_l7_l8_a_window_closes_where_it_ends_expires_half_an_hour_later_and_term
 
 
 @pytest.mark.spec("S2.10-1")
+@pytest.mark.observed("crypto.metadata", "crypto.terms")
 def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Connection) -> None:
     to(world, "2026-09-08T18:20:00Z")
     event = world.gateway.get(f"/v1/events/slug/{EVENT}").json()["event"]
@@ -379,6 +381,7 @@ def test_no_single_tick_decides_a_window(world: Connection) -> None:
         ("80001", "2026-09-10T15:00:00Z", {"from-66000": 1, "72000": 1, "80000": 1}),
     ],
 )
+@pytest.mark.observed("crypto.mean")
 def test_ranges_and_levels_pay_by_means_of_a_minute(
     level: str, at: str, worth: dict[str, int]
 ) -> None:

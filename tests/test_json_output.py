@@ -39,6 +39,7 @@ COMMANDS: list[tuple[list[str], int, str]] = [
     (["conformance", "--list"], 0, "rule"),
     (["compare", "recorded.ndjson"], 1, "totals"),
     (["infer", "recorded.ndjson", "--scenario", "quickstart"], 1, "assumptions"),
+    (["fidelity", "recorded.ndjson"], 0, "totals"),
     (["sweep", "failing.yaml", "--seeds", "1..2", "--jobs", "1"], 1, "failures"),
     (["explore", "priced.yaml", "--faults", "error", "--jobs", "1"], 0, "verdict"),
     (["shrink", "failing.yaml"], 0, "path"),

@@ -78,12 +78,14 @@ KEPT = (
 
 
 @pytest.mark.spec("S9-3")
+@pytest.mark.observed("markets.deprecated_fields")
 def test_a_market_keeps_its_deprecated_fields_in_observed_only(shown: Any) -> None:
     documented, observed = (shown[reading]["markets"][0] for reading in READINGS)
     assert not set(KEPT) & set(documented) and set(KEPT) <= set(observed)
 
 
 @pytest.mark.spec("S2.10-1")
+@pytest.mark.observed("markets.quote_value")
 def test_quotes_are_numbers_in_documented_and_text_with_four_decimals_in_observed(
     shown: Any,
 ) -> None:
@@ -96,6 +98,7 @@ def test_quotes_are_numbers_in_documented_and_text_with_four_decimals_in_observe
 
 
 @pytest.mark.spec("S2.11-1")
+@pytest.mark.observed("events.id", "events.deprecated_fields", "events.shape")
 def test_an_event_has_the_shape_that_was_observed(shown: Any) -> None:
     documented, observed = (shown[reading] for reading in READINGS)
     assert documented["id"] == int(observed["id"]) and isinstance(observed["id"], str)
@@ -139,6 +142,7 @@ SWITCHES = {
 
 
 @pytest.mark.parametrize("name", SWITCHES)
+@pytest.mark.observed("market_data.last_price_sample", "statistics.notional_traded")
 def test_each_switch_can_be_set_alone(name: str) -> None:
     value, shows = SWITCHES[name]
     world = served("documented")
@@ -163,6 +167,7 @@ def test_a_switch_is_set_alone_over_a_reading() -> None:
 
 
 @pytest.mark.spec("S0-4")
+@pytest.mark.observed("retail.camel_case_query")
 def test_camel_case_parameters_work_in_observed_whatever_the_preset_says() -> None:
     for reading, slug in (("documented", "ignored"), ("observed", "heard")):
         world = served(reading)

@@ -171,6 +171,7 @@ def test_a_block_time_that_is_no_number_of_seconds_is_refused(
     assert client.get("/v1/orders/open").json() == {"orders": []}
 
 
+@pytest.mark.observed("orders.answer")
 def test_without_synchronous_execution_nothing_waits(
     world: Connection, instrument: Instrument
 ) -> None:
@@ -214,6 +215,7 @@ def test_a_batch_waits_for_its_synchronous_entries(
     assert timed(world, client, {"orders": [patient]}, "/v1/orders/batched")[1] == 0
 
 
+@pytest.mark.observed("orders.synchronous")
 def test_an_answer_may_wait_until_the_order_is_done(
     world: Connection, instrument: Instrument
 ) -> None:

@@ -6,13 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sim.analysis import dates
+from generator.test_index import listed
+from sim.analysis import dates, spec_coverage
 from sim.analysis.catalogues import rows
 from sim.analysis.conformance import rulebook
 from sim.analysis.tables import as_markdown
 from sim.contract.contract import load_contract
 from sim.core.identity import kyc_outcomes
 from sim.core.service.rate_limits import LIMITS, PLANE_LIMITS
+from sim.fidelity.scorecard_page import anchor
 
 
 def operations() -> str:
@@ -38,7 +40,7 @@ def assumptions() -> str:
     return as_markdown(
         [
             {
-                "assumption": f"`{row['assumption']}`",
+                "assumption": f'<a id="{anchor(row["assumption"])}"></a>`{row["assumption"]}`',
                 "default": f"`{_plain(row['default'])}`",
                 "meaning": f"{row['reason'].rstrip('.')}. *Accepts* {row['accepts']}."
                 f" *Source:* {row['source']}.",
@@ -50,18 +52,33 @@ def assumptions() -> str:
 
 def observations() -> str:
     """Every observation: what was seen, where and when, and how the exchange is made to do so."""
+    tests = spec_coverage.load_observed()
     return as_markdown(
         [
             {
-                "observation": f"`{row['observation']}`",
+                "observation": f'<a id="{anchor(row["observation"])}"></a>`{row["observation"]}`',
                 "what was seen": row["summary"],
                 "evidence": f"{row['evidence']}, {row['date']}: {row['source']}",
                 "the specification": row["overrides"],
                 "done in reading": f"{row['reading']}<br>`{row['switch']}`"
                 if row["switch"]
                 else row["reading"],
+                "tests": listed(tests.get(row["observation"], [])) or "none",
             }
             for row in rows("observations")
+        ]
+    )
+
+
+def quirks() -> str:
+    """Every quirk."""
+    return as_markdown(
+        [
+            {
+                "quirk": f'<a id="{anchor(row["quirk"])}"></a>`{row["quirk"]}`',
+                **{name: row[name] for name in ("section", "default", "summary")},
+            }
+            for row in rows("quirks")
         ]
     )
 

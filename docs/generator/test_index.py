@@ -20,7 +20,7 @@ def statements() -> str:
             {
                 "id": _anchored(str(row["id"])),
                 "statement": _plain(str(row["statement"])),
-                "tests": _listed(row["tests"]),
+                "tests": listed(row["tests"]),
             }
             for row in group
         ]
@@ -30,12 +30,12 @@ def statements() -> str:
 
 def rules() -> str:
     """Every rule with the tests that name it."""
-    listed = re.findall(r'^\| <a id="(\w+)"></a>(\w+) \|', (ROOT / RULES).read_text(), re.MULTILINE)
+    named = re.findall(r'^\| <a id="(\w+)"></a>(\w+) \|', (ROOT / RULES).read_text(), re.MULTILINE)
     tests = tests_by_rule(TESTS)
     return as_markdown(
         [
-            {"rule": f"[{rule}](rules.md#{anchor})", "tests": _listed(tests.get(rule, []))}
-            for anchor, rule in listed
+            {"rule": f"[{rule}](rules.md#{anchor})", "tests": listed(tests.get(rule, []))}
+            for anchor, rule in named
         ]
     )
 
@@ -54,7 +54,7 @@ def _plain(text: str) -> str:
     return escape(text, quote=False).replace("*", "\\*")
 
 
-def _listed(tests: list[str]) -> str:
+def listed(tests: list[str]) -> str:
     """Tests by file: the file in code, then its tests as sentences."""
     by_file: dict[str, list[str]] = {}
     for test in tests:

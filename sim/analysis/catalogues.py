@@ -82,6 +82,7 @@ def _observations(sim: Simulation | None) -> Rows:
             "overrides": one.overrides,
             "reading": one.holds,
             "switch": one.setting,
+            "operations": list(one.operations),
             "in_force": observations.in_force(one, ctx.assumptions, ctx.quirks)
             if ctx
             else one.switch is None,

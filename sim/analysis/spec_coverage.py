@@ -1,9 +1,10 @@
-"""The statements of the specification and the rules, and the tests that demonstrate each.
+"""The statements of the specification, the rules and the observations, with the tests that
+demonstrate each.
 
-A test names a statement in `@pytest.mark.spec("…")`, and a rule in its name (`test_l7_…`) or its
-docstring (`L7`, `P1-P4`). A checkout reads the sources of its tests. A wheel has no tests, so its
-build (`hatch_build.py`) packs what `sim catalogue ledger` shows as `sim/_data/ledger.json`; that is
-why this module uses the standard library only.
+A test names a statement in `@pytest.mark.spec("…")`, an observation in `@pytest.mark.observed("…")`
+and a rule in its name (`test_l7_…`) or its docstring (`L7`, `P1-P4`). A checkout reads the sources
+of its tests. A wheel has no tests, so its build (`hatch_build.py`) packs what is read here as
+`sim/_data/ledger.json`; that is why this module uses the standard library only.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
 
@@ -26,13 +28,26 @@ _IN_NAMES = re.compile(r"(?:^|_)([lmpskrwe]\d{1,2})(?=_)")
 _IN_TEXT = re.compile(r"\b([LMPSKRWE])(\d{1,2})(?:-[LMPSKRWE]?(\d{1,2}))?\b")
 
 
-def tests_by_statement(tests: Path) -> dict[str, list[str]]:
-    """Tests of a folder by the statement they demonstrate, as `file::test` in file order."""
+def tests_by_statement(tests: Path, mark: str = "spec") -> dict[str, list[str]]:
+    """Tests of a folder by the statement they demonstrate, as `file::test` in file order; with the
+    mark "observed" by observation.
+    """
     by_statement: dict[str, list[str]] = {}
-    for name, node in _definitions(tests):
-        for statement in _marks(node):
-            by_statement.setdefault(statement, []).append(name)
+    for found, named, name in _marked(tests):
+        if found == mark:
+            by_statement.setdefault(named, []).append(name)
     return by_statement
+
+
+@lru_cache(maxsize=4)
+def _marked(tests: Path) -> tuple[tuple[str, str, str], ...]:
+    """Mark, what it names, and the test, in file order. Sources do not change while we run."""
+    return tuple(
+        (mark, named, name)
+        for name, node in _definitions(tests, containing="pytest.mark.")
+        for mark in ("spec", "observed")
+        for named in _marks(node, mark)
+    )
 
 
 def tests_by_rule(tests: Path) -> dict[str, list[str]]:
@@ -45,18 +60,21 @@ def tests_by_rule(tests: Path) -> dict[str, list[str]]:
     return by_rule
 
 
-def _definitions(tests: Path) -> Iterator[tuple[str, _Definition]]:
-    """`file::name` of every function and class in the tests of a folder, and its source."""
+def _definitions(tests: Path, containing: str = "") -> Iterator[tuple[str, _Definition]]:
+    """`file::name` of every function and class in the tests of a folder, and its source; of files
+    that contain a text.
+    """
     for file in sorted(tests.rglob("test_*.py")):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        source = file.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(source)) if containing in source else ():
             if isinstance(node, _Definition):
                 yield f"{file.relative_to(tests).as_posix()}::{node.name}", node
 
 
-def _marks(node: _Definition) -> Iterator[str]:
-    """The statements in every @pytest.mark.spec("…") of a function or a class."""
+def _marks(node: _Definition, mark: str) -> Iterator[str]:
+    """What every @pytest.mark.<mark>("…") of a function or a class names."""
     for decorator in node.decorator_list:
-        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "pytest.mark.spec":
+        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == f"pytest.mark.{mark}":
             for argument in decorator.args:
                 if isinstance(argument, ast.Constant):
                     yield str(argument.value)
@@ -71,9 +89,15 @@ def _rules(node: _Definition) -> set[str]:
 
 
 def pack(tests: Path) -> str:
-    """The file that a wheel contains: the text of the ledger, and the tests by statement."""
+    """The file that a wheel contains: the text of the ledger, and the tests by statement and by
+    observation.
+    """
     statements = (tests / "ledger.yaml").read_text(encoding="utf-8")
-    packed = {"statements": statements, "shown": tests_by_statement(tests)}
+    packed = {
+        "statements": statements,
+        "shown": tests_by_statement(tests),
+        "observed": tests_by_statement(tests, "observed"),
+    }
     return json.dumps(packed, ensure_ascii=False)
 
 
@@ -86,3 +110,11 @@ def load() -> tuple[str, dict[str, list[str]]]:
         return (TESTS / "ledger.yaml").read_text(encoding="utf-8"), tests_by_statement(TESTS)
     packed = json.loads(PACKED.read_text(encoding="utf-8"))
     return packed["statements"], packed["shown"]
+
+
+def load_observed() -> dict[str, list[str]]:
+    """The tests by observation, from checkout or wheel. FileNotFoundError as `load`."""
+    if (TESTS / "ledger.yaml").is_file():
+        return tests_by_statement(TESTS, "observed")
+    observed: dict[str, list[str]] = json.loads(PACKED.read_text(encoding="utf-8"))["observed"]
+    return observed

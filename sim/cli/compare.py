@@ -5,10 +5,15 @@ session is replayed into it in virtual time, and values are compared as well. Ex
 differs; 1: something does; 2: unreadable. `sim record` makes recordings; HAR files of
 browsers and proxies are read too.
 
+As a drift alarm every night: with --accepted only differences that nobody reviewed count, and a
+recording of which nothing could be compared is exit code 1 as well.
+
 examples:
   sim compare session.ndjson
   sim compare session.har --reading observed --json
   sim compare session.ndjson --scenario quickstart --seed 3
+  sim compare tonight.ndjson --accepted accepted.yaml --against last.json \\
+    --json last.json --junit drift.xml
 """
 
 from __future__ import annotations
@@ -18,11 +23,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sim.cli.arguments import FAILED, add_option, add_reading, add_text, count, usage_error
+from sim.cli.arguments import (
+    FAILED,
+    add_option,
+    add_path,
+    add_reading,
+    add_text,
+    check_writable,
+    count,
+    usage_error,
+)
 from sim.cli.json_output import add_json, give_json, text_output
 
 if TYPE_CHECKING:
     from sim.fidelity.compare import Comparison
+    from sim.fidelity.drift import Drift
     from sim.scenario.scenario import Scenario
 
 
@@ -32,6 +47,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_text(parser, "--scenario", "NAME", scenario)
     add_option(parser, "--seed", "seed of the scenario", type=count, metavar="N")
     add_reading(parser)
+    accepted = "differences that were reviewed (YAML): they do not count"
+    add_path(parser, "--accepted", "FILE", accepted)
+    propose = "write entries for --accepted of what nobody accepted, for a review, to a new file"
+    add_path(parser, "--propose", "FILE", propose)
+    against = "say what is new since an earlier comparison (its --json)"
+    add_path(parser, "--against", "FILE", against)
+    add_path(parser, "--junit", "FILE", "write a JUnit report: a case for each operation seen")
     add_json(parser, "the comparison")
 
 
@@ -41,19 +63,43 @@ def problems(args: argparse.Namespace) -> Iterator[str]:
 
 
 def run(args: argparse.Namespace) -> int:
+    from sim.fidelity.drift import Drift, NoComparison, read_accepted, read_earlier
+    from sim.fidelity.drift_report import write
     from sim.fidelity.identities import Unmatched
     from sim.recording.files import UnreadableRecording
     from sim.recording.reading import uncollected
 
+    if args.propose and args.propose.exists():
+        return usage_error(f"{args.propose} is there already: it is not written over")
     out = text_output(args)
+    check_writable([args.junit, args.propose])
     try:
+        accepted = read_accepted(args.accepted) if args.accepted else ()
+        earlier = read_earlier(args.against) if args.against else None
         with uncollected():
             found = _compared(args)
-    except (UnreadableRecording, Unmatched) as error:
+    except (UnreadableRecording, Unmatched, NoComparison) as error:
         return usage_error(str(error))
-    give_json(args, found.document())
-    found.write(out)
-    return 0 if found.same else FAILED
+    drift = Drift(found, accepted, earlier)
+    if not (args.accepted or args.propose or args.against or args.junit):
+        give_json(args, found.document())
+        found.write(out)
+        return 0 if found.same else FAILED
+    _write_files(args, drift)
+    give_json(args, found.document() | {"drift": drift.document()})
+    write(drift, out)
+    return FAILED if drift.rings else 0
+
+
+def _write_files(args: argparse.Namespace, drift: Drift) -> None:
+    from sim.analysis.junit import junit
+    from sim.fidelity.drift import proposed
+    from sim.fidelity.drift_report import suite
+
+    if args.junit:
+        args.junit.write_bytes(junit([suite(drift)]))
+    if args.propose:
+        args.propose.write_text(proposed(drift), encoding="utf-8")
 
 
 def _compared(args: argparse.Namespace) -> Comparison:

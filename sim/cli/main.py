@@ -38,7 +38,7 @@ COMMANDS = {
     "journals of finished runs": (
         *("open", "report", "replay", "diff", "timeline", "explain", "conformance"),
     ),
-    "the real service": ("record", "compare", "infer", "witness"),
+    "the real service": ("record", "compare", "infer", "fidelity", "witness"),
     "search for failures": ("sweep", "explore", "shrink", "bisect"),
     "reference and credentials": (
         "catalogue",

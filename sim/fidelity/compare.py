@@ -95,7 +95,7 @@ class Comparison:
         yield ""
         yield from self._differing()
         yield from self._observed()
-        yield from self._rest(totals)
+        yield from agreement(self)
 
     def _differing(self) -> Iterator[str]:
         """Differences that no observation explains."""
@@ -135,12 +135,15 @@ class Comparison:
             yield f"  {name}: {count:,} places in {len(names)} operations"
         yield ""
 
-    def _rest(self, totals: dict[str, Any]) -> Iterator[str]:
-        agree = [name for name, one in self.tally.operations.items() if one.agree == one.seen]
-        yield f"agree:       {totals['agree']:,} answers and frames; {len(agree)} operations wholly"
-        unknown = f"{totals['no_evidence']:,} answers and frames" if totals["no_evidence"] else ""
-        never = f"{len(self.not_seen())} operations never seen (--json lists them)"
-        yield f"no evidence: {'; '.join(part for part in (unknown, never) if part)}"
+
+def agreement(comparison: Comparison) -> Iterator[str]:
+    """The last lines: what agrees, and what nobody knows."""
+    tally, totals = comparison.tally, comparison.tally.totals()
+    agree = [name for name, one in tally.operations.items() if one.agree == one.seen]
+    yield f"agree:       {totals['agree']:,} answers and frames; {len(agree)} operations wholly"
+    unknown = f"{totals['no_evidence']:,} answers and frames" if totals["no_evidence"] else ""
+    never = f"{len(comparison.not_seen())} operations never seen (--json lists them)"
+    yield f"no evidence: {'; '.join(part for part in (unknown, never) if part)}"
 
 
 def _places(places: list[Place]) -> Iterator[str]:
@@ -155,12 +158,13 @@ def _place(place: Place) -> Iterator[str]:
     one = place.first.difference
     times = f" ×{place.count:,}" if place.count > 1 else ""
     yield f"  {place.where}{times}"[:_WIDTH]
-    text = f"{one.kind}, {one.culprit}: recorded {_short(one.recorded)}, ours {_short(one.ours)}"
+    text = f"{one.kind}, {one.culprit}: recorded {short(one.recorded)}, ours {short(one.ours)}"
     text += f", line {place.first.n + 1}"
     yield from wrap(text, _WIDTH, initial_indent="    ", subsequent_indent="    ")
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
+    """A value in a line of text."""
     text = repr(shown(value)) if isinstance(value, str) and value[:1] != "(" else str(shown(value))
     return text if len(text) <= 60 else f"{text[:57]}…"
 

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -37,6 +37,7 @@ Kind: TypeAlias = Literal[
     "extra frame",
     "no answer",
 ]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 ABSENT = "(absent)"
 _SHOWN_MAX = 200  # characters of a value in a report
 

@@ -90,7 +90,7 @@ class Tally:
         operation.seen += seen
         operation.differ += 1
         for one in found:
-            where = _INDEX.sub("[]", one.where)
+            where = without_positions(one.where)
             key = (where, one.kind, one.culprit)
             place = operation.places.get(key)
             if place is None:
@@ -127,6 +127,11 @@ class Tally:
             "differences": sum(culprits.values()),
             "culprits": {name: culprits[name] for name in CULPRITS},
         }
+
+
+def without_positions(where: str) -> str:
+    """A place without its positions in lists: "markets[].slug"."""
+    return _INDEX.sub("[]", where)
 
 
 def _row(listed: Listed) -> dict[str, Any]:

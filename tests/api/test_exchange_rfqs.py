@@ -93,6 +93,7 @@ def by_rpc(world: Connection, symbol: str) -> None:
     rpc(world, 1).call("RFQAPI.ConfirmQuote", confirmed)
 
 
+@pytest.mark.observed("rfqs.exchange")
 def test_rest_and_grpc_make_the_same_deal_and_tell_it_alike() -> None:
     """The whole deal over one surface in one world, over the other in another: what each surface
     then reads is the same, and so are the events of the stream.

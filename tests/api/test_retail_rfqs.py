@@ -343,6 +343,7 @@ def net(world: Connection, index: int, symbol: str) -> int:
 @pytest.mark.parametrize(
     ("side", "price", "bought"), [("SIDE_BUY", "0.30", 1000), ("SIDE_SELL", "0.20", -1000)]
 )
+@pytest.mark.observed("rfqs.prices")
 def test_the_requester_buys_at_the_buying_price_and_sells_at_the_selling_price(
     world: Connection, side: str, price: str, bought: int
 ) -> None:
@@ -416,6 +417,7 @@ def test_what_a_maker_and_a_requester_compute_from_their_quotes_is_what_they_are
         assert paid + fee == pytest.approx(change, abs=0.005), (index, order)
 
 
+@pytest.mark.observed("rfqs.prices")
 def test_a_side_that_is_zero_is_not_offered_and_shows_as_zero(world: Connection) -> None:
     rfq = ask(world, combo(world)["id"]).json()["rfqId"]
     made = quote(world, rfq, sellPrice="0").json()["quoteId"]
@@ -425,6 +427,7 @@ def test_a_side_that_is_zero_is_not_offered_and_shows_as_zero(world: Connection)
     assert accept(world, made, "SIDE_BUY").status == 200
 
 
+@pytest.mark.observed("rfqs.paths")
 def test_the_paths_of_quotes_without_their_request_are_the_same_calls(world: Connection) -> None:
     _, _, made = under_way(world)
     asker, maker = user(world), user(world, QUOTES)
@@ -692,6 +695,7 @@ def test_trades_are_paged_newest_first(world: Connection) -> None:
     assert (until, since) == (everything[1:], everything[:1])
 
 
+@pytest.mark.observed("rfqs.lists")
 def test_lists_are_filtered_and_paged(world: Connection) -> None:
     world.simulation.exchange.rate_limits.replace("retail", "off")
     made = []

@@ -230,6 +230,7 @@ def test_a_lone_surrogate_in_a_request_id_ends_nothing(markets: Stream) -> None:
     assert found["error"]
 
 
+@pytest.mark.observed("sockets.bounds")
 def test_ten_subscriptions_are_allowed_and_the_eleventh_is_refused(
     world: Connection, private: Stream
 ) -> None:
@@ -262,6 +263,7 @@ def test_a_market_may_be_subscribed_once_per_type_and_a_repeat_rejects_the_whole
     ]
 
 
+@pytest.mark.observed("sockets.bounds")
 def test_a_hundred_slugs_are_allowed_and_more_are_refused(
     world: Connection, markets: Stream
 ) -> None:

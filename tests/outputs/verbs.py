@@ -80,6 +80,7 @@ WITHOUT = {
     "compare": "tests/fidelity has its output",
     "witness": "tests/witness has its verdicts",
     "infer": "tests/fidelity has its output",
+    "fidelity": "the docs have its page; tests/fidelity/test_scorecard.py has its output",
     "record": "it needs sockets: tests/server/test_record.py",
     "proto": "a folder of files, and one line that says so",
 }

@@ -36,6 +36,7 @@ def whoami(exchange: ServedExchange, token: str) -> requests.Response:
     return requests.get(f"{exchange.exchange}/v1/whoami", headers=headers, timeout=5)
 
 
+@pytest.mark.observed("auth.access_tokens")
 def test_pyjwt_finds_the_key_and_verifies_issuer_audience_and_life(
     exchange: ServedExchange,
 ) -> None:

@@ -34,6 +34,7 @@ def unsigned(world: Connection, path: str) -> tuple[int, str, bytes]:
 
 
 @pytest.mark.spec("S5.2-1")
+@pytest.mark.observed("retail.key_first")
 def test_without_a_key_every_retail_path_is_401_in_plain_text(world: Connection) -> None:
     for path in ("/v1/account/balances", "/v1/markets", "/v1/nothing-of-this-kind", "/"):
         assert unsigned(world, path) == (401, "text/plain", b"Missing required API key headers")
@@ -43,6 +44,7 @@ def test_without_a_key_every_retail_path_is_401_in_plain_text(world: Connection)
 
 
 @pytest.mark.spec("S8-1")
+@pytest.mark.observed("retail.key_first")
 def test_unsigned_retail_calls_count_against_their_address(world: Connection) -> None:
     seen = [unsigned(world, "/v1/account/balances")[0] for _ in range(22)]
     assert seen == [401] * 20 + [429] * 2
@@ -51,6 +53,7 @@ def test_unsigned_retail_calls_count_against_their_address(world: Connection) ->
 
 
 @pytest.mark.parametrize("path", PUBLIC)
+@pytest.mark.observed("retail.catalogue")
 def test_the_retail_host_serves_the_catalogue_to_signed_callers(
     world: Connection, path: str
 ) -> None:
@@ -60,6 +63,7 @@ def test_the_retail_host_serves_the_catalogue_to_signed_callers(
 
 
 @pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.observed("retail.timestamp_tolerance")
 def test_a_timestamp_may_be_older_in_observed(world: Connection, reading: str) -> None:
     world.simulation.control("reading.set", "", {"name": reading})
     headers = world.retail_headers(key(world.simulation), "GET", "/v1/account/balances")
@@ -77,6 +81,7 @@ def test_a_timestamp_may_be_older_in_observed(world: Connection, reading: str) -
 
 
 @pytest.mark.spec("S5.2-1")
+@pytest.mark.observed("retail.signed_path")
 def test_a_signature_covers_the_path_without_its_query(world: Connection) -> None:
     query = "limit=1"
     for signed, status in (
@@ -102,6 +107,7 @@ def listening(world: Connection, kind: str, slugs: list[str], **more: Any) -> St
 
 @pytest.mark.spec("S4.2-15")
 @pytest.mark.parametrize("debounced", [False, True])
+@pytest.mark.observed("sockets.every_market")
 def test_a_subscription_without_slugs_follows_every_market(
     world: Connection, debounced: bool
 ) -> None:
@@ -120,6 +126,7 @@ def test_a_subscription_without_slugs_follows_every_market(
     assert {frame["trade"]["marketSlug"] for frame in trades.take() if "trade" in frame} <= {*slugs}
 
 
+@pytest.mark.observed("sockets.unsubscribed")
 def test_the_end_of_a_subscription_is_acknowledged(world: Connection) -> None:
     socket = listening(world, "TRADE", [quiet(world.simulation).symbol])
     socket.take()
@@ -127,6 +134,7 @@ def test_the_end_of_a_subscription_is_acknowledged(world: Connection) -> None:
     assert socket.take() == [{"requestId": "all", "unsubscribed": True}]
 
 
+@pytest.mark.observed("sockets.per_key")
 def test_a_key_may_have_many_sockets_unless_a_limit_is_set(world: Connection) -> None:
     world.simulation.control("assumption.set", "limits.extra", {"value": "true"})
     sockets = [listening(world, "TRADE", []) for _ in range(12)]
@@ -152,6 +160,7 @@ def fetched(url: str, **headers: str) -> tuple[int, Message]:
         return error.code, error.headers
 
 
+@pytest.mark.observed("http.headers")
 def test_answers_can_be_traced_and_books_cached(exchange: Any) -> None:
     slug = exchange.symbols["open"][0]
     url = f"{exchange.gateway}/v1/markets/{slug}/book"
@@ -174,6 +183,7 @@ def test_answers_can_be_traced_and_books_cached(exchange: Any) -> None:
     assert retail[0] == 200 and "Cache-Control" not in retail[1]
 
 
+@pytest.mark.observed("gateway.paths")
 def test_old_paths_of_the_gateway_answer(world: Connection) -> None:
     gateway = world.gateway
     assert gateway.get("/v1/tags").json() == gateway.get("/v2/tags").json()
@@ -188,6 +198,7 @@ def test_old_paths_of_the_gateway_answer(world: Connection) -> None:
 
 
 @pytest.mark.parametrize("preset", ["ideal", "realistic"])
+@pytest.mark.observed("limits.published")
 def test_published_limits_are_counted_where_they_are_off_and_enforced_in_presets(
     world: Connection, preset: str
 ) -> None:
@@ -214,6 +225,7 @@ def test_published_limits_are_counted_where_they_are_off_and_enforced_in_presets
 
 
 @pytest.mark.spec("S5.1-2")
+@pytest.mark.observed("auth.assertion_life")
 def test_an_assertion_lives_five_minutes_at_most(world: Connection) -> None:
     atlas, now = firm(world.simulation), world.simulation.now // NS_PER_S
 
@@ -227,6 +239,7 @@ def test_an_assertion_lives_five_minutes_at_most(world: Connection) -> None:
 
 
 @pytest.mark.parametrize("price", ["40", "41"])
+@pytest.mark.observed("orders.insert_time")
 def test_a_replaced_order_is_inserted_anew(world: Connection, price: str) -> None:
     atlas, symbol = trader(world), quiet(world.simulation).symbol
     body = {"symbol": symbol, "side": "SIDE_BUY", "type": "ORDER_TYPE_LIMIT", "price": "40"}

@@ -302,6 +302,7 @@ def traded(request: pytest.FixtureRequest) -> Traded:
 
 
 @pytest.mark.spec("S4.2-5", "S2.8-3")
+@pytest.mark.observed("positions.cost")
 def test_positions(traded: Traded) -> None:
     for client in (traded.taker, traded.maker):
         traded.check(traded.position(client), POSITION)
@@ -311,6 +312,9 @@ def test_positions(traded: Traded) -> None:
 
 
 @pytest.mark.spec("S4.2-10", "S2.8-1")
+@pytest.mark.observed(
+    "orders.money", "orders.commissions", "orders.trade_date", "orders.executions"
+)
 def test_orders_and_executions(traded: Traded) -> None:
     new, fill = traded.filled
     traded.check(new, {**EXECUTION, "order": NEW_ORDER})
@@ -325,6 +329,7 @@ def test_orders_and_executions(traded: Traded) -> None:
 
 
 @pytest.mark.spec("S4.2-6", "S2.8-4")
+@pytest.mark.observed("activities.trades")
 def test_trade_activities(traded: Traded) -> None:
     (trade,) = traded.activities("TRADE")
     traded.check(trade, TRADE)
@@ -334,6 +339,7 @@ def test_trade_activities(traded: Traded) -> None:
 
 
 @pytest.mark.spec("S4.2-6")
+@pytest.mark.observed("activities.balance_changes")
 def test_balance_changes_are_flat_and_have_transactions(traded: Traded) -> None:
     for change in traded.activities("ACCOUNT_DEPOSIT"):
         traded.check(change, BALANCE_CHANGE)
@@ -345,6 +351,13 @@ def test_balance_changes_are_flat_and_have_transactions(traded: Traded) -> None:
 
 
 @pytest.mark.spec("S4.2-8", "S4.2-9", "S4.2-15", "S4.2-18")
+@pytest.mark.observed(
+    "market_data.best_prices",
+    "statistics.keys",
+    "statistics.notional_traded",
+    "market_data.last_price_sample",
+    "sockets.market_data",
+)
 def test_market_data(traded: Traded) -> None:
     before_lite, before_book = traded.empty
     traded.check(before_lite, traded.with_sample(EMPTY_LITE, None))
@@ -362,11 +375,13 @@ def test_market_data(traded: Traded) -> None:
 
 
 @pytest.mark.spec("S4.2-7")
+@pytest.mark.observed("balances.keys")
 def test_balances(traded: Traded) -> None:
     (balance,) = traded.taker.get("/v1/account/balances").json()["balances"]
     traded.check(balance, BALANCE)
 
 
+@pytest.mark.observed("orders.market_metadata", "orders.preview_envelope")
 def test_metadata_of_a_market_without_teams(traded: Traded) -> None:
     slug = "fed-september-2026-cut-25"
     slugs = [
@@ -387,6 +402,7 @@ def test_metadata_of_a_market_without_teams(traded: Traded) -> None:
     traded.check(preview["marketMetadata"], {**TEAMLESS, "icon": str, "outcome": "No"})
 
 
+@pytest.mark.observed("statistics.daily_mark", "positions.resolved")
 def test_an_open_market_is_marked_each_day_and_a_settled_one_has_a_settlement(
     traded: Traded,
 ) -> None:
@@ -419,6 +435,7 @@ def amount(value: Any) -> float:
 
 
 @pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.observed("positions.cash_value")
 def test_a_dashboard_shows_the_profit_of_every_position(reading: str) -> None:
     """Value of the holding less what it cost: a loss of the fees alone at an unchanged price."""
     made = Traded(reading)
@@ -457,6 +474,7 @@ def test_a_trade_history_knows_who_bought_and_who_sold(reading: str) -> None:
 
 
 @pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.observed("market_data.current_price")
 def test_a_market_maker_quotes_around_the_price_that_it_reads(reading: str) -> None:
     """Quotes a cent below and above the current price are not inverted, nor cross the book."""
     made = Traded(reading)
@@ -475,6 +493,7 @@ def test_a_market_maker_quotes_around_the_price_that_it_reads(reading: str) -> N
 # ---- switches
 
 
+@pytest.mark.observed("market_data.halted_book")
 def test_a_halted_market_can_show_an_empty_book() -> None:
     made = Traded("observed")
     made.world.absorb(made.sim.control("instrument.state", made.slug, {"state": "HALTED"}))
@@ -484,6 +503,7 @@ def test_a_halted_market_can_show_an_empty_book() -> None:
     assert (book["bids"], book["offers"], best["bestBid"], best["askDepth"]) == ([], [], None, 0)
 
 
+@pytest.mark.observed("orders.preview", "orders.preview_market")
 def test_a_preview_of_a_market_order_needs_cash_unless_switched() -> None:
     made = Traded("documented")
     body = {
@@ -521,6 +541,7 @@ def test_a_refused_change_of_a_filled_order_is_told_by_its_answer_alone(told: st
     assert states == (rejected if told == "told" else set())
 
 
+@pytest.mark.observed("orders.money")
 def test_a_price_is_repeated_as_it_was_sent() -> None:
     made = Traded("documented")
     for sent, shown in (("0.3", "0.3"), ("0.300", "0.300"), ("0.305", "0.30")):

@@ -8,7 +8,7 @@ specification contradicts. A switch can also be set alone, by its own name.
 from __future__ import annotations
 
 from sim.core.catalogue.assumption_values import Assumptions
-from sim.core.catalogue.observations import exchange, retail
+from sim.core.catalogue.observations import confirmed, exchange, retail, rfqs_and_crypto
 from sim.core.catalogue.observations.observation import Observation, written
 from sim.core.catalogue.quirks import Quirk, Quirks
 
@@ -17,7 +17,7 @@ READINGS = {
     DOCUMENTED: "where the specification contradicts what was observed, the specification holds",
     OBSERVED: "what recordings and newer public pages show holds, also against the specification",
 }
-_TOPICS = (retail, exchange)
+_TOPICS = (retail, exchange, rfqs_and_crypto, confirmed)
 
 
 def catalogue() -> dict[str, Observation]:
@@ -47,7 +47,7 @@ def apply(reading: str, assumptions: Assumptions, quirks: Quirks) -> None:
 def in_force(one: Observation, assumptions: Assumptions, quirks: Quirks) -> bool:
     """Whether an exchange does as observed now."""
     if one.switch is None:
-        return True
+        return one.done
     target = quirks if isinstance(one.switch, Quirk) else assumptions
     return written(target.shown(one.switch.name)) == one.value
 

@@ -8,6 +8,14 @@ _REFERENCE = "public API reference"
 PUBLISHED_LIMITS = (
     Observation("limits.published", "2026-09", (DOCS,), _REFERENCE)
     .set_by(EXTRA_LIMITS, "true", in_observed=False)
+    .of(
+        "OrderBookAPI.GetOrderBook",
+        "OrderBookAPI.GetBBO",
+        "RefDataAPI.ListInstruments",
+        "OrderEntryAPI.InsertOrder",
+        "OrderEntryAPI.CancelReplaceOrder",
+        "OrderEntryAPI.CancelOrder",
+    )
     .shows(
         "GetOrderBook and GetBBO 12 a minute, ListInstruments 6 a minute, InsertOrder and "
         "CancelReplace 30 a second, CancelOrder 90 a second, lists 50 a second, settlement 10 a "
@@ -18,19 +26,29 @@ PUBLISHED_LIMITS = (
 ASSERTION_LIFE = (
     Observation("auth.assertion_life", "2026-09", (DOCS,), _REFERENCE)
     .set_by(ASSERTION_LIFE_MAX, "5m", in_observed=False)
+    .of("TokenIssuerAPI.IssueToken")
     .shows("An assertion's exp is at most five minutes after its iat.")
 )
-ACCESS_TOKENS = Observation("auth.access_tokens", "2026-09", (DOCS,), _REFERENCE).shows(
-    "Access tokens are signed with RS256. Their keys stand where issuers of this kind publish "
-    "them: /.well-known/jwks.json, named by /.well-known/openid-configuration."
+ACCESS_TOKENS = (
+    Observation("auth.access_tokens", "2026-09", (DOCS,), _REFERENCE)
+    .of("TokenIssuerAPI.IssueToken")
+    .shows(
+        "Access tokens are signed with RS256. Their keys stand where issuers of this kind publish "
+        "them: /.well-known/jwks.json, named by /.well-known/openid-configuration."
+    )
 )
-QR_CODE = Observation("verification.qr_code", "2026-09", (DOCS, SDK), _REFERENCE).shows(
-    "docv.qrCode is a PNG as a data URL: the QR code of the link under which a person uploads a "
-    "document."
+QR_CODE = (
+    Observation("verification.qr_code", "2026-09", (DOCS, SDK), _REFERENCE)
+    .of("KYCAPI.StartKYCVerification")
+    .shows(
+        "docv.qrCode is a PNG as a data URL: the QR code of the link under which a person uploads "
+        "a document."
+    )
 )
 SYNCHRONOUS = (
     Observation("orders.synchronous", "2026-09", (DOCS,), _REFERENCE)
     .set_by(SYNCHRONOUS_UNTIL, "done", in_observed=False)
+    .of("RetailOrdersAPI.CreateOrder")
     .shows(
         "A synchronous order is answered when it is filled, rejected, canceled or expired, or "
         "after maxBlockTime; that it rests does not end the wait. Answers within half a second, "
@@ -38,8 +56,10 @@ SYNCHRONOUS = (
         "ends the wait."
     )
 )
-INSERT_TIME = Observation("orders.insert_time", "2026-09", (DOCS,), _REFERENCE).shows(
-    "insertTime moves when an order is replaced."
+INSERT_TIME = (
+    Observation("orders.insert_time", "2026-09", (DOCS,), _REFERENCE)
+    .of("OrderEntryAPI.CancelReplaceOrder")
+    .shows("insertTime moves when an order is replaced.")
 )
 UNPUBLISHED_NUMBERS = Observation("grpc.unpublished_numbers", "2026-09", (DOCS,), _REFERENCE).shows(
     "Field numbers of cash movements, vendor orders, settlement and verification are published "

@@ -44,10 +44,16 @@ class Observation(Struct, frozen=True):
     switch: Switch | None = None
     value: str = ""  # of the switch, with which the exchange does as observed
     in_observed: bool = True  # whether the reading `observed` sets the switch
+    operations: tuple[str, ...] = ()  # those that showed it; () is more than one can name
+    done: bool = True  # whether the exchange can do so at all
 
     def shows(self, summary: str) -> Observation:
         """The same observation with what was seen."""
         return replace(self, summary=summary)
+
+    def of(self, *operations: str) -> Observation:
+        """The same observation with the operations and streams that showed it."""
+        return replace(self, operations=operations)
 
     def against(self, section: str) -> Observation:
         """The same observation, which contradicts a section of the specification."""
@@ -80,6 +86,8 @@ class Observation(Struct, frozen=True):
     @property
     def holds(self) -> str:
         """In which reading the exchange does as observed."""
+        if not self.done:
+            return "neither"
         if self.switch is None or self.default == self.value:
             return "both"
         return "observed" if self.in_observed else "neither"

@@ -1,0 +1,109 @@
+"""Make the fidelity page: what is known, and how we agree.
+
+The scorecard of each operation, stream, assumption and quirk: statements of the specification with
+tests, public evidence, and what your recordings show, in both readings side by side. Nothing is
+averaged; what nobody has seen is counted and listed as "no evidence". Nothing leaves this machine.
+
+examples:
+  sim fidelity
+  sim fidelity session.ndjson --out fidelity.html
+  sim fidelity mon.ndjson tue.ndjson --scenario quickstart --out fidelity.md
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sim.cli.arguments import add_option, add_path, add_text, check_writable, count, usage_error
+from sim.cli.json_output import add_json, give_json, text_output
+
+if TYPE_CHECKING:
+    from sim.fidelity.scorecard import Scorecard
+
+_SUFFIXES = (".md", ".html")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    files = "recordings or HAR files of the service (default: none, so public evidence alone)"
+    parser.add_argument("recordings", nargs="*", metavar="FILE", type=Path, help=files)
+    scenario = "replay each recording into this scenario, so that values are compared too"
+    add_text(parser, "--scenario", "NAME", scenario)
+    add_option(parser, "--seed", "seed of the scenario", type=count, metavar="N")
+    add_path(parser, "--out", "FILE", "write the page: FILE.md or FILE.html")
+    add_json(parser, "the scorecard")
+
+
+def run(args: argparse.Namespace) -> int:
+    from sim.fidelity.identities import Unmatched
+    from sim.recording.files import UnreadableRecording
+
+    if problem := _problem(args):
+        return usage_error(problem)
+    out = text_output(args)
+    check_writable([args.out])
+    try:
+        card = _scorecard(args)
+    except (UnreadableRecording, Unmatched) as error:
+        return usage_error(str(error))
+    if args.out:
+        _write_page(args.out, card)
+    give_json(args, card.document())
+    for line in _summary(card):
+        print(line, file=out)
+    if args.out:
+        print(f"the page is {args.out}", file=out)
+    return 0
+
+
+def _problem(args: argparse.Namespace) -> str:
+    """What is wrong with the options; "" if nothing."""
+    if args.out and args.out.suffix.lower() not in _SUFFIXES:
+        return f"--out is a file that ends in .md or .html, not {args.out}"
+    if args.out and args.out in args.recordings:
+        return f"--out {args.out} is one of the recordings"
+    if args.scenario and not args.recordings:
+        return "--scenario replays recordings: name a FILE"
+    if args.seed is not None and not args.scenario:
+        return "--seed is that of a scenario: name one with --scenario"
+    return ""
+
+
+def _scorecard(args: argparse.Namespace) -> Scorecard:
+    from sim.fidelity.evidence import read_evidence
+    from sim.fidelity.scorecard import scorecard
+    from sim.loader.load import load_scenario
+    from sim.recording.reading import uncollected
+
+    scenario = load_scenario(args.scenario) if args.scenario else None
+    with uncollected():
+        evidence = read_evidence(args.recordings, scenario, args.seed)
+    return scorecard(evidence)
+
+
+def _write_page(path: Path, card: Scorecard) -> None:
+    from sim.fidelity.page_writer import html, markdown
+    from sim.fidelity.scorecard_page import page
+
+    blocks = page(card)
+    text = html(blocks) if path.suffix.lower() == ".html" else markdown(blocks)
+    path.write_text(text, encoding="utf-8")
+
+
+def _summary(card: Scorecard) -> Iterator[str]:
+    """What is known, on a screen."""
+    from sim.fidelity.scorecard_page import summary
+
+    rows = summary(card)
+    for source in card.evidence.sources:
+        yield f"{source.file}: {source.answers:,} answers and frames, began {source.started}"
+    size = max(len(row["what"]) for row in rows)
+    yield f"{'':{size}}  documented  observed"
+    for row in rows:
+        yield f"{row['what']:{size}}  {row['documented']:10}  {row['observed']}"
+    if card.evidence.of_this_machine:
+        yield "recorded from this machine: a sandbox is no evidence of the service"
+    if not card.evidence.sources:
+        yield "no recording was read: `sim record` makes one"

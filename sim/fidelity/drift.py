@@ -1,0 +1,206 @@
+"""The drift alarm: which differences of a comparison nobody has reviewed, and what is new.
+
+Differences that are known stand in a file that people review. It decides whether the alarm rings:
+a difference that rings tonight rings tomorrow too, until it is gone or accepted. The document of
+an earlier comparison only says what is new since, so that a reader knows where to look first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from msgspec import DecodeError, Struct, json
+
+from sim.fidelity.compare import Comparison
+from sim.fidelity.difference import KINDS, shown
+from sim.fidelity.tally import Place, without_positions
+from sim.scenario.struct_types import record
+from sim.scenario.value_types import INVALID
+from sim.scenario.yaml_tree import Problem, ScenarioError, problem, read_file
+
+_KEY = ("operation", "where", "kind")
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """A difference that was reviewed. `operation` and `where` may have wildcards (`*`); without a
+    `kind` every kind is meant.
+    """
+
+    operation: str
+    where: str
+    kind: str = ""
+    reason: str
+
+    def matches(self, one: Found) -> bool:
+        """Whether a difference is meant."""
+        return (
+            fnmatchcase(one.operation, self.operation)
+            and _matches(one.where, self.where)
+            and self.kind in ("", one.kind)
+        )
+
+
+class _File(Struct, frozen=True):
+    """A file of reviewed differences."""
+
+    accepted: tuple[Entry, ...]
+
+
+class Found(Struct, frozen=True):
+    """Equal differences at one place of an operation, and what of them was recorded first."""
+
+    operation: str
+    place: Place
+    since: bool = False  # whether the earlier comparison did not have it
+    entry: Entry | None = None  # that accepts it
+
+    @property
+    def where(self) -> str:
+        """The place, without positions in lists."""
+        return self.place.where
+
+    @property
+    def kind(self) -> str:
+        """What differs there."""
+        return self.place.first.difference.kind
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What tells it from others, in any comparison."""
+        return self.operation, self.where, self.kind
+
+    def document(self) -> dict[str, Any]:
+        """As `--json` gives it."""
+        one = self.place.first.difference
+        row = {
+            "operation": self.operation,
+            "where": self.where,
+            "kind": one.kind,
+            "culprit": one.culprit,
+            "count": self.place.count,
+            "n": self.place.first.n,
+            "recorded": shown(one.recorded),
+            "ours": shown(one.ours),
+            "new": self.since,
+        }
+        return row | ({"reason": self.entry.reason} if self.entry else {})
+
+
+class Earlier(Struct, frozen=True):
+    """What an earlier comparison had: differences, and operations that it saw."""
+
+    file: Path
+    keys: frozenset[tuple[str, str, str]]
+    seen: frozenset[str]
+
+
+class NoComparison(ValueError):
+    """A file that `sim compare --json` did not write; the text says so."""
+
+
+class Drift:
+    """A comparison beside what was accepted and what was there before."""
+
+    def __init__(
+        self, comparison: Comparison, accepted: tuple[Entry, ...], earlier: Earlier | None
+    ) -> None:
+        self.comparison, self.entries, self.earlier = comparison, accepted, earlier
+        found = list(_found(comparison, accepted, earlier))
+        self.open = [one for one in found if one.entry is None]
+        self.accepted = [one for one in found if one.entry is not None]
+        used = {one.entry for one in self.accepted}
+        self.stale = [one for one in accepted if one not in used]
+        keys, seen = {one.key for one in found}, set(comparison.tally.operations)
+        self.gone = sorted(earlier.keys - keys) if earlier else []
+        self.unseen = sorted(earlier.seen - seen) if earlier else []
+
+    @property
+    def compared(self) -> int:
+        """Answers and frames that could be compared."""
+        totals = self.comparison.tally.totals()
+        return int(totals["agree"] + totals["differ"])
+
+    @property
+    def rings(self) -> bool:
+        """Whether there is something to look at: nothing compared is something, too."""
+        return bool(self.open) or not self.compared
+
+    def document(self) -> dict[str, Any]:
+        """What `--json` adds under "drift"."""
+        return {
+            "rings": self.rings,
+            "open": [one.document() for one in self.open],
+            "accepted": [one.document() for one in self.accepted],
+            "not_needed": [
+                {"operation": one.operation, "where": one.where, "reason": one.reason}
+                for one in self.stale
+            ],
+            "gone": [dict(zip(_KEY, key, strict=True)) for key in self.gone],
+            "not_seen_any_more": self.unseen,
+        }
+
+
+def read_accepted(path: Path) -> tuple[Entry, ...]:
+    """The entries of a file of reviewed differences. Raises ScenarioError with places, OSError."""
+    node = read_file(path)
+    problems: list[Problem] = []
+    found = record(_File).read(node, problems)
+    if found is INVALID or problems:
+        raise ScenarioError(problems)
+    for one in found.accepted:
+        if not one.reason.strip():
+            said = f"say why {one.operation} {one.where} is accepted: its reason is empty"
+            problems.append(problem(node.at, said))
+        if one.kind and one.kind not in KINDS:
+            said = f"there is no kind {one.kind!r}: one of {', '.join(KINDS)}"
+            problems.append(problem(node.at, said))
+    if problems:
+        raise ScenarioError(problems)
+    return found.accepted  # type: ignore[no-any-return]
+
+
+def read_earlier(path: Path) -> Earlier:
+    """An earlier comparison. Raises NoComparison, OSError."""
+    try:
+        operations = json.decode(path.read_bytes(), type=dict[str, Any])["operations"]
+        keys = {
+            (name, without_positions(row["where"]), row["kind"])
+            for name, one in operations.items()
+            for row in one["differences"]
+        }
+    except (DecodeError, KeyError, TypeError, AttributeError):
+        said = f"{path} is no comparison; `sim compare FILE --json PATH` writes one"
+        raise NoComparison(said) from None
+    return Earlier(path, frozenset(keys), frozenset(operations))
+
+
+def proposed(drift: Drift) -> str:
+    """Entries for what nobody accepted, as a file to review: each still needs its reason."""
+    lines = ["# Say of each difference why it is accepted, or take it out.", "accepted:"]
+    for one in drift.open:
+        lines += [
+            f"- operation: {one.operation}",
+            f"  where: {json.encode(one.where).decode()}",
+            f"  kind: {one.kind}",
+            '  reason: ""',
+        ]
+    return "\n".join(lines if drift.open else [lines[0], "accepted: []"]) + "\n"
+
+
+def _found(
+    comparison: Comparison, accepted: tuple[Entry, ...], earlier: Earlier | None
+) -> Iterator[Found]:
+    for name, operation in sorted(comparison.tally.operations.items()):
+        for place in operation.places.values():
+            one = Found(name, place)
+            since = earlier is not None and one.key not in earlier.keys
+            entry = next((entry for entry in accepted if entry.matches(one)), None)
+            yield Found(name, place, since, entry)
+
+
+def _matches(where: str, pattern: str) -> bool:
+    """Whether a place is meant: `[]` stands for itself, and `*` for anything."""
+    return fnmatchcase(where.replace("[]", "\0"), pattern.replace("[]", "\0"))

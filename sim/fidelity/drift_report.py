@@ -1,0 +1,122 @@
+"""The drift alarm for people, who have ten seconds, and for continuous integration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from textwrap import wrap
+from typing import TextIO
+
+from sim.analysis.junit import Case, Suite
+from sim.fidelity.answers import other_reading
+from sim.fidelity.compare import agreement, short
+from sim.fidelity.drift import Drift, Found
+
+_WIDTH = 80
+_PLACES_MAX = 6  # that are printed; JSON and JUnit have all
+
+
+def write(drift: Drift, out: TextIO) -> None:
+    """Print what nobody accepted, then everything else in a few lines."""
+    for line in _lines(drift):
+        print(line, file=out)
+
+
+def _lines(drift: Drift) -> Iterator[str]:
+    comparison = drift.comparison
+    yield from comparison.warnings
+    yield _verdict(drift)
+    ordered = sorted(drift.open, key=lambda one: not one.since)
+    for name, group in groupby(ordered[:_PLACES_MAX], key=lambda one: one.operation):
+        yield f"  {name}"
+        for one in group:
+            yield from (f"    {line}" for line in described(one, _WIDTH - 4))
+    if len(drift.open) > _PLACES_MAX:
+        yield f"  … and {len(drift.open) - _PLACES_MAX} more: --json and --junit have all"
+    yield from _as_the_other_reading(drift)
+    yield from _since(drift)
+    yield from _accepted(drift)
+    yield from agreement(comparison)
+
+
+def _verdict(drift: Drift) -> str:
+    comparison = drift.comparison
+    seen = f"{drift.compared:,} answers and frames compared, reading {comparison.reading}"
+    if not drift.compared:
+        return f"DRIFT: nothing could be compared: {comparison.path.name} shows nothing documented"
+    if not drift.open:
+        return f"no drift: {seen}"
+    operations = len({one.operation for one in drift.open})
+    new = sum(1 for one in drift.open if one.since)
+    told = f", {new} of them new" if drift.earlier else ""
+    return f"DRIFT: {_count(len(drift.open), 'place')} in {_count(operations, 'operation')}{told}"
+
+
+def _as_the_other_reading(drift: Drift) -> Iterator[str]:
+    count = sum(1 for one in drift.open if one.place.first.difference.switch)
+    if count:
+        other = other_reading(drift.comparison.reading)
+        yield f"as the reading {other} has it: {_count(count, 'place')} (--reading {other})"
+
+
+def _since(drift: Drift) -> Iterator[str]:
+    if drift.earlier is None:
+        return
+    new = sum(1 for one in (*drift.open, *drift.accepted) if one.since)
+    told = f"since {drift.earlier.file.name}: {new} new, {len(drift.gone)} gone"
+    if drift.unseen:
+        told += f"; not seen any more: {', '.join(drift.unseen)}"
+    yield from wrap(told, _WIDTH, subsequent_indent="  ", break_long_words=False)
+
+
+def _accepted(drift: Drift) -> Iterator[str]:
+    if drift.accepted:
+        operations = len({one.operation for one in drift.accepted})
+        places = _count(len(drift.accepted), "place")
+        yield f"accepted:    {places} in {_count(operations, 'operation')}"
+    for entry in drift.stale:
+        told = f"not needed:  {entry.operation} {entry.where} matches nothing any more"
+        yield from wrap(told, _WIDTH, subsequent_indent=" " * 13, break_long_words=False)
+
+
+def described(one: Found, width: int) -> Iterator[str]:
+    """A difference in two lines or more."""
+    difference = one.place.first.difference
+    times = f" ×{one.place.count:,}" if one.place.count > 1 else ""
+    yield f"{one.where}{times}{'  NEW' if one.since else ''}"
+    recorded, ours = short(difference.recorded), short(difference.ours)
+    told = f"{one.kind}, {difference.culprit}: recorded {recorded}, ours {ours}"
+    told += f", line {one.place.first.n + 1}"
+    yield from wrap(told, width, initial_indent="  ", subsequent_indent="  ")
+
+
+def suite(drift: Drift) -> Suite:
+    """A case for each operation that was seen: failed, passed, or skipped without evidence."""
+    comparison = drift.comparison
+    cases = [_case(drift, name) for name in sorted(comparison.tally.operations)]
+    if not drift.compared:
+        said = "no answer or frame could be compared"
+        cases.append(Case("drift", "something was compared", failure=said))
+    properties = {
+        "recording": comparison.path.name,
+        "reading": comparison.reading,
+        "operations_never_seen": str(len(comparison.not_seen())),
+    }
+    return Suite("sim compare", cases, properties)
+
+
+def _case(drift: Drift, name: str) -> Case:
+    mine = [one for one in drift.open if one.operation == name]
+    if mine:
+        text = "\n".join(line for one in mine for line in described(one, 200))
+        return Case("drift", name, failure=f"{_count(len(mine), 'place')} differ", text=text)
+    operation = drift.comparison.tally.operations[name]
+    if not operation.agree and not operation.differ:
+        return Case("drift", name, skipped=f"no evidence: {'; '.join(operation.unknown)}")
+    known = [one for one in drift.accepted if one.operation == name]
+    entries = [f"{one.where}: {one.entry.reason}" for one in known if one.entry]
+    return Case("drift", name, text="\n".join(["accepted:", *entries]) if entries else "")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"

@@ -1,0 +1,61 @@
+"""What recordings say for a scorecard: it is compared in both readings, its fields counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from sim.core.catalogue.observations import READINGS
+from sim.fidelity.compare import compare, compare_with
+from sim.fidelity.fields_seen import note_fields
+from sim.fidelity.scorecard import Evidence, Source, with_tally
+from sim.recording.files import Recording
+from sim.recording.reading import read_recording
+from sim.recording.seen import Reader, Seen
+from sim.scenario.scenario import Scenario
+
+
+def read_evidence(files: list[Path], scenario: Scenario | None, seed: int | None) -> Evidence:
+    """Read and compare recordings, in both readings; with a scenario by replaying them into it.
+
+    Raises UnreadableRecording, Unmatched, OSError.
+    """
+    evidence = Evidence(scenario=scenario.name if scenario else "")
+    for file in files:
+        recording = read_recording(file)
+        for reading in READINGS:
+            if scenario is None:
+                found = compare(file, recording, reading)
+            else:
+                found = compare_with(file, recording, replace(scenario, reading=reading), seed)
+            before = evidence.tallies.get(reading, {})
+            evidence.tallies[reading] = with_tally(before, found.tally.operations)
+        answers = _note(evidence, recording)
+        header = recording.header
+        evidence.sources.append(
+            Source(file.name, header.started, header.upstream, header.note, answers)
+        )
+    return evidence
+
+
+def _note(evidence: Evidence, recording: Recording) -> int:
+    """Note fields and statuses; the number of answers and frames."""
+    answers = 0
+    for seen in Reader(recording.entries).seen():
+        answers += 1
+        operation = seen.operation
+        if operation is None:
+            continue
+        name, status = operation.name, _status(seen)
+        if status is not None:
+            evidence.statuses.setdefault(name, Counter())[status] += 1
+        if operation.content != "csv" and (status is None or status in (0, 200)):
+            body = seen.frame.body if seen.frame else seen.answer.body if seen.answer else None
+            note_fields(operation.response, body, evidence.fields.setdefault(name, set()))
+    return answers
+
+
+def _status(seen: Seen) -> int | None:
+    return None if seen.answer is None else seen.answer.status
