@@ -131,8 +131,9 @@ class Resumed(Check):
     def _judge(self, before: Stream, count: int, after: Stream) -> None:
         told = self._told[after.number]
         names, latest = {name for name, _, _ in told}, max((at for _, at, _ in told), default="")
-        older = {name for name, _, _ in self._told[before.number][:count]}
         newer = self._told[before.number][count:]
+        older = {name for name, _, _ in self._told[before.number][:count]}
+        older -= {name for name, _, _ in newer}
         for name, at, line in newer:
             if at < latest:
                 self.applied += 1
@@ -141,7 +142,7 @@ class Resumed(Check):
                     self.contradict(says, [line])
         for name, _, line in told:
             self.applied += 1
-            if name in older and not any(name == one for one, _, _ in newer):
+            if name in older:
                 says = f"execution {name} stands before the token and was told after resuming"
                 self.contradict(says, [line])
 
