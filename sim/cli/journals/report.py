@@ -8,7 +8,7 @@ profit and loss, its own quotes and their spread over time.
 
 examples:
   sim report runs/quickstart-7.ndjson --out quickstart-7.html
-  sim report run.ndjson --account firms/atlas-fcm/accounts/8f3a61c4 --csv figures
+  sim report run.ndjson --account firms/atlas-fcm/accounts/8f3a61c4 --csv out
 """
 
 from __future__ import annotations
