@@ -41,15 +41,18 @@ SUITE = """
         assert get(exchange.gateway + "/v1/health") == 503
         assert get(exchange.gateway + "/nowhere") == 404
 
-    @pytest.mark.scenario("webhook-trouble", steps="ignore")
+    @pytest.mark.scenario("later.yaml", steps="ignore")
     def test_later(exchange):
         exchange.clock.to("2027-01-01T00:00:00Z")
 """
+# with few games: the clock goes over months
+LATER = "name: later\nextends: webhook-trouble\nworld: {games: 4}\n"
 HEALTH = "GatewayHealthAPI.GetGatewayHealth"
 
 
 def suite(pytester: pytest.Pytester, *options: str) -> tuple[dict[str, Any], str]:
     pytester.makepyfile(SUITE)
+    pytester.makefile(".yaml", later=LATER)
     result = pytester.runpytest_subprocess(
         "--exchange-coverage=met.json", "-p", "no:cacheprovider", "-q", *options
     )
@@ -98,6 +101,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_tests_run(
     pytester: pytest.Pytester,
 ) -> None:
     pytester.makepyfile(SUITE)
+    pytester.makefile(".yaml", later=LATER)
     (pytester.path / "folder").mkdir()
     result = pytester.runpytest_subprocess("--exchange-coverage=folder", "-q")
     result.stderr.fnmatch_lines(["*--exchange-coverage folder: Is a directory*"])
