@@ -62,7 +62,7 @@ COMPLETED = {
 }
 TAKES_A_FILE = {
     *("check", "run", "sweep", "explain", "judge", "conformance"),
-    *("replay", "timeline", "bisect", "shrink", "explore", "diff"),
+    *("replay", "timeline", "bisect", "shrink", "explore", "diff", "open", "compare", "witness"),
 }
 
 
