@@ -32,11 +32,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     scenario = "replay each recording into this scenario, so that values are compared too"
     add_text(parser, "--scenario", "NAME", scenario)
     add_option(parser, "--seed", "seed of the scenario", type=count, metavar="N")
+    inferred = "what `sim infer --json FILE` said of assumptions and quirks"
+    add_path(parser, "--inferred", "FILE", inferred)
     add_path(parser, "--out", "FILE", "write the page: FILE.md or FILE.html")
     add_json(parser, "the scorecard")
 
 
 def run(args: argparse.Namespace) -> int:
+    from sim.fidelity.evidence import NotInferred
     from sim.fidelity.identities import Unmatched
     from sim.recording.files import UnreadableRecording
 
@@ -46,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     check_writable([args.out])
     try:
         card = _scorecard(args)
-    except (UnreadableRecording, Unmatched) as error:
+    except (UnreadableRecording, Unmatched, NotInferred) as error:
         return usage_error(str(error))
     if args.out:
         _write_page(args.out, card)
@@ -79,7 +82,7 @@ def _scorecard(args: argparse.Namespace) -> Scorecard:
 
     scenario = load_scenario(args.scenario) if args.scenario else None
     with uncollected():
-        evidence = read_evidence(args.recordings, scenario, args.seed)
+        evidence = read_evidence(args.recordings, scenario, args.seed, args.inferred)
     return scorecard(evidence)
 
 

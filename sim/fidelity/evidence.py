@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
+from msgspec import DecodeError, json
 from msgspec.structs import replace
 
 from sim.core.catalogue.observations import READINGS
@@ -17,12 +19,20 @@ from sim.recording.seen import Reader, Seen
 from sim.scenario.scenario import Scenario
 
 
-def read_evidence(files: list[Path], scenario: Scenario | None, seed: int | None) -> Evidence:
+class NotInferred(ValueError):
+    """A file that `sim infer --json` did not write; the text says so."""
+
+
+def read_evidence(
+    files: list[Path], scenario: Scenario | None, seed: int | None, inferred: Path | None = None
+) -> Evidence:
     """Read and compare recordings, in both readings; with a scenario by replaying them into it.
 
-    Raises UnreadableRecording, Unmatched, OSError.
+    Raises UnreadableRecording, Unmatched, NotInferred, OSError.
     """
     evidence = Evidence(scenario=scenario.name if scenario else "")
+    if inferred is not None:
+        evidence.inferred = _inferred(inferred)
     for file in files:
         recording = read_recording(file)
         for reading in READINGS:
@@ -59,3 +69,18 @@ def _note(evidence: Evidence, recording: Recording) -> int:
 
 def _status(seen: Seen) -> int | None:
     return None if seen.answer is None else seen.answer.status
+
+
+def _inferred(file: Path) -> dict[str, dict[str, Any]]:
+    """Verdicts by assumption and quirk."""
+    remedy = "`sim infer FILE --scenario NAME --json PATH` writes one"
+    try:
+        document = json.decode(file.read_bytes(), type=dict[str, Any])
+        found = {**document["assumptions"], **document["quirks"]}
+    except (DecodeError, KeyError, TypeError):
+        raise NotInferred(f"{file} holds no verdicts on assumptions; {remedy}") from None
+    if not all(
+        isinstance(one, dict) and isinstance(one.get("verdict"), str) for one in found.values()
+    ):
+        raise NotInferred(f"{file} holds no verdicts on assumptions; {remedy}")
+    return found

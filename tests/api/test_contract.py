@@ -43,6 +43,7 @@ def _proto(scratch: Path, text: str = "") -> Path:
         'syntax = "proto3";\npackage probe.v1;\nimport "google/api/annotations.proto";\nimport'
         ' "sandbox_exchange/options.proto";\n'
     )
+    (scratch / "buf.yaml").write_text((ROOT / "proto/buf.yaml").read_text())
     (scratch / "probe/v1/probe.proto").write_text(
         head + text if text else (HERE / "probe.proto").read_text()
     )

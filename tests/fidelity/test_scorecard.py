@@ -222,10 +222,28 @@ def test_a_sandbox_on_this_machine_is_no_evidence_of_the_service(
         assert told is local
 
 
+def test_verdicts_of_infer_stand_beside_our_values(
+    session: Path, tmp_path: Path, fidelity: Fidelity
+) -> None:
+    inferred = tmp_path / "inferred.json"
+    verdicts = {
+        "windows.tie": {"verdict": "refuted", "consistent": ["down"], "evidence": [3, 9]},
+        "orders.parent": {"verdict": "undecided", "consistent": ["none", "list"], "evidence": []},
+    }
+    inferred.write_text(json.dumps({"assumptions": verdicts, "quirks": {}}))
+    path = tmp_path / "page.html"
+    card = fidelity(session, "--inferred", inferred, "--out", path)["assumptions"]
+    assert card["windows.tie"]["evidence"] == "recorded"
+    assert card["orders.parent"]["evidence"] is None
+    told = Page(path.read_text()).row("windows.tie")["evidence"]
+    assert told == "refuted by the recording (2 calls; fits down)"
+
+
 def errors() -> Iterator[Any]:
     yield pytest.param(["{session}", "--out", "page.pdf"], "ends in .md or .html", id="suffix")
     yield pytest.param(["--scenario", "quickstart"], "name a FILE", id="no recording")
     yield pytest.param(["{session}", "--seed", "3"], "--scenario", id="seed alone")
+    yield pytest.param(["{session}", "--inferred", "{session}"], "sim infer", id="no verdicts")
     yield pytest.param(["pyproject.toml"], "this is no recording", id="no recording file")
     yield pytest.param(["{session}", "--scenario", "nope"], "nope", id="no scenario")
 

@@ -40,12 +40,12 @@ ABORTS = {-signal.SIGABRT, -signal.SIGBUS, -signal.SIGSEGV}
 # `time.time` and `time.time_ns` are those of the machine and what a file says, in nanoseconds.
 CLOCK_STEPS = """
 import sys, time
-from pathlib import Path
 
-real, file = time.time_ns, Path(sys.argv.pop(1))
+real, file = time.time_ns, open(sys.argv.pop(1), "rb", buffering=0)
 
-def stepped():
-    return real() + int(file.read_text() or 0)
+def stepped():  # one descriptor for all: another trouble takes them away
+    file.seek(0)
+    return real() + int(file.read(30) or 0)
 
 time.time_ns, time.time = stepped, lambda: stepped() / 1e9
 from sim.cli.main import main
