@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from msgspec import json
 
 from benchmarks.figures import Figure, Goal
+from benchmarks.recordings import timed
 from sim import Simulation, load_scenario
 from sim.fidelity.compare import compare
 from sim.recording.reading import read_recording, uncollected
@@ -24,18 +24,7 @@ _PATHS = ("/v1/markets?limit=1", "/v2/leagues", "/v1/nothing", "/v1/events?limit
 
 def figures(rounds: int) -> list[Figure]:
     """Calls per second against contract and specification."""
-    ours, reading, whole, tenth = [], [], [], []
-    with TemporaryDirectory() as folder:
-        large, small = Path(folder) / "large.ndjson", Path(folder) / "small.ndjson"
-        _write(large, COUNT)
-        _write(small, COUNT // 10)
-        for _ in range(max(1, rounds // 3)):
-            read, compared = _seconds(large)
-            ours.append(COUNT / (read + compared))
-            reading.append(COUNT / read)
-            whole.append((read + compared) / COUNT * 1e6)
-            read, compared = _seconds(small)
-            tenth.append((read + compared) / (COUNT // 10) * 1e6)
+    ours, reading, whole, tenth = timed(COUNT, rounds, _write, _seconds)
     return [
         Figure(
             "a recording compared with the contract",

@@ -9,12 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from msgspec import json
 
 from benchmarks.figures import Figure, Goal
+from benchmarks.recordings import timed
 from sim.recording.reading import read_recording, uncollected
 from sim.witness.recorded import observed
 from sim.witness.witness import judge
@@ -25,18 +25,7 @@ SYMBOL = "aec-nfl-dal-phi-2026-09-10"
 
 def figures(rounds: int) -> list[Figure]:
     """Lines per second."""
-    ours, reading, whole, tenth = [], [], [], []
-    with TemporaryDirectory() as folder:
-        large, small = Path(folder) / "large.ndjson", Path(folder) / "small.ndjson"
-        _write(large, COUNT)
-        _write(small, COUNT // 10)
-        for _ in range(max(1, rounds // 3)):
-            read, judged = _seconds(large)
-            ours.append(COUNT / (read + judged))
-            reading.append(COUNT / read)
-            whole.append((read + judged) / COUNT * 1e6)
-            read, judged = _seconds(small)
-            tenth.append((read + judged) / (COUNT // 10) * 1e6)
+    ours, reading, whole, tenth = timed(COUNT, rounds, _write, _seconds)
     size = f"{COUNT:,} lines, fills and books"
     goal = Goal(25_000, absolute=True)
     linear = Goal(1.3, lower=True)

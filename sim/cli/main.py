@@ -190,7 +190,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     together = list(_problems_of(command_of(name), args))
     if args.problems:
         inner.fail([*args.problems, *together, *_not_there(args)])
-    args.problems = inner.told([*together, *_not_there(args)]) if together else ""
+    args.problems = inner.message([*together, *_not_there(args)]) if together else ""
     return args
 
 

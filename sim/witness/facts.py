@@ -146,17 +146,8 @@ class Instrument(Struct, frozen=True, gc=False):
     state: str
 
 
-class Tick(Struct, frozen=True, gc=False):
-    """A trade that the markets socket told."""
-
-    symbol: str
-    price: Number
-    qty: Number
-    at: str
-
-
 Fact: TypeAlias = (
-    Order | Execution | Trade | Book | Position | Cash | Holding | Settlement | Instrument | Tick
+    Order | Execution | Trade | Book | Position | Cash | Holding | Settlement | Instrument
 )
 
 

@@ -23,7 +23,6 @@ from sim.witness.facts import (
     Order,
     Position,
     Settlement,
-    Tick,
     Trade,
     moment,
     number,
@@ -139,22 +138,14 @@ def _books(value: dict[str, Any], client: str) -> Iterator[tuple[str, Fact]]:
     at, hidden = moment(value.get("transactTime")), bool(value.get("bookHidden"))
     yield "book", Book(symbol, dialect, value.get("state") or "", bids, offers, hidden, at)
     stats = value.get("stats") or {}
-    price, open_yet = ("settlementPx", "settlementPreliminaryFlag" if retail else "")
-    if not retail:
-        open_yet = "settlementPreliminary"
-    if price in stats and stats.get(open_yet) is False:
-        yield "settlement", Settlement(symbol, dialect, number(stats[price]))
+    preliminary = "settlementPreliminaryFlag" if retail else "settlementPreliminary"
+    if "settlementPx" in stats and stats.get(preliminary) is False:
+        yield "settlement", Settlement(symbol, dialect, number(stats["settlementPx"]))
 
 
 def _instruments(value: dict[str, Any], client: str) -> Iterator[tuple[str, Fact]]:
     if value.get("symbol") and value.get("state"):
         yield "instrument", Instrument(value["symbol"], value["state"])
-
-
-def _ticks(value: dict[str, Any], client: str) -> Iterator[tuple[str, Fact]]:
-    price, qty = number(value.get("price")), number(value.get("quantity"))
-    at = moment(value.get("tradeTime"))
-    yield "tick", Tick(value.get("marketSlug", ""), price, qty, at)
 
 
 def _settlements(value: dict[str, Any], client: str) -> Iterator[tuple[str, Fact]]:
@@ -265,7 +256,6 @@ _READS: dict[type[Message], Reads] = {
     retail_v1.MarketBook: _books,
     retail_v1.UserPosition: _retail_positions,
     retail_v1.BalanceChange: _retail_cash,
-    retail_v1.TradeTick: _ticks,
 }
 
 

@@ -73,7 +73,7 @@ class _Stretch:
         self.checks = [check() for check in CHECKS]
         self._handlers: dict[str, list[Callable[[Any, Observation], None]]] = defaultdict(list)
         kinds = ("order", "past_order", "execution", "trade", "book", "position", "cash", "holding")
-        for kind in (*kinds, "settlement", "instrument", "tick"):
+        for kind in (*kinds, "settlement", "instrument"):
             for check in self.checks:
                 if hasattr(check, kind):
                     self._handlers[kind].append(getattr(check, kind))

@@ -150,9 +150,9 @@ class Parser(argparse.ArgumentParser):
 
     def fail(self, problems: Iterable[str]) -> NoReturn:
         """Tell mistakes, each once, and exit."""
-        self.exit(USAGE, self.told(problems))
+        self.exit(USAGE, self.message(problems))
 
-    def told(self, problems: Iterable[str]) -> str:
+    def message(self, problems: Iterable[str]) -> str:
         """Mistakes as text, each once."""
         lines = dict.fromkeys(f"{self.prog}: {self._with_source(one)}\n" for one in problems)
         return f"{''.join(lines)}`{self.prog} --help` shows how it is used\n"
