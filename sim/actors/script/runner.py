@@ -163,7 +163,7 @@ class Script(Extension):
 
         A call of the step under way whose answer is deferred leaves that step pending.
         """
-        state, reply = self._state, outcome.reply
+        state, reply = self._order.state, outcome.reply
         if self._is_next(given):
             if reply is not None and reply.pending_on:
                 assert state.under_way is not None
@@ -214,7 +214,7 @@ class Script(Extension):
 
     def _is_next(self, given: Input) -> bool:
         """Whether an input is what the step under way does next."""
-        under_way = self._state.under_way
+        under_way = self._order.state.under_way
         return under_way is not None and by_script(given) and given == under_way.inputs[0]
 
     def _begin(self, given: Input, outcome: Outcome) -> None:

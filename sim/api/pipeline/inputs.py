@@ -184,11 +184,11 @@ _read_input = json.Decoder(Input).decode
 def without_nonce(entering: Input) -> tuple[Input, bytes]:
     """Return the input as digested, and JSON of what is the client's or this run's own, or b""."""
     credential = getattr(entering, "credential", NOBODY)
+    if credential.nonce == "" and credential.audience == "":
+        return entering, b""
     aside = {
         name: text for name in ("nonce", "audience") if (text := getattr(credential, name)) != ""
     }
-    if not aside:
-        return entering, b""
     bare = structs.replace(credential, nonce="", audience="")
     return structs.replace(entering, credential=bare), json.encode(aside)
 

@@ -48,4 +48,4 @@ class Headers:
     def optional(self, name: str) -> str | None:
         """The value of a header; None when it was not sent."""
         value = self._found.get(name)
-        return None if value is None else valid_text(value)
+        return value if value is None or value.isascii() else valid_text(value)

@@ -253,14 +253,15 @@ class RateLimits(Stateful[RateLimitsState]):
     ) -> tuple[str, ...]:
         """Count a call against limits that are off: the names of those that it is over."""
         now = self._ctx.now
-        over = [counter for counter in counters if counter.wait(subject, now)]
-        for counter in over:
-            counts = self._state.unenforced.setdefault(f"{counter.limit.name} {method}", {})
-            counts[subject] = counts.get(subject, 0) + 1
+        over = [counter.limit.name for counter in counters if counter.wait(subject, now)]
         if not over:
             for counter in counters:
                 counter.take(subject, now)
-        return tuple(counter.limit.name for counter in over)
+            return ()
+        for name in over:
+            counts = self._state.unenforced.setdefault(f"{name} {method}", {})
+            counts[subject] = counts.get(subject, 0) + 1
+        return tuple(over)
 
     def unenforced(self) -> list[Usage]:
         """How many calls of whom limits that are off would have refused, sorted."""

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
+_REMEMBERED = 64  # bodies; what is answered often is one object, encoded once
 _STAMP = re.compile(rb'"transactTime":"[^"]*"')
 _KEPT_MAX = 4096  # addresses; clients could invent them without end
 
@@ -35,7 +37,7 @@ class Modifications:
 
     def since(self, target: str, body: bytes, second: int) -> Seen:
         """Note the content of an address at a second, and return since when it is there."""
-        content = blake2b(_STAMP.sub(b"", body), digest_size=16).digest()
+        content = _fingerprint(body)
         known = self._seen.get(target)
         if known is not None and known.content == content and known.since <= second:
             return known
@@ -46,8 +48,15 @@ class Modifications:
         return seen
 
 
+@lru_cache(maxsize=_REMEMBERED)
+def _fingerprint(body: bytes) -> bytes:
+    return blake2b(_STAMP.sub(b"", body), digest_size=16).digest()
+
+
 def is_unchanged(seen: Seen, asked: str) -> bool:
     """Whether If-Modified-Since names the content that is there; a malformed date names none."""
+    if not asked:
+        return False
     try:
         at = int(parsedate_to_datetime(asked).timestamp())
     except (ValueError, TypeError, OverflowError):

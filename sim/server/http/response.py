@@ -8,7 +8,7 @@ aiohttp keeps the job of reading HTTP.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -39,7 +39,7 @@ class Response(web.StreamResponse):
         *,
         content_type: str,
         now: Instant,
-        headers: Iterable[tuple[str, str]] = (),
+        headers: Sequence[tuple[str, str]] = (),
         close: bool = False,
     ) -> None:
         # The base class is not initialised: nothing of its state is used, and building that state
@@ -47,8 +47,7 @@ class Response(web.StreamResponse):
         self._code = status
         self.content = body
         self._head = _common_head(status, content_type, now // NS_PER_S)
-        for name, value in headers:
-            self._head += f"\r\n{name}: {header_text(value)}"
+        self._head += _header_lines(headers)
         self._keep_alive = not close
 
     def __repr__(self) -> str:
@@ -131,11 +130,24 @@ class AlreadySent(web.StreamResponse):
         """Nothing to write."""
 
 
+def _header_lines(headers: Sequence[tuple[str, str]]) -> str:
+    """The lines of headers, each after a line break. All values are looked at in one go, because
+    hardly ever one of them has to be escaped.
+    """
+    if not _is_plain("".join([value for _, value in headers])):
+        headers = [(name, header_text(value)) for name, value in headers]
+    return "".join([f"\r\n{name}: {value}" for name, value in headers])
+
+
 def header_text(value: str) -> str:
     """A header value that cannot break out of its line: printable ASCII, anything else escaped."""
-    if value.isascii() and value.isprintable():
+    if _is_plain(value):
         return value
     return _UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), value)
+
+
+def _is_plain(text: str) -> bool:
+    return text.isascii() and text.isprintable()
 
 
 @lru_cache(maxsize=512)

@@ -151,8 +151,7 @@ class RestListener:
         if _KYC in target:
             body = with_links(body, f"{self._host.settings.docs_url}/docv")
         status, headers = reply.status, self._headers(request, reply, elided)
-        cached = self._cached and _CACHE_CONTROL in dict(reply.headers)
-        if cached and status == 200:
+        if self._cached and status == 200 and _CACHE_CONTROL in dict(reply.headers):
             seen = self._modified.since(target, body, now // NS_PER_S)
             headers.append(("Last-Modified", http_date(seen.since * NS_PER_S)))
             if is_unchanged(seen, request.get("If-Modified-Since", "")):
