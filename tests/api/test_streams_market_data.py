@@ -218,6 +218,24 @@ def test_a_quiet_book_is_sent_again_every_minute(world: Connection, instrument: 
     assert updates(stream) == [snapshot] * 3
 
 
+def test_who_reads_a_book_changes_nothing_for_those_who_follow_it(world: Connection) -> None:
+    exchange = world.simulation.exchange
+    untouched = (
+        one.symbol
+        for one in exchange.instruments
+        if exchange.trading.books.touched(one.symbol) is None
+        and exchange.trading.state(one.symbol) is InstrumentState.OPEN
+    )
+    symbol = next(untouched)
+    stream = books(world, symbol)
+    (snapshot,) = updates(stream)
+    world.advance("1m")
+    assert world.gateway.get(f"/v1/markets/{symbol}/book").status == 200
+    exchange.trading.book(symbol)
+    world.advance("2m")
+    assert updates(stream) == [snapshot] * 3
+
+
 @pytest.mark.spec("S6.2-6")
 @pytest.mark.parametrize("refresh_all", [False, True])
 def test_who_has_every_book_is_spared_those_that_do_not_change_where_the_switch_says_so(

@@ -221,12 +221,13 @@ class Books:
     def _version(self, symbol: str) -> int:
         """Return a number that changes whenever the encoded book of a symbol does.
 
-        That is the book's version. A dormant instrument has no book; its number is negative and
-        tells its state and whether it has settled.
+        That is the book's version. An instrument to which nothing has happened has no book, or one
+        that a reader made, which must not show; its number is negative and tells its state and
+        whether it has settled.
         """
         trading = self._exchange.trading
         book = trading.books.touched(symbol)
-        if book is not None:
+        if book is not None and book.changed:
             return book.version
         state, settled = trading.state(symbol), trading.settlements.get(symbol)
         return ~(state if settled is None else state + (32 if settled.preliminary else 64))

@@ -160,11 +160,22 @@ class Ladder:
 class Book:
     """Both sides of one instrument, and its stops, which wait beside the book.
 
-    `version` changes whenever anything published of the symbol does; a `hidden` book publishes no
-    levels. `factor` converts notional units to cash.
+    `version` changes whenever anything published of the symbol does; `changed` tells that this has
+    happened since the book was made, which a reader may cause as well as an order. A `hidden` book
+    publishes no levels. `factor` converts notional units to cash.
     """
 
-    __slots__ = ("bids", "factor", "hidden", "instrument", "offers", "stops", "symbol", "version")
+    __slots__ = (
+        "bids",
+        "changed",
+        "factor",
+        "hidden",
+        "instrument",
+        "offers",
+        "stops",
+        "symbol",
+        "version",
+    )
 
     def __init__(self, instrument: Instrument) -> None:
         self.instrument = instrument
@@ -174,6 +185,7 @@ class Book:
         self.offers = Ladder(instrument, SELL)
         self.stops = Stops()
         self.version = 0
+        self.changed = False
         self.hidden = False
 
     def ladder(self, side: Side) -> Ladder:

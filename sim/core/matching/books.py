@@ -62,6 +62,7 @@ class Books:
             book.version = self._next(book.instrument)
             book.hidden = self._is_hidden(symbol)
             for order in self._resting.pop(symbol, ()):
+                book.changed = True
                 if order.type in STOP_TYPES:
                     book.stops.add(order)
                 else:
@@ -79,7 +80,7 @@ class Books:
 
     def changed(self, book: Book) -> None:
         """Note that something published of a book's symbol has changed."""
-        book.version = self._next(book.instrument)
+        book.version, book.changed = self._next(book.instrument), True
         self.unannounced[book.symbol] = None
 
     def state_changed(self, symbol: str) -> None:
