@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 NPM_TOOLS := @asyncapi/parser@3.6.3 @bufbuild/buf@1.75.0 newman@6.2.2 @usebruno/cli@4.1.0 \
 	typescript@7.0.2 @types/node@26.6.6
 
-.PHONY: help demo test mutants soak serve bench profile lint types contract docs outputs site lock audit npm browser clean
+.PHONY: help demo test mutants soak serve bench profile container lint types contract docs outputs site lock audit npm browser clean
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -44,6 +44,9 @@ bench: $(VENV)/.ready     ## figures as ratios against a floor measured in the s
 
 profile: $(VENV)/.ready   ## where the time of each hot path goes
 	$(BIN)/python -m benchmarks.profiles --keep build/benchmarks/profiles.md
+
+container: $(VENV)/.ready ## the image, and compose's client against it, without a daemon (as root)
+	$(BIN)/python .ci/container.py
 
 lint: $(VENV)/.ready      ## ruff
 	$(BIN)/ruff check . && $(BIN)/ruff format --check -q .

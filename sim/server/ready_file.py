@@ -36,6 +36,7 @@ def ready_facts(
             "firm": firm.name,
             "client_id": firm.client_id,
             "private_key_path": str(parties.key_files[firm.client_id]),
+            "private_key_pem": parties.key_files[firm.client_id].read_text(encoding="ascii"),
             "audience": addresses.exchange,
             "scopes": list(firm.scopes),
             "users": [user.name for user in firm.users],

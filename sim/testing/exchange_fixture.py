@@ -133,7 +133,8 @@ class ServedExchange:
     def firms(self) -> list[dict[str, Any]]:
         """Partner firms.
 
-        Keys: firm, client_id, private_key_path, audience, scopes, users, accounts, participants.
+        Keys: firm, client_id, private_key_path, private_key_pem, audience, scopes, users, accounts,
+        participants.
         """
         firms: list[dict[str, Any]] = self.ready["firms"]
         return firms

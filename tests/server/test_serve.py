@@ -81,6 +81,7 @@ def test_the_ready_file_is_there_once_everything_accepts_and_an_interrupt_ends_i
             "firm",
             "client_id",
             "private_key_path",
+            "private_key_pem",
             "audience",
             "scopes",
             "users",

@@ -11,6 +11,7 @@ export interface Firm {
   firm: string;
   client_id: string;
   private_key_path: string;
+  private_key_pem: string;
   audience: string;
   scopes: string[];
   users: string[];
