@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 from sim import Simulation, load_scenario
 from sim.testing.client import Connection, connect
+from tests import reading
 
 # These begin first: at the end of a run of two workers one would wait for the other.
 LONG = ("tests/test_docs_examples.py", "tests/search/", "tests/api/test_gateway_lists.py")
@@ -32,6 +33,15 @@ settings.register_profile(  # of a mutant it matters that a test fails, not how 
     "mutation", settings.get_profile("ci"), phases=[Phase.explicit, Phase.generate]
 )
 settings.load_profile("ci")
+
+
+def pytest_configure() -> None:
+    reading.follow_the_environment()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    reading.put_in_force(item)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

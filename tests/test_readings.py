@@ -20,6 +20,8 @@ from sim.loader.load import scenario_from_document
 from sim.testing import plugin
 from sim.testing.client import Connection, connect
 
+pytestmark = pytest.mark.reading("documented")
+
 QUICKSTART = load_scenario("quickstart")
 
 
