@@ -301,6 +301,17 @@ class Exchange:
                 if consequence is not None:
                     consequence(event)
 
+    @property
+    def settled(self) -> bool:
+        """Whether all events so far had their consequences and were published, and no answer waits
+        to leave.
+        """
+        return (
+            self._flushed == self.published == len(self.ctx.events)
+            and not self.trading.books.unannounced
+            and not self.awaited.ended
+        )
+
     def _after_execution(self, event: Executed) -> None:
         """A synchronous answer that waits for this order may leave."""
         if self.awaited.any:

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sim.api.pipeline.inputs import (
+    Advanced,
     AnswerDue,
     Input,
     StreamFrame,
@@ -47,6 +48,8 @@ class Causes:
         """The input that one about to be handled comes of; 0 for none, or for an advance, whose
         timers have yet to fire.
         """
+        if isinstance(given, Advanced):
+            return 0
         if by_script(given) and not isinstance(given, WebhookAnswered):
             return max(extension.cause_of(given) for extension in self._extensions)
         match given:

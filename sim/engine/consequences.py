@@ -15,7 +15,7 @@ from sim.core.exchange import Exchange
 from sim.core.model.refusals import Refusal
 from sim.core.trading.synchronous import PendingAnswer
 from sim.engine.extension import Extension
-from sim.engine.journal_record import event_record
+from sim.engine.journal_record import event_records
 
 
 class Consequences:
@@ -40,14 +40,17 @@ class Consequences:
     def publish(self, outcome: Outcome) -> None:
         """Report the events since the last time, at virtual now, to streams and extensions."""
         exchange = self._exchange
+        if exchange.settled:
+            return
         exchange.flush()
         while unsent := exchange.ctx.events[exchange.published :]:
             exchange.published = len(exchange.ctx.events)
             outcome.effects += self._hub.publish(unsent)
             for on_events in self._on_events:
                 on_events(unsent, outcome)
-        for pending in exchange.awaited.take_ended():
-            self._answer_order(pending, outcome)
+        if exchange.awaited.ended:
+            for pending in exchange.awaited.take_ended():
+                self._answer_order(pending, outcome)
 
     def _answer_order(self, pending: PendingAnswer, outcome: Outcome) -> None:
         """Answer a synchronous order with the state that it is in now."""
@@ -69,17 +72,14 @@ class Consequences:
     def finish(self, given: Input, outcome: Outcome) -> list[Any]:
         """Publish what is left and collect effects; the events of the input as recorded."""
         exchange = self._exchange
-        if exchange.ctx.events or exchange.trading.books.unannounced or exchange.awaited.ended:
-            self.publish(outcome)
+        self.publish(outcome)
         if exchange.webhooks.outbox or exchange.webhooks.settled:
             self._send_webhooks(outcome)
         for on_done in self._on_done:
             on_done(given, outcome)
         if exchange.faults.struck:
             outcome.struck = exchange.faults.take_struck()
-        return (
-            [event_record(event) for event in exchange.take_events()] if exchange.ctx.events else []
-        )
+        return event_records(exchange.take_events()) if exchange.ctx.events else []
 
     def _send_webhooks(self, outcome: Outcome) -> None:
         """Send attempts that are due, and the answers of registrations that their receiver has

@@ -341,11 +341,12 @@ class Engine:
         """Fire every timer that is due, each at its own instant, then stand at `to`; or stop at a
         timer that made an extension ask for an input.
         """
-        ctx = self.exchange.ctx
+        exchange, ctx = self.exchange, self.exchange.ctx
         before, latest = ctx.timers.scheduled, 0
         while (timer := self._next_timer(to)) is not None:
-            ctx.now = max(ctx.now, timer.due)
-            if self.exchange.postpones(timer):
+            if timer.due > ctx.now:
+                ctx.now = timer.due
+            if exchange.postpones(timer):
                 ctx.timers.suspend(timer)
                 continue
             outcome.fired.append(Fired(ctx.now, timer.kind, timer.subject))

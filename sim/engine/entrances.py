@@ -107,8 +107,10 @@ class Entrances(RunView):
         if not is_supported_instant(to):
             raise InvalidRequest(OUT_OF_RANGE)
         parts = self.engine.handle_asked()
-        while not parts or self.now < to or ((due := self.next_due()) is not None and due <= to):
+        while True:
             due = self.next_due()
+            if parts and self.now >= to and (due is None or due > to):
+                break
             parts.append(self.engine.enter(Advanced(to if due is None else min(due, to))))
         parts[0].take(parts)
         return parts[0]

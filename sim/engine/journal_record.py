@@ -96,19 +96,21 @@ def record_of(
     return out
 
 
-def event_record(event: Event) -> object:
-    """An event as the journal shows it. A trade is only named: its executions are events too."""
-    if isinstance(event, Traded):
-        trade = event.trade
-        return {
-            "event": "Traded",
-            "id": trade.id,
-            "symbol": trade.symbol,
-            "price": trade.price,
-            "qty": trade.qty,
-            "state": event.state,
-        }
-    return event
+def event_records(events: list[Event]) -> list[object]:
+    """Events as the journal shows them. A trade is only named: its executions are events too."""
+    return [_named(event) if type(event) is Traded else event for event in events]
+
+
+def _named(event: Traded) -> dict[str, object]:
+    trade = event.trade
+    return {
+        "event": "Traded",
+        "id": trade.id,
+        "symbol": trade.symbol,
+        "price": trade.price,
+        "qty": trade.qty,
+        "state": event.state,
+    }
 
 
 def _sha256(body: bytes) -> str:

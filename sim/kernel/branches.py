@@ -13,8 +13,6 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
-_WIDTH = 5
-
 
 class Place(NamedTuple):
     """Where the line of an input stands, and what it left behind.
@@ -32,6 +30,7 @@ class Place(NamedTuple):
 
 
 Tree: TypeAlias = "dict[str, Branch]"
+_AFTER, _TIMERS = Place._fields.index("after"), Place._fields.index("timers")
 
 
 def grow(tree: Tree, seed: int, begun: str, parent: Branch | None = None, at: int = 0) -> Branch:
@@ -46,7 +45,7 @@ class Branch:
     timers the start of the run had scheduled.
     """
 
-    __slots__ = ("_numbers", "begun", "from_seq", "name", "parent", "seed", "timers")
+    __slots__ = ("_columns", "begun", "from_seq", "name", "parent", "seed", "timers")
 
     def __init__(
         self, name: str, seed: int, begun: str = "start", parent: Branch | None = None, at: int = 0
@@ -57,26 +56,34 @@ class Branch:
         self.parent = parent
         self.from_seq = at
         self.timers: int = parent.timers if parent is not None else 0
-        self._numbers = array("q")
+        # an array for each field of `Place`: searching one calls no function for each step
+        self._columns = tuple(array("q") for _ in Place._fields)
 
-    def add(self, place: tuple[int, int, int, int, int]) -> None:
-        """Add the next line, as the fields of its `Place`: a tuple is made faster."""
-        self._numbers.extend(place)
+    def add(self, offset: int, size: int, after: int, timers: int, cause: int) -> None:
+        """Add the next line, as the fields of its `Place`."""
+        offsets, sizes, afters, numbers, causes = self._columns
+        offsets.append(offset)
+        sizes.append(size)
+        afters.append(after)
+        numbers.append(timers)
+        causes.append(cause)
 
     def learn(self, seq: int, place: Place) -> None:
         """Have what a replay has found out about a line of its own: all but where it stands."""
-        first = _WIDTH * (seq - self.from_seq - 1)
-        self._numbers[first + 2 : first + _WIDTH] = array("q", place[2:])
+        row = seq - self.from_seq - 1
+        for column, number in zip(self._columns[2:], place[2:], strict=True):
+            column[row] = number
 
     @property
     def seq(self) -> int:
         """The number of its last input."""
-        return self.from_seq + len(self._numbers) // _WIDTH
+        return self.from_seq + len(self._columns[0])
 
     def copy(self, parent: Branch | None) -> Branch:
         """The same branch for a run that goes its own way."""
         branch = Branch(self.name, self.seed, self.begun, parent, self.from_seq)
-        branch.timers, branch._numbers = self.timers, self._numbers[:]
+        branch.timers = self.timers
+        branch._columns = tuple(column[:] for column in self._columns)
         return branch
 
     def holder(self, seq: int) -> Branch:
@@ -89,16 +96,15 @@ class Branch:
     def place(self, seq: int) -> Place:
         """Where the line of an input is, from 1 to `self.seq`."""
         branch = self.holder(seq)
-        first = _WIDTH * (seq - branch.from_seq - 1)
-        return Place(*branch._numbers[first : first + _WIDTH])
+        row = seq - branch.from_seq - 1
+        return Place(*(column[row] for column in branch._columns))
 
     def places(self, start: int, end: int) -> Iterator[Place]:
         """The places of the inputs `start`+1 … `end`."""
         for branch, first, last in self.parts(start, end):
-            numbers = branch._numbers
-            origin = branch.from_seq
-            for index in range(_WIDTH * (first - origin), _WIDTH * (last - origin), _WIDTH):
-                yield Place(*numbers[index : index + _WIDTH])
+            columns, origin = branch._columns, branch.from_seq
+            for row in range(first - origin, last - origin):
+                yield Place(*(column[row] for column in columns))
 
     def parts(self, start: int, end: int) -> list[tuple[Branch, int, int]]:
         """The inputs `start`+1 … `end` by the branch that each was written on, oldest first, each
@@ -116,20 +122,18 @@ class Branch:
 
     def seq_at(self, at: int) -> int:
         """Number of inputs that were complete at an instant, inclusive."""
-        return self._first(at, 2, self.seq)
+        return self._first(at, _AFTER, self.seq)
 
     def scheduled_by(self, timer: int, until: int) -> int:
         """The input, up to `until`, that scheduled a timer, by the timer's number; 0: the start."""
-        found = self._first(timer, 3, until)
+        found = self._first(timer, _TIMERS, until)
         return found + 1 if found < until and timer >= self.timers else 0
 
     def _first(self, limit: int, column: int, until: int) -> int:
         """How many of the inputs up to `until` have at most `limit` in a column, which grows."""
         for branch, first, last in self.parts(0, until):
-            numbers, origin = branch._numbers, branch.from_seq
-            found = bisect_right(
-                range(first, last), limit, key=lambda seq: numbers[_WIDTH * (seq - origin) + column]
-            )
-            if first + found < last:
-                return first + found
+            origin = branch.from_seq
+            row = bisect_right(branch._columns[column], limit, first - origin, last - origin)
+            if row < last - origin:
+                return origin + row
         return until

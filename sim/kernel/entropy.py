@@ -29,8 +29,9 @@ class Stream:
 
     def bits(self) -> int:
         """A uniform 64-bit integer."""
-        word = blake2b(self.drawn.to_bytes(8, "big"), digest_size=8, key=self._key).digest()
-        self.drawn += 1
+        number = self.drawn
+        self.drawn = number + 1
+        word = blake2b(number.to_bytes(8, "big"), digest_size=8, key=self._key).digest()
         return int.from_bytes(word, "big")
 
     def below(self, bound: int) -> int:
@@ -109,9 +110,17 @@ class Entropy:
         ).digest()
 
     def save(self) -> dict[str, int]:
-        """How much each stream has drawn."""
-        return {name: stream.drawn for name, stream in sorted(self._streams.items())}
+        """How much each stream has drawn, if anything."""
+        return {
+            name: stream.drawn for name, stream in sorted(self._streams.items()) if stream.drawn
+        }
 
     def load(self, state: dict[str, int]) -> None:
-        """Continue from saved counts; streams not named there start afresh."""
-        self._streams = {name: Stream(self.key(name), drawn) for name, drawn in state.items()}
+        """Continue from saved counts; streams not named there start afresh.
+
+        A stream stays the same object, so whoever draws often may keep it.
+        """
+        for stream in self._streams.values():
+            stream.drawn = 0
+        for name, drawn in state.items():
+            self.stream(name).drawn = drawn

@@ -197,7 +197,7 @@ class Journal:
         line = b'%b%b%b,"digest":"%b"}\n' % (head, out, tail, hexlify(self._chain.digest()[:8]))
         start = self._end
         self._write(line)
-        self.branch.add((start, len(line) - 1, after, timers, cause))
+        self.branch.add(start, len(line) - 1, after, timers, cause)
 
     def mark(self, mark: str, argument: str) -> None:
         """Add the mark of a jump."""
@@ -288,7 +288,7 @@ class Journal:
                 along.branch_off("fork")
             for place in part.places(first, last):
                 line = self.line_at(place) + b"\n"
-                along.branch.add((along._end, *place[1:]))
+                along.branch.add(along._end, *place[1:])
                 along._write(line)
             along.seq = last
         along._chain = self._chain.copy()

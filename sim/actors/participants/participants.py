@@ -22,7 +22,7 @@ from msgspec import Struct, field
 from sim.actors.participants.fair_prices import FairPrices
 from sim.actors.participants.order_flow_player import ROW_TIMER, FlowPlayer, FlowState
 from sim.actors.participants.recurring_traders import LISTED_TIMER, RecurringTraders
-from sim.actors.participants.strategies import act, first_wait, next_wait
+from sim.actors.participants.strategies import trader_of
 from sim.actors.participants.trader_on_instrument import TraderOnInstrument, TraderState
 from sim.api.pipeline.inputs import Outcome, OutcomeHandlers
 from sim.core.model.enums import InstrumentState
@@ -86,7 +86,7 @@ class Participants(Extension):
     def _add(self, entry: Trader, symbol: str) -> TraderOnInstrument:
         exchange = self._engine.exchange
         user = self._engine.world.parties.require_user(entry.as_ or entry.name)
-        trader = TraderOnInstrument(exchange, entry, user, symbol, self.fair_prices.of(symbol))
+        trader = trader_of(exchange, entry, user, symbol, self.fair_prices.of(symbol))
         self._traders[trader.name] = trader
         self._by_symbol.setdefault(symbol, []).append(trader)
         return trader
@@ -117,10 +117,10 @@ class Participants(Extension):
 
     def _start(self, trader: TraderOnInstrument) -> None:
         trader.state.asleep = False
-        wait = first_wait(trader)
+        wait = trader.first_wait()
         if not wait:
-            act(trader)
-        self._schedule(trader, wait or next_wait(trader))
+            trader.act(trader.fair.at(self._ctx.now))
+        self._schedule(trader, wait or trader.next_wait())
 
     def _join(self, pairs: Iterable[tuple[Trader, str]]) -> None:
         """Start participants that were not stopped on recurring markets that trade.
@@ -151,11 +151,11 @@ class Participants(Extension):
 
     def _act(self, timer: Timer, _outcome: Outcome) -> None:
         trader = self._traders[timer.subject]
-        if self._recurring and self._recurring.over(trader.symbol):
+        if trader.recurring and self._recurring.over(trader.symbol):
             self._remove(trader)
         elif trader.open and trader.state.active:
-            act(trader)
-            self._schedule(trader, next_wait(trader))
+            trader.act(trader.fair.at(self._ctx.now))
+            self._schedule(trader, trader.next_wait())
         else:
             trader.state.asleep = True
 
@@ -171,7 +171,7 @@ class Participants(Extension):
     def _wake(self, trader: TraderOnInstrument) -> None:
         if trader.state.asleep and trader.state.active:
             trader.state.asleep = False
-            self._schedule(trader, first_wait(trader))
+            self._schedule(trader, trader.first_wait())
 
     def _schedule(self, trader: TraderOnInstrument, wait: Span) -> None:
         self._ctx.timers.schedule(self._ctx.now + wait, ACT_TIMER, trader.name)

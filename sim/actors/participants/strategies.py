@@ -21,187 +21,220 @@ own past. So the draws of one trader never depend on what another does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import lru_cache
-
-from sim.actors.participants.recurring_fair_price import UNIT
+from sim.actors.participants.fair_prices import FairPrice
+from sim.actors.participants.recurring_fair_price import UNIT, RecurringFairPrice
 from sim.actors.participants.trader_on_instrument import TraderOnInstrument
-from sim.core.catalogue.quirks import Chance, parse_chance
+from sim.core.catalogue.quirks import parse_chance
+from sim.core.exchange import Exchange
+from sim.core.identity.firms import User
+from sim.core.matching.book import Book, Ladder
 from sim.core.model.enums import BUY, SELL, Side, TimeInForce
 from sim.core.model.orders import Order
 from sim.core.model.quantities import Price, Qty, scaled_down
 from sim.kernel.instants import Span
-from sim.scenario.participant_entries import MakerEntry, NoiseEntry, TakerEntry, mean_wait
+from sim.scenario.participant_entries import MakerEntry, NoiseEntry, TakerEntry, Trader, mean_wait
+
+_IOC = TimeInForce.IMMEDIATE_OR_CANCEL
 
 
-@lru_cache(maxsize=1024)
-def _dollars(text: str) -> int:
-    """Dollars of an entry, in UNITs."""
-    return scaled_down(text, UNIT)
-
-
-@lru_cache(maxsize=1024)
-def _odds(text: str) -> Chance:
-    """A chance of an entry."""
-    return parse_chance(text)
-
-
-@lru_cache(maxsize=1024)
-def _mean_wait(rate: str) -> Span:
-    """Average wait of a rate of an entry."""
-    return mean_wait(rate)
-
-
-def first_wait(trader: TraderOnInstrument) -> Span:
-    """How long after its market opens a trader acts: a maker at once, others when they arrive."""
-    return 0 if isinstance(trader.entry, MakerEntry) else next_wait(trader)
-
-
-def next_wait(trader: TraderOnInstrument) -> Span:
-    """How long until a trader acts again."""
-    entry = trader.entry
+def trader_of(
+    exchange: Exchange, entry: Trader, user: User, symbol: str, fair: FairPrice | RecurringFairPrice
+) -> TraderOnInstrument:
+    """A participant of the entry's kind on an instrument."""
     if isinstance(entry, MakerEntry):
-        return entry.every + (trader.stream.below(entry.jitter + 1) if entry.jitter else 0)
-    if isinstance(entry, TakerEntry | NoiseEntry):
-        return trader.stream.exponential(_mean_wait(entry.rate))
+        return Maker(exchange, entry, user, symbol, fair)
+    if isinstance(entry, TakerEntry):
+        return Taker(exchange, entry, user, symbol, fair)
+    if isinstance(entry, NoiseEntry):
+        return Noise(exchange, entry, user, symbol, fair)
     raise AssertionError(f"no kind of participant: {type(entry).__name__}")
 
 
-def act(trader: TraderOnInstrument) -> None:
-    """Act as the kind of participant does; the market must be open."""
-    entry, fair = trader.entry, trader.fair.at(trader.exchange.now)
-    if isinstance(entry, MakerEntry):
-        _quote(trader, entry, fair)
-    elif isinstance(entry, TakerEntry):
-        _take(trader, entry, fair)
-    elif isinstance(entry, NoiseEntry):
-        _make_noise(trader, entry, fair)
+class Maker(TraderOnInstrument):
+    """Quotes both sides around the fair price."""
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        entry: MakerEntry,
+        user: User,
+        symbol: str,
+        fair: FairPrice | RecurringFairPrice,
+    ) -> None:
+        super().__init__(exchange, entry, user, symbol, fair)
+        instrument = self.instrument
+        tick = instrument.tick
+        self._every, self._jitter = entry.every, entry.jitter
+        self._half = scaled_down(entry.spread, UNIT) // 2
+        self._skew = scaled_down(entry.skew, UNIT)
+        self._sizes = [scaled_down(size, instrument.qty_scale) for size in entry.sizes]
+        step = scaled_down(entry.step, instrument.price_scale) if entry.step else tick
+        self._step = max(tick, step // tick * tick)
+        # version of the book, best bid and offer when its quotes were last all in place
+        self._seen: tuple[int, Price, Price] | None = None
+
+    def first_wait(self) -> Span:
+        """It acts at once."""
+        return 0
+
+    def next_wait(self) -> Span:
+        """Its interval and a random delay."""
+        return self._every + (self.stream.below(self._jitter + 1) if self._jitter else 0)
+
+    def act(self, fair: int) -> None:
+        """Cancel what is not wanted any more, then place what is missing: bids, then offers, best
+        first.
+        """
+        book, (bid, offer) = self.book(), self._touch(fair)
+        if self._seen == (book.version, bid, offer):
+            return  # the book is as this trader left it
+        working, refused = self.working(), self.state.refused
+        quotes = self._quotes(book, bid, offer, working)
+        for order in working:
+            wanted = quotes.get((order.side, order.price), 0)
+            if order.leaves_qty <= wanted <= 2 * order.leaves_qty:
+                del quotes[order.side, order.price]
+            else:
+                self.cancel(order)
+        for (side, price), qty in quotes.items():
+            self.place(side, price, qty)
+        self._seen = (book.version, bid, offer) if self.state.refused == refused else None
+
+    def _touch(self, fair: int) -> tuple[Price, Price]:
+        """The best bid and offer that it would quote if nobody else did."""
+        tick, scale = self.instrument.tick, self.instrument.price_scale
+        middle = fair - self._skew * self.net // self.limit if self._skew else fair
+        bid = (middle - self._half) * scale // UNIT // tick * tick
+        offer = -(-(middle + self._half) * scale // UNIT // tick) * tick
+        return bid, offer if offer > bid else bid + tick
+
+    def _quotes(
+        self, book: Book, bid: Price, offer: Price, working: list[Order]
+    ) -> dict[tuple[Side, Price], Qty]:
+        """Quantities by side and price, best first. None trades with others' orders."""
+        tick = self.instrument.tick
+        if lowest := _others_best(book.offers, SELL, working):
+            bid = min(bid, lowest - tick)
+        if highest := _others_best(book.bids, BUY, working):
+            offer = max(offer, highest + tick)
+        quotes: dict[tuple[Side, Price], Qty] = {}
+        self._add_levels(quotes, BUY, bid, -self._step)
+        self._add_levels(quotes, SELL, offer, self._step)
+        return quotes
+
+    def _add_levels(
+        self, quotes: dict[tuple[Side, Price], Qty], side: Side, price: Price, step: Price
+    ) -> None:
+        """Quote one side from its best price on, as far as the inventory has room."""
+        low, high, room = self.instrument.price_low, self.instrument.price_high, self.room(side)
+        for size in self._sizes:
+            qty = self.lots(size if size < room else room)
+            if not qty:
+                return
+            if low <= price <= high:
+                room -= qty
+                quotes[side, price] = qty
+            price += step
 
 
-# ---- market makers
-
-
-def _quote(trader: TraderOnInstrument, entry: MakerEntry, fair: int) -> None:
-    """Cancel what is not wanted any more, then place what is missing: bids, then offers, best
-    first.
-    """
-    book, (bid, offer) = trader.book(), _touch(trader, entry, fair)
-    if trader.seen == (book.version, bid, offer):
-        return  # the book is as this trader left it
-    working, refused = trader.working(), trader.state.refused
-    quotes = {(BUY, price): qty for price, qty in _levels(trader, entry, BUY, bid, working)}
-    quotes |= {(SELL, price): qty for price, qty in _levels(trader, entry, SELL, offer, working)}
-    for order in working:
-        qty = quotes.get((order.side, order.price), 0)
-        if order.leaves_qty <= qty <= 2 * order.leaves_qty:
-            del quotes[order.side, order.price]
-        else:
-            trader.cancel(order)
-    for (side, price), qty in quotes.items():
-        trader.place(side, price, qty)
-    trader.seen = (book.version, bid, offer) if trader.state.refused == refused else None
-
-
-def _touch(trader: TraderOnInstrument, entry: MakerEntry, fair: int) -> tuple[Price, Price]:
-    """The best bid and offer that it would quote if nobody else did."""
-    tick, scale = trader.instrument.tick, trader.instrument.price_scale
-    skew = _dollars(entry.skew)
-    middle = fair - skew * trader.net // trader.limit if skew else fair
-    half = _dollars(entry.spread) // 2
-    bid = (middle - half) * scale // UNIT // tick * tick
-    offer = -(-(middle + half) * scale // UNIT // tick) * tick
-    return bid, max(offer, bid + tick)
-
-
-def _levels(
-    trader: TraderOnInstrument, entry: MakerEntry, side: Side, best: Price, working: list[Order]
-) -> Iterator[tuple[Price, Qty]]:
-    """(price, quantity) of the quotes of one side, best first. None trades with others' orders."""
-    instrument = trader.instrument
-    step = tick = instrument.tick
-    if entry.step:
-        step = max(tick, scaled_down(entry.step, instrument.price_scale) // tick * tick)
-    bound = _others_best(trader, SELL if side is BUY else BUY, working)
-    if side is SELL:
-        step = -step
-        best = max(best, bound + tick) if bound else best
-    else:
-        best = min(best, bound - tick) if bound else best
-    room = trader.room(side)
-    for level, size in enumerate(entry.sizes):
-        price = best - level * step
-        qty = trader.lots(min(scaled_down(size, instrument.qty_scale), room))
-        if not qty:
-            return
-        if instrument.price_low <= price <= instrument.price_high:
-            room -= qty
-            yield price, qty
-
-
-def _others_best(trader: TraderOnInstrument, side: Side, working: list[Order]) -> Price:
+def _others_best(ladder: Ladder, side: Side, working: list[Order]) -> Price:
     """The best price of a side at which somebody else has an order; 0 if there is none."""
     own: dict[Price, Qty] = {}
     for order in working:
         if order.side is side:
             own[order.price] = own.get(order.price, 0) + order.leaves_qty
-    levels = trader.book().ladder(side).walk()
-    return next((level.price for level in levels if level.qty > own.get(level.price, 0)), 0)
+    for level in ladder.walk():
+        if level.qty > own.get(level.price, 0):
+            return level.price
+    return 0
 
 
-# ---- takers
+class Taker(TraderOnInstrument):
+    """Takes what is there, immediate or cancel."""
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        entry: TakerEntry,
+        user: User,
+        symbol: str,
+        fair: FairPrice | RecurringFairPrice,
+    ) -> None:
+        super().__init__(exchange, entry, user, symbol, fair)
+        instrument = self.instrument
+        self._mean_wait = mean_wait(entry.rate)
+        self._buys = parse_chance(entry.buys)
+        self._smallest, self._largest = self.size_range(entry.size)
+        self._edge = None if entry.edge is None else scaled_down(entry.edge, UNIT)
+        slippage = scaled_down(entry.slippage, UNIT) * instrument.price_scale // UNIT
+        self._slippage = slippage // instrument.tick * instrument.tick
+
+    def next_wait(self) -> Span:
+        """Arrivals are independent of each other."""
+        return self.stream.exponential(self._mean_wait)
+
+    def act(self, fair: int) -> None:
+        """Take what a drawn size, the inventory and the price allow."""
+        stream, odds, instrument = self.stream, self._buys, self.instrument
+        buys = stream.chance(odds.numerator, odds.denominator)
+        qty = stream.log_between(self._smallest, self._largest) * instrument.min_qty
+        book, scale = self.book(), instrument.price_scale
+        if self._edge is not None:
+            bid, offer = book.bids.best, book.offers.best
+            if offer and offer * UNIT <= (fair - self._edge) * scale:
+                buys = True
+            elif bid * UNIT >= (fair + self._edge) * scale:
+                buys = False
+            else:
+                return
+        elif self.room(BUY if buys else SELL) < self.least:
+            buys = not buys
+        side = BUY if buys else SELL
+        best = book.opposite(side).best
+        qty = self.lots(min(qty, self.room(side)))
+        if best and qty:
+            beyond = best + self._slippage if buys else best - self._slippage
+            self.place(side, self.within(beyond), qty, _IOC)
 
 
-def _take(trader: TraderOnInstrument, entry: TakerEntry, fair: int) -> None:
-    """Take what a drawn size, the inventory and the price allow."""
-    odds = _odds(entry.buys)
-    buys = trader.stream.chance(odds.numerator, odds.denominator)
-    qty = trader.drawn_size(entry.size)
-    book, scale = trader.book(), trader.instrument.price_scale
-    if entry.edge is not None:
-        edge = _dollars(entry.edge)
-        if book.offers.best and book.offers.best * UNIT <= (fair - edge) * scale:
-            buys = True
-        elif book.bids.best * UNIT >= (fair + edge) * scale:
-            buys = False
-        else:
+class Noise(TraderOnInstrument):
+    """Leaves orders near the fair price and cancels some of them again."""
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        entry: NoiseEntry,
+        user: User,
+        symbol: str,
+        fair: FairPrice | RecurringFairPrice,
+    ) -> None:
+        super().__init__(exchange, entry, user, symbol, fair)
+        self._mean_wait = mean_wait(entry.rate)
+        self._cancels = parse_chance(entry.cancels)
+        self._smallest, self._largest = self.size_range(entry.size)
+        self._width = scaled_down(entry.width, UNIT)
+        self._resting = entry.resting
+
+    def next_wait(self) -> Span:
+        """Actions are independent of each other."""
+        return self.stream.exponential(self._mean_wait)
+
+    def act(self, fair: int) -> None:
+        """Leave an order near the fair price, or cancel one."""
+        stream, odds, instrument = self.stream, self._cancels, self.instrument
+        cancels, pick = stream.chance(odds.numerator, odds.denominator), stream.bits()
+        side = BUY if stream.chance(1, 2) else SELL
+        distance = stream.between(-self._width // 4, self._width)
+        qty = stream.log_between(self._smallest, self._largest) * instrument.min_qty
+        working = self.working()
+        if working and (cancels or len(working) >= self._resting):
+            self.cancel(working[pick % len(working)])
             return
-    elif trader.room(BUY if buys else SELL) < trader.least:
-        buys = not buys
-    side = BUY if buys else SELL
-    best = book.opposite(side).best
-    qty = trader.lots(min(qty, trader.room(side)))
-    if best and qty:
-        price = _beyond(trader, side, best, _dollars(entry.slippage))
-        trader.place(side, price, qty, TimeInForce.IMMEDIATE_OR_CANCEL)
-
-
-def _beyond(trader: TraderOnInstrument, side: Side, price: Price, slippage: int) -> Price:
-    """A price that is worse by some dollars, on the tick and within the band."""
-    instrument = trader.instrument
-    far = slippage * instrument.price_scale // UNIT // instrument.tick * instrument.tick
-    return trader.within(price + far if side is BUY else price - far)
-
-
-# ---- noise
-
-
-def _make_noise(trader: TraderOnInstrument, entry: NoiseEntry, fair: int) -> None:
-    """Leave an order near the fair price, or cancel one."""
-    stream, instrument = trader.stream, trader.instrument
-    odds, width = _odds(entry.cancels), _dollars(entry.width)
-    cancels, pick = stream.chance(odds.numerator, odds.denominator), stream.bits()
-    side = BUY if stream.chance(1, 2) else SELL
-    distance = stream.between(-width // 4, width)
-    qty = trader.drawn_size(entry.size)
-    working = trader.working()
-    if working and (cancels or len(working) >= entry.resting):
-        order = working[pick % len(working)]
-        trader.cancel(order)
-        return
-    if trader.room(side, working) < trader.least:
-        side = SELL if side is BUY else BUY
-    dollars = fair - distance if side is BUY else fair + distance
-    price = dollars * instrument.price_scale // UNIT // instrument.tick * instrument.tick
-    qty = trader.lots(min(qty, trader.room(side, working)))
-    if qty:
-        trader.place(side, trader.within(price), qty)
+        room = self.room(side, working)
+        if room < self.least:
+            side = SELL if side is BUY else BUY
+            room = self.room(side, working)
+        dollars = fair - distance if side is BUY else fair + distance
+        price = dollars * instrument.price_scale // UNIT // instrument.tick * instrument.tick
+        if qty := self.lots(min(qty, room)):
+            self.place(side, self.within(price), qty)

@@ -1,6 +1,11 @@
-"""One scripted participant on one instrument, with a stream of random numbers of its own.
+"""One participant on one instrument: what it knows, and what it can do.
 
-Its orders enter as everybody's do. Refused ones leave no trace but a count.
+What it decides to do is the affair of its kind (`strategies.py`). It trades through the same order
+service as clients, on the channel SCRIPT: the engine does not make it wait, and what it is refused
+leaves no trace but a count.
+
+A participant looks at its market thousands of times a day. So what its entry says is turned into
+the instrument's numbers once, when it takes its place.
 """
 
 from __future__ import annotations
@@ -15,21 +20,15 @@ from sim.core.exchange import Exchange
 from sim.core.identity.firms import User
 from sim.core.matching.book import Book
 from sim.core.model.commands import CancelOrder, PlaceOrder
-from sim.core.model.enums import (
-    BUY,
-    Channel,
-    InstrumentState,
-    SelfMatchPrevention,
-    Side,
-    TimeInForce,
-)
-from sim.core.model.orders import Order
+from sim.core.model.enums import BUY, OPEN, SCRIPT, SelfMatchPrevention, Side, TimeInForce
+from sim.core.model.orders import Order, live_of
 from sim.core.model.quantities import Price, Qty, scaled_down
 from sim.core.model.refusals import Refusal
-from sim.kernel.entropy import Stream
+from sim.kernel.instants import Span
 from sim.scenario.participant_entries import SizeRange, Trader
 
 _LARGEST = 1 << 60  # of a drawn size, in steps
+_CANCEL_RESTING = SelfMatchPrevention.CANCEL_RESTING
 
 
 class TraderState(Struct):
@@ -46,7 +45,11 @@ class TraderState(Struct):
 
 
 class TraderOnInstrument:
-    """One participant on one instrument."""
+    """One participant on one instrument.
+
+    `name`, participant and symbol, is the subject of its timers; `recurring` tells whether its
+    market ends by itself; `least` is the smallest quantity that it may order.
+    """
 
     def __init__(
         self,
@@ -56,59 +59,69 @@ class TraderOnInstrument:
         symbol: str,
         fair: FairPrice | RecurringFairPrice,
     ) -> None:
-        self.exchange = exchange
+        trading = exchange.trading
         self.entry = entry
         self.user = user
         self.fair = fair
+        self.symbol = symbol
+        self.name = f"{entry.name} {symbol}"
         self.instrument = instrument = exchange.instruments.require(symbol)
         self.limit = max(1, scaled_down(entry.inventory, instrument.qty_scale))
         least = max(instrument.min_qty, instrument.size_low or 0)
         self.least = -(-least // instrument.min_qty) * instrument.min_qty
         slot = exchange.recurring.slot_of_symbol(symbol)
+        self.recurring = slot is not None
         # Orders on a recurring market end with it. Its instruments share one random stream for each
         # series, because there is no end of them.
         self.rests = TimeInForce.GOOD_TILL_CANCEL if slot is None else TimeInForce.DAY
         source = symbol if slot is None else exchange.recurring.series[slot.series].prefix
-        self.stream_name = f"participant.{entry.name}.{source}"
+        self.stream = exchange.ctx.entropy.stream(f"participant.{entry.name}.{source}")
         self.state = TraderState()
-        # A maker's: version of the book, best bid and offer when its quotes were last all in place.
-        self.seen: tuple[int, Price, Price] | None = None
+        self._order_service = trading.order_service
+        self._order_of = trading.orders.get
+        self._net_of = trading.positions.net
+        self._book_of = trading.books.get
+        self._state_of = trading.lifecycle.state
 
-    @property
-    def symbol(self) -> str:
-        """The symbol of the instrument."""
-        return self.instrument.symbol
+    # ---- what a kind of participant decides
 
-    @property
-    def name(self) -> str:
-        """Participant and symbol: the subject of its timers."""
-        return f"{self.entry.name} {self.instrument.symbol}"
+    def first_wait(self) -> Span:
+        """How long after its market opens it acts."""
+        return self.next_wait()
+
+    def next_wait(self) -> Span:
+        """How long until it acts again."""
+        raise NotImplementedError
+
+    def act(self, fair: int) -> None:
+        """Do what it does in an open market when it believes in a fair price, in UNITs."""
+        raise NotImplementedError
+
+    # ---- what it knows
 
     @property
     def net(self) -> Qty:
         """Its net position on the instrument; negative is short."""
-        return self.exchange.trading.positions.net(self.user.account, self.instrument.symbol)
-
-    @property
-    def stream(self) -> Stream:
-        """Its random numbers."""
-        return self.exchange.ctx.entropy.stream(self.stream_name)
+        return self._net_of(self.user.account, self.symbol)
 
     @property
     def open(self) -> bool:
         """Whether its market trades continuously now."""
-        return self.exchange.trading.state(self.instrument.symbol) is InstrumentState.OPEN
+        return self._state_of(self.symbol) is OPEN
 
     def book(self) -> Book:
         """The book of the instrument."""
-        return self.exchange.trading.book(self.instrument.symbol)
+        return self._book_of(self.symbol)
 
     def room(self, side: Side, working: Iterable[Order] = ()) -> Qty:
         """How much it may buy or sell until its inventory is full, if its orders `working` were
         filled too.
         """
         free = self.limit - self.net if side is BUY else self.limit + self.net
-        return max(0, free - sum(order.leaves_qty for order in working if order.side is side))
+        for order in working:
+            if order.side is side:
+                free -= order.leaves_qty
+        return free if free > 0 else 0
 
     def within(self, price: Price) -> Price:
         """The nearest price on the tick and within the band."""
@@ -119,24 +132,27 @@ class TraderOnInstrument:
     def lots(self, qty: Qty) -> Qty:
         """A quantity on the instrument's step and within its size limit; 0 when too small."""
         instrument = self.instrument
-        if instrument.size_high is not None:
-            qty = min(qty, instrument.size_high)
+        if instrument.size_high is not None and qty > instrument.size_high:
+            qty = instrument.size_high
         qty -= qty % instrument.min_qty
         return qty if qty >= self.least else 0
 
-    def drawn_size(self, size: SizeRange) -> Qty:
-        """Draw a size in whole steps of the instrument. Small sizes are more frequent."""
+    def size_range(self, size: SizeRange) -> tuple[int, int]:
+        """The smallest and the largest of a range of sizes, in whole steps of the instrument."""
         scale, lot = self.instrument.qty_scale, self.instrument.min_qty
         low = min(max(scaled_down(size.low, scale), self.least) // lot, _LARGEST)
-        high = min(max(low, scaled_down(size.high, scale) // lot), _LARGEST)
-        return self.stream.log_between(low, high) * lot
+        return low, min(max(low, scaled_down(size.high, scale) // lot), _LARGEST)
 
     def working(self) -> list[Order]:
         """Its orders that still work, oldest first; forgets the others."""
-        get = self.exchange.trading.orders.get
-        orders = [each for each in map(get, self.state.orders) if each is not None and each.live]
-        self.state.orders = [order.id for order in orders]
+        state = self.state
+        known = map(self._order_of, state.orders)
+        orders = live_of([order for order in known if order is not None])
+        if len(orders) != len(state.orders):
+            state.orders = [order.id for order in orders]
         return orders
+
+    # ---- what it can do
 
     def place(self, side: Side, price: Price, qty: Qty, tif: TimeInForce | None = None) -> None:
         """Send a limit order. It never trades with another order of its user: that one is canceled
@@ -144,20 +160,20 @@ class TraderOnInstrument:
         """
         user = self.user
         command = PlaceOrder(
-            symbol=self.instrument.symbol,
+            symbol=self.symbol,
             account=user.account,
             participant=user.name,
             side=side,
             qty=qty,
             price=price,
             tif=self.rests if tif is None else tif,
-            channel=Channel.SCRIPT,
+            channel=SCRIPT,
             smp_id=user.name,
-            smp=SelfMatchPrevention.CANCEL_RESTING,
+            smp=_CANCEL_RESTING,
             submitter=user.name,
         )
         try:
-            order = self.exchange.trading.order_service.place(command)
+            order = self._order_service.place(command)
         except Refusal:
             self.state.refused += 1
             return
@@ -166,8 +182,7 @@ class TraderOnInstrument:
 
     def cancel(self, order: Order) -> None:
         """Cancel one of its orders."""
-        command = CancelOrder(accounts=(order.account,), order_id=order.id)
-        self.exchange.trading.order_service.cancel(command)
+        self._order_service.cancel(CancelOrder(accounts=(order.account,), order_id=order.id))
 
     def cancel_all(self) -> None:
         """Cancel all its orders, if the state of the instrument permits."""

@@ -184,11 +184,10 @@ class Script(Extension):
         """The input is complete: keep frames on the script's own streams, and end the steps that
         have nothing left to do.
         """
-        streams = self._clients.streams
         ours = self._is_next(given)
         if ours and isinstance(given, StreamOpened):
             self._opened(outcome)
-        streams.absorb(outcome)
+        self._clients.streams.absorb(outcome)
         if self._answered:
             answered, self._answered = self._answered, []
             for index, at, reply in answered:

@@ -63,7 +63,7 @@ class RecordedRun:
                     raise NotAJournal("no journal record", number)
                 seq += 1
                 self.total += 1
-                self.branch.add((offset, len(raw) - 1, 0, 0, 0))
+                self.branch.add(offset, len(raw) - 1, 0, 0, 0)
             offset += len(raw)
 
     def _travel(self, mark: Line, seq: int, named: dict[str, tuple[Branch, int]]) -> int:
