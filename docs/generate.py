@@ -18,6 +18,8 @@ from generator import (
     catalogues,
     command_line,
     control,
+    default_world,
+    files_shown,
     python_api,
     scenario_keys,
     scorecard,
@@ -84,6 +86,11 @@ BLOCKS: dict[str, tuple[str, Callable[[], str]]] = {
     "statement-tests": ("docs/reference/tests.md", test_index.statements),
     "rule-tests": ("docs/reference/tests.md", test_index.rules),
     "commands": ("docs/reference/cli.md", command_line.commands),
+    "world-firms": ("docs/reference/default-world.md", default_world.firms),
+    "world-participants": ("docs/reference/default-world.md", default_world.participants),
+    "world-keys": ("docs/reference/default-world.md", default_world.api_keys),
+    "world-instruments": ("docs/reference/default-world.md", default_world.instruments),
+    **files_shown.blocks(),
 }
 
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from generator.files_shown import MARKER
 
 from sim.analysis.headless_run import run_scenario
 from sim.loader.load import load_scenario, scenario_variants
@@ -23,9 +24,9 @@ PAGES = {
 
 
 def blocks(text: str, language: str) -> list[str]:
-    """Fenced blocks of a language, without those that include a file."""
-    found = re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    return [block for block in found if "--8<--" not in block]
+    """Fenced blocks of a language, without those that show a file."""
+    own = re.sub(r"<!-- (file-[\w-]+): .*?<!-- /\1 -->", "", text, flags=re.DOTALL)
+    return re.findall(rf"^```{language}\n(.*?)^```", own, re.DOTALL | re.MULTILINE)
 
 
 # ---- scenarios
@@ -103,9 +104,9 @@ def test_a_script_of_the_pages_runs(page: str, example: str, exchange: ServedExc
 
 
 def test_the_tutorials_show_all_of_their_code() -> None:
-    included = set(re.findall(r'--8<-- "([^"]+)"', "".join(PAGES.values())))
+    shown = {name for _, name in MARKER.findall("".join(PAGES.values()))}
     code = {path.relative_to(ROOT).as_posix() for path in CODE.rglob("*.py")}
-    assert code == {name for name in included if name.endswith(".py")}
+    assert code == {name for name in shown if name.endswith(".py")}
 
 
 @pytest.mark.parametrize(

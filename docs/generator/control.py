@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from sim.actors.operator.views import NARROWED, VIEWS, view
 from sim.analysis.tables import as_markdown
 from sim.kernel import resources
-from sim.kernel.instants import NS_PER_S
 from sim.loader.load import load_scenario
 from sim.server.control.call import Endpoint
 from sim.server.control.routes import ROUTES
@@ -44,33 +44,52 @@ def _pretty(value: object) -> str:
 
 
 def views() -> str:
-    """Every view of `GET /state`, with the keys of its rows in a world that has some."""
+    """Every view of `GET /state`, and a row of each in a world that has some."""
+    table = [
+        {
+            "view": f"`{name}`",
+            "one row for each": _ROW_OF[name],
+            "narrowed by": ", ".join(f"`{by}`" for by in NARROWED.get(name, ())),
+        }
+        for name in VIEWS
+    ]
+    rows = (f'```json title="{name}"\n{_pretty(row)}\n```' for name, row in _rows())
+    return "\n\n".join([as_markdown(table), "A row of each:", *rows])
+
+
+def _rows() -> Iterator[tuple[str, object]]:
+    """A row of each view: one of the scenario's own things where there is one."""
     simulation = Simulation(load_scenario(_BUSY_WORLD))
-    simulation.advance_to(simulation.now + 7200 * NS_PER_S)
-    table = []
+    while not simulation.script.done and (due := simulation.next_due()) is not None:
+        simulation.advance_to(due)
+    failed = [result for result in simulation.script.results if result.failures]
+    assert not failed, failed
     for name in VIEWS:
         shown = view(simulation.engine, name)[name]
-        table.append(
-            {
-                "view": f"`{name}`",
-                "one row for each": _ROW_OF[name],
-                "narrowed by": ", ".join(f"`{by}`" for by in NARROWED.get(name, ())),
-                "keys": ", ".join(f"`{key}`" for key in (shown[0] if shown else {})),
-            }
-        )
-    return as_markdown(table)
+        own = [row for row in shown if any(word in json.dumps(row) for word in _OWN)]
+        yield name, own[-1] if own else shown[0]
 
 
+# What only the scenario below names.
+_OWN = ("rain", "accounts/8f3a61c4", "users/mara-voss", "person-1")
 # A world in which every view has a row.
 _BUSY_WORLD = """
 name: busy
 extends: [quickstart, kyc-approval-window]
-world: {instruments: [{symbol: alive, tick_size: "0.01", state: OPEN}]}
+world:
+  instruments:
+    - {symbol: alive, tick_size: "0.01", state: OPEN}
+    - {symbol: rain, tick_size: "0.01", state: OPEN}
+  receivers: [{name: hooks, firm: firms/atlas, answers: [{status: 500}, {status: 200}]}]
 participants: {makers: [{name: deep, symbols: alive, spread: "0.04"}]}
 faults: [{match: {operation: CreateOrder, nth: 99}, act: {status: 503}}]
 maintenance: [{begins: 2027-01-01T00:00:00Z, length: 1h}]
 steps:
   - fund: {account: firms/atlas-fcm/accounts/8f3a61c4, amount: "10", source: atlas-bank}
+  - subscribe: {name: orders, rpc: OrderEntryAPI.CreateOrderSubscription, as: mara-voss}
+  - order: {as: mara-voss, symbol: rain, side: buy, price: "0.40", qty: "10"}
+  - order: {as: taker, symbol: rain, side: sell, price: "0.40", qty: "4"}
+  - call: {plane: exchange, post: /v1/report/trades/search, as: mara-voss, json: {}}
 """
 _ROW_OF = {
     "accounts": "account, with its positions",

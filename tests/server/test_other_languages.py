@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -34,7 +35,17 @@ def test_the_node_package_keeps_its_promises(package: Path) -> None:
         "node", "--test", "test/exchange.test.mjs", cwd=package, SIM_COMMAND=command, timeout=240
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "# pass 7" in done.stdout
+    assert "# pass 8" in done.stdout
+
+
+@needs("typescript", "@types/node")
+def test_what_npm_packs_holds_the_compiled_code(package: Path) -> None:
+    shutil.rmtree(package / "dist")  # npm itself compiles it
+    done = run("npm", "pack", "--json", cwd=package)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {"dist/index.js", "dist/index.d.ts"} <= set(
+        re.findall(r'"path": "([^"]+)"', done.stdout)
+    )
 
 
 @needs("typescript", "@types/node")

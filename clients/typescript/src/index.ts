@@ -74,6 +74,8 @@ export interface LoggedCall {
   [key: string]: unknown;
 }
 
+const CALLS_SHOWN = 12;
+
 /** The control plane refused a call; `body` is its answer. */
 export class ControlError extends Error {
   constructor(
@@ -147,6 +149,24 @@ export class Exchange {
     const query = new URLSearchParams(pairs).toString();
     const answer = await this.control("GET", `/requests${query && `?${query}`}`);
     return (answer as { requests: LoggedCall[] }).requests;
+  }
+
+  /** What to print where a test fails: the last calls that the exchange saw, and how to see the run
+   * again. */
+  async report(): Promise<string> {
+    const calls = await this.requests();
+    const left = calls.length > CALLS_SHOWN ? `, the last ${CALLS_SHOWN} of them` : "";
+    const { scenario, seed, now } = (await this.control("GET", "/health")) as Ready;
+    const { journal } = this.ready;
+    return [
+      `calls that the exchange saw: ${calls.length || "none"}${left}`,
+      ...calls.slice(-CALLS_SHOWN).map(({ at, plane, operation, status, code, explain }) => {
+        const why = explain ? `  sim explain: ${explain}` : "";
+        return `  ${at}  ${plane.padEnd(8)}  ${operation}  ${plane === "grpc" ? code : status}${why}`;
+      }),
+      `scenario ${scenario}, seed ${seed}, now ${now}`,
+      journal ? `journal ${journal}\nsim replay ${journal}` : "no journal: start({ journal }) keeps one",
+    ].join("\n");
   }
 
   /** Go back to the scenario's start. */

@@ -40,6 +40,19 @@ test("a fault strikes until it is removed, and requests tell of it", async () =>
   assert.equal((await exchange.requests({ status: 503 })).length, 1);
 });
 
+test("a report says what a failed test has to know", async () => {
+  await exchange.reset();
+  for (let n = 0; n < 13; n++) await fetch(`${exchange.ready.gateway}/v1/markets?limit=1`);
+  await fetch(`${exchange.ready.retail}/v1/account/balances`);
+  const [head, ...lines] = (await exchange.report()).split("\n");
+  assert.equal(head, "calls that the exchange saw: 14, the last 12 of them");
+  assert.equal(lines.length, 12 + 2);
+  assert.match(lines[0], /^  2026-\S+Z  gateway   GatewayMarketsAPI\.ListMarkets  200$/);
+  assert.match(lines[11], /^  2026-\S+Z  retail    RetailAccountAPI\.GetBalances  401  sim explain: \S+$/);
+  assert.match(lines[12], /^scenario quickstart, seed 7, now 2026-\S+Z$/);
+  assert.equal(lines[13], "no journal: start({ journal }) keeps one");
+});
+
 test("a copy goes its own way, and begins at any moment of the past", async () => {
   await exchange.reset();
   await fetch(`${exchange.ready.gateway}/v1/markets?limit=1`);
