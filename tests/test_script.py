@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -371,7 +372,52 @@ steps:
     save: {{league: leagues.0.slug, missing: leagues.0.nonsense}}
   - {{call: {{plane: gateway, get: "/v2/leagues/${{league}}"}}, expect: {{status: 200}}}}
 """)
-    assert failures(report) == ["the answer has no leagues.0.nonsense to keep as missing"]
+    [missing] = failures(report)
+    assert missing.startswith("the answer has no leagues.0.nonsense to keep as missing: 200 {")
+
+
+def test_a_step_without_the_value_that_another_should_have_saved_is_not_performed() -> None:
+    report = ran("""
+steps:
+  - name: ask
+    call: {plane: exchange, get: /v1/report/orders/NONE, as: firms/atlas/users/mara-voss}
+    save: {order: orderId}
+  - name: look
+    call: {plane: exchange, get: "/v1/report/orders/${order}", as: firms/atlas}
+    expect: {status: 200}
+  - {name: maybe, cancel: {as: maker, order: "${order}"}, expect: {refused: maybe}}
+  - {name: bid, order: {as: maker, symbol: w, side: buy, price: "0.40", qty: "1"}}
+""")
+    asked, looked = failures(report)
+    assert asked.startswith("the answer has no orderId to keep as order: 404 {")
+    assert looked == "refused: ${order} has no value: ask saved none"
+    lines = [line for line in report.lines() if " look at " in line]
+    assert lines == [f"  text:10: look at 2026-09-08T18:00:00Z: {looked}"]
+
+
+def test_a_wrong_answer_is_shown_once_and_names_no_order_that_has_no_name() -> None:
+    report = ran("""
+steps:
+  - call: {plane: exchange, get: /v1/report/orders/NONE, as: firms/atlas/users/mara-voss}
+    save: {order: orderId}
+    expect: {status: 200}
+  - order: {as: maker, symbol: w, side: buy, price: "0.40", qty: "1"}
+    expect: {order: {state: FILLED, filled: 1}}
+""")
+    status, state, filled = failures(report)
+    assert status.startswith("status is 404, not 200: {")
+    assert [state, filled] == ["its order is NEW, not FILLED", "filled of its order is 0, not 1"]
+
+
+def test_a_wrong_number_of_frames_says_which_came() -> None:
+    report = ran("""
+steps:
+  - subscribe: {name: orders, rpc: OrderEntryAPI.CreateOrderSubscription, as: mara-voss}
+  - order: {as: mara-voss, symbol: w, side: buy, price: "0.40", qty: "1"}
+    expect: {stream: {name: orders, count: 5}}
+""")
+    [said] = failures(report)
+    assert said.startswith("2 frames came on orders, not 5: snapshot, update; the last: {")
 
 
 def test_a_script_follows_streams_of_both_protocols_and_sees_them_end() -> None:
@@ -475,3 +521,26 @@ def test_a_wrong_command_line_is_a_usage_error(capsys, arguments: list[str], say
         code = left.code
     assert code == 2
     assert says in capsys.readouterr().err
+
+
+def test_runs_of_one_name_and_seed_keep_a_journal_each(tmp_path, capsys, monkeypatch) -> None:
+    steps = 'steps: [{order: {as: maker, symbol: w, side: buy, price: "0.40", qty: "%d"}}]'
+    for qty in (1, 2):
+        (tmp_path / f"{qty}.yaml").write_text(f"{HEAD}{steps % qty}")
+    (tmp_path / "upper.yaml").write_text(f"{HEAD.replace('lesson', 'LESSON')}{steps % 3}")
+    monkeypatch.chdir(tmp_path)
+    files = "1.yaml", "2.yaml", "upper.yaml"
+    assert main(["run", *files, "--seeds", "1..2", "--journal", "kept", "--jobs", "2"]) == 0
+    kept = {path.name: path for path in (tmp_path / "kept").iterdir()}
+    assert sorted(kept) == sorted(
+        f"{name}.ndjson"
+        for seed in (1, 2)
+        for name in (f"lesson-{seed}", f"lesson-{seed}-copy-2", f"LESSON-{seed}-copy-3")
+    )
+    out = capsys.readouterr().out
+    assert all(str(path) in out for path in kept.values())
+    digests = re.findall(r"digest ([0-9a-f]{64})", out)
+    assert len(set(digests)) == len(kept)
+    for path in kept.values():
+        assert main(["replay", str(path)]) == 0
+    assert sorted(re.findall(r"[0-9a-f]{64}", capsys.readouterr().out)) == sorted(digests)

@@ -6,7 +6,7 @@ The invariants are checked after every due instant, with the steps that run at i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -31,9 +31,9 @@ class Report(Struct, frozen=True, kw_only=True):
     """A finished run: the verdict, what failed, and what proves it.
 
     `params` are the values of the matrix it ran with, `changes` says what else was changed in the
-    scenario. `broken` holds the invariants that did not hold, as they were first found, or the
-    internal error that ended the run. `page` is its one-file report. `coverage` is what it met, as
-    JSON, if that was asked for.
+    scenario. `places` says where each step of `results` stands in its file. `broken` holds the
+    invariants that did not hold, as they were first found, or the internal error that ended the
+    run. `page` is its one-file report. `coverage` is what it met, as JSON, if that was asked for.
     """
 
     scenario: str
@@ -42,6 +42,7 @@ class Report(Struct, frozen=True, kw_only=True):
     ended: Instant
     inputs: int
     results: list[StepResult]
+    places: tuple[str, ...] = ()
     params: dict[str, str] = field(default_factory=dict)
     journal: str = ""
     page: str = ""
@@ -60,11 +61,21 @@ class Report(Struct, frozen=True, kw_only=True):
         return next(iter(self.failures()), "")
 
     def failures(self) -> Iterator[str]:
-        """What failed, a line each: broken invariants, then steps in their order."""
-        yield from (f"broken: {invariant}" for invariant in self.broken)
-        for result in self.results:
+        """What failed, a line each: broken invariants, then steps in their order. A step has the
+        same line wherever it stands in its file.
+        """
+        return (failure for _, failure in self._placed_failures())
+
+    def _placed(self) -> Iterator[tuple[StepResult, str]]:
+        """Results with the places of their steps; reports of former versions have none."""
+        return zip(self.results, self.places or ("",) * len(self.results), strict=True)
+
+    def _placed_failures(self) -> Iterator[tuple[str, str]]:
+        """What failed, with the place of the step, such as "my.yaml:12"."""
+        yield from (("", f"broken: {invariant}") for invariant in self.broken)
+        for result, place in self._placed():
             for failure in result.failures:
-                yield f"{result.name} at {format_instant(result.at)}: {failure}"
+                yield place, f"{result.name} at {format_instant(result.at)}: {failure}"
 
     @property
     def title(self) -> str:
@@ -80,8 +91,9 @@ class Report(Struct, frozen=True, kw_only=True):
             f" {counted(len(self.results), 'step')}  until {format_instant(self.ended)}"
             f"  digest {self.digest}"
         )
-        for failure in self.failures():
-            yield from wrapped(failure, "    ", first="  ")
+        for place, failure in self._placed_failures():
+            where = f"{place}: " if place else ""
+            yield from wrapped(f"{where}{failure}", "    ", first="  ")
         if self.journal:
             yield f"  {sim_command('replay', Path(self.journal))}"
         if self.page:
@@ -101,11 +113,12 @@ class Report(Struct, frozen=True, kw_only=True):
                 {
                     "n": result.step,
                     "name": result.name,
+                    "where": place,
                     "at": format_instant(result.at),
                     "ok": not result.failures,
                     "says": list(result.failures),
                 }
-                for result in self.results
+                for result, place in self._placed()
             ],
             "broken": list(self.broken),
             "journal": self.journal,
@@ -148,12 +161,14 @@ def run_scenario(
     *,
     check_invariants: bool = True,
     recorder: Recorder | None = None,
+    copy: int = 0,
 ) -> Report:
     """Run a scenario to its last step. Webhooks go to a receiver that answers 200.
 
     `simulation` runs instead of a fresh one. A run that fails leaves its journal in the folder
     `save_failures` and its one-file report in `pages`, every run its journal in `journals`.
-    `changes` says what was changed in the scenario. `recorder` counts what the run meets.
+    `changes` says what was changed in the scenario. `recorder` counts what the run meets. `copy` is
+    part of the names of these files, if it is not 0 (`run_file`).
     """
     written = BytesIO()
     sim = simulation or Simulation(scenario, seed=seed, journal=written)
@@ -167,29 +182,42 @@ def run_scenario(
         ended=sim.now,
         inputs=sim.seq,
         results=sim.script.results,
-        params={
-            name: scenario.params.get(name, values[0]) for name, values in scenario.matrix.items()
-        },
+        places=tuple(step.where for _, step in sim.script.ran()),
+        params=matrix_values(scenario),
         changes=changes,
         broken=invariants,
         coverage=packed(recorder.coverage) if recorder is not None else "",
     )
+
+    def path_in(folder: Path, kind: str) -> Path:
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / (run_file(report.scenario, report.params, changes, sim.seed, copy) + kind)
+
     if not report.ok and pages is not None:
-        report = replace(report, page=str(_write_page(written.getvalue(), _path(pages, report))))
+        report = replace(report, page=str(_write_page(written.getvalue(), path_in(pages, ".html"))))
     folder = journals or (None if report.ok else save_failures)
     if folder is None:
         return report
-    path = _path(folder, report, ".ndjson")
+    path = path_in(folder, ".ndjson")
     path.touch(0o600)
     path.write_bytes(written.getvalue())
     return replace(report, journal=str(path))
 
 
-def _path(folder: Path, report: Report, kind: str = ".html") -> Path:
-    """Where the file of a run goes; the folder is made."""
-    values = "".join(f"-{value}" for value in (*report.params.values(), *report.changes.split()))
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder / file_name(f"{report.scenario}{values}-{report.seed}{kind}")
+def matrix_values(scenario: Scenario) -> dict[str, str]:
+    """The values of its matrix that a scenario runs with."""
+    return {name: scenario.params.get(name, values[0]) for name, values in scenario.matrix.items()}
+
+
+def run_file(name: str, params: Mapping[str, str], changes: str, seed: int, copy: int = 0) -> str:
+    """The name of a run's file, without its ending: desk-IOC-7.
+
+    Two runs may come to the same one, of two scenarios with one name. `copy` then tells the second
+    from the first: desk-IOC-7-copy-2.
+    """
+    values = "".join(f"-{value}" for value in (*params.values(), *changes.split()))
+    numbers = f"-{seed}-copy-{copy}" if copy else f"-{seed}"
+    return file_name(f"{name}{values}")[:170] + numbers
 
 
 def _write_page(journal: bytes, path: Path) -> Path:

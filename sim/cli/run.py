@@ -33,7 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_campaign(parser, jobs=1, jobs_text="1")
     junit = "write JUnit XML: one suite per run, one case per step"
     add_text(parser, "--junit", "FILE", junit)
-    kept = "keep the journal of every run there, as SCENARIO-SEED.ndjson"
+    kept = (
+        "keep the journal of every run there, as SCENARIO-SEED.ndjson; runs of one name and"
+        " seed get a number"
+    )
     add_text(parser, "--journal", "DIR", kept)
     met = "write what the runs met of the exchange, for `sim coverage`"
     add_text(parser, "--coverage", "FILE", met)

@@ -74,7 +74,11 @@ class BackgroundService:
         return BackgroundInstance(self, self.run(copy))
 
     def call(self, function: Callable[[], T]) -> T:
-        """Run a function in the service's thread; returns its result."""
+        """Run a function in the service's thread; returns its result. Once that has ended, nobody
+        else touches what it left, and the function runs in the caller's.
+        """
+        if not self._thread.is_alive():
+            return function()
 
         async def once() -> T:
             return function()

@@ -35,6 +35,7 @@ READINGS = ("documented", "observed")
 _OPTIONS = {"seed", "reading", "steps"}
 COVERAGE = "sandbox-exchange-coverage"
 _SERVED: pytest.StashKey[ServedExchange] = pytest.StashKey()
+_SHOWN: pytest.StashKey[bool] = pytest.StashKey()  # whether a report has the calls already
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -181,8 +182,7 @@ def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedE
         served.close()
         ended = served.running.simulation.ended
         if ended is not None:
-            says = f"the exchange stopped with an internal error: {ended!r}"
-            pytest.fail(f"{says}\n{served.report()}", pytrace=False)
+            pytest.fail(f"the exchange stopped with an internal error: {ended!r}", pytrace=False)
 
 
 @contextmanager
@@ -284,14 +284,18 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add to a test what names its run, and to that of a failed one what the exchange saw."""
+    """Add to a test what names its run, and to that of a failed one what the exchange saw: once,
+    whether the test failed, or another fixture of it before or after.
+    """
     served = item.stash.get(_SERVED, None)
-    if served is not None and call.when == "call":
+    properties = {name for name, _ in item.user_properties}
+    if served is not None and "exchange.seed" not in properties and _names_run(call):
         item.user_properties.append(("exchange.seed", served.seed))
         item.user_properties.append(("exchange.digest", served.digest))
         item.user_properties.append(("exchange.journal", str(served.journal)))
     report = yield
-    if served is not None and report.failed and call.when == "call":
+    if served is not None and report.failed and not item.stash.get(_SHOWN, False):
+        item.stash[_SHOWN] = True
         report.sections.append(("sandbox exchange", served.report()))
     if (
         served is not None
@@ -301,6 +305,11 @@ def pytest_runtest_makereport(
         says = _write_page(served.journal, Path(folder).absolute(), item.nodeid)
         report.sections.append(("sandbox exchange, report", says))
     return report
+
+
+def _names_run(call: pytest.CallInfo[None]) -> bool:
+    """Whether a test's properties are added at this phase: its own, or that of a failed set-up."""
+    return call.when == "call" or (call.when == "setup" and call.excinfo is not None)
 
 
 def _write_page(journal: Path, folder: Path, test: str) -> str:

@@ -159,6 +159,44 @@ def test_webhooks_have_a_receiver_that_listens_when_asked_for(exchange):
     assert exchange.webhooks.received[0].payload == {"event_id": "1"}
 
 
+AROUND = """
+import pytest
+import urllib.request
+
+@pytest.fixture
+def fails_before(exchange):
+    urllib.request.urlopen(exchange.gateway + "/v2/sports").read()
+    raise AssertionError("before")
+
+@pytest.fixture
+def fails_after(exchange):
+    yield
+    urllib.request.urlopen(exchange.gateway + "/v2/leagues").read()
+    raise AssertionError("after")
+
+def test_is_never_begun(fails_before):
+    pass
+
+def test_passes_first(fails_after):
+    pass
+
+def test_fails_twice(fails_after):
+    raise AssertionError("during")
+"""
+
+
+def test_a_failure_of_another_fixture_shows_the_calls_too_and_once(pytester):
+    pytester.makepyfile(test_around=AROUND)
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--junitxml=junit.xml")
+    result.assert_outcomes(passed=1, failed=1, errors=3)
+    lines = [line.split()[2:] for line in result.outlines if "  gateway " in line]
+    assert lines == [["GET", "/v2/sports", "200"], ["GET", "/v2/leagues", "200"]]
+    seen = [line for line in result.outlines if line.startswith("calls that the exchange saw")]
+    assert len(seen) == 3  # test_fails_twice: with its own failure
+    xml = (pytester.path / "junit.xml").read_text()
+    assert xml.count('name="exchange.seed"') == 4  # pytest writes the last test twice
+
+
 SUITE = """
 import pytest
 

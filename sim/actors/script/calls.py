@@ -54,15 +54,21 @@ class ClientCalls:
         """A step with saved values in the place of their `${name}`."""
         return _filled(step, values) if values else step
 
+    def unsaved(self, step: Step) -> list[str]:
+        """Names that a filled step still asks for, because no step has saved them."""
+        return sorted(set(REFERENCE.findall(_encode(step).decode())))
+
     def keep(
         self, paths: dict[str, str], reply: Reply | None, values: dict[str, str]
     ) -> Iterator[str]:
-        """Save parts of an answer by their paths, such as "orders.0.id"; yields what is missing."""
+        """Save parts of an answer by their paths, such as "orders.0.id"; yields what is missing,
+        with the answer.
+        """
         answer = json.decode(reply.body) if reply is not None and reply.body else None
         for name, path in paths.items():
             value = _at(answer, path)
             if value is None or isinstance(value, dict | list):
-                yield f"the answer has no {path} to keep as {name}"
+                yield f"the answer has no {path} to keep as {name}: {_shown(reply)}"
             else:
                 values[name] = value if isinstance(value, str) else json.encode(value).decode()
 
@@ -197,6 +203,15 @@ def as_json(kind: type[Message], message: bytes) -> bytes:
     from sim.api.codecs.codecs import dialect_at, json_encoder, protobuf_decoder
 
     return json_encoder(kind, dialect_at("exchange", 0))(protobuf_decoder(kind)(message))
+
+
+def _shown(reply: Reply | None) -> str:
+    """An answer in short: its status, or its gRPC code where that is an error, and its body."""
+    if reply is None:
+        return "there is none"
+    if reply.code and not reply.body:
+        return f"gRPC code {reply.code}: {reply.message}"
+    return f"{reply.status} {reply.body.decode(errors='replace')[:300]}".rstrip()
 
 
 def _at(value: Any, path: str) -> Any:

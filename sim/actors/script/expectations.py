@@ -199,19 +199,20 @@ def _order(engine: Engine, expect: OrderExpect, clord_id: str) -> Iterator[str]:
     orders = engine.exchange.trading.orders.all()
     order = next((each for each in reversed(list(orders)) if each.clord_id == clord_id), None)
     if order is None:
-        yield f"no order was placed as {clord_id!r}"
+        yield f"no order was placed as {clord_id!r}" if clord_id else "it placed no order"
         return
+    name = f"order {clord_id}" if clord_id else "its order"
     if expect.state is not None and order.state != expect.state:
         actual, expected = OrderState(order.state).name, OrderState(expect.state).name
-        yield f"order {clord_id} is {actual}, not {expected}{_why_ended(engine, order)}"
+        yield f"{name} is {actual}, not {expected}{_why_ended(engine, order)}"
     yield from _wrong_amounts(
-        f"of order {clord_id}",
+        f"of {name}",
         ("filled", expect.filled, order.cum_qty, order.qty_scale),
         ("leaves", expect.leaves, order.leaves_qty, order.qty_scale),
         ("average price", expect.avg_price, order.avg_px, order.price_scale),
     )
     if expect.reason is not None and expect.reason not in (why := _why_ended(engine, order)):
-        yield f"order {clord_id} ended{why or ' without a reason'}, not with {expect.reason!r}"
+        yield f"{name} ended{why or ' without a reason'}, not with {expect.reason!r}"
 
 
 def unexpected_rejection(engine: Engine, answer: object) -> Iterator[str]:

@@ -42,7 +42,7 @@ from sim.api.pipeline.inputs import (
     by_script,
 )
 from sim.core.model.events import Event
-from sim.core.model.refusals import Refusal
+from sim.core.model.refusals import Conflict, Refusal
 from sim.engine.engine import Engine
 from sim.engine.extension import Extension
 from sim.kernel.instants import Instant, format_span
@@ -112,6 +112,11 @@ class Script(Extension):
     def steps(self) -> tuple[Step, ...]:
         """The steps that it runs, in the order of the file."""
         return self._order.steps
+
+    def _must_work(self, index: int) -> bool:
+        """Whether a refusal of a step is its failure."""
+        expect = self.steps[index].expect
+        return expect is None or expect.refused == "false"
 
     @property
     def _state(self) -> ScriptState:
@@ -231,10 +236,18 @@ class Script(Extension):
         step = _with_order_id(self._step(index))
         under_way = StepUnderWay(index, at, [given], outcome.seq)
         try:
+            self._require_values(step, index)
             under_way.inputs += [*_actions(step), *self._clients.inputs(step)]
         except Refusal as refusal:
             under_way.refusal = _told(refusal)
         state.under_way = under_way
+
+    def _require_values(self, step: Step, index: int) -> None:
+        """Refuse a step with a `${name}` that was to be saved by a step before it and was not."""
+        for name in self._clients.unsaved(step):
+            savers = [n for n in range(index) if name in self.steps[n].save]
+            by = f"{self.name_of(savers[-1])} saved none" if savers else "no step before saves it"
+            raise Conflict(f"${{{name}}} has no value: {by}", rule="script")
 
     def _opened(self, outcome: Outcome) -> None:
         """Follow the stream that the step under way has opened; a refused one gets no frames."""
@@ -258,6 +271,10 @@ class Script(Extension):
         if under_way.inputs and not under_way.refusal:
             return
         state.under_way = None
+        if under_way.refusal and isinstance(given, Stepped) and self._must_work(under_way.index):
+            at, problems = under_way.at, [under_way.refusal]  # it did nothing else to be checked
+            self._end(under_way.index, at, problems, outcome, refused=True)
+            return
         reply = outcome.reply and self._clients.readable(given, outcome.reply)
         self._check(under_way.index, under_way.at, reply, under_way.refusal, outcome)
 
@@ -273,10 +290,9 @@ class Script(Extension):
             problems.append("it was not refused")
         if not refusal and expected == "false" and not (step.expect and step.expect.order):
             problems += unexpected_rejection(self._engine, outcome.value)
+        missing: list[str] = []
         if step.save:
             missing = list(self._clients.keep(step.save, reply, self._state.values))
-            if expected != "maybe":
-                problems += missing
         if step.expect is not None:
             problems += self._clients.streams.failures(step.expect.stream)
             own_order = _with_order_id(step).order
@@ -285,6 +301,8 @@ class Script(Extension):
                 problems += failures(self._engine, step.expect, reply, own or step.name)
             except Refusal as unknown:  # what the step asks about does not exist
                 problems.append(unknown.message)
+        if expected != "maybe" and not problems:  # else the answer has been shown already
+            problems += missing
         self._end(index, at, problems, outcome, refused=refused)
 
     def _end(

@@ -152,7 +152,7 @@ def _is_heartbeat(frame: dict[str, Any]) -> bool:
 def _failures(expect: StreamExpect, frames: list[Any], end: Close | None) -> Iterator[str]:
     name = expect.name
     if expect.count is not None and len(frames) != expect.count:
-        yield f"{len(frames)} frames came on {name}, not {expect.count}"
+        yield f"{len(frames)} frames came on {name}, not {expect.count}{_listed(frames)}"
     if not frames and (expect.has is not UNSET or expect.last is not UNSET):
         yield f"nothing came on {name}"
     elif expect.has is not UNSET:
@@ -163,6 +163,19 @@ def _failures(expect: StreamExpect, frames: list[Any], end: Close | None) -> Ite
     if expect.code is not None and (end is None or end.code != expect.code):
         state = f"ended with {end.code} {end.message}" if end else "is open"
         yield f"{name} {state}, not ended with {expect.code}"
+
+
+def _listed(frames: list[Any]) -> str:
+    """What frames hold, by their keys, and the last of them; nothing of none."""
+    if not frames:
+        return ""
+    kinds = (
+        "+".join(key for key, content in frame.items() if isinstance(content, dict | list))
+        for frame in frames[:20]
+    )
+    more = ", …" if len(frames) > 20 else ""
+    last = json.encode(frames[-1]).decode()[:300]
+    return f": {', '.join(kinds)}{more}; the last: {last}"
 
 
 def _held_by_none(expect: StreamExpect, frames: list[Any]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from io import BytesIO
+from itertools import count
 from pathlib import Path
 from typing import TextIO
 
@@ -19,7 +20,7 @@ from msgspec.structs import replace
 
 from sim.analysis.commands import sim_command
 from sim.analysis.exchange_coverage import Recorder, document, headline, merged, read
-from sim.analysis.headless_run import Report, junit, run_scenario
+from sim.analysis.headless_run import Report, junit, matrix_values, run_file, run_scenario
 from sim.analysis.layout import counted, paint
 from sim.analysis.progress import Progress
 from sim.analysis.replay import Divergence, simulation_of, verify
@@ -37,7 +38,8 @@ class Job(Struct, frozen=True, kw_only=True):
     """One run, as a line of a results file names it.
 
     A `seed` of None means the scenario's own. `changes` are applied to the scenario, and `fuzz`
-    random steps are appended to it. The old names of fields keep older results files readable.
+    random steps are appended to it. `copy` is 2 for the second run whose files would have the names
+    of another's, and so on. The old names of fields keep older results files readable.
     """
 
     scenario: str
@@ -53,6 +55,7 @@ class Job(Struct, frozen=True, kw_only=True):
     fuzz: int = field(default=0, name="storm")
     verify: bool = field(default=False, name="prove")
     oracles: tuple[str, ...] = ()
+    copy: int = 0
 
 
 class Result(Struct, frozen=True):
@@ -97,7 +100,7 @@ _result = json.Decoder(Result).decode
 
 def jobs_of(plan: RunPlan) -> list[Job]:
     """Every run: by scenario, combination of its matrix, variation and seed, in this order."""
-    return [
+    jobs = [
         Job(
             scenario=name,
             seed=seed,
@@ -118,6 +121,26 @@ def jobs_of(plan: RunPlan) -> list[Job]:
         for changes in plan.variations
         for seed in (plan.seeds if plan.seeds is not None else (None,))
     ]
+    return _told_apart(jobs) if plan.journal or plan.save_failures or plan.report else jobs
+
+
+def _told_apart(jobs: list[Job]) -> list[Job]:
+    """Jobs with their `copy`, so that no run writes over the files of another."""
+    scenarios: dict[object, Scenario] = {}
+    names: set[str] = set()
+    numbered: list[Job] = []
+    for job in jobs:
+        key = job.scenario, job.params
+        scenario = scenarios.get(key)
+        if scenario is None:
+            scenario = scenarios[key] = load_scenario(job.scenario, dict(job.params))
+        seed = scenario.seed if job.seed is None else job.seed
+        named = scenario.name, matrix_values(scenario), label(job.changes), seed
+        copies = (copy for copy in count() if copy != 1)
+        copy = next(copy for copy in copies if run_file(*named, copy).casefold() not in names)
+        names.add(run_file(*named, copy).casefold())  # of files whose names ignore case too
+        numbered.append(replace(job, copy=copy) if copy else job)
+    return numbered
 
 
 def matching_variants(name: str, params: Mapping[str, str]) -> list[dict[str, str]]:
@@ -240,6 +263,7 @@ def _report(job: Job, scenario: Scenario) -> Report:
         pages=Path(job.report) if job.report else None,
         changes=changes,
         recorder=Recorder() if job.coverage else None,
+        copy=job.copy,
     )
     if not report.ok or not (job.verify or job.oracles):
         return report
