@@ -23,4 +23,8 @@ def __getattr__(name: str) -> Any:
         from sim.loader.load import load_scenario
 
         return load_scenario
+    if name == "__version__":
+        from sim.kernel.release import RELEASE
+
+        return RELEASE
     raise AttributeError(f"module 'sim' has no attribute {name!r}")

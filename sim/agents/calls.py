@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 from contextlib import closing
 from http.client import HTTPConnection, HTTPException
-from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 from msgspec import DecodeError, json
 
 from sim.agents.answers import Refused, word
+from sim.testing.credentials import retail_headers, token_form
 from sim.testing.exchange_fixture import ServedExchange
 
 # An answer that does not come within this waits for the clock, which only a command moves.
@@ -59,22 +58,13 @@ class Caller:
         return answer
 
     def _signature(self, verb: str, path: str, who: str) -> dict[str, str]:
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
         keys = self._exchange.api_keys
         found = [one for one in keys if not who or who in (one["key_id"], one["account"])]
         if not found:
             known = ", ".join(one["key_id"] for one in keys) or "this scenario has none"
             raise Refused(f"No API key is called {word(who)}. API keys: {known}.")
-        stamp = str(int(self._exchange.now.timestamp() * 1000))
-        secret = base64.b64decode(found[0]["secret_key"])[:32]
-        signed = f"{stamp}{verb}{path.partition('?')[0]}".encode()
-        signature = Ed25519PrivateKey.from_private_bytes(secret).sign(signed)
-        return {
-            "x-pm-access-key": found[0]["key_id"],
-            "x-pm-timestamp": stamp,
-            "x-pm-signature": base64.b64encode(signature).decode(),
-        }
+        now_ms = int(self._exchange.now.timestamp() * 1000)
+        return retail_headers(found[0], verb, path, now_ms)
 
     def _bearer(self, who: str) -> dict[str, str]:
         firm = self._firm(who)
@@ -96,26 +86,8 @@ class Caller:
         raise Refused(f"No firm or participant is called {word(who)}. Known: {listed}.")
 
     def _token(self, firm: dict[str, Any], now: int) -> tuple[str, float]:
-        import jwt
-
         self._assertions += 1
-        client = firm["client_id"]
-        claims = {
-            "iss": client,
-            "sub": client,
-            "aud": firm["audience"],
-            "iat": now,
-            "exp": now + 240,
-            "jti": f"agent-{client}-{self._assertions}",
-        }
-        key = Path(firm["private_key_path"]).read_bytes()
-        form = {
-            "grant_type": "client_credentials",
-            "client_id": client,
-            "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
-            "client_assertion": jwt.encode(claims, key, algorithm="RS256"),
-            "audience": firm["audience"],
-        }
+        form = token_form(firm, now, f"agent-{firm['client_id']}-{self._assertions}")
         headers = {"content-type": "application/x-www-form-urlencoded"}
         issuer = self._exchange.auth
         answer = _send(issuer, "POST", "/oauth/token", headers, urlencode(form).encode())

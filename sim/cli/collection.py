@@ -31,26 +31,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.out is None:
         return usage_error("name a folder to write to: --out DIR")
-    from msgspec import DecodeError, json
-
+    from sim.cli.running_exchange import default_facts, facts_in
     from sim.testing.collection_files import bruno_files, environment, postman_files
     from sim.testing.collection_requests import requests
 
-    facts: dict[str, Any] | None = None
-    if args.ready_file is not None:
-        try:
-            facts = json.decode(args.ready_file.read_bytes(), type=dict[str, Any])
-        except DecodeError as error:
-            return usage_error(f"{args.ready_file} is no ready file: {error}")
-        if missing := [key for key in ("gateway", "firms", "api_keys") if not facts.get(key)]:
-            return usage_error(f"{args.ready_file} says nothing of {', '.join(missing)}")
+    facts = facts_in(args.ready_file) if args.ready_file is not None else None
     simulation, exact = _simulation(facts)
     rows = requests(simulation)
     if not exact:
         from msgspec.structs import replace
 
         rows = [replace(row, status=0) for row in rows]
-    variables = environment(facts if facts is not None else _default_facts(simulation))
+    variables = environment(facts if facts is not None else default_facts())
     files = (bruno_files if args.kind == "bruno" else postman_files)(rows, variables)
     folder: Path = args.out
     for name, text in files.items():
@@ -78,18 +70,3 @@ def _simulation(facts: dict[str, Any] | None) -> tuple[Any, bool]:
         return Simulation(load_scenario("quickstart")), False
     seed = None if facts is None else facts["seed"]
     return Simulation(load_scenario(name), seed=seed), True
-
-
-def _default_facts(simulation: Any) -> dict[str, Any]:
-    """What the ready file of `sim serve` would say with its default ports."""
-    from sim.contract.openapi import default_server
-    from sim.server.addresses import Addresses
-    from sim.server.ready_file import ready_facts
-
-    addresses = Addresses(
-        gateway=default_server("gateway"),
-        retail=default_server("retail"),
-        exchange=default_server("exchange"),
-        auth=default_server("auth"),
-    )
-    return ready_facts(simulation, addresses, None)

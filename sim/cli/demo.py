@@ -117,38 +117,20 @@ class Journey:
         """Get a token with an assertion signed by the firm's RSA key; its lifetime in seconds."""
         import time
 
-        import jwt
+        from sim.testing.credentials import token_form
 
-        client, now = self.firm["client_id"], int(time.time())
-        claims = {"iss": client, "sub": client, "aud": self.firm["audience"], "iat": now}
-        claims |= {"exp": now + 240, "jti": f"demo-{time.time_ns()}"}
-        key = Path(self.firm["private_key_path"]).read_bytes()
-        form = {
-            "grant_type": "client_credentials",
-            "client_id": client,
-            "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
-            "client_assertion": jwt.encode(claims, key, algorithm="RS256"),
-            "audience": self.firm["audience"],
-        }
+        form = token_form(self.firm, int(time.time()), f"demo-{time.time_ns()}")
         token = await self.json("POST", f"{self.exchange.auth}/oauth/token", data=form)
         self.headers["authorization"] = f"Bearer {token['access_token']}"
         return int(token["expires_in"])
 
     def retail_headers(self, verb: str, path: str) -> dict[str, str]:
         """Sign a retail request with the API key's Ed25519 secret."""
-        import base64
         import time
 
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+        from sim.testing.credentials import retail_headers
 
-        key, now = self.exchange.api_keys[0], str(time.time_ns() // 1_000_000)
-        signer = Ed25519PrivateKey.from_private_bytes(base64.b64decode(key["secret_key"])[:32])
-        signature = base64.b64encode(signer.sign(f"{now}{verb}{path}".encode())).decode()
-        return {
-            "X-PM-Access-Key": key["key_id"],
-            "X-PM-Timestamp": now,
-            "X-PM-Signature": signature,
-        }
+        return retail_headers(self.exchange.api_keys[0], verb, path, time.time_ns() // 1_000_000)
 
     async def json(self, verb: str, url: str, **options: Any) -> Any:
         """An HTTP request that must succeed; the decoded answer."""

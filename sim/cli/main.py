@@ -34,7 +34,7 @@ from sim.cli.parsing.parser import HelpFormatter, Parser, Version, nearest
 
 COMMANDS = {
     "an exchange to talk to": ("serve", "demo", "mcp"),
-    "scenarios": ("run", "check", "schema", "coverage"),
+    "scenarios": ("init", "run", "check", "schema", "coverage"),
     "journals of finished runs": (
         *("open", "report", "replay", "diff", "timeline", "explain", "conformance"),
     ),
@@ -47,6 +47,9 @@ COMMANDS = {
         "collection",
         "proto",
         "keys",
+        "token",
+        "sign",
+        "completion",
     ),
 }
 # Groups whose commands have a folder of their own.
@@ -169,6 +172,11 @@ def parse(argv: list[str]) -> argparse.Namespace:
     Exits with 2 where the command line has mistakes: all of them are told.
     """
     rest: list[str] = []
+    if "_ARGCOMPLETE" in os.environ:
+        from sim.cli.completion import complete
+
+        every, commands = parsers()
+        complete(every, commands.values())
     if not argv:
         parsers()[0].print_help(sys.stderr)
         raise SystemExit(USAGE)

@@ -20,6 +20,7 @@ from sim.api.pipeline.request_log import LoggedCall
 from sim.core.model.events import Event, Traded
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import Instant, Span
+from sim.kernel.release import RELEASE
 
 # Longest body of an answer that the journal keeps in full. A shared one is public and the same for
 # many callers, such as a book.
@@ -126,11 +127,12 @@ def _remembered_sha256(body: bytes) -> str:
 
 
 def library_versions() -> dict[str, str]:
-    """Versions of libraries for the header.
+    """Versions of the sandbox and of libraries for the header.
 
     Read from the modules: `importlib.metadata` is slow, and a server does this at every start.
     """
     return {
+        "sandbox-exchange": RELEASE,
         "msgspec": msgspec.__version__,
         "protobuf": google.protobuf.__version__,
         "tzdata": tzdata.__version__,

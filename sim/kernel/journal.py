@@ -3,7 +3,7 @@
 | Line | Holds | In the digest |
 |---|---|---|
 | header | scenario, seed, start | yes, by the scenario's own digest |
-| | name, settings, versions of libraries | no |
+| | name, settings, versions of the sandbox and of libraries | no |
 | record | `seq`, `at`, `input`, `out` | yes, its bytes as they stand |
 | | `aside`: what the client drew at random | no, so that equal runs have equal digests |
 | mark | a jump: reset, rewind, snapshot, restore, fork | no; it says where the chain goes on |

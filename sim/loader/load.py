@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from sim.kernel import resources
 from sim.loader.check_scenario import MERGE_KEYS, check_scenario
 from sim.loader.order_flow_files import flow_problems, with_order_flow
+from sim.loader.release import about_older, refuse_newer
 from sim.loader.repair import repaired, without_steps
 from sim.scenario.expansion import expanded, parameters, variants
 from sim.scenario.file_access import INLINE, FileAccess
@@ -132,10 +133,19 @@ class _FormError(ScenarioError):
 
 
 def _resolve(node: Node, params: Values[str, str], access: FileAccess) -> Scenario:
-    """The scenario of a tree, on top of everything that it extends.
+    """The scenario of a tree, on top of everything that it extends. ScenarioError."""
+    refuse_newer(node)
+    try:
+        return _with_every_problem(node, params, access)
+    except ScenarioError as error:
+        if older := [*about_older(node)]:
+            raise ScenarioError([*error.problems, *older]) from None
+        raise
 
-    ScenarioError has the problems of its form, and those of its names and terms that show once the
-    slips are taken as they were meant.
+
+def _with_every_problem(node: Node, params: Values[str, str], access: FileAccess) -> Scenario:
+    """The scenario of a tree. ScenarioError has the problems of its form, and those of its names
+    and terms that show once the slips are taken as they were meant.
     """
     try:
         return _resolved(node, params, access)

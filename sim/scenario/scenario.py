@@ -50,6 +50,7 @@ from sim.scenario.world_entries import (
 DEFAULT_START: Instant = parse_instant("2026-09-08T14:00:00-04:00")  # the bundled quickstart's
 DEFAULT_SEED = 7
 
+RELEASE_FORM = re.compile(r"[0-9]{1,4}\.[0-9]{1,4}(\.[0-9]{1,4})?", re.ASCII)
 _MODE = re.compile(r"manual|autojump|fast|paced(:[0-9]+(\.[0-9]+)?)?", re.ASCII)
 
 
@@ -60,6 +61,7 @@ def _limit(text: str) -> str:
 
 _MODES = ("manual", "autojump", "fast", "paced", "paced:60")
 MODE = form("a clock mode", _MODE, "write manual, autojump, fast, paced or paced:60", *_MODES)
+RELEASE_NAME = form("a release", RELEASE_FORM, "write a release such as 0.1.0", "0.1.0")
 LIMIT = Text(
     "a rate limit",
     _limit,
@@ -129,6 +131,9 @@ class Scenario(Struct, frozen=True, kw_only=True):
 
     name: Annotated[str, NAME, "name in reports"]
     description: Annotated[str, "what it demonstrates"] = ""
+    release: Annotated[
+        str, RELEASE_NAME, "release of the sandbox that this was written for, such as 0.1.0"
+    ] = ""
     seed: Annotated[int, SEED_NUMBER, "seed of all randomness"] = DEFAULT_SEED
     extends: Annotated[
         tuple[str, ...],

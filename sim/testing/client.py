@@ -14,7 +14,6 @@ world.advance("5m")
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -26,6 +25,7 @@ from sim.api.pipeline.inputs import Close, Effect, Outcome, Post, Reply, Resolve
 from sim.api.rendering.document_links import with_links
 from sim.contract.contract import Plane
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, parse_instant, parse_span
+from sim.testing.credentials import retail_headers
 
 __tracebackhide__ = True  # a user's mistake is shown in the user's lines
 
@@ -222,13 +222,10 @@ class Connection:
 
     def retail_headers(self, key: ApiKey, verb: str, path: str) -> dict[str, str]:
         """The three signature headers of the retail API."""
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-        stamp = str(self.simulation.now // NS_PER_MS)
-        secret = base64.b64decode(self.simulation.world.parties.secrets[key.key_id])
-        signer = Ed25519PrivateKey.from_private_bytes(secret[:32])
-        signature = base64.b64encode(signer.sign(f"{stamp}{verb}{path}".encode())).decode()
-        return {"x-pm-access-key": key.key_id, "x-pm-timestamp": stamp, "x-pm-signature": signature}
+        secret = self.simulation.world.parties.secrets[key.key_id]
+        facts = {"key_id": key.key_id, "secret_key": secret}
+        headers = retail_headers(facts, verb, path, self.simulation.now // NS_PER_MS)
+        return {name.lower(): value for name, value in headers.items()}
 
     def bearer(self, firm: Firm, participant: str | None = None) -> dict[str, str]:
         """Headers of an exchange call: the token of a firm, and the participant.

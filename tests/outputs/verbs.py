@@ -68,6 +68,10 @@ OUTPUTS: dict[str, list[str]] = {
 WITHOUT = {
     "serve": "its console is tested in tests/server/test_console.py",
     "mcp": "it speaks JSON-RPC: tests/agents",
+    "init": "a folder of files: tests/test_new_project.py",
+    "token": "a new one each time: tests/server/test_curl_helpers.py",
+    "sign": "new ones each time: tests/server/test_curl_helpers.py",
+    "completion": "code for shells: tests/test_completion.py",
     "demo": "it needs sockets: tests/server/test_demo.py",
     "schema": "a JSON document of its own",
     "openapi": "a JSON document of its own",

@@ -59,6 +59,7 @@ COMPLETED = {
     "sim infer": "sim infer session.ndjson --scenario quickstart",
     "sim record": "sim record --to session.ndjson",
     "sim serve --tls": "sim serve --tls folder",
+    "sim sign": "sim sign GET /v1/account/balances",
 }
 TAKES_A_FILE = {
     *("check", "run", "sweep", "explain", "judge", "conformance"),

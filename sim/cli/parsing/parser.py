@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from sim.cli.arguments import USAGE
+from sim.kernel.release import RELEASE
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -33,16 +34,10 @@ class HelpFormatter(argparse.HelpFormatter):
 
 
 class Version(argparse.Action):
-    """`--version`, looked up only when asked for."""
+    """`--version`."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            found = version("sandbox-exchange")
-        except PackageNotFoundError:
-            found = "of a checkout that is not installed"
-        print(f"sim {found}")
+        print(f"sim {RELEASE}")
         parser.exit()
 
 

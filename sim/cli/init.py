@@ -1,0 +1,67 @@
+"""Write a scenario, a first test and a CI file into a project.
+
+Nothing is overwritten: where one of the files is there already, nothing is written at all.
+
+examples:
+  sim init
+  sim init my-project --ci gitlab
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from sim.cli.arguments import add_option, usage_error
+
+# Name in the project, by name of the template.
+FILES = {
+    "scenarios/first.yaml": "scenarios/first.yaml",
+    "tests/test_exchange.py": "tests/test_exchange.py",
+    "requirements-exchange.txt": "requirements-exchange.txt",
+}
+CI = {
+    "github": {"ci/exchange.yml": ".github/workflows/exchange.yml"},
+    "gitlab": {"ci/gitlab-ci.yml": ".gitlab-ci.yml"},
+    "shell": {"ci/exchange.sh": "exchange.sh"},
+    "none": dict[str, str](),
+}
+SCHEMA = "scenarios/scenario.schema.json"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "folder", nargs="?", type=Path, default=Path(), metavar="DIR", help="default: this one"
+    )
+    add_option(parser, "--ci", "whose CI runs it (default: github)", choices=CI, default="github")
+
+
+def run(args: argparse.Namespace) -> int:
+    files = {args.folder / name: text for name, text in _texts(args.ci).items()}
+    if there := [str(path) for path in files if path.exists() or path.is_symlink()]:
+        return usage_error(f"nothing written, there already: {', '.join(there)}")
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        if path.suffix == ".sh":
+            path.chmod(0o755)
+        print(f"  {path}")
+    into = "" if args.folder == Path() else f"cd {args.folder} && "
+    print(f"next: {into}sim run scenarios/first.yaml && pytest tests/test_exchange.py")
+    return 0
+
+
+def _texts(ci: str) -> dict[str, str]:
+    """Text of each file, by its name in the project."""
+    import json
+
+    from sim.kernel import resources
+    from sim.kernel.release import RELEASE
+    from sim.scenario.json_schema import scenario_schema
+
+    texts = {SCHEMA: json.dumps(scenario_schema(), indent=2) + "\n"}
+    for source, name in {**FILES, **CI[ci]}.items():
+        text = resources.path("fixtures", f"new-project/{source}").read_text(encoding="utf-8")
+        texts[name] = text.replace("@RELEASE@", RELEASE)
+    return texts

@@ -1,0 +1,113 @@
+"""What commands know of an exchange that runs: the facts of its ready file, or, on the default
+ports, what its scenario says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from sim.cli.arguments import DEFAULT_BASE, add_flag, add_path
+
+READY_VARIABLE = "SIM_READY_FILE"
+
+
+def add_exchange(parser: argparse.ArgumentParser) -> None:
+    """Add which exchange is meant, and the clock it goes by."""
+    ready = f"ready file of the exchange (default: {READY_VARIABLE}, else the default ports)"
+    add_path(parser, "--ready-file", "PATH", ready)
+    stamp = "stamp with the exchange's virtual time, for --client-clock virtual"
+    add_flag(parser, "--virtual", stamp)
+
+
+def facts_of(args: argparse.Namespace) -> dict[str, Any]:
+    """Addresses and credentials, as in a ready file. UsageError where nothing tells them."""
+    path = args.ready_file or Path(os.environ.get(READY_VARIABLE, ""))
+    return facts_in(path) if path.name else _facts_on_default_ports()
+
+
+def facts_in(path: Path) -> dict[str, Any]:
+    """The facts of a ready file. UsageError where it is none; OSError."""
+    from msgspec import DecodeError, json
+
+    from sim.analysis.errors import UsageError
+
+    try:
+        facts = json.decode(path.read_bytes(), type=dict[str, Any])
+    except DecodeError as error:
+        raise UsageError(f"{path} is no ready file: {error}") from None
+    if missing := [key for key in ("gateway", "firms", "api_keys") if not facts.get(key)]:
+        raise UsageError(f"{path} says nothing of {', '.join(missing)}")
+    return facts
+
+
+def _facts_on_default_ports() -> dict[str, Any]:
+    from sim.analysis.errors import UsageError
+    from sim.kernel import resources
+
+    control = f"http://127.0.0.1:{DEFAULT_BASE + 5}"
+    health = ask(f"{control}/_sim/v1/health")
+    if health["scenario"] not in resources.bundled_scenarios():
+        raise UsageError(
+            f"the exchange at {control} serves {health['scenario']!r}, which is no bundled"
+            " scenario: start it with --ready-file PATH, and name that file here"
+        )
+    return default_facts(health["scenario"], health["seed"]) | {"control": control}
+
+
+def default_facts(scenario: str = "quickstart", seed: int | None = None) -> dict[str, Any]:
+    """What the ready file of `sim serve SCENARIO` would say with its default ports."""
+    from sim.contract.openapi import default_server
+    from sim.loader.load import load_scenario
+    from sim.server.addresses import Addresses
+    from sim.server.ready_file import ready_facts
+    from sim.simulation import Simulation
+
+    addresses = Addresses(
+        gateway=default_server("gateway"),
+        retail=default_server("retail"),
+        exchange=default_server("exchange"),
+        auth=default_server("auth"),
+    )
+    return ready_facts(Simulation(load_scenario(scenario), seed=seed), addresses, None)
+
+
+def now_ns(args: argparse.Namespace, facts: dict[str, Any]) -> int:
+    """The instant to stamp a request with: the machine's, or with --virtual the exchange's."""
+    import time
+
+    if not args.virtual:
+        return time.time_ns()
+    from sim.kernel.instants import parse_instant
+
+    return parse_instant(ask(f"{facts['control']}/_sim/v1/health", ca=facts["tls_ca"])["now"])
+
+
+def ask(url: str, form: dict[str, str] | None = None, ca: str | None = None) -> dict[str, Any]:
+    """The JSON that an exchange answers. UsageError with what it said instead."""
+    import ssl
+    from urllib.error import HTTPError
+    from urllib.parse import urlencode
+    from urllib.request import urlopen
+
+    from msgspec import DecodeError, json
+
+    from sim.analysis.errors import UsageError
+
+    data = urlencode(form).encode() if form is not None else None
+    context = ssl.create_default_context(cafile=ca) if ca else None
+    try:
+        with urlopen(url, data, timeout=10, context=context) as answer:
+            return json.decode(answer.read(), type=dict[str, Any])
+    except HTTPError as error:
+        said = error.read().decode("utf-8", "replace").strip()
+        raise UsageError(f"{url}: {error.code} {said}") from None
+    except (OSError, DecodeError) as error:
+        where = urlsplit(url).netloc
+        raise UsageError(
+            f"no exchange answers at {where}: start `sim serve`, or name its ready file with"
+            f" --ready-file ({error})"
+        ) from None

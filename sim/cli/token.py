@@ -1,0 +1,43 @@
+"""Print an access token of a firm, for curl.
+
+examples:
+  curl -H "Authorization: Bearer $(sim token)" http://127.0.0.1:18082/v1/whoami
+  sim token --user mara-voss --ready-file ready.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import uuid
+from typing import Any
+
+from sim.cli.arguments import add_text, usage_error
+from sim.cli.running_exchange import add_exchange, ask, facts_of, now_ns
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_text(parser, "--firm", "FIRM", "name, last part of it, or client id (default: the first)")
+    user = "a participant, instead: the token is the firm's, for X-Participant-Id of this one"
+    add_text(parser, "--user", "USER", user)
+    add_exchange(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from sim.testing.credentials import token_form
+
+    facts = facts_of(args)
+    firms = [firm for firm in facts["firms"] if _is_meant(firm, args)]
+    if not firms:
+        names = [name for firm in facts["firms"] for name in (firm["firm"], *firm["users"])]
+        word = args.user or args.firm
+        return usage_error(f"no firm or participant is called {word!r}; known: {', '.join(names)}")
+    form = token_form(firms[0], now_ns(args, facts) // 1_000_000_000, str(uuid.uuid4()))
+    print(ask(f"{facts['auth']}/oauth/token", form, facts["tls_ca"])["access_token"])
+    return 0
+
+
+def _is_meant(firm: dict[str, Any], args: argparse.Namespace) -> bool:
+    names = (firm["firm"], firm["firm"].rpartition("/")[2], firm["client_id"])
+    users = {part for user in firm["users"] for part in (user, user.rpartition("/")[2])}
+    users |= set(firm["accounts"])
+    return args.firm in ("", *names) and args.user in ("", *users)

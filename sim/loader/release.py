@@ -1,0 +1,39 @@
+"""The release of the sandbox that a scenario was written for (`release: 0.1.0`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sim.kernel.release import RELEASE
+from sim.scenario.scenario import RELEASE_FORM
+from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, error_at, problem
+
+
+def refuse_newer(node: Node) -> None:
+    """ScenarioError where a scenario was written for a later release: it may say what this one does
+    not know, and each such key would look like a slip.
+    """
+    named = _named(node)
+    if named is not None and _number(named.text) > _number(RELEASE):
+        says = f"written for release {named.text} of the sandbox, and this is {RELEASE}: upgrade it"
+        raise error_at(named.at, says)
+
+
+def about_older(node: Node) -> Iterator[Problem]:
+    """What helps where a scenario with problems was written for an earlier release."""
+    named = _named(node)
+    if named is not None and _number(named.text) < _number(RELEASE):
+        says = f"written for release {named.text}, and this is {RELEASE}"
+        yield problem(named.at, f"{says}: see the migrations in the changelog")
+
+
+def _named(node: Node) -> Scalar | None:
+    found = node.items.get("release") if isinstance(node, Mapping) else None
+    if isinstance(found, Scalar) and RELEASE_FORM.fullmatch(found.text):
+        return found
+    return None  # reading the scenario says what is wrong with it
+
+
+def _number(release: str) -> tuple[int, ...]:
+    numbers = tuple(map(int, release.split(".")))
+    return (*numbers, 0)[:3]

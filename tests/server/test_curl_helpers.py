@@ -1,0 +1,125 @@
+"""`sim token` and `sim sign`: what they print is accepted as it stands, by every way to name an
+exchange.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import urllib.request
+from pathlib import Path
+from urllib.error import HTTPError
+
+import pytest
+from processes import Process
+
+from sim.cli import running_exchange
+from sim.cli.main import main
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("served")
+    one = Process(folder, "serve", "--port-base", "0", "--clock", "manual", "--tls", str(folder))
+    yield one
+    one.end(signal.SIGTERM)
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(words) == 0, capsys.readouterr().err
+    return capsys.readouterr().out
+
+
+def ask(url: str, headers: dict[str, str], ca: str) -> tuple[int, object]:
+    import ssl
+
+    context = ssl.create_default_context(cafile=ca)
+    try:
+        request = urllib.request.Request(url, headers=headers)
+        with urllib.request.urlopen(request, context=context, timeout=5) as answer:
+            return answer.status, json.load(answer)
+    except HTTPError as error:
+        return error.code, None
+
+
+@pytest.mark.parametrize("clock", [(), ("--virtual",)])
+def test_the_printed_token_is_the_firms(served, clock, capsys, monkeypatch):
+    monkeypatch.setenv("SIM_READY_FILE", str(served.ready_file))
+    for firm in served.ready["firms"]:
+        names = [("--firm", firm["firm"]), ("--firm", firm["firm"].rpartition("/")[2])]
+        names += [("--user", user.rpartition("/")[2]) for user in firm["users"][:1]]
+        for words in (*names, ("--firm", firm["client_id"])):
+            token = said(capsys, "token", *words, *clock).strip()
+            headers = {"Authorization": f"Bearer {token}"}
+            if firm["users"]:
+                headers["X-Participant-Id"] = firm["users"][0]
+            status, who = ask(
+                f"{served.ready['exchange']}/v1/whoami", headers, served.ready["tls_ca"]
+            )
+            assert status == 200, who
+            assert firm["firm"] in json.dumps(who)
+
+
+@pytest.mark.parametrize("clock", [(), ("--virtual",)])
+def test_the_printed_headers_sign_the_call_of_each_key(served, clock, capsys):
+    path = "/v1/account/balances"
+    for n, key in enumerate(served.ready["api_keys"], 1):
+        for name in (str(n), key["key_id"]):
+            words = ("--key", name, "--ready-file", str(served.ready_file), *clock)
+            lines = said(capsys, "sign", "get", f"{path}?a=b", *words).splitlines()
+            headers = dict(line.split(": ", 1) for line in lines)
+            assert headers["X-PM-Access-Key"] == key["key_id"]
+            status, _ = ask(served.ready["retail"] + path, headers, served.ready["tls_ca"])
+            assert status == 200
+            other = f"{served.ready['retail']}/v1/orders/open"
+            assert ask(other, headers, served.ready["tls_ca"])[0] == 401
+
+
+def test_on_the_default_ports_the_scenario_says_the_credentials(served, tmp_path, monkeypatch):
+    health = {"scenario": "halt-and-suspension", "seed": 3, "now": "2026-09-08T18:00:00Z"}
+    monkeypatch.setattr(running_exchange, "ask", lambda *_: health)
+    monkeypatch.delenv("SIM_READY_FILE", raising=False)
+    import argparse
+
+    facts = running_exchange.facts_of(argparse.Namespace(ready_file=None))
+    assert facts["seed"] == 3 and facts["scenario"] == "halt-and-suspension"
+    assert facts["retail"] == "http://127.0.0.1:18081"
+    mine = {firm["client_id"]: firm["private_key_pem"] for firm in facts["firms"]}
+    theirs = {firm["client_id"]: firm["private_key_pem"] for firm in served.ready["firms"]}
+    assert mine == theirs
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (
+            ["token", "--firm", "rain"],
+            "no firm or participant is called 'rain'; known: firms/atlas",
+        ),
+        (["sign", "GET", "/v1/x", "--key", "99"], "there is no API key '99'; known: 1 "),
+        (["sign", "G-T", "/v1/x"], "a verb such as GET, not 'G-T'"),
+        (["sign", "GET", "v1/x"], "a path such as /v1/account/balances, not 'v1/x'"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(served, words, says, capsys, monkeypatch):
+    monkeypatch.setenv("SIM_READY_FILE", str(served.ready_file))
+    try:
+        code = main(words)
+    except SystemExit as stop:
+        code = stop.code
+    assert code == 2
+    assert says in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_file_that_says_nothing_and_an_exchange_that_is_not_there_are_refused(
+    tmp_path: Path, capsys, monkeypatch
+):
+    monkeypatch.delenv("SIM_READY_FILE", raising=False)
+    empty = tmp_path / "ready.json"
+    for text, says in (("{}", "says nothing of gateway"), ("[", "is no ready file")):
+        empty.write_text(text)
+        assert main(["token", "--ready-file", str(empty)]) == 2
+        assert says in capsys.readouterr().err
+    monkeypatch.setattr(running_exchange, "DEFAULT_BASE", 1)  # nobody listens on these ports
+    assert main(["token"]) == 2
+    assert "no exchange answers at 127.0.0.1:6: start `sim serve`" in capsys.readouterr().err

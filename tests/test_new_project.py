@@ -1,0 +1,124 @@
+"""`sim init`: the project that it writes works as it stands, in an empty folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sim.cli.init import CI
+from sim.cli.main import main
+from sim.kernel.release import RELEASE
+from sim.scenario.json_schema import scenario_schema
+
+
+def init(folder: Path, *words: str) -> list[Path]:
+    assert main(["init", str(folder), *words]) == 0
+    return sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+
+
+def test_the_new_scenario_and_its_tests_pass_and_keep_what_failed(tmp_path: Path, capsys) -> None:
+    init(tmp_path, "--ci", "none")
+    assert main(["check", str(tmp_path / "scenarios" / "first.yaml")]) == 0
+    assert main(["run", str(tmp_path / "scenarios" / "first.yaml")]) == 0
+    capsys.readouterr()
+    tests = tmp_path / "tests" / "test_exchange.py"
+    tests.write_text(tests.read_text() + "\n\ndef test_fails(exchange):\n    buy(exchange, 0)\n")
+    options = (
+        "-q -p no:cacheprovider --junitxml out.xml --exchange-keep kept --exchange-report pages"
+    )
+    environment = {name: text for name, text in os.environ.items() if name != "SIM_READING"}
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", *options.split()],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert "1 failed, 3 passed" in ran.stdout, ran.stdout
+    assert [*(tmp_path / "kept").iterdir()] and [*(tmp_path / "pages").glob("*.html")]
+    assert (tmp_path / "out.xml").read_text().count("<testcase") == 4
+
+
+@pytest.mark.parametrize("ci", CI)
+def test_nothing_is_overwritten(ci: str, tmp_path: Path, capsys) -> None:
+    names = init(tmp_path, "--ci", ci)
+    texts = {name: (tmp_path / name).read_bytes() for name in names}
+    for name in names:
+        for other in names:
+            (tmp_path / other).unlink(missing_ok=True)
+        (tmp_path / name).write_text("mine")
+        capsys.readouterr()
+        assert main(["init", str(tmp_path), "--ci", ci]) == 2
+        assert f"nothing written, there already: {tmp_path / name}\n" in capsys.readouterr().err
+        left = [path for path in tmp_path.rglob("*") if path.is_file()]
+        assert left == [tmp_path / name] and left[0].read_text() == "mine"
+        (tmp_path / name).unlink()
+    init(tmp_path, "--ci", ci)
+    assert texts == {name: (tmp_path / name).read_bytes() for name in names}
+
+
+def test_editors_find_the_schema_and_the_release_stands_where_it_counts(tmp_path: Path) -> None:
+    init(tmp_path)
+    scenario = (tmp_path / "scenarios" / "first.yaml").read_text()
+    modeline = scenario.splitlines()[0].rpartition("$schema=")[2]
+    assert json.loads((tmp_path / "scenarios" / modeline).read_text()) == scenario_schema()
+    assert yaml.safe_load(scenario)["release"] == RELEASE
+    requirements = (tmp_path / "requirements-exchange.txt").read_text()
+    assert f"sandbox-exchange[testing]=={RELEASE}\n" in requirements
+
+
+RUN = "sim run scenarios/*.yaml --junit exchange/scenarios.xml"
+TEST = "pytest --junitxml exchange/tests.xml"
+
+
+@pytest.mark.parametrize(
+    ("ci", "file"), [(ci, *files.values()) for ci, files in CI.items() if files]
+)
+def test_every_ci_file_runs_scenarios_and_tests_and_keeps_the_same_results(
+    ci: str, file: str, tmp_path: Path
+) -> None:
+    init(tmp_path, "--ci", ci)
+    text = (tmp_path / file).read_text().replace("\\\n  ", "")
+    if ci != "shell":
+        assert yaml.safe_load(text)
+    for command in (RUN, TEST, "pip install", "--requirement requirements-exchange.txt"):
+        assert command in text
+    assert text.count("exchange/journals") == 2 and text.count("exchange/reports") == 2
+
+
+def test_the_shell_job_goes_through_in_a_clean_shell(tmp_path: Path) -> None:
+    """What it installs is here already: `python3` and `pip` are stand-ins that say so."""
+    init(tmp_path, "--ci", "shell")
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    here = Path(sys.executable).parent
+    stand_ins = {
+        "python3": 'mkdir -p "$3/bin" && touch "$3/bin/activate"',
+        "pip": 'echo "pip $*"',
+        "sim": f'exec "{here}/sim" "$@"',
+        "pytest": f'exec "{sys.executable}" -m pytest -q -p no:cacheprovider "$@"',
+    }
+    for name, does in stand_ins.items():
+        (tools / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tools / name).chmod(0o755)
+    ran = subprocess.run(
+        ["./exchange.sh"],
+        cwd=tmp_path,
+        env={"PATH": f"{tools}:/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "pip install --quiet --requirement requirements-exchange.txt" in ran.stdout
+    assert {path.name for path in (tmp_path / "exchange").glob("*.xml")} == {
+        "scenarios.xml",
+        "tests.xml",
+    }
