@@ -203,6 +203,7 @@ def _requests(person: Person) -> Iterator[Row]:
 
 def _control(surfaces: Surfaces) -> Iterator[Row]:
     accounts = {person.account for person in surfaces.people}
+    accounts.add(surfaces.people[0].firm.clearing_account)  # the pool
     seen = {name: view(surfaces.simulation, name)[name] for name in _VIEWS}
     for row in seen["instruments"]:
         if row["symbol"] in surfaces.symbols:

@@ -11,6 +11,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
 
 from tests.truth.market_facts import MARKET
+from tests.truth.money_facts import BALANCE, MOVE, TRANSACTION, TRANSFER
 from tests.truth.wording import (
     SILENT,
     Read,
@@ -111,6 +112,10 @@ def _average(row: dict[str, Any], scales: Scales) -> Any:
     return exact.quantize(Decimal(1), ROUND_HALF_EVEN) / scales.price
 
 
+def _accepted(row: dict[str, Any], scales: Scales) -> Any:
+    return row["state"] != "ORDER_STATE_REJECTED"
+
+
 ORDER: dict[str, dict[str, Read]] = {
     "symbol": {
         "exchange": value("symbol"),
@@ -132,6 +137,10 @@ ORDER: dict[str, dict[str, Read]] = {
         "exchange": word("state", "ORDER_STATE_"),
         "retail": word("state", "ORDER_STATE_"),
         "control": value("state"),
+    },
+    "was accepted": {
+        "exchange": _accepted,
+        "partner": lambda row, scales: row["status"] == "VENDOR_ORDER_STATUS_ACCEPTED",
     },
     "quantity": {
         "exchange": lots("orderQty"),
@@ -166,7 +175,11 @@ ORDER: dict[str, dict[str, Read]] = {
     "inserted": {"exchange": value("insertTime"), "retail": value("insertTime")},
     "last change": {"exchange": value("lastTransactTime"), "retail": value("lastTransactTime")},
     "good till": {"exchange": value("goodTillTime"), "retail": value("goodTillTime")},
-    "client id": {"exchange": value("clordId"), "control": value("clord_id")},
+    "client id": {
+        "exchange": value("clordId"),
+        "control": value("clord_id"),
+        "partner": at("correlation", value("clordId")),
+    },
     "account": {"exchange": value("account"), "control": value("account")},
     "participant": {"exchange": value("participant"), "control": value("participant")},
 }
@@ -218,70 +231,32 @@ TRADE: dict[str, dict[str, Read]] = {
         "exchange": at("passive", value("id")),
         "retail": at("passiveExecution", value("id")),
     },
-    "price": {"exchange": at("aggressor", ticks("lastPx")), "retail": dollars("price")},
+    "price": {
+        "exchange": at("aggressor", ticks("lastPx")),
+        "retail": dollars("price"),
+        "by quote": dollars("price"),
+    },
     "quantity": {
         "exchange": at("aggressor", lots("lastShares")),
         "retail": contracts("qtyDecimal"),
+        "by quote": contracts("qtyDecimal"),
     },
-    "at": {"exchange": at("aggressor", value("transactTime")), "retail": value("createTime")},
-    "link": {"exchange": value("tradeLinkId"), "retail": value("tradeLinkId")},
-}
-
-# ---- money
-
-BALANCE: dict[str, dict[str, Read]] = {
-    "cash": {
-        "exchange": money("balance"),
-        "retail": money("currentBalance"),
-        "control": money("balance"),
-        "ledger": money("afterBalance"),
-    },
-    "margin": {"exchange": money("marginRequirement"), "retail": money("marginRequirement")},
-    "open orders": {
-        "exchange": money("openOrders"),
-        "retail": money("openOrders"),
-        "control": money("open_orders"),
-    },
-    # the retail API takes open orders off
-    "free": {
-        "exchange": lambda row, s: money("buyingPower")(row, s) - money("openOrders")(row, s),
-        "retail": money("buyingPower"),
-        "control": lambda row, s: money("buying_power")(row, s) - money("open_orders")(row, s),
-    },
-}
-MOVE: dict[str, dict[str, Read]] = {
-    "before": {
-        "exchange": money("beforeBalance"),
-        "retail": at("beforeBalance", money("currentBalance")),
-    },
-    "after": {
-        "exchange": money("afterBalance"),
-        "retail": at("afterBalance", money("currentBalance")),
-    },
-    "type": {"exchange": value("entryType"), "retail": word("entryType", "LEDGER_ENTRY_TYPE_")},
     "at": {
-        "exchange": value("updateTime"),
-        "retail": value("updateTime"),
-        "activity": value("updateTime"),
+        "exchange": at("aggressor", value("transactTime")),
+        "retail": value("createTime"),
+        "by quote": value("executedTime"),
     },
-    "security": {"exchange": value("modifiedSecurityId"), "retail": value("modifiedSecurityId")},
-    "description": {"exchange": value("description"), "retail": value("description")},
-    "account": {"exchange": value("account"), "retail": value("accountName")},
-    "amount": {
-        "exchange": lambda row, s: money("afterBalance")(row, s) - money("beforeBalance")(row, s),
-        "activity": money("amount"),
+    "side of the aggressor": {
+        "exchange": at("aggressor.order", word("side", "SIDE_")),
+        "retail": at("aggressorExecution.order", word("side", "ORDER_SIDE_")),
+        "by quote": word("aggressorSide", "SIDE_"),
     },
-}
-TRANSACTION: dict[str, dict[str, Read]] = {
-    "state": {
-        "exchange": word("transactionState", "TRANSACTION_STATE_"),
-        "control": value("state"),
+    "symbol": {
+        "exchange": at("aggressor.order", value("symbol")),
+        "retail": value("marketSlug"),
+        "by quote": value("symbol"),
     },
-    "amount": {
-        "exchange": lambda row, s: abs(money("amount")(row, s)),
-        "control": lambda row, s: abs(money("amount")(row, s)),
-    },
-    "account": {"exchange": value("riskAccountId"), "control": value("account")},
+    "link": {"exchange": value("tradeLinkId"), "retail": value("tradeLinkId")},
 }
 
 # ---- events, requests for quotes, verifications
@@ -340,6 +315,9 @@ IDENTITY: dict[str, dict[str, Read]] = {
     "firm": {"whoami": value("firm"), "users": value("firm")},
 }
 
+_PROGRAM = ("programType", "start", "end", "rewardPool", "status", "discountFactor", "targetSize")
+PROGRAM: dict[str, dict[str, Read]] = {name: {"both": value(name)} for name in _PROGRAM}
+
 FACTS: dict[str, dict[str, dict[str, Read]]] = {
     "market": MARKET,
     "position": POSITION,
@@ -354,4 +332,6 @@ FACTS: dict[str, dict[str, dict[str, Read]]] = {
     "quote": QUOTE,
     "verification": VERIFICATION,
     "identity": IDENTITY,
+    "transfer": TRANSFER,
+    "program": PROGRAM,
 }

@@ -14,6 +14,8 @@ def market_frame(frame: dict[str, Any]) -> Iterator[Row]:
         yield Row("markets socket", "market", row["marketSlug"], "retail book", row)
     if row := frame.get("marketDataLite"):
         yield Row("markets socket lite", "market", row["marketSlug"], "retail bbo", row)
+    if row := frame.get("trade"):
+        yield Row("markets socket trades", "market", row["marketSlug"], "print", row)
 
 
 def shared_message(name: str, body: dict[str, Any]) -> Iterator[Row]:
@@ -76,3 +78,5 @@ def _rfq_event(name: str, dialect: str, body: dict[str, Any]) -> Iterator[Row]:
             for kind in ("rfq", "quote"):
                 if row := change.get(kind):
                     yield Row(name, kind, row["id"], dialect, row)
+            if row := change.get("trade"):
+                yield Row(name, "trade", row["tradeId"], "by quote", row)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -12,6 +13,7 @@ from tests.truth.wording import (
     at,
     best,
     contracts,
+    contracts_of,
     dollar_level,
     dollars,
     eastern_expiry,
@@ -74,6 +76,35 @@ def _event_number(row: dict[str, Any], scales: Scales) -> Any:
     return str(number) if str(number).isdigit() else SILENT
 
 
+def _bars(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """Bars in which something was traded."""
+    return [bar for bar in row["bars"] if int(bar["totalTradeCount"])]
+
+
+def _sum(of: str, read: Read) -> Read:
+    return lambda row, scales: sum(read(one, scales) for one in row[of])
+
+
+def _reported(of: Callable[[list[Any]], Any]) -> Read:
+    """Something about the prices of all trades."""
+
+    def reported(row: dict[str, Any], scales: Scales) -> Any:
+        prices = [ticks("lastPx")(one, scales) for one in row["trades"]]
+        return of(prices) if prices else SILENT
+
+    return reported
+
+
+def _traded(read: Read) -> Read:
+    """A price of statistics, which write 0 where nothing was traded."""
+
+    def traded(row: dict[str, Any], scales: Scales) -> Any:
+        count = sum(int(bar["totalTradeCount"]) for bar in row.get("bars", (row,)))
+        return read(row, scales) if count else SILENT
+
+    return traded
+
+
 MARKET: dict[str, dict[str, Read]] = {
     "state": {
         "refdata": _STATE,
@@ -81,6 +112,7 @@ MARKET: dict[str, dict[str, Read]] = {
         "bbo": _STATE,
         "gateway": word("exchangeStatus", ""),
         "control": value("state"),
+        "combo": _STATE,
     },
     "state as retail names it": {
         "refdata": _retail_state(_INSTRUMENT),
@@ -114,22 +146,56 @@ MARKET: dict[str, dict[str, Read]] = {
     "last price": {
         **_stats("last", ticks("lastTradePx"), dollars("lastTradePx")),
         "retail bbo": dollars("lastTradePx"),
+        "print": dollars("price"),
+        "trade stats": _traded(ticks("last")),
+        "bars": _traded(lambda row, scales: ticks("last")(_bars(row)[-1], scales)),
     },
     "open price": _stats("open", ticks("openPx"), dollars("openPx")),
     "high price": _stats("high", ticks("highPx"), dollars("highPx")),
     "low price": _stats("low", ticks("lowPx"), dollars("lowPx")),
     "close price": _stats("close", ticks("closePx"), dollars("closePx")),
     "indicative open": _stats("i", ticks("indicativeOpenPx"), dollars("indicativeOpenPx")),
-    "last quantity": _stats("q", lots("lastTradeQty"), contracts("lastTradeQty")),
+    "last quantity": {
+        **_stats("q", lots("lastTradeQty"), contracts("lastTradeQty")),
+        "print": contracts_of("quantity"),
+    },
     "contracts traded": {
         **_stats("shares", lots("sharesTraded"), contracts("sharesTraded")),
         "retail bbo": contracts("sharesTraded"),
+    },
+    # statistics of a book begin anew with an opening, those of trades do not
+    "trades": {
+        "trade stats": lambda row, scales: int(row["totalTradeCount"]),
+        "bars": _sum("bars", lambda row, scales: int(row["totalTradeCount"])),
+        "trades": lambda row, scales: len(row["trades"]),
+    },
+    "contracts of all trades": {
+        "trade stats": lots("volume"),
+        "bars": _sum("bars", lots("volume")),
+        "trades": _sum("trades", lots("lastShares")),
+    },
+    "dollars of all trades": {
+        "trade stats": notional("notional"),
+        "bars": _sum("bars", notional("notional")),
+        "trades": _sum(
+            "trades", lambda row, s: ticks("lastPx")(row, s) * lots("lastShares")(row, s)
+        ),
     },
     "open interest": {
         **_stats("interest", lots("openInterest"), contracts("openInterest")),
         "retail bbo": contracts("openInterest"),
     },
     "dollars traded": _stats("n", notional("notionalTraded"), money("notionalTraded")),
+    "highest price": {
+        "trade stats": _traded(ticks("high")),
+        "bars": _traded(lambda row, scales: max(ticks("high")(bar, scales) for bar in _bars(row))),
+        "trades": _reported(max),
+    },
+    "lowest price of a trade": {
+        "trade stats": _traded(ticks("low")),
+        "bars": _traded(lambda row, scales: min(ticks("low")(bar, scales) for bar in _bars(row))),
+        "trades": _reported(min),
+    },
     "settlement": {
         "book": at("stats", while_settled(ticks("settlementPx"))),
         "bbo": at("stats", while_settled(ticks("settlementPx"))),
@@ -160,6 +226,7 @@ MARKET: dict[str, dict[str, Read]] = {
         "refdata": lambda row, scales: Decimal(str(row["tickSize"])),
         "gateway": money("orderPriceMinTickSize"),
         "control": money("tick_size"),
+        "combo": money("tickSize"),
     },
     "smallest quantity": {
         "refdata": lots("minimumTradeQty"),
@@ -172,7 +239,11 @@ MARKET: dict[str, dict[str, Read]] = {
     },
     "question": {"refdata": at("eventAttributes", value("question")), "gateway": value("question")},
     "rules": {"refdata": value("description"), "gateway": value("description")},
-    "created": {"refdata": value("createTime"), "gateway": value("createdAt")},
+    "created": {
+        "refdata": value("createTime"),
+        "gateway": value("createdAt"),
+        "combo": value("createdTime"),
+    },
     "opens": {"control": value("start"), "gateway": value("startDate")},
     "expires": {"refdata": eastern_expiry, "control": value("expiration"), "gateway": _end_date},
     "event": {

@@ -20,6 +20,7 @@ from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, Http, Rpc, Stream, connect
 from tests.truth.doors import answers
 from tests.truth.frames import market_frame, own_message, private_frame, shared_message
+from tests.truth.records import records
 from tests.truth.rows import Row
 
 SCENARIO = """
@@ -38,8 +39,8 @@ world:
       participant: firms/borealis/users/ines-duarte
 """
 # Frames about an event say how things stand right after it, and nothing when time changes them.
-_PASSING = ("private socket", "position changes")
-_CHANGING = ("position", "balance")
+_PASSING = ("private socket", "position changes", "markets socket trades")
+_CHANGING = ("position", "balance", "market")
 
 
 class Person:
@@ -124,6 +125,10 @@ class Surfaces:
         self.symbols = symbols
         self.events: list[str] = []
         self.streams: dict[str, Stream] = {}
+        self.partner: Rpc = self.world.rpc(self.people[0].firm)
+        # partner orders, each asked again under its key, and ids of transfers
+        self.partner_orders: list[Callable[[], Any]] = []
+        self.transfers: list[str] = []
         # what streams of a state told last, by stream and subject
         self.told: dict[tuple[str, str, str], Row] = {}
         self.today = trade_date(self.simulation.now)
@@ -212,6 +217,7 @@ class Surfaces:
         yield from self.told.values()
         yield from passing.values()
         yield from answers(self)
+        yield from records(self)
 
     def as_json(self, message: Any) -> Any:
         """A message of gRPC as the exchange's REST writes it."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
+from sim.messages import exchange_cashmovement_v1 as cash
+from sim.messages import exchange_orderfunding_v1 as funding
+from sim.messages import exchange_v1 as wire
 from tests.journeys import PERSON, order, retail_order
 from tests.truth.facts import FACTS
 from tests.truth.rows import Row
@@ -64,6 +67,8 @@ class Walk:
                 symbol = row.subject
             case "position":
                 symbol = row.subject.rpartition(" ")[2]
+            case "order" if row.dialect == "partner":
+                return Scales(1, 1)
             case "order" | "execution" | "trade":
                 inner = says.get("aggressor", says) if row.kind == "trade" else says
                 inner = inner.get("order", inner)
@@ -104,6 +109,44 @@ class Walk:
         assert answer.status == 200, answer
         return str(answer.json()["id"])
 
+    def transfer(self, key: str, reason: cash.TransferReason, amount: str) -> None:
+        """A transfer between the pool of Mara's partner and her account."""
+        transfer = cash.Transfer(
+            reason=reason,
+            participant_account_id=self.mara.account,
+            amount=amount,
+            currency="USD",
+            external_reference=key,
+        )
+        request = cash.CreateCashMovementRequest(idempotency_key=key, transfer=transfer)
+        name = "CashMovementService.CreateCashMovement"
+        answer = self.surfaces.partner.call(name, request)
+        self.surfaces.transfers.append(answer.cash_movement.workflow_id)
+
+    def partner_order(self, key: str, cents: int, contracts: int) -> None:
+        """A purchase for Mara's account by her partner, whole or not at all."""
+        terms = self.surfaces.simulation.exchange.instruments.require(GAME)
+        order = wire.InsertOrderRequest(
+            type=wire.OrderType.ORDER_TYPE_LIMIT,
+            side=wire.Side.SIDE_BUY,
+            symbol=GAME,
+            price=cents * terms.price_scale // 100,
+            order_qty=contracts * terms.qty_scale,
+            time_in_force=wire.TimeInForce.TIME_IN_FORCE_FILL_OR_KILL,
+            clord_id=key,
+            account=self.mara.account,
+            manual_order_indicator=wire.ManualOrderIndicator.MANUAL_ORDER_INDICATOR_AUTOMATED,
+        )
+        fee = funding.MoneyAmount(value="0.10", currency="USD")
+        request = funding.CreateVendorOrderRequest(order=order, vendor_fee=fee, idempotency_key=key)
+
+        def ask() -> Any:
+            name = "OrderFundingService.CreateVendorOrder"
+            return self.surfaces.partner.call(name, request)
+
+        ask()
+        self.surfaces.partner_orders.append(ask)
+
     def control(self, name: str, subject: str = "", **body: Any) -> Any:
         """A call of the control plane."""
         return self.surfaces.control(name, subject, body)
@@ -131,6 +174,8 @@ def _trading() -> Iterator[Step]:
     yield "a sale", lambda w: w.buy(w.mara, PARTS, sell, 34, 0.5)
     yield "a purchase", lambda w: w.enter(w.ines, PARTS, "BUY", 34, 1)
     yield "the end of an order's time", lambda w: w.advance("6m")
+    yield "one more order", lambda w: w.buy(w.mara, GAME, long, 60, 2)
+    yield "one more trade", lambda w: w.enter(w.ines, GAME, "SELL", 60, 1)
     yield "a trade that is undone", _bust
     yield "a fault", _fault
 
@@ -169,8 +214,6 @@ def _stop(walk: Walk) -> None:
 
 
 def _bust(walk: Walk) -> None:
-    walk.buy(walk.mara, GAME, "BUY_LONG", 60, 2)
-    walk.enter(walk.ines, GAME, "SELL", 60, 1)
     answer = walk.mara.exchange.post("/v1/report/trades/search", json={"symbol": GAME})
     walk.control("trade.bust", answer.json()["trade"][-1]["id"])
 
@@ -207,6 +250,10 @@ def _crossed(walk: Walk) -> None:
 def _money() -> Iterator[Step]:
     yield "a deposit", lambda w: w.control("account.fund", w.mara.account, amount="50")
     yield "a withdrawal", lambda w: w.control("account.fund", w.mara.account, amount="-20")
+    yield "a partner's deposit", lambda w: w.transfer("k1", cash.TransferReason(1), "12.50")
+    yield "a partner's order", lambda w: w.partner_order("k2", 60, 2)
+    yield "a partner's order that finds nobody", lambda w: w.partner_order("k3", 2, 2)
+    yield "a transfer of fees", lambda w: w.transfer("k4", cash.TransferReason(3), "0.25")
     yield "a deposit through a bank", _through_a_bank
     for _ in range(3):
         yield "ten seconds of a bank", lambda w: w.advance("11s")

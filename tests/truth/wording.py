@@ -91,6 +91,11 @@ def contracts(name: str) -> Read:
     return lambda row, scales: Decimal(str(row.get(name) or 0))
 
 
+def contracts_of(name: str) -> Read:
+    """Contracts inside an amount."""
+    return lambda row, scales: Decimal(row[name]["value"])
+
+
 def levels(name: str, read: Callable[[dict[str, Any], Scales], tuple[Any, Any]]) -> Read:
     """Levels of a side of a book."""
     return lambda row, scales: [read(level, scales) for level in row[name]]
