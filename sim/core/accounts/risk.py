@@ -202,22 +202,30 @@ class Risk:
         working = self.working(position.account, position.symbol, Side.SELL if long else Side.BUY)
         return max(position.net - working, 0) if long else min(position.net + working, 0)
 
+    def surely_affords(self, order: Order, instrument: Instrument) -> bool:
+        """Whether an account is so rich that it can pay for an order whatever it holds.
+
+        No fee exceeds what its order costs, rounded up to a cent, so twice the cost is an upper
+        bound.
+        """
+        book = self._books.get(order.account) or self._book(order.account)
+        most = 2 * unit_cost(order, instrument) * order.leaves_qty
+        if exposure := book.exposures.get(instrument.symbol):
+            most += exposure.bids.cost + exposure.offers.cost
+        power = book.account.balance - book.margin
+        return most * instrument.cash_per_notional + CENT <= power and not book.returns
+
     def check(
         self, order: Order, instrument: Instrument, fee: Callable[[Order, Instrument], Cash]
     ) -> None:
         """Refuse an order if the account could not pay for the dearer side (rules P3, P4).
 
         The fee counts for the opening part only: a closing fill always brings in more than its fee.
-        A rich account takes the short way: no fee exceeds what its order costs, rounded up to a
-        cent, so twice the cost is an upper bound.
         """
-        book = self._book(order.account)
-        exposure = self._exposure(book, instrument)
-        power = book.power_for(instrument)
-        unit = unit_cost(order, instrument)
-        most = 2 * unit * order.leaves_qty + exposure.bids.cost + exposure.offers.cost
-        if most * exposure.factor + CENT <= power and not book.returns:
+        if self.surely_affords(order, instrument):
             return
+        book, unit = self._book(order.account), unit_cost(order, instrument)
+        power = book.power_for(instrument)
         needed, opening = self._needed(order, instrument, unit)
         needed += fee(order, instrument) * opening // order.leaves_qty
         if book.returns:
@@ -264,24 +272,20 @@ class Risk:
         reserve.change(unit, -order.leaves_qty)
         return needed, order.leaves_qty - closing
 
-    def reserve(self, order: Order, instrument: Instrument) -> None:
-        """Reserve what an order could cost."""
-        unit = unit_cost(order, instrument)
-        self._reserve(order.account, instrument, order.side, unit, order.leaves_qty)
-
-    def _reserve(
-        self, account: str, instrument: Instrument, side: Side, unit: Price, qty: Qty
-    ) -> None:
-        book = self._book(account)
-        exposure = self._exposure(book, instrument)
-        (exposure.bids if side is BUY else exposure.offers).change(unit, qty)
-        gross = exposure.gross()
-        if gross > book.bound:
-            book.bound = gross
+    def reserve(self, order: Order, instrument: Instrument, qty: Qty) -> None:
+        """Reserve what a quantity of an order could cost."""
+        book = self._books.get(order.account) or self._book(order.account)
+        exposure = book.exposures.get(order.symbol) or self._exposure(book, instrument)
+        reserve = exposure.bids if order.side is BUY else exposure.offers
+        reserve.change(unit_cost(order, instrument), qty)
+        cost = reserve.cost * exposure.factor
+        if cost > book.bound:
+            book.bound = cost
 
     def release(self, order: Order, instrument: Instrument, qty: Qty) -> None:
         """Release what a quantity of a working order had reserved."""
-        exposure = self._book(order.account).exposures[order.symbol]
+        book = self._books.get(order.account) or self._book(order.account)
+        exposure = book.exposures[order.symbol]
         reserve = exposure.bids if order.side is BUY else exposure.offers
         reserve.change(unit_cost(order, instrument), -qty)
 
@@ -377,7 +381,7 @@ class Risk:
                 alike[key] = order
         for key, order in alike.items():
             instrument = self._instruments.require(order.symbol)
-            self._reserve(account, instrument, order.side, unit_cost(order, instrument), qty[key])
+            self.reserve(order, instrument, qty[key])
 
     def _known(self, account: str) -> _Book | None:
         return self._book(account) if account in self._working else self._books.get(account)

@@ -276,7 +276,7 @@ class Matching:
 
     def _open(self, book: Book, order: Order) -> None:
         self._orders.opened(order)
-        self._risk.reserve(order, book.instrument)
+        self._risk.reserve(order, book.instrument, order.leaves_qty)
         self.schedule_end(order)
 
     def schedule_end(self, order: Order) -> None:

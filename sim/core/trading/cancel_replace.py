@@ -230,7 +230,7 @@ class CancelReplace:
         try:
             self._risk.check(changed, instrument, self._admission.fee)
         finally:
-            self._risk.reserve(order, instrument)
+            self._risk.reserve(order, instrument, order.leaves_qty)
 
     # ---- the change
 

@@ -94,7 +94,7 @@ class CrossOrders:
     def validate(self, pair: OrderPair, orders: tuple[Order, Order]) -> None:
         """Check both sides as orders of their own, then the pair as a cross."""
         for command, order in zip(pair.commands, orders, strict=True):
-            self._admission.validate(command, order)
+            self._admission.validate(self._admission.drafted(command, order))
         symbol = orders[0].symbol
         if self._lifecycle.state(symbol) is not OPEN:
             text, reason = "Crosses need an open instrument", RejectReason.EXCHANGE_CLOSED
@@ -126,7 +126,7 @@ class CrossOrders:
             order.cross_id, order.host_cross_id = pair.cross_id, host_cross_id
             self._matching.enter(order)
         self._orders.opened(passive)
-        self._risk.reserve(passive, book.instrument)
+        self._risk.reserve(passive, book.instrument, passive.leaves_qty)
         self._fills.match_prearranged(book, aggressor, passive, passive.qty, passive.price)
         self._matching.follow_up(book, release_stops=True)
 

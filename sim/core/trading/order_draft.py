@@ -12,7 +12,7 @@ from sim.kernel.instants import Instant
 
 # Terms that most orders leave at their defaults. A Struct looks up each keyword among all its
 # fields, so creating an order with forty keywords takes three times as long as matching it.
-_SELDOM = [
+_SELDOM = (
     "stop_price",
     "min_qty",
     "cash_qty",
@@ -28,12 +28,26 @@ _SELDOM = [
     "parent_id",
     "price_text",
     "quote_id",
-]
+)
 _seldom = attrgetter(*_SELDOM)
+
+
+def has_seldom_terms(command: PlaceOrder) -> bool:
+    """Whether a command says more than who trades what, for how long, and for whom."""
+    return any(_seldom(command))
 
 
 def draft_order(command: PlaceOrder, instrument: Instrument, now: Instant) -> Order:
     """The order that a command describes, before any check; it has no id."""
+    order = draft_plain_order(command, instrument, now)
+    for name, value in zip(_SELDOM, _seldom(command), strict=True):
+        if value:
+            setattr(order, name, value)
+    return order
+
+
+def draft_plain_order(command: PlaceOrder, instrument: Instrument, now: Instant) -> Order:
+    """The order of a command without seldom terms."""
     order = Order(
         id="",
         symbol=command.symbol,
@@ -65,11 +79,6 @@ def draft_order(command: PlaceOrder, instrument: Instrument, now: Instant) -> Or
         order.good_till = command.good_till
     if command.channel is not EXCHANGE:
         order.channel = command.channel
-    terms = _seldom(command)
-    if any(terms):
-        for name, value in zip(_SELDOM, terms, strict=True):
-            if value:
-                setattr(order, name, value)
     if command.channel is RETAIL or (command.smp is UNPREVENTED and command.smp_id):
         order.smp = REJECT_AGGRESSOR  # rules M30, M26
     elif command.smp:

@@ -20,7 +20,6 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from sim.core.catalogue.assumptions import RETAIL_FUNDS
-from sim.core.lifecycle.lifecycle import Lifecycle
 from sim.core.matching.clearing import Clearing
 from sim.core.matching.market_state import MarketState
 from sim.core.matching.matching import Matching
@@ -35,7 +34,7 @@ from sim.core.model.refusals import (
     OrderRefused,
     Refusal,
 )
-from sim.core.trading.admission import OrderAdmission
+from sim.core.trading.admission import Candidate, OrderAdmission
 from sim.core.trading.cancel_replace import CancelReplace
 from sim.core.trading.crosses import CrossOrders, check_pair
 from sim.core.trading.engine_queue import STOPGAP_TEXT, EngineQueue, OrderPair
@@ -61,14 +60,12 @@ class OrderService:
     def __init__(
         self,
         ctx: Context,
-        lifecycle: Lifecycle,
         market: MarketState,
         stages: OrderStages,
         *,
         on_order_taken: tuple[OrderListener, ...] = (),
     ) -> None:
         self._ctx = ctx
-        self._lifecycle = lifecycle
         self._orders = market.orders
         self._books = market.books
         self._execution_log = market.execution_log
@@ -88,14 +85,15 @@ class OrderService:
         A business reject is raised, or, for a deferred command, it is an order in state REJECTED
         with its execution (rule M7).
         """
-        order = self._admission.draft(command)
+        candidate = self._admission.draft(command)
+        order = candidate.order
         try:
             if latency := self._engine_queue.latency("place", order):
                 self._admission.check_clord_id(order)
                 self._receive(order)
                 self._engine_queue.enqueue(order, latency, command)
                 return order
-            self._admission.validate(command, order)
+            self._admission.validate(candidate)
         except (OrderRefused, DuplicateOrder) as refusal:
             if not command.deferred:
                 raise
@@ -106,7 +104,7 @@ class OrderService:
             order.id = self._ctx.ids.next("order")
             self._reject(order, refusal)
             return order
-        self._accept(order)
+        self._accept(candidate)
         return order
 
     def preview(self, command: PlaceOrder) -> Order:
@@ -114,14 +112,14 @@ class OrderService:
 
         It has no id. For a deferred command a refused order comes back REJECTED.
         """
-        order = self._admission.draft(command)
+        candidate = self._admission.draft(command)
         try:
-            self._admission.validate(command, order)
+            self._admission.validate(candidate)
         except (OrderRefused, DuplicateOrder):
             if not command.deferred:
                 raise
-            _set_rejected(order)
-        return order
+            _set_rejected(candidate.order)
+        return candidate.order
 
     def cross(
         self, commands: tuple[PlaceOrder, PlaceOrder], *, cross_id: str, priority: Side
@@ -132,7 +130,8 @@ class OrderService:
         return self._enter_pair(pair, deferred=commands[0].deferred)
 
     def _enter_pair(self, pair: OrderPair, *, deferred: bool) -> tuple[Order, Order]:
-        orders = self._admission.draft(pair.commands[0]), self._admission.draft(pair.commands[1])
+        draft = self._admission.draft
+        orders = draft(pair.commands[0]).order, draft(pair.commands[1]).order
         try:
             if latency := max(self._engine_queue.latency("cross", order) for order in orders):
                 for order in orders:
@@ -165,10 +164,9 @@ class OrderService:
         self._orders.add(order)
         self._orders.opened(order)
 
-    def _accept(self, order: Order) -> None:
-        book = self._books.get(order.symbol)
-        continuous = self._lifecycle.state(order.symbol) is OPEN
-        self._matching.accept(book, order, continuous=continuous)
+    def _accept(self, candidate: Candidate) -> None:
+        continuous = candidate.state is OPEN
+        self._matching.accept(candidate.book, candidate.order, continuous=continuous)
         self._clearing.wait()
 
     def _reject(self, order: Order, refusal: Refusal) -> None:
@@ -248,11 +246,12 @@ class OrderService:
         try:
             if timed_out:
                 raise _stopgap()
-            self._admission.validate(command, order)
+            candidate = self._admission.drafted(command, order)
+            self._admission.validate(candidate)
         except Refusal as refusal:
             self._reject(order, refusal)
             return
-        self._accept(order)
+        self._accept(candidate)
 
     def _take_pair(self, pair: OrderPair, orders: tuple[Order, Order], *, timed_out: bool) -> None:
         for order in orders:

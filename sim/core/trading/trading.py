@@ -122,7 +122,6 @@ class Trading:
         self._engine_queue = EngineQueue(ctx, delay)
         self.order_service = OrderService(
             ctx,
-            lifecycle,
             market,
             self._stages(market, accounts, fills),
             on_order_taken=on_order_taken,
