@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from sim.actors.participants.recurring_fair_price import UNIT, RecurringFairPrice, within_bounds
 from sim.core.exchange import Exchange
 from sim.core.market_data.assets import PRICE_SCALE
-from sim.core.market_data.index_process import DAY, MINUTE, IndexProcess
+from sim.core.market_data.index_process import DAY, IndexProcess
 from sim.core.model.quantities import scaled_down
 from sim.kernel.instants import NS_PER_S, Instant, parse_span
 from sim.scenario.participant_entries import FairEntry, PathPoint
@@ -68,7 +68,7 @@ class FairPrice:
         self._origin = (1, 1)
         if self._walk is not None:
             up, down = self._walk
-            self._origin = _tick(up, second), _tick(down, second)
+            self._origin = up.price(second), down.price(second)
 
     def _process(self, name: str, volatility: int) -> IndexProcess:
         day = self._start_second // DAY * DAY
@@ -84,8 +84,8 @@ class FairPrice:
             return base
         second = max(now // NS_PER_S, self._start_second)
         (up, down), (up_first, down_first) = self._walk, self._origin
-        odds = base * _tick(up, second) * down_first
-        against = (UNIT - base) * _tick(down, second) * up_first
+        odds = base * up.price(second) * down_first
+        against = (UNIT - base) * down.price(second) * up_first
         return UNIT * odds // (odds + against)
 
     def _base_at(self, now: Instant) -> int:
@@ -117,11 +117,6 @@ def along(path: list[tuple[Instant, int]], now: Instant) -> int:
         return path[0 if not index else -1][1]
     (before, low), (after, high) = path[index - 1], path[index]
     return low + (high - low) * (now - before) // (after - before)
-
-
-def _tick(process: IndexProcess, second: int) -> int:
-    """Value of a process at a second."""
-    return process.ticks(second // MINUTE * MINUTE)[second % MINUTE][1]
 
 
 class FairPrices:

@@ -22,6 +22,7 @@ carries both sums. Makers are paid fill by fill.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
@@ -33,6 +34,10 @@ from sim.core.model.orders import Order
 from sim.core.model.quantities import CENT, DOLLAR, Cash, Price, Qty, divide_half_even
 from sim.kernel.instants import Instant
 
+# What is charged for a fill (a rebate is negative), and the same before rounding.
+Fee: TypeAlias = tuple[Cash, int]
+NO_FEE: Fee = 0, 0
+
 
 class Fees:
     """What a fill costs or earns at the instant when it happens.
@@ -43,6 +48,8 @@ class Fees:
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
         self.schedule = FeeSchedule()
+        self._assumed = -1, -1  # what assumptions say of takers and makers
+        self._changes = -1  # of the assumptions, when that was read
 
     def save(self) -> list[FeeRow]:
         """The scenario's rows."""
@@ -56,7 +63,10 @@ class Fees:
         """Coefficients in force for an instrument (rule P13); assumptions replace them, up to 1."""
         theta = self.schedule.of(instrument).at(at)
         assumptions = self._ctx.assumptions
-        taker, maker = assumptions.number(FEES_TAKER), assumptions.number(FEES_MAKER)
+        if self._changes != assumptions.changes:
+            self._changes = assumptions.changes
+            self._assumed = assumptions.number(FEES_TAKER), assumptions.number(FEES_MAKER)
+        taker, maker = self._assumed
         if taker < 0 and maker < 0:
             return theta
         return replace(
@@ -84,29 +94,31 @@ class Fees:
     def quote_maker(self, instrument: Instrument, qty: Qty, price: Price) -> Cash:
         """Maker fee of a single fill, for the same check; a rebate counts as nothing."""
         theta = self.theta(instrument, self._ctx.now)
-        return max(0, -self.rebate_maker(instrument, theta, qty, price))
+        return max(0, maker_fee(instrument, theta, qty, price)[0])
 
-    def charge_taker(
-        self, order: Order, instrument: Instrument, theta: Theta, qty: Qty, price: Price
-    ) -> Cash:
-        """Charge the fee of the next fill of an aggressive order, and note it on the order (P12).
 
-        The order's total never exceeds the rounding of its exact sum, nor the schedule's cap.
-        """
-        fee = exact_taker_fee(instrument, theta, qty, price)
-        charge = rounded(instrument, fee)
-        if order.taker_fee_exact and theta.cumulative:
-            total = rounded(instrument, order.taker_fee_exact + fee)
-            charge = min(charge, total - order.taker_fee_charged)
-        if theta.cap is not None:
-            charge = min(charge, max(0, theta.cap - order.taker_fee_charged))
-        order.taker_fee_exact += fee
-        order.taker_fee_charged += charge
-        return charge
+def charge_taker(order: Order, instrument: Instrument, theta: Theta, qty: Qty, price: Price) -> Fee:
+    """Charge the fee of the next fill of an aggressive order, and note it on the order (P12).
 
-    def rebate_maker(self, instrument: Instrument, theta: Theta, qty: Qty, price: Price) -> Cash:
-        """What the resting side of a fill receives (rule P12); below zero, what it pays."""
-        return rounded(instrument, exact(instrument, theta.maker, qty, price))
+    The order's total never exceeds the rounding of its exact sum, nor the schedule's cap. What is
+    above the cap is no fee.
+    """
+    fee = exact_taker_fee(instrument, theta, qty, price)
+    charge = rounded(instrument, fee)
+    before, charged = order.taker_fee_exact, order.taker_fee_charged
+    if before and theta.cumulative:
+        charge = min(charge, rounded(instrument, before + fee) - charged)
+    if theta.cap is not None:
+        charge = min(charge, max(0, theta.cap - charged))
+    order.taker_fee_exact = before + fee
+    order.taker_fee_charged = charged + charge
+    return charge, fee if theta.cap is None else in_exact_units(instrument, charge)
+
+
+def maker_fee(instrument: Instrument, theta: Theta, qty: Qty, price: Price) -> Fee:
+    """The fee of the resting side of a fill (rule P12), as a rule a rebate."""
+    fee = exact(instrument, -theta.maker, qty, price)
+    return rounded(instrument, fee), fee
 
 
 def exact(instrument: Instrument, theta: int, qty: Qty, price: Price) -> int:

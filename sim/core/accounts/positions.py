@@ -175,8 +175,9 @@ class Positions:
 
     def _touch(self, account: str, symbol: str) -> Position:
         now = self._ctx.now
-        position = self.get(account, symbol)
-        if position is None:
+        try:
+            position = self._by_account[account][symbol]
+        except KeyError:
             position = Position(account, symbol, changed=now)
             self._index(position)
             return position

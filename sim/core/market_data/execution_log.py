@@ -63,32 +63,37 @@ class Record(IndexedLog[R]):
 
 
 class ExecutionChain:
-    """Executions by order, as linked lists in two arrays.
+    """Executions by order, as linked lists in two arrays, brought up to date when they are read.
 
     `_before` has, for each execution, the seq of the order's execution before it (-1: none);
     `_newest` has, for each order's seq, its newest execution. That is two numbers an execution; a
     list for each of a million orders would take ten times the memory.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, rows: list[Execution]) -> None:
+        self._rows = rows
         self._before = array("q")
         self._newest = array("q")
 
-    def add(self, order: Order) -> None:
-        """Add the next execution, which is one of this order."""
-        newest, number = self._newest, order.seq
-        if number >= len(newest):
-            newest.extend([-1] * (number + 1 - len(newest)))
-        self._before.append(newest[number])
-        newest[number] = len(self._before) - 1
+    def _update(self) -> None:
+        rows, before, newest = self._rows, self._before, self._newest
+        for seq in range(len(before), len(rows)):
+            number = rows[seq].order.seq
+            if number >= len(newest):
+                newest.extend([-1] * (number + 1 - len(newest)))
+            before.append(newest[number])
+            newest[number] = seq
 
-    def cut(self, removed: list[Execution]) -> None:
-        """Forget these executions, which must be the last ones."""
-        for execution in reversed(removed):
-            self._newest[execution.order.seq] = self._before.pop()
+    def cut(self, count: int) -> None:
+        """Forget all executions but the first `count`; their rows are still there."""
+        rows, before, newest = self._rows, self._before, self._newest
+        while len(before) > count:
+            newest[rows[len(before) - 1].order.seq] = before.pop()
 
     def back(self, order: Order) -> Iterator[int]:
         """Yield the seqs of an order's executions, newest first."""
+        if len(self._before) < len(self._rows):
+            self._update()
         seq = self._newest[order.seq] if order.seq < len(self._newest) else -1
         while seq >= 0:
             yield seq
@@ -122,7 +127,7 @@ class ExecutionLog:
         )
         # seq << 4 | state: one small number each, because there are twice as many as trades
         self.trade_updates: list[int] = []
-        self._chain = ExecutionChain()
+        self._chain = ExecutionChain(self.executions.rows)
 
     def next_trade_id(self) -> str:
         """Draw the id of the trade that is about to be written."""
@@ -165,7 +170,6 @@ class ExecutionLog:
             ctx.trace_id,
         )
         rows.append(execution)
-        self._chain.add(order)
         ctx.events.append(Executed(execution))
         return execution
 
@@ -272,10 +276,8 @@ class ExecutionLog:
         """
         executions, trades = self.executions, self.trades
         same = shared(executions.rows, state.executions)
-        self._chain.cut(executions.rows[same:])
+        self._chain.cut(same)
         executions.cut(same)
-        for execution in state.executions[same:]:
-            self._chain.add(execution.order)
         executions.rows += state.executions[same:]
         trades.cut(shared(trades.rows, state.trades, attrgetter("aggressor")))
         trades.rows[:] = state.trades

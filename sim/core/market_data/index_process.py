@@ -99,6 +99,11 @@ class IndexProcess:
         parts[bottom] = parts[bottom]._replace(low=whole.low)
         return [(start + index * part, ohlc) for index, ohlc in enumerate(parts)]
 
+    def price(self, second: int) -> int:
+        """Return the price at a unix second, of a process that ticks every second."""
+        place = second % MINUTE
+        return self.ticks(second - place)[place][1]
+
     def ticks(self, minute: int) -> list[tuple[int, int]]:
         """Return the ticks of the minute from unix second `minute`, as (second, price)."""
         known = self._minutes.get(minute)
@@ -151,9 +156,11 @@ def _bridge(
     path = []
     at = start
     for left, draw in zip(range(len(draws), 1, -1), draws[:-1], strict=True):
-        at = _clip(at + (end - at) // left + step * (draw - 32_768) // 32_768, low, high)
+        at += (end - at) // left + step * (draw - 32_768) // 32_768
+        at = low if at < low else high if at > high else at
         path.append(at)
-    return [*path, end]
+    path.append(end)
+    return path
 
 
 def _clip(value: int, low: int, high: int) -> int:

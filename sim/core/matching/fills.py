@@ -7,23 +7,17 @@ The book's levels are not touched here: the caller has reduced them already.
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 from sim.core.accounts.account_state import AccountState
-from sim.core.accounts.fee_schedule import Theta
-from sim.core.accounts.fees import exact, in_exact_units
+from sim.core.accounts.fees import NO_FEE, Fee, charge_taker, maker_fee
 from sim.core.catalogue.assumptions import AUCTION_FEE_MODE, CROSS_FEE_MODE
 from sim.core.matching.book import Book
 from sim.core.matching.market_state import MarketState
 from sim.core.model.context import Context
 from sim.core.model.enums import BUY, ExecutionType, OrderState, TradeType
-from sim.core.model.instrument import Instrument
 from sim.core.model.orders import Execution, Order
 from sim.core.model.quantities import Cash, Price, Qty, divide_half_even
 
-# What is charged for a fill, and the same before rounding in the units of `accounts/fees.py`.
-Fee: TypeAlias = tuple[Cash, int]
-_NO_FEE: Fee = 0, 0
+_REGULAR = TradeType.REGULAR
 _PART = OrderState.PARTIALLY_FILLED, ExecutionType.PARTIAL_FILL
 _WHOLE = OrderState.FILLED, ExecutionType.FILL
 
@@ -64,9 +58,10 @@ class Fills:
         """Fill in continuous trading: the taker pays a fee, the maker gets a rebate."""
         instrument = book.instrument
         theta = self._fees.theta(instrument, self._ctx.now)
-        taker_fee = self._taker_fee(taker, instrument, theta, qty, price)
-        maker_fee = self._maker_fee(instrument, theta, qty, price)
-        self._apply(book, taker, maker, qty, price, taker_fee, maker_fee)
+        taker_fee = charge_taker(taker, instrument, theta, qty, price)
+        self._apply(
+            book, taker, maker, qty, price, taker_fee, maker_fee(instrument, theta, qty, price)
+        )
 
     def match_in_auction(
         self, book: Book, later: Order, earlier: Order, qty: Qty, price: Price
@@ -90,27 +85,14 @@ class Fills:
         """Fees of aggressor and passive side; `mode` is "maker_taker", "both_taker" or "none"."""
         instrument = book.instrument
         theta = self._fees.theta(instrument, self._ctx.now)
-        aggressor_fee = passive_fee = _NO_FEE
+        aggressor_fee = passive_fee = NO_FEE
         if mode != "none":
-            aggressor_fee = self._taker_fee(aggressor, instrument, theta, qty, price)
+            aggressor_fee = charge_taker(aggressor, instrument, theta, qty, price)
         if mode == "maker_taker":
-            passive_fee = self._maker_fee(instrument, theta, qty, price)
+            passive_fee = maker_fee(instrument, theta, qty, price)
         elif mode == "both_taker":
-            passive_fee = self._taker_fee(passive, instrument, theta, qty, price)
+            passive_fee = charge_taker(passive, instrument, theta, qty, price)
         return aggressor_fee, passive_fee
-
-    def _taker_fee(
-        self, order: Order, instrument: Instrument, theta: Theta, qty: Qty, price: Price
-    ) -> Fee:
-        before = order.taker_fee_exact
-        charged = self._fees.charge_taker(order, instrument, theta, qty, price)
-        if theta.cap is not None:  # what is above the cap is no fee
-            return charged, in_exact_units(instrument, charged)
-        return charged, order.taker_fee_exact - before
-
-    def _maker_fee(self, instrument: Instrument, theta: Theta, qty: Qty, price: Price) -> Fee:
-        rebate = self._fees.rebate_maker(instrument, theta, qty, price)
-        return -rebate, -exact(instrument, theta.maker, qty, price)
 
     def _apply(
         self,
@@ -123,9 +105,9 @@ class Fills:
         passive_fee: Fee,
         *,
         aggressor_rests: bool = False,
-        type: TradeType = TradeType.REGULAR,
+        type: TradeType = _REGULAR,
     ) -> None:
-        instrument, symbol = book.instrument, book.symbol
+        symbol = book.symbol
         trade_id = self._execution_log.next_trade_id()
         aggressor_report = self._fill(
             book, aggressor, qty, price, trade_id, aggressor_fee[0], True, aggressor_rests
@@ -136,25 +118,28 @@ class Fills:
         if aggressor.quote_id or passive.quote_id:
             type = TradeType.REQUEST_FOR_QUOTE
         self._execution_log.trade(trade_id, price, qty, aggressor_report, passive_report, type)
-        for order, report, fee in (
-            (aggressor, aggressor_report, aggressor_fee),
-            (passive, passive_report, passive_fee),
-        ):
-            signed = qty if order.side is BUY else -qty
-            nets = self._positions.fill(
-                order.account, symbol, signed, price, trade_id, report.commission, fee[1]
-            )
-            self._risk.position_changed(order.account, instrument, nets)
-        value = price * qty * book.factor
-        for order, fee in (aggressor, aggressor_fee), (passive, passive_fee):
-            principal = -value if order.side is BUY else value
-            self._ledger.fill(order.account, principal, fee[0], symbol, trade_id)
-            self.touched[order.account] = None
+        self._move_position(book, aggressor, qty, price, aggressor_report, aggressor_fee[1])
+        self._move_position(book, passive, qty, price, passive_report, passive_fee[1])
+        paid = price * qty * book.factor if aggressor.side is BUY else -price * qty * book.factor
+        self._ledger.fill(aggressor.account, -paid, aggressor_fee[0], symbol, trade_id)
+        self._ledger.fill(passive.account, paid, passive_fee[0], symbol, trade_id)
+        self.touched[aggressor.account] = None
+        self.touched[passive.account] = None
         self._statistics.traded(symbol, price, qty, self._ctx.now)
         if price > self.high:
             self.high = price
         if not self.low or price < self.low:
             self.low = price
+
+    def _move_position(
+        self, book: Book, order: Order, qty: Qty, price: Price, report: Execution, fee_exact: int
+    ) -> None:
+        """Move the position of one side, and what it needs as collateral."""
+        account, signed = order.account, qty if order.side is BUY else -qty
+        nets = self._positions.fill(
+            account, book.symbol, signed, price, report.trade_id, report.commission, fee_exact
+        )
+        self._risk.position_changed(account, book.instrument, nets)
 
     def _fill(
         self,

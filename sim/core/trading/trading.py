@@ -121,10 +121,7 @@ class Trading:
         self._clearing = Clearing(ctx, instruments, self.execution_log, accounts)
         self._engine_queue = EngineQueue(ctx, delay)
         self.order_service = OrderService(
-            ctx,
-            market,
-            self._stages(market, accounts, fills),
-            on_order_taken=on_order_taken,
+            ctx, market, self._stages(market, accounts, fills), on_order_taken=on_order_taken
         )
         self.resolution = Resolution(
             ctx,
