@@ -35,7 +35,7 @@ VIEWS = (
 
 def report_of(journal: bytes, folder: Path) -> ReportFile:
     (folder / "run.ndjson").write_bytes(journal)
-    assert write_report(RecordedRun(folder / "run.ndjson"), folder / "run.html") is None
+    assert write_report(RecordedRun(folder / "run.ndjson"), folder / "run.html") == (None, [])
     return ReportFile(folder / "run.html")
 
 
@@ -183,3 +183,32 @@ def test_failed_runs_leave_a_page(capsys: Any, tmp_path: Path) -> None:
     for page in pages.values():
         (step,) = page.index["script"]["steps"]
         assert (step["state"], step["name"]) == ("failed", "books")
+
+
+def test_a_long_run_has_every_row_and_says_of_how_many_it_has_more(
+    capsys: Any, journal: Path
+) -> None:
+    whole, short = journal.with_name("whole.html"), journal.with_name("short.html")
+    sim(capsys, "report", journal, "--out", whole)
+    code, out, err = sim(capsys, "report", journal, "--out", short, "--inputs", "3")
+    assert (code, err) == (0, "") and "records and states of the last 3 of " in out
+    every, some = ReportFile(whole), ReportFile(short)
+    assert every.index["health"]["notices"] == [] and every.index["since"] == 0
+    (notice,) = some.index["health"]["notices"]
+    assert notice in out.replace("the page has ", "")
+    seen = 0
+    for name, branch in every.branches.items():
+        for seq in range(branch["from_seq"] + 1, branch["last_seq"] + 1):
+            assert some.row(name, seq) == every.row(name, seq)
+            if every.position(name, seq) >= some.index["since"]:
+                seen += 1
+                assert some.record(name, seq) == every.record(name, seq)
+                for one in VIEWS:
+                    assert some.state(one, name, seq) == every.state(one, name, seq), one
+    assert seen == 3
+    assert len(short.read_bytes()) < len(whole.read_bytes())
+
+
+def test_how_much_a_page_has_is_said_with_the_page(capsys: Any, journal: Path) -> None:
+    code, _, err = sim(capsys, "report", journal, "--account", "atlas", "--inputs", "3")
+    assert code == 2 and "--inputs says how much" in err

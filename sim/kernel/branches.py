@@ -45,7 +45,9 @@ class Branch:
     timers the start of the run had scheduled.
     """
 
-    __slots__ = ("_columns", "begun", "from_seq", "name", "parent", "seed", "timers")
+    __slots__ = (
+        *("__weakref__", "_columns", "begun", "from_seq", "name", "parent", "seed", "timers"),
+    )
 
     def __init__(
         self, name: str, seed: int, begun: str = "start", parent: Branch | None = None, at: int = 0

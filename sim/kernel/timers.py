@@ -195,6 +195,11 @@ class TimerQueue:
         """Live timers in firing order, without suspended ones."""
         return sorted(timer for timer in self._heap if timer.seq in self._live)
 
+    @property
+    def version(self) -> tuple[int, int, int]:
+        """Differs from an earlier one whenever `pending` does."""
+        return self._next_seq, len(self._live), len(self._suspended)
+
     def save(self) -> tuple[int, list[Timer], list[Timer]]:
         """State as plain data: the next seq, the live timers, the suspended ones."""
         return (

@@ -94,7 +94,7 @@ const CAUSES = 20;
 async function record(index, seq, branch) {
   const position = positionOf(index, branch, seq);
   const known = await rowAt(index.records, position);
-  if (!known) throw new Problem(409, unknown(index));
+  if (!known) throw missing(index, position);
   const row = await rowAt(index.rows, position);
   const causes = [];
   for (let at = row; at.caused_by && causes.length < CAUSES;) {
@@ -104,7 +104,12 @@ async function record(index, seq, branch) {
   return {...NOTHING, ...row, ...known, causes};
 }
 
-const unknown = index => `this version repeats the run up to input ${index.health.reached} only: ${index.health.stopped}`;
+// Why there is no record and no state at a position.
+function missing(index, position) {
+  const {health: {notices, reached, stopped}, since} = index;
+  return new Problem(409, position < since ? `this report has ${notices[0]}`
+    : `this version repeats the run up to input ${reached} only: ${stopped}`);
+}
 
 // ---- states
 
@@ -113,7 +118,7 @@ const cursors = new Map(); // by view: where it was read last
 async function stateAt(index, view, position) {
   const series = index.states[view];
   if (!series) throw new Problem(404, `the report has no view ${view}`);
-  if (position > index.until) throw new Problem(409, unknown(index));
+  if (position > index.until || position < index.since) throw missing(index, position);
   const number = series[lastUpTo(series, position, ([first]) => first)][1];
   const changes = await part(number);
   let cursor = cursors.get(view);
@@ -135,7 +140,7 @@ const OF_ACCOUNT = {
 async function figures(index, name, seq, {branch = '', account, last}) {
   const holder = holderOf(index, branchOf(index, branch), seq);
   const kept = index.figures[holder.name];
-  if (!kept) throw new Problem(409, unknown(index));
+  if (!kept) throw missing(index, Infinity);
   const number = kept[name][account];
   const rows = number === undefined ? [] : (await part(number)).filter(row => row.seq <= seq);
   return {[name]: last ? rows.slice(-Number(last)) : rows};

@@ -321,7 +321,7 @@ def _write_page(journal: Path, folder: Path, test: str) -> str:
     page = folder / f"{_file_name(test)}.html"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        difference = write_report(RecordedRun(journal), page)
+        difference = write_report(RecordedRun(journal), page).difference
     except (OSError, UnreadableJournal) as error:
         return f"no report of this run: {error}"
     if difference is not None:

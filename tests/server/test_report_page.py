@@ -42,7 +42,7 @@ async def browser(tmp_path_factory) -> AsyncIterator[Browser]:
 def report(exchange, folder):
     """The address of the report of what has happened so far."""
     page = folder / "report.html"
-    assert write_report(RecordedRun(exchange.journal), page) is None
+    assert write_report(RecordedRun(exchange.journal), page).difference is None
     return page
 
 

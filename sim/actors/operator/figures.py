@@ -142,23 +142,14 @@ def _row(
 
 def quotes(exchange: Exchange, account: str) -> list[Answer]:
     """The best of an account's own working orders on each side, oldest first."""
-    working: dict[str, dict[str, Order]] = {}
+    working: dict[str, _Quoted] = {}
     rows: list[Answer] = []
     last: dict[str, Answer] = {}
     for execution, ends in _with_ends(_executions(exchange, account)):
-        order = execution.order
-        mine = working.setdefault(order.symbol, {})
-        mine.pop(order.id, None)
-        if (
-            order.leaves_qty > 0
-            and order.state in _WORKING
-            and order.price
-            and not order.stop_price
-        ):
-            mine[order.id] = order
+        working.setdefault(execution.order.symbol, _Quoted(execution.order)).put(execution.order)
         for symbol in ends:
-            best = _best(working[symbol].values())
-            if best != last.get(symbol, _best(())):
+            best = working[symbol].best()
+            if best != last.get(symbol, _NOTHING):
                 last[symbol] = best
                 at = {"seq": _seq(execution), "at": format_instant(execution.at)}
                 rows.append({**at, "symbol": symbol, **best})
@@ -180,29 +171,51 @@ def _with_ends(executions: Iterable[Execution]) -> Iterator[tuple[Execution, lis
         yield before, list(touched)
 
 
-def _best(orders: Iterable[Order]) -> Answer:
-    sides: dict[Side, list[Order]] = {Side.BUY: [], Side.SELL: []}
-    for order in orders:
-        sides[Side(order.side)].append(order)
-    bid = max((order.price for order in sides[Side.BUY]), default=None)
-    offer = min((order.price for order in sides[Side.SELL]), default=None)
-    some = next((order for mine in sides.values() for order in mine), None)
-    scale = some.price_scale if some is not None else 1
-    return {
-        "bid": _text(bid, scale),
-        "bid_qty": _size(sides[Side.BUY], bid),
-        "offer": _text(offer, scale),
-        "offer_qty": _size(sides[Side.SELL], offer),
-        "spread": _text(offer - bid if bid is not None and offer is not None else None, scale),
-    }
+class _Quoted:
+    """What an account has in the book of an instrument: the quantity at each price."""
+
+    def __init__(self, order: Order) -> None:
+        self._scales = order.price_scale, order.qty_scale
+        self._orders: dict[str, tuple[Side, Price, Qty]] = {}
+        self._levels: dict[Side, dict[Price, Qty]] = {Side.BUY: {}, Side.SELL: {}}
+
+    def put(self, order: Order) -> None:
+        """Have an order as it is now."""
+        before = self._orders.pop(order.id, None)
+        if before is not None:
+            side, price, qty = before
+            self._count(side, price, -qty)
+        if (
+            order.leaves_qty > 0
+            and order.state in _WORKING
+            and order.price
+            and not order.stop_price
+        ):
+            now = self._orders[order.id] = Side(order.side), order.price, order.leaves_qty
+            self._count(*now)
+
+    def _count(self, side: Side, price: Price, qty: Qty) -> None:
+        level = self._levels[side]
+        level[price] = level.get(price, 0) + qty
+        if not level[price]:
+            del level[price]
+
+    def best(self) -> Answer:
+        """The best bid and offer, with their quantities and the spread between them."""
+        bids, offers = self._levels[Side.BUY], self._levels[Side.SELL]
+        bid, offer = max(bids, default=None), min(offers, default=None)
+        price, qty = self._scales
+        return {
+            "bid": _text(bid, price),
+            "bid_qty": decimal_text(bids[bid], qty) if bid is not None else "",
+            "offer": _text(offer, price),
+            "offer_qty": decimal_text(offers[offer], qty) if offer is not None else "",
+            "spread": _text(offer - bid if bid is not None and offer is not None else None, price),
+        }
+
+
+_NOTHING = {"bid": "", "bid_qty": "", "offer": "", "offer_qty": "", "spread": ""}
 
 
 def _text(price: Price | None, scale: int) -> str:
     return "" if price is None else decimal_text(price, scale)
-
-
-def _size(orders: list[Order], price: Price | None) -> str:
-    mine = [order for order in orders if order.price == price]
-    if not mine:
-        return ""
-    return decimal_text(sum(order.leaves_qty for order in mine), mine[0].qty_scale)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, json, to_builtins
 
+from sim.analysis.line_search import lines_with
 from sim.api.pipeline.inputs import SCRIPT
 from sim.core.catalogue.assumption import Assumption
 from sim.core.catalogue.quirks import Quirk
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from sim.simulation import Simulation
 
 Cause = dict[str, Any]
-_LINES_AT_ONCE = 1_000  # of a journal that is read backwards
 
 
 class Basis:
@@ -175,21 +175,20 @@ def steps(
     sim: Simulation, *needles: str, after: int = 0, until: int | None = None
 ) -> Iterator[JournalStep]:
     """Steps whose journal line contains one of the texts, oldest first, up to an input."""
-    texts = [needle.encode() for needle in needles]
-    for raw in sim.journal.lines(after, until):
-        if any(text in raw for text in texts):
-            yield _step(sim, raw)
+    texts, end = [needle.encode() for needle in needles], _end(sim, until)
+    for raw in lines_with(sim.journal, sim.journal.branch, texts, after, end):
+        yield _step(sim, raw)
 
 
 def steps_back(sim: Simulation, needle: str, until: int | None = None) -> Iterator[JournalStep]:
     """Steps whose journal line contains a text, latest first."""
-    text, end = needle.encode(), sim.seq if until is None else until
-    while end > 0:
-        start = max(0, end - _LINES_AT_ONCE)
-        for raw in reversed(list(sim.journal.lines(start, end))):
-            if text in raw:
-                yield _step(sim, raw)
-        end = start
+    texts, end = [needle.encode()], _end(sim, until)
+    for raw in lines_with(sim.journal, sim.journal.branch, texts, 0, end, backwards=True):
+        yield _step(sim, raw)
+
+
+def _end(sim: Simulation, until: int | None) -> int:
+    return sim.journal.seq if until is None else min(until, sim.journal.seq)
 
 
 def step_of(sim: Simulation, seq: int) -> JournalStep:

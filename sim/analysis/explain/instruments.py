@@ -60,7 +60,7 @@ def instrument_chain(sim: Simulation, symbol: str, until: int | None = None) -> 
     The state it began with is the scenario's and stands in no line.
     """
     chain: list[Cause] = []
-    needles = [f'"{event}","symbol":"{symbol}"' for event in ("StateChanged", "Settled")]
+    needles = [f':"{event}","symbol":"{symbol}"' for event in ("StateChanged", "Settled")]
     for step in steps(sim, *needles, '"action":"instrument.create"', until=until):
         if not chain and _creates(step, symbol):
             chain.append(step.cause("listed by the operator", Basis(section="3.1")))

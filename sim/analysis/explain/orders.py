@@ -104,7 +104,7 @@ def _order_causes(sim: Simulation, order_id: str, until: int | None) -> Iterator
     accepted, order = False, sim.exchange.trading.orders.get(order_id)
     # Nothing names an order before its instant, so a long run is not read from its start.
     after = sim.journal.seq_at(order.created - 1) if order is not None else 0
-    for step in steps(sim, f'"{order_id}"', after=after, until=until):
+    for step in steps(sim, f':"{order_id}"', after=after, until=until):
         if not accepted:
             yield from (one for one in strikes_of(step) if "on engine" in one["what"])
         for event in step.events:
@@ -211,12 +211,11 @@ def _waits_for(sim: Simulation, order: Order) -> str:
         if best
         else "the other side is empty"
     )
+    level = trading.book(symbol).ladder(order.side).levels.get(order.price)
     ahead = sum(
         other.leaves_qty
-        for other in trading.orders.open()
-        if (other.symbol, other.side, other.price) == (symbol, order.side, order.price)
-        and not other.received
-        and other.priority < order.priority
+        for other in (level.queue if level is not None else ())
+        if other.priority < order.priority
     )
     queue = (
         f"; {decimal_text(ahead, order.qty_scale)} are ahead of it at its price" if ahead else ""

@@ -137,7 +137,7 @@ def _causes(step: JournalStep, refusal: dict[str, Any]) -> list[Cause]:
         case "Unavailable" if refusal["stage"] == "maintenance":
             windows = [
                 one.cause("a maintenance window began", Basis("W1", "8"), event["at"])
-                for one in steps(sim, '"MaintenanceChanged"', until=before)
+                for one in steps(sim, ':"MaintenanceChanged"', until=before)
                 for event in one.events_of("MaintenanceChanged", active=True)
             ]
             return windows[-1:]

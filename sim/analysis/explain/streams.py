@@ -41,7 +41,7 @@ def explain_stream(sim: Simulation, number: int) -> dict[str, Any] | None:
     chain: list[Cause] = []
     subject = f"stream/{number}"
     rpc, caller, end, verdict = "", "", None, _OPEN
-    for step in steps(sim, f'"stream":{number},', f'"stream":{number}}}', f'"{subject}"'):
+    for step in steps(sim, f'"stream":{number},', f'"stream":{number}}}', f':"{subject}"'):
         if step.out.get("stream") == number:
             rpc, caller = step.out["operation"], step.out["caller"]
             chain.append(step.cause("it was opened", _STREAMS))

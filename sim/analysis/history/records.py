@@ -15,6 +15,7 @@ from sim.analysis.explain import explain
 from sim.analysis.history.moments import Moments
 from sim.analysis.history.pages import Entry, Rows
 from sim.analysis.history.work import Work
+from sim.analysis.line_search import prepare
 from sim.api.pipeline.inputs import (
     Close,
     Outcome,
@@ -36,6 +37,7 @@ from sim.simulation import Simulation
 # How many frames of one input are shown; `frames_sent` says how many there were.
 FRAMES_MAX = 1_000
 CAUSES_MAX = 20
+CHAIN_MAX = 50  # of an explanation; `chain_length` says how many there were
 Decode = Callable[[bytes], Any]
 
 
@@ -45,6 +47,7 @@ def record(rows: Rows, moments: Moments, branch: Branch, seq: int) -> Work[dict[
     before = yield from moments.at(branch, seq - 1)
     streams = operations(before)
     sim, outcome = yield from moments.through(branch, seq)
+    yield from prepare(sim.journal, sim.journal.branch)  # for the explanation
     return {
         **rows.plain(entry),
         **came_of(sim, entry, outcome, streams),
@@ -211,10 +214,12 @@ def _why(sim: Simulation, entry: Entry) -> dict[str, Any] | None:
     """What `explain` says right after the input about what it is about; None where it says nothing:
     the causes are all there is to tell.
     """
-    return next(
-        (found for subject in _subjects(entry) if (found := explain(sim, subject)) is not None),
-        None,
+    found = next(
+        (why for subject in _subjects(entry) if (why := explain(sim, subject)) is not None), None
     )
+    if found is None or len(found["chain"]) <= CHAIN_MAX:
+        return found
+    return found | {"chain": found["chain"][-CHAIN_MAX:], "chain_length": len(found["chain"])}
 
 
 def _subjects(entry: Entry) -> Iterator[str]:

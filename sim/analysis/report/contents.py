@@ -5,6 +5,9 @@ were written, and the starts of runs before them: it names a moment whatever bra
 is written for a position is what the control plane would have answered there (`sim/room` reads it
 through `recorded.js`); both are made by the same functions.
 
+A run of more inputs than are asked for has its rows, and records and states of the last ones only:
+`since` says from where on, `notices` tell the reader.
+
 Nothing of the machine stands in it, neither paths nor times, so that a journal always gives the
 same report. Where this version does not repeat the recorded run, rows go on to the end and records
 and states stop: `stopped` says where and why.
@@ -21,7 +24,7 @@ from msgspec import json
 from sim.actors.operator.views import view
 from sim.actors.script.view import script_view
 from sim.analysis.catalogues import rows as catalogue_rows
-from sim.analysis.history.pages import Rows
+from sim.analysis.history.pages import Entry, Rows
 from sim.analysis.history.recorded import RecordedRun
 from sim.analysis.history.records import came_of, operations
 from sim.analysis.replay import Divergence
@@ -33,6 +36,7 @@ from sim.contract.contract import Operation
 from sim.core.catalogue.observations import reading_in_force
 from sim.kernel.instants import format_instant
 
+INPUTS = 10_000  # that have records and states, unless it is said
 FIGURES_MAX = 20_000  # rows of one view and account
 FRAMES_MAX = 50  # of one input; the record says how many there were
 _SYMBOL = re.compile(rb'"symbol":"([^"\\]+)"')
@@ -41,17 +45,19 @@ _SYMBOL = re.compile(rb'"symbol":"([^"\\]+)"')
 class Contents:
     """Writes the parts of a report while a run is replayed."""
 
-    def __init__(self, recorded: RecordedRun, parts: Parts) -> None:
+    def __init__(self, recorded: RecordedRun, parts: Parts, inputs: int = INPUTS) -> None:
         """UnreadableJournal, or Divergence of the first line."""
-        self._recorded, self._parts = recorded, parts
+        self._recorded, self._parts, self._inputs = recorded, parts, inputs
         self.simulation = recorded.begin(Settings())
         self._rows = Rows(self.simulation, recorded)
-        self._first = _first_positions(recorded)
+        self._first, end = _first_positions(recorded)
+        self._since = max(0, end - inputs) if recorded.total > inputs else 0
         self._states = States(parts, _symbols(recorded))
         self._row_series, self._records = Series(parts), Series(parts)
         self._frames: dict[int, list[int]] = {}  # positions of the inputs that sent any, by stream
         self._streams: dict[int, Operation] = {}
         self._figures: dict[str, dict[str, dict[str, int]]] = {}  # parts by branch, view, account
+        self._cut = 0  # figures that are not all there
         self._branch = ""
         self._until = 0  # the last position that has a record and a state
         self.difference: Divergence | None = None
@@ -82,7 +88,8 @@ class Contents:
         branch = self.simulation.journal.branch
         if branch.parent is None and branch.name != self._branch:
             self._branch = branch.name
-            self._states.at(self._first[branch.name] - 1, self.simulation.engine)
+            if (position := self._first[branch.name] - 1) >= self._since:
+                self._states.at(position, self.simulation.engine)
 
     def _note(self, outcome: Outcome) -> None:
         """Write what there is to say of an input that has just been handled."""
@@ -91,18 +98,25 @@ class Contents:
         position = self._first[branch.name] + seq - branch.from_seq - 1
         entry = self._rows.entry(self._recorded.branches[branch.name], seq)
         self._row_series.add(position, {"p": position, **self._rows.plain(entry)})
-        record = came_of(simulation, entry, outcome, self._streams)
+        if position >= self._since:
+            self._note_came_of(position, entry, outcome)
+        self._branch, self._until = branch.name, position
+        if seq == self._recorded.branches[branch.name].seq:
+            self._figures[branch.name] = self._figures_now()
+
+    def _note_came_of(self, position: int, entry: Entry, outcome: Outcome) -> None:
+        record = came_of(self.simulation, entry, outcome, self._streams)
         record["frames"] = record["frames"][:FRAMES_MAX]
         for stream in {frame["stream"] for frame in record["frames"]}:
             self._frames.setdefault(stream, []).append(position)
         told = {name: value for name, value in record.items() if value not in (None, [], 0)}
         self._records.add(position, {"p": position, **told})
-        travelled, self._branch = branch.name != self._branch, branch.name
-        changed = None if travelled else touched(entry.out.get("events", ()))
-        self._states.at(position, simulation.engine, entry.row.kind, changed)
-        self._until = position
-        if seq == self._recorded.branches[branch.name].seq:
-            self._figures[branch.name] = self._figures_now()
+        goes_on = self._branch == self.simulation.journal.branch.name and position > self._since
+        if goes_on:
+            changed = touched(entry.out.get("events", ()))
+            self._states.at(position, self.simulation.engine, entry.row.kind, changed)
+        else:
+            self._states.at(position, self.simulation.engine)
 
     def _figures_now(self) -> dict[str, dict[str, int]]:
         """Write the figures of every account, whose rows say after which input they hold."""
@@ -111,6 +125,7 @@ class Contents:
             of: dict[str, list[dict[str, object]]] = {}
             for row in view(self.simulation.engine, name)[name]:
                 of.setdefault(row["account"], []).append(row)
+            self._cut += sum(len(rows) > FIGURES_MAX for rows in of.values())
             found[name] = {
                 account: self._parts.add(json.encode(rows[-FIGURES_MAX:]))
                 for account, rows in of.items()
@@ -132,6 +147,16 @@ class Contents:
                 self._row_series.add(position, {"p": position, **self._rows.plain(entry)})
                 step()
 
+    def notices(self) -> list[str]:
+        """What is not in the report, in sentences."""
+        found, total = [], self._recorded.total
+        if self._since:
+            whole = f"records and states of the last {self._inputs:,} of {total:,} inputs"
+            found.append(f"{whole}; every row is here, and sim open shows every moment")
+        if self._cut:
+            found.append(f"the last {FIGURES_MAX:,} figures of a kind and account")
+        return found
+
     def _index(self) -> dict[str, Any]:
         simulation, header = self.simulation, self._recorded.header
         branch, due = self._recorded.branch, simulation.next_due()
@@ -147,10 +172,12 @@ class Contents:
                 "seq": branch.seq,
                 "stopped": next(stopped.lines()) if stopped is not None else "",
                 "reached": self._recorded.inputs,
+                "notices": self.notices(),
             },
             "next_due": format_instant(due) if due is not None else None,
             "digest": simulation.digest,
             "until": self._until,
+            "since": self._since,
             "branches": [
                 {**row, "first": self._first[row["name"]]} for row in self._rows.branches()
             ],
@@ -164,16 +191,16 @@ class Contents:
         }
 
 
-def _first_positions(recorded: RecordedRun) -> dict[str, int]:
-    """The position of the first line that was written on each branch. The start of a run has one of
-    its own, right before.
+def _first_positions(recorded: RecordedRun) -> tuple[dict[str, int], int]:
+    """The position of the first line that was written on each branch, and that after the last line
+    of all. The start of a run has one of its own, right before.
     """
     first, position = {}, 0
     for branch in recorded.branches.values():
         position += branch.parent is None
         first[branch.name] = position
         position += branch.seq - branch.from_seq
-    return first
+    return first, position
 
 
 def _symbols(recorded: RecordedRun) -> set[str]:

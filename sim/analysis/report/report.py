@@ -6,24 +6,33 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import mkstemp
+from typing import NamedTuple
 
 from msgspec import json
 
 from sim.analysis.history.recorded import RecordedRun
 from sim.analysis.replay import Divergence
-from sim.analysis.report.contents import Contents
+from sim.analysis.report.contents import INPUTS, Contents
 from sim.analysis.report.packing import Parts
 from sim.analysis.report.page import write_foot, write_head
 
 
+class Written(NamedTuple):
+    """A report that was written: where this version does not repeat the run, if it does not (the
+    report says so and has rows only from there on), and what the reader is told is not in it.
+    """
+
+    difference: Divergence | None
+    notices: list[str]
+
+
 def write_report(
-    recorded: RecordedRun, path: Path, step: Callable[[], None] = lambda: None
-) -> Divergence | None:
+    recorded: RecordedRun, path: Path, step: Callable[[], None] = lambda: None, inputs: int = INPUTS
+) -> Written:
     """Write the report of a run; `step` is called after each of its `total` inputs.
 
-    The answer is where this version does not repeat the run, if it does not: the report says so and
-    has rows only from there on. A file that is there is replaced when the new one is whole.
-    UnreadableJournal, OSError.
+    The last `inputs` of them have records and states. A file that is there is replaced when the new
+    one is whole. UnreadableJournal, OSError.
     """
     header = recorded.header
     handle, name = mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -31,7 +40,7 @@ def write_report(
         with open(handle, "wb") as file:
             write_head(file, f"{header.name}, seed {header.seed} · report of a run")
             parts = Parts(file)
-            contents = Contents(recorded, parts)
+            contents = Contents(recorded, parts, inputs)
             parts.add(json.encode(contents.write(step)), "run")
             write_foot(file)
         os.chmod(name, 0o666 & ~_umask())
@@ -39,7 +48,7 @@ def write_report(
     except BaseException:
         os.unlink(name)
         raise
-    return contents.difference
+    return Written(contents.difference, contents.notices())
 
 
 def _umask() -> int:

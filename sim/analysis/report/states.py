@@ -173,6 +173,7 @@ class States:
         self._long = {name: Keyed() for name in _LONG}
         self._short: dict[str, list[Row]] = {name: [] for name in _SHORT}
         self._series = {name: Series(parts) for name in (*_LONG, *_SHORT)}
+        self._timers = (0, 0, 0)  # which were written last, by their version
         self._inputs = 0
 
     def at(
@@ -192,11 +193,17 @@ class States:
                 changes = [splice for key, row in pairs for splice in keyed.put(key, row)]
             self._write(name, position, changes, keyed.rows)
         for name, kinds in _SHORT.items():
+            if name == "timers" and kind and not self._timers_changed(engine):
+                continue
             if not kind or not kinds or kind in kinds:
                 rows = view(engine, name)[name]
                 changes = splices(self._short[name], rows)
                 self._short[name] = rows
                 self._write(name, position, changes, rows)
+
+    def _timers_changed(self, engine: Engine) -> bool:
+        before, self._timers = self._timers, engine.exchange.ctx.timers.version
+        return before != self._timers
 
     def _write(self, name: str, position: int, changes: list[Splice], rows: list[Row]) -> None:
         """A part begins with all rows and goes on with what changes: each can be read alone."""

@@ -136,6 +136,8 @@ class RequestLog:
             why = entry.explanation
             if why is not None and why["request_id"] == request_id:
                 return why
+            if f"{entry.seq:016x}" < request_id:
+                return None
         return None
 
     def counts(self) -> dict[tuple[str, str, int], int]:

@@ -1,7 +1,9 @@
 """Write a run as one page that opens anywhere, without a network.
 
 The page is the control room with the run inside: every row, every record, and the state after
-every input. The same journal always gives the same file. It has no control that changes anything.
+every input. Of a run of more than 10,000 inputs it has every row, and records and states of the
+last 10,000, or of as many as --inputs says. The same journal always gives the same file. It has no
+control that changes anything.
 
 With --account: what became of an account, for its author: fills with fees and rebates, positions,
 profit and loss, its own quotes and their spread over time.
@@ -18,7 +20,15 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
-from sim.cli.arguments import DIVERGED, JOURNAL, add_path, add_text, check_writable
+from sim.cli.arguments import (
+    DIVERGED,
+    JOURNAL,
+    add_option,
+    add_path,
+    add_text,
+    check_writable,
+    ordinal,
+)
 from sim.cli.json_output import add_json, give_json, text_output
 
 _BEGINS = b"<!doctype html>"
@@ -28,6 +38,8 @@ _LONG = 2_000  # inputs of a run that is told of while it is written
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("journal", metavar="JOURNAL", help=JOURNAL)
     add_path(parser, "--out", "FILE.html", "write the page there")
+    last = "with --out: records and states of the last N inputs (default: 10000)"
+    add_option(parser, "--inputs", last, metavar="N", type=ordinal, default=None)
     account = "print what became of this account; a user's name stands for the account"
     add_text(parser, "--account", "NAME", account)
     add_path(parser, "--csv", "DIR", "with --account: write its tables as CSV to this folder")
@@ -41,9 +53,11 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("say what to write: --out FILE.html, or the figures of an --account NAME")
     if not args.account and (args.csv is not None or args.json is not None):
         raise UsageError("--csv and --json give the figures of an --account NAME")
+    if args.inputs is not None and args.out is None:
+        raise UsageError("--inputs says how much of the run --out FILE.html has")
     if args.csv is not None:
         check_writable(folders=[args.csv])
-    code = _write_page(args.journal, args.out, text_output(args)) if args.out is not None else 0
+    code = _write_page(args, text_output(args)) if args.out is not None else 0
     if args.account:
         _give_figures(args)
     return code
@@ -60,16 +74,20 @@ def _give_figures(args: argparse.Namespace) -> None:
         print_figures(figures, out)
 
 
-def _write_page(journal: str, out: Path, says: TextIO) -> int:
+def _write_page(args: argparse.Namespace, says: TextIO) -> int:
     from sim.analysis.history.recorded import RecordedRun
     from sim.analysis.progress import Progress
+    from sim.analysis.report.contents import INPUTS
     from sim.analysis.report.report import write_report
 
+    out: Path = args.out
     _check_page(out)
-    recorded = RecordedRun(Path(journal))
+    recorded = RecordedRun(Path(args.journal))
     with Progress(recorded.total, "inputs", keeps=False, quiet_below=_LONG) as bar:
-        difference = write_report(recorded, out, bar.step)
+        difference, notices = write_report(recorded, out, bar.step, args.inputs or INPUTS)
     print(f"{out}: {recorded.header.name}, {recorded.total} inputs, {_size(out)}", file=says)
+    for notice in notices:
+        print(f"the page has {notice}", file=says)
     if difference is None:
         return 0
     print(*difference.lines(), sep="\n", file=sys.stderr)

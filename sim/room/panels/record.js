@@ -1,6 +1,6 @@
 // Values of a record as people read them: a tree of keys, and the explanation in sentences.
 
-import {shown} from '../format.js';
+import {grouped, shown} from '../format.js';
 import {choose} from '../run.js';
 import {html} from '../vendor/preact-htm.js';
 import {Tag, When} from '../widgets.js';
@@ -33,7 +33,7 @@ function Leaf({value}) {
 // What `explain` says: the sentence, the rule, what would have worked, and the chain behind it.
 export function Why({why}) {
   if (!why) return null;
-  const {summary, message, rule, section, remedy, retry, retry_after_s: wait, assumptions = [], fault, chain = [], stage, ...rest} = why;
+  const {summary, message, rule, section, remedy, retry, retry_after_s: wait, assumptions = [], fault, chain = [], chain_length: length = 0, stage, ...rest} = why;
   const more = Object.fromEntries(Object.entries(rest).filter(([key]) => !TOLD.includes(key)));
   const said = message && summary && summary.includes(message) ? summary : message || summary;
   return html`<div class="why" data-testid="why">
@@ -43,6 +43,7 @@ export function Why({why}) {
       ${stage ? html`<${Tag}>stage ${stage}<//> ` : ''}${fault ? html`<code>${shown((fault.spec || {}).match)} → ${shown((fault.spec || {}).act)}</code> ` : ''}
       ${assumptions.map(one => html`<span title=${one.source}><${Tag}>${one.name}: ${String(one.value)}<//> </span>`)}</p>
     ${remedy && html`<p class="remedy"><b>What would have worked:</b> ${remedy}${retry ? `; a retry may succeed${wait ? ` after ${wait} s` : ''}` : ''}</p>`}
+    ${length > chain.length ? html`<p class="faint">The latest ${chain.length} of ${grouped(length)} causes:</p>` : ''}
     ${chain.length ? html`<ol class="chain">${chain.map(one => html`<li key=${one.seq + one.what}>
       <${When} at=${one.at} /> ${one.seq ? html`<button class="link num" onClick=${() => choose(one.seq)}>#${one.seq}</button> ` : ''}
       ${one.what} <span class="faint">${one.by}${one.rule ? `, ${one.rule}` : ''}</span></li>`)}</ol>` : ''}

@@ -1,0 +1,148 @@
+"""Which lines of a branch have a text, without looking at each line.
+
+Lines are looked at in blocks of `BLOCK`. A block that is full has an index: checksums of the values
+in it; as many blocks together have one too; both take about 80 bytes a line. A text with a value in
+it, such as `:"QX6R3V2HM5BH"`, is looked for in blocks that may have that value only; any other text
+in blocks as a whole, which costs a fiftieth of looking at lines. Indexes are built when they are
+first needed, once for everybody who looks at a run, and go with it.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+from weakref import WeakKeyDictionary
+from zlib import crc32
+
+from sim.analysis.history.work import Work
+from sim.kernel.branches import Branch, Place
+
+BLOCK = 64  # lines
+_READ_BYTES = 1 << 20  # at once, unless a line is longer
+# Values of a line that can be looked up: texts without an escape, and numbers of streams.
+_VALUE = re.compile(rb':"[^"\\]++"|"stream":\d++(?=[,}])')
+
+
+class Lines(Protocol):
+    """Where lines are read from: a journal, or the file of a finished run."""
+
+    def line_at(self, place: Place, /) -> bytes: ...
+
+
+class _Index:
+    """The checksums of the values in each full block of a branch, and in each full row of as many
+    blocks, sorted.
+    """
+
+    def __init__(self) -> None:
+        self.blocks: list[array[int]] = []
+        self.wide: list[array[int]] = []
+
+    def grow(self, lines: Lines, branch: Branch) -> Work[None]:
+        """Have every full block of the branch's own lines."""
+        while (len(self.blocks) + 1) * BLOCK <= branch.seq - branch.from_seq:
+            first = branch.from_seq + len(self.blocks) * BLOCK
+            found: set[bytes] = set()
+            for text, _ in _texts(lines, branch, first, first + BLOCK):
+                found.update(_VALUE.findall(text))
+            self.blocks.append(array("I", sorted(set(map(crc32, found)))))
+            if len(self.blocks) % BLOCK == 0:
+                self.wide.append(array("I", sorted(set().union(*self.blocks[-BLOCK:]))))
+            yield
+
+    def choose(self, first: int, last: int, wanted: Sequence[Sequence[int]]) -> Iterator[int]:
+        """The blocks from one to another that may have all values of one of some texts."""
+        block = first
+        while block <= last:
+            row = block // BLOCK
+            end = min(last, (row + 1) * BLOCK - 1)
+            if row >= len(self.wide) or _may_have(self.wide[row], wanted):
+                for one in range(block, end + 1):
+                    if one >= len(self.blocks) or _may_have(self.blocks[one], wanted):
+                        yield one
+            block = end + 1
+
+
+_INDEXES: WeakKeyDictionary[Branch, _Index] = WeakKeyDictionary()
+
+
+def prepare(lines: Lines, branch: Branch) -> Work[None]:
+    """Build the indexes of a branch and of those that it came from, in small steps."""
+    on: Branch | None = branch
+    while on is not None:
+        yield from _INDEXES.setdefault(on, _Index()).grow(lines, on)
+        on = on.parent
+
+
+def lines_with(
+    lines: Lines,
+    branch: Branch,
+    texts: Sequence[bytes],
+    after: int,
+    until: int,
+    *,
+    backwards: bool = False,
+) -> Iterator[bytes]:
+    """The lines of the inputs `after`+1 … `until` that have one of the texts, in their order or
+    against it.
+    """
+    wanted = [[crc32(value) for value in _VALUE.findall(text)] for text in texts]
+    step = -1 if backwards else 1
+    for on, first, last in branch.parts(after, until)[::step]:
+        index = _INDEXES.setdefault(on, _Index())
+        if all(wanted):
+            for _ in index.grow(lines, on):
+                pass
+        ends = (first - on.from_seq) // BLOCK, (last - on.from_seq - 1) // BLOCK
+        for block in list(index.choose(*ends, wanted))[::step]:
+            begin = on.from_seq + block * BLOCK
+            span = max(first, begin), min(last, begin + BLOCK)
+            yield from list(_found(lines, on, *span, texts))[::step]
+
+
+def _found(
+    lines: Lines, branch: Branch, first: int, last: int, texts: Sequence[bytes]
+) -> Iterator[bytes]:
+    for whole, sizes in _texts(lines, branch, first, last):
+        if any(text in whole for text in texts):
+            for start, size in sizes:
+                line = whole[start : start + size]
+                if any(text in line for text in texts):
+                    yield line
+
+
+def _texts(
+    lines: Lines, branch: Branch, first: int, last: int
+) -> Iterator[tuple[bytes, list[tuple[int, int]]]]:
+    """The lines `first`+1 … `last`, which are a branch's own, many at once: a text, and where each
+    line is in it as (start, size). A mark may stand between two lines.
+    """
+    group: list[Place] = []
+    for place in branch.places(first, last):
+        if group and place.offset + place.size - group[0].offset > _READ_BYTES:
+            yield _read(lines, group)
+            group = []
+        group.append(place)
+    if group:
+        yield _read(lines, group)
+
+
+def _read(lines: Lines, group: list[Place]) -> tuple[bytes, list[tuple[int, int]]]:
+    begin = group[0].offset
+    size = group[-1].offset + group[-1].size - begin
+    text = lines.line_at(group[0]._replace(size=size))
+    return text, [(place.offset - begin, place.size) for place in group]
+
+
+def _may_have(values: array[int], wanted: Sequence[Sequence[int]]) -> bool:
+    for some in wanted:
+        for value in some:
+            place = bisect_left(values, value)
+            if place == len(values) or values[place] != value:
+                break
+        else:
+            return True
+    return False
