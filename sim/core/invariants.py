@@ -9,7 +9,7 @@ looked at for some instruments alone, so that a run may check after every input
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator, Set
 from typing import NamedTuple
 
 from sim.core.accounts.ledger import HOUSE_CLEARING
@@ -31,7 +31,7 @@ class Broken(NamedTuple):
         return f"{self.invariant}: {self.contradiction}"
 
 
-def _money(trading: Trading, _: Container[str] | None) -> Iterator[str]:
+def _money(trading: Trading, _: Set[str] | None) -> Iterator[str]:
     if total := trading.ledger.total():
         yield f"all balances sum to {total}, not to zero"
     if held := trading.ledger.balance(HOUSE_CLEARING):
@@ -42,7 +42,7 @@ def _money(trading: Trading, _: Container[str] | None) -> Iterator[str]:
             yield f"{account.name} has {account.balance}, its last ledger row says {rows[-1].after}"
 
 
-def _positions(trading: Trading, _: Container[str] | None) -> Iterator[str]:
+def _positions(trading: Trading, _: Set[str] | None) -> Iterator[str]:
     nets: dict[str, Qty] = {}
     longs: dict[str, Qty] = {}
     for position in trading.positions.all():
@@ -80,11 +80,9 @@ def _margins(trading: Trading) -> dict[str, Cash]:
     return margins
 
 
-def _orders(trading: Trading, symbols: Container[str] | None) -> Iterator[str]:
+def _orders(trading: Trading, symbols: Set[str] | None) -> Iterator[str]:
     working: dict[tuple[str, str], list[Order]] = {}
-    for order in trading.orders.open():
-        if symbols is not None and order.symbol not in symbols:
-            continue
+    for order in trading.orders.open(symbols):
         if order.leaves_qty + order.cum_qty != order.qty:
             leaves, filled = order.leaves_qty, order.cum_qty
             yield f"order {order.id}: {leaves} leaves and {filled} filled of {order.qty}"
@@ -125,10 +123,9 @@ def _cost(trading: Trading, account: str, symbol: str, working: list[Order]) -> 
     return max(costs.values()) * instrument.cash_per_notional
 
 
-def _books(trading: Trading, symbols: Container[str] | None) -> Iterator[str]:
-    for book in trading.books:
-        if symbols is not None and book.symbol not in symbols:
-            continue
+def _books(trading: Trading, symbols: Set[str] | None) -> Iterator[str]:
+    touched = map(trading.books.touched, sorted(symbols or ()))
+    for book in trading.books if symbols is None else filter(None, touched):
         if book.crossed and trading.state(book.symbol) is InstrumentState.OPEN:
             if not any(order.strict_limit for order in book.working()):
                 bid, offer = book.bids.best, book.offers.best
@@ -152,7 +149,7 @@ class Invariant(NamedTuple):
     """A statement that holds at any moment, and the function that looks for contradictions."""
 
     statement: str
-    check: Callable[[Trading, Container[str] | None], Iterator[str]]
+    check: Callable[[Trading, Set[str] | None], Iterator[str]]
 
 
 INVARIANTS: dict[str, Invariant] = {
@@ -179,7 +176,7 @@ INVARIANTS: dict[str, Invariant] = {
 }
 
 
-def broken(trading: Trading, symbols: Container[str] | None = None) -> list[Broken]:
+def broken(trading: Trading, symbols: Set[str] | None = None) -> list[Broken]:
     """Every contradiction to an invariant now, in the order of the table; empty if all hold.
 
     With `symbols`, orders and books of these instruments only, besides all balances and positions.

@@ -20,6 +20,7 @@ from sim.kernel.entropy import Entropy
 
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _PAIRS = tuple(a + b for a in _ALPHABET for b in _ALPHABET)
+_ENCODED_PAIRS = tuple(pair.encode() for pair in _PAIRS)
 _RUN = len(_PAIRS)
 _FORM = re.compile(r"[0-9A-Z]{12}")
 _HALF_BITS = 25  # 2**50 < 36**10
@@ -71,7 +72,8 @@ class Sequence:
 @lru_cache(maxsize=64)
 def _heads(key: bytes) -> list[str]:
     """All pairs in the order of a key, shared by runs of one seed."""
-    return sorted(_PAIRS, key=lambda pair: blake2b(pair.encode(), digest_size=8, key=key).digest())
+    digests = [blake2b(pair, digest_size=8, key=key).digest() for pair in _ENCODED_PAIRS]
+    return [pair for _, pair in sorted(zip(digests, _PAIRS, strict=True))]
 
 
 class Identifiers:

@@ -10,7 +10,7 @@ from sim.core.accounts.fee_schedule import FeeSchedule
 from sim.core.catalogue import observations
 from sim.core.exchange import Exchange
 from sim.core.model.commands import PlaceOrder
-from sim.core.model.enums import Channel, LedgerEntryType, Side, TimeInForce
+from sim.core.model.enums import BUY, SCRIPT, SELL, LedgerEntryType, TimeInForce
 from sim.core.model.funding_records import FundingType
 from sim.core.model.games import Game
 from sim.core.model.quantities import scaled, scaled_down
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from sim.scenario.scenario import Scenario
     from sim.world.accounts import Parties
     from sim.world.world import World
+
+
+_GTC = TimeInForce.GOOD_TILL_CANCEL
 
 
 def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
@@ -146,8 +149,8 @@ def quote(exchange: Exchange, world: World, book: BookEntry) -> None:
     for level, size in enumerate(book.sizes):
         qty = scaled(size, instrument.qty_scale)
         for side, price in (
-            (Side.BUY, bid - level * instrument.tick),
-            (Side.SELL, offer + level * instrument.tick),
+            (BUY, bid - level * instrument.tick),
+            (SELL, offer + level * instrument.tick),
         ):
             if instrument.price_low <= price <= instrument.price_high:
                 exchange.trading.order_service.place(
@@ -158,8 +161,8 @@ def quote(exchange: Exchange, world: World, book: BookEntry) -> None:
                         side=side,
                         qty=qty,
                         price=price,
-                        tif=TimeInForce.GOOD_TILL_CANCEL,
-                        channel=Channel.SCRIPT,
+                        tif=_GTC,
+                        channel=SCRIPT,
                         deferred=True,
                         submitter=user.name,
                     )

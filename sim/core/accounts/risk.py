@@ -47,7 +47,7 @@ an account's book is counted when somebody first asks for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator, Set
 
 from sim.core.accounts.ledger import Account, Ledger
 from sim.core.accounts.positions import Position, Positions
@@ -335,17 +335,15 @@ class Risk:
         cost = exposure.side(side).opening(-net if side is BUY else net)
         return cost * exposure.factor > self._book(account).power_for(exposure.instrument)
 
-    def reservations(
-        self, symbols: Container[str] | None = None
-    ) -> Iterator[tuple[str, str, Cash]]:
+    def reservations(self, symbols: Set[str] | None = None) -> Iterator[tuple[str, str, Cash]]:
         """(account, symbol, cash) of everything reserved, or of some symbols; sorted."""
         for account in list(self._working):
             self._book(account)
         for account, book in sorted(self._books.items()):
-            for symbol in sorted(book.exposures):
-                if symbols is None or symbol in symbols:
-                    worst = book.exposures[symbol].worst(self._positions.net(account, symbol))
-                    yield account, symbol, worst
+            exposures = book.exposures
+            for symbol in sorted(exposures if symbols is None else exposures.keys() & symbols):
+                worst = exposures[symbol].worst(self._positions.net(account, symbol))
+                yield account, symbol, worst
 
     def load(self, working: dict[str, list[Order]]) -> None:
         """Forget everything; the caller then reports every position (`position_changed`).

@@ -7,7 +7,7 @@ prices are scaled integers; the instrument's scales are copied onto the order (Â
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from itertools import chain, compress
 from operator import attrgetter, is_not
 
@@ -243,12 +243,12 @@ class Orders:
         """How many orders are open."""
         return sum(map(len, self._open.values()))
 
-    def open(self) -> list[Order]:
-        """Every open order, by priority."""
-        return sorted(
-            chain.from_iterable(mine.values() for mine in self._open.values()),
-            key=attrgetter("priority"),
-        )
+    def open(self, symbols: Container[str] | None = None) -> list[Order]:
+        """Every open order, or those in some symbols, by priority."""
+        found: Iterable[Order] = chain.from_iterable(mine.values() for mine in self._open.values())
+        if symbols is not None:
+            found = [order for order in found if order.symbol in symbols]
+        return sorted(found, key=attrgetter("priority"))
 
     def working(self) -> dict[str, list[Order]]:
         """Open orders that the engine has taken, by account."""
