@@ -122,7 +122,9 @@ def _terminate(*_: object) -> NoReturn:
 def _file_error(error: OSError) -> int:
     """Report a file, or standard output, that cannot be read or written."""
     name = f"{os.fsdecode(error.filename)}: " if error.filename else ""
-    code = usage_error(name + (error.strerror or str(error)))
+    there = "a file of this name is there already, and is not written over"
+    told = there if isinstance(error, FileExistsError) else error.strerror
+    code = usage_error(name + (told or str(error)))
     try:
         sys.stdout.flush()
     except OSError:  # what is left in the buffer would fail again when the process ends

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _GZIP = b"\x1f\x8b"
 _ANY_FORMAT = re.compile(rb'\{"journal":\d+')
+_YAML_KEY = re.compile(r"[a-z_]+:( |$)")
+_SHOWN = 200  # bytes of another file that are looked at
 # Far longer than any line that a run writes: a file that has no lines is not read into memory.
 LINE_MAX = 256 << 20
 
@@ -111,11 +113,21 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
         return
 
 
+def _other_file(line: bytes) -> str:
+    """What somebody has to know who named another file, of which this is the beginning."""
+    text = line.decode(errors="replace").strip()
+    if text.startswith(("#", "---")) or _YAML_KEY.match(text):
+        looks = "this is no journal but a scenario, by its first line"
+        return f"{looks}: `sim run SCENARIO --journal DIR` makes one of it"
+    begins = f"line 1 is no journal header: it begins with {text[:40]!r}"
+    return f"{begins}; `--journal` of serve, run and demo writes journals"
+
+
 def _bounded(file: BinaryIO | GzipFile) -> Iterator[bytes]:
     """Lines; NotAJournal at what does not begin as a journal, or does not end as a line."""
     first = file.readline(1)
     if first not in (b"", b"{"):
-        raise NotAJournal("line 1 is no journal header: it does not begin with {")
+        raise NotAJournal(_other_file(first + file.readline(_SHOWN)))
     number, line = 1, first + file.readline(LINE_MAX)
     while line:
         if len(line) > LINE_MAX:

@@ -11,6 +11,7 @@ from collections.abc import Mapping as Values
 
 from msgspec import json
 
+from sim.contract.contract import SCOPES
 from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.catalogue.bounds import LIMIT_CALLS, MONEY
 from sim.core.model.quantities import CASH_SCALE, cash_text
@@ -226,8 +227,12 @@ def _twice(node: Node) -> Iterator[Problem]:
 
 
 def _firms(node: Node) -> Iterator[Problem]:
-    """Firms with an unknown key pair, and two funding sources of a firm with one id."""
+    """Firms with an unknown key pair or scope, and two funding sources of a firm with one id."""
     for firm in items_of(node, "world", "firms"):
+        for scope in items_of(firm, "scopes"):
+            if isinstance(scope, Scalar) and scope.text not in SCOPES:
+                hint = f"; there are {', '.join(sorted(SCOPES))}"
+                yield unknown("unknown scope", scope, SCOPES, hint)
         pair = node_at(firm, "key")
         if isinstance(pair, Scalar) and pair.text:
             files = resources.path("fixtures", "keys").glob("*.pub.pem")

@@ -210,7 +210,8 @@ class _Checker:
     def _event(self, step: Mapping) -> Iterator[Problem]:
         event, reference = text_at(step, "event", "slug"), self._world.reference
         if event is not None and reference.event_called(event.text) is None:
-            yield unknown("no event is called", event, reference.event_by_slug)
+            hint = "; `GET /v1/events` lists them, and `world.events` makes one"
+            yield unknown("no event is called", event, reference.event_by_slug, hint)
         operation = text_at(step, "when", "call", "operation")
         if operation is not None and (wrong := unknown_operation(operation.text)):
             yield problem(operation.at, wrong)

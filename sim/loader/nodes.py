@@ -27,9 +27,11 @@ def mappings_of(node: Node | None) -> list[Mapping]:
     return [each for each in nodes if isinstance(each, Mapping)]
 
 
-def unknown(what: str, name: Scalar, known: Iterable[str]) -> Problem:
-    """A name that does not exist, with the nearest one that does: `what` begins the message."""
-    return problem(name.at, f"{what} {name.text!r}{suggestion(name.text, known)}")
+def unknown(what: str, name: Scalar, known: Iterable[str], hint: str = "") -> Problem:
+    """A name that does not exist, with the nearest one that does, or else with a hint: `what`
+    begins the message.
+    """
+    return problem(name.at, f"{what} {name.text!r}{suggestion(name.text, known) or hint}")
 
 
 def text_at(node: Node | None, *path: str, empty: bool = False) -> Scalar | None:

@@ -66,11 +66,14 @@ def expanded(node: Node, values: Values[str, str]) -> Node:
 
 
 class _Expansion:
-    """The expansion of one document. `saved` are names whose values only the run knows."""
+    """The expansion of one document. `saved` are names whose values only the run knows: those that
+    a step before has saved can be used.
+    """
 
     def __init__(self, saved: set[str]) -> None:
         self.problems: list[Problem] = []
         self._saved = saved
+        self._saved_so_far: set[str] = set()
         self._steps = 0
 
     def steps(self, steps: Sequence, values: Values[str, str]) -> Iterator[Node]:
@@ -84,6 +87,7 @@ class _Expansion:
                 message = f"more than {STEPS_MAX} steps once loops are written out"
                 raise error_at(steps.at, message)
             yield self.filled(step, values)
+            self._saved_so_far.update(_saved(Sequence(steps.at, [step])))
 
     def _loop(self, loop: Mapping, values: Values[str, str]) -> Iterator[Node]:
         pause, inner = loop.items.get("pause"), loop.items.get("steps")
@@ -106,7 +110,12 @@ class _Expansion:
         if "${" not in node.text:
             return node
         for name in REFERENCE.findall(node.text):
-            if name not in values and name not in self._saved:
+            if name in values or name in self._saved_so_far:
+                continue
+            if name in self._saved:
+                message = f"${{{name}}} has no value here: only a later step saves it"
+                add_problem(node.at, message, self.problems)
+            else:
                 wanted = wants_suggestion(self.problems)
                 near = nearest(name, [*values, *self._saved]) if wanted else ""
                 hint = f", did you mean ${{{near}}}?" if near else ": name it in `params`"

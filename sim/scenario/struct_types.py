@@ -30,6 +30,8 @@ from sim.scenario.value_types import (
 )
 from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, Sequence, is_null, value_of
 
+_KEYS_SHOWN = 12  # of a mapping, where something else stands
+
 
 class Alias(NamedTuple):
     """Metadata of a field: another key that means it; a `former` one is deprecated."""
@@ -110,7 +112,8 @@ class MappingOf(ValueType):
 
     def read(self, node: Node, problems: list[Problem]) -> Any:
         if not isinstance(node, Mapping):
-            return report(node, f"expected a mapping, not {quoted(node)}", problems)
+            expected = "expected a mapping such as {name: value}"
+            return report(node, f"{expected}, not {quoted(node)}", problems)
         values = {key: self._item.read(item, problems) for key, item in node.items.items()}
         if any(value is INVALID for value in values.values()):
             return INVALID
@@ -213,8 +216,7 @@ class Record(ValueType):
 
     def read(self, node: Node, problems: list[Problem]) -> Any:
         if not isinstance(node, Mapping):
-            keys = ", ".join(self.keys)
-            return report(node, f"expected a mapping with {keys}, not {quoted(node)}", problems)
+            return report(node, f"{self._expected_of(node)}, not {quoted(node)}", problems)
         values: dict[str, Any] = {}
         for written, item in node.items.items():
             key = self.aliases.get(written, written)
@@ -228,6 +230,8 @@ class Record(ValueType):
                 meant = (
                     f", did you mean {near!r}?" if near else f"; known are {', '.join(self.keys)}"
                 )
+                if written.isdecimal() and is_null(item):  # {tick_size: 0,01}
+                    meant = ": a decimal has a point, not a comma"
                 add_problem(node.keys[written], f"unknown key {written[:80]!r}{meant}", problems)
                 # A misspelt key must not be reported as missing too.
                 values[near] = INVALID
@@ -246,6 +250,14 @@ class Record(ValueType):
         if self._place and node.at.line:
             values[self._place] = f"{PurePath(node.at.file).name}:{node.at.line}"
         return self.kind(**{self._attributes[key]: value for key, value in values.items()})
+
+    def _expected_of(self, node: Node) -> str:
+        """What stands where there should be a mapping with these keys: a key alone, or its keys."""
+        if isinstance(node, Scalar) and node.text in self.keys:
+            return f"expected `{node.text}: ...`"
+        keys = list(self.keys)
+        more = f" and {len(keys) - _KEYS_SHOWN} more keys" if len(keys) > _KEYS_SHOWN else ""
+        return f"expected a mapping with {', '.join(keys[:_KEYS_SHOWN])}{more}"
 
     def _home_of(self, key: str) -> str:
         """The one key of this mapping below which another key belongs; "" for none or several."""

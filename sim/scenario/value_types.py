@@ -105,7 +105,7 @@ class Text(ValueType):
             return self._parse(node.text)
         except ValueError as error:
             message = self._message(node.text, str(error))
-            return report(node, f"{message}{self._suggestion(node.text)}", problems)
+            return report(node, f"{message}{self.suggestion(node.text)}", problems)
 
     def _message(self, text: str, said: str) -> str:
         """What is wrong, once: many errors say again what is expected, or quote the text."""
@@ -123,7 +123,7 @@ class Text(ValueType):
             return f"expected {self.expected}, {wrong}"
         return f"expected {self.expected}: {said}"
 
-    def _suggestion(self, text: str) -> str:
+    def suggestion(self, text: str) -> str:
         """`, did you mean 'x'?` where one of the usual slips makes the text right."""
         for slip in self._meant:
             try:
@@ -259,7 +259,17 @@ def _with_offset(text: str) -> str:
     return (whole if whole.count(":") == 2 else f"{whole}:00") + "Z"
 
 
-_SPAN_SLIPS, _INSTANT_SLIPS = (_with_unit,), (_with_offset,)
+_UNIT_OF_MONEY = re.compile(r"\s*(\$|USD|dollars?|contracts?)\s*", re.IGNORECASE)
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?", re.ASCII)
+
+
+def _plain_decimal(text: str) -> str:
+    """A decimal without a unit, thousands and a comma for its point: "$1,000", "0,45"."""
+    number = _UNIT_OF_MONEY.sub("", text)
+    return number.replace(",", "" if _THOUSANDS.fullmatch(number) else ".")
+
+
+_SPAN_SLIPS, _INSTANT_SLIPS, _DECIMAL_SLIPS = (_with_unit,), (_with_offset,), (_plain_decimal,)
 _MOMENT_SLIPS = (
     lambda text: f"+{text.lstrip('+')}",
     lambda text: f"+{_with_unit(text.lstrip('+'))}",
@@ -269,9 +279,9 @@ STRING = Text()
 NAME = Text("a name", _name, schema={"type": "string", "minLength": 1, "maxLength": 200})
 MONEY_TEXT = Text("dollars from zero", _dollars(MONEY), schema=_DECIMAL_SCHEMA)
 INDEX_PRICE_TEXT = Text("a price above zero", _index_price, schema=_DECIMAL_SCHEMA)
-DECIMAL = Text("decimal text", _decimal, schema=_DECIMAL_SCHEMA)
-POSITIVE = Text("a decimal above zero", _positive_decimal, schema=_DECIMAL_SCHEMA)
-AMOUNT = Text("a decimal from zero", _amount, schema=_DECIMAL_SCHEMA)
+DECIMAL = Text("decimal text", _decimal, schema=_DECIMAL_SCHEMA, meant=_DECIMAL_SLIPS)
+POSITIVE = Text("a decimal above zero", _positive_decimal, str, _DECIMAL_SCHEMA, _DECIMAL_SLIPS)
+AMOUNT = Text("a decimal from zero", _amount, schema=_DECIMAL_SCHEMA, meant=_DECIMAL_SLIPS)
 INTEGER = Text("an integer", _integer, schema=_INTEGER_SCHEMA)
 COUNT = Text("a count", _integer_from(0, "zero"), schema=_INTEGER_SCHEMA | {"minimum": 0})
 ORDINAL = Text("a number from 1", _integer_from(1, "one"), schema=_INTEGER_SCHEMA | {"minimum": 1})

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from sim.kernel.instants import Instant, from_datetime, parse_instant, parse_span, to_datetime
+from sim.scenario.value_types import SPAN
 from sim.testing.wall_clock import warn_of_patched_time
 
 __tracebackhide__ = True  # a user's mistake is shown in the user's lines
@@ -133,7 +134,8 @@ def _span_of(by: Length) -> int:
         return parse_span(by)
     except (ValueError, TypeError):
         usual = 'a timedelta or text such as "5m" or "PT5M"'
-        raise ValueError(f"a length of time is {usual}, not {by!r}") from None
+        meant = SPAN.suggestion(str(by))
+        raise ValueError(f"a length of time is {usual}, not {by!r}{meant}") from None
 
 
 def _listening_ports(loop: Any) -> set[int]:

@@ -20,6 +20,7 @@ from msgspec import json
 from sim.analysis.commands import sim_command
 from sim.kernel.instants import Instant, format_instant, parse_span
 from sim.testing.clock import Clock, Moment, instant_of
+from sim.testing.symbols_by_state import SymbolsByState
 from sim.testing.wall_clock import open_grpc_channels
 from sim.testing.webhook_receiver import Webhooks
 
@@ -148,8 +149,7 @@ class ServedExchange:
     @property
     def symbols(self) -> dict[str, list[str]]:
         """Symbols by state at the start ("open", "pending", …), and "fractional"."""
-        symbols: dict[str, list[str]] = self.ready["symbols"]
-        return symbols
+        return SymbolsByState(self.ready["symbols"])
 
     # ---- what a test does
 

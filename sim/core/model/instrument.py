@@ -7,6 +7,8 @@ and never inferred (§2.6): two instruments of one product may differ.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from msgspec import Struct, field
 
 from sim.core.model.collateral import Related
@@ -20,7 +22,7 @@ from sim.core.model.quantities import (
     decimal_text,
     is_decimal_scale,
 )
-from sim.kernel.instants import DAY, Instant, Span
+from sim.kernel.instants import DAY, Instant, Span, format_instant
 
 
 class Segment(Struct, frozen=True):
@@ -124,16 +126,28 @@ class Instrument(Struct, frozen=True, kw_only=True):
         if self.tick <= 0 or not 0 < self.tick < self.price_scale:
             found.append("tick_size must lie between 0 and 1 dollar")
         elif self.price_scale % self.tick:
-            found.append(
-                f"one dollar is no multiple of the tick {decimal_text(self.tick, self.price_scale)}"
-            )
+            found.append(self._tick_problem())
         if not 0 <= self.price_low < self.price_high <= self.price_scale:
             found.append("price limits must satisfy 0 <= low < high <= 1 dollar")
         if self.min_qty <= 0:
             found.append("minimum_trade_qty must be positive")
-        dates = [self.start, self.closes, self.expiration, self.termination]
-        dates = [date for date in dates if date]
-        if dates != sorted(dates):
-            closes = "closes <= " if self.closes else ""
-            found.append(f"dates must satisfy start <= {closes}expiration <= termination")
+        names = ("start", "closes", "expiration", "termination")
+        dates = [(name, date) for name in names if (date := getattr(self, name))]
+        for (before, first), (name, date) in pairwise(dates):
+            if date < first:
+                what = f"{name} {format_instant(date)} is before {before} {format_instant(first)}"
+                found.append(f"{what}; an instrument starts, expires and terminates in this order")
         return found
+
+    def _tick_problem(self) -> str:
+        """A tick that does not divide a dollar, with the nearest that do."""
+        ticks = [each for each in range(1, self.price_scale) if self.price_scale % each == 0]
+        tick, lower, upper = (
+            decimal_text(units, self.price_scale)
+            for units in (
+                self.tick,
+                max(each for each in ticks if each < self.tick),
+                min((each for each in ticks if each > self.tick), default=1),
+            )
+        )
+        return f"one dollar is no multiple of the tick {tick}; it is of {lower} and {upper}"

@@ -132,7 +132,8 @@ class ControlPlane:
             message = f"{rest} takes {', '.join(sorted(verbs))}"
             return error_response(405, 12, message, now=now)
         paths = [endpoint.route.path for _, endpoint in self._routes]
-        return error_response(404, 5, unknown_name("call", rest, paths), now=now)
+        remedy = {"remedy": f"GET {PREFIX}/calls lists them"}
+        return error_response(404, 5, unknown_name("call", rest, paths), now=now, extra=remedy)
 
     async def _body(self, request: web.BaseRequest, endpoint: Endpoint) -> Any:
         """The body as `Call` describes it, or the answer to one that did not arrive. InvalidRequest
