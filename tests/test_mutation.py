@@ -47,6 +47,16 @@ def test_constants_boundaries_logic_choices_and_statements_are_changed_and_text_
     assert not any("At most" in before or "not 6" in after for before, after in found)
 
 
+def test_the_layout_of_classes_and_checks_of_our_own_mistakes_are_left_alone() -> None:
+    source = """
+@dataclass(slots=True, kw_only=True)
+class Pairs:
+    rows: dict = field(default_factory=lambda: dict(zip(NAMES, VALUES, strict=True)))
+    strict: bool = convert(text, strict=False)
+"""
+    assert [one.kind for one in mutants("pairs.py", source)] == ["arguments", "constant"]
+
+
 @pytest.mark.parametrize("number", range(len(mutants("fee.py", SOURCE))))
 def test_a_mutant_is_the_source_with_one_change_on_the_same_lines(number: int) -> None:
     before, after = ast.parse(SOURCE), mutated(SOURCE, number)

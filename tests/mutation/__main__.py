@@ -33,14 +33,14 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--seed", type=int, default=1, help="which sample (default: 1)")
     parser.add_argument("--count", type=int, default=16, help="mutants of each area (default: 16)")
-    parser.add_argument("--area", action="append", choices=AREAS, help="only this area")
+    parser.add_argument("--area", action="append", choices=AREAS, help="try only this area")
     parser.add_argument("--at", help="every mutant of FILE or FILE:LINE instead of a sample")
     parser.add_argument("--tests", type=int, default=400, help="most tests for one mutant")
     parser.add_argument(
         "--as-measured", action="store_true", help="leave out tests newer than the map"
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
-    parser.add_argument("--resume", action="store_true", help="go on with the kept sample")
+    parser.add_argument("--resume", action="store_true", help="go on with the kept sample, if any")
     parser.add_argument("--again", action="store_true", help="the same, its survivors too")
     return parser.parse_args(given)
 
@@ -52,7 +52,7 @@ def sample(args: argparse.Namespace) -> dict[str, list[Mutant]]:
         found = mutants(path, (ROOT / path).read_text())
         return {path: [one for one in found if not line or one.line == int(line)]}
     drawn = {}
-    for area in args.area or AREAS:
+    for area in AREAS:
         every = [one for path in sources(area) for one in mutants(path, (ROOT / path).read_text())]
         luck = random.Random(f"{args.seed} {area}")
         drawn[area] = luck.sample(every, min(args.count, len(every)))
@@ -62,11 +62,11 @@ def sample(args: argparse.Namespace) -> dict[str, list[Mutant]]:
 def results_of(args: argparse.Namespace) -> Results:
     """A new sample, or a kept one with what became of it."""
     kept = KEPT / f"seed-{args.seed}-{args.count}.ndjson"
-    if (args.resume or args.again) and not args.at:
-        if not kept.exists():
-            raise SystemExit(f"mutants: there is no {kept.relative_to(ROOT)} to go on with")
+    if args.at:
+        return Results(sample(args), None)
+    if (args.resume or args.again) and kept.exists():
         return Results.resumed(kept, args.again)
-    return Results(sample(args), None if args.at or args.area else kept)
+    return Results(sample(args), kept)
 
 
 def jobs_for(chosen: list[Mutant], coverage: CoverageMap, most: int) -> list[Job]:

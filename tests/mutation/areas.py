@@ -70,19 +70,26 @@ TESTS = (
     *("tests/oracles", "tests/statements", "tests/truth"),
 )
 LEFT_OUT = {
+    "tests/test_advisories.py",
     "tests/test_benchmarks.py",
     "tests/test_cli.py",
     "tests/test_command_line_outside.py",
     "tests/test_digests.py",
     "tests/test_docs.py",
     "tests/test_docs_examples.py",
+    "tests/test_environment.py",
     "tests/test_explain.py",
+    "tests/test_figures.py",
     "tests/test_forks.py",
     "tests/test_former_names.py",
     "tests/test_house.py",
+    "tests/test_interrupts.py",
+    "tests/test_json_output.py",
     "tests/test_judge.py",
     "tests/test_mutation.py",
+    "tests/test_printed_commands.py",
     "tests/test_replay.py",
+    "tests/test_report.py",
     "tests/test_spoilt_scenarios.py",
 }
 

@@ -11,8 +11,8 @@
 | return | None returned |
 | statement | a call, an assignment to a part, a `raise`, `continue` or `break` deleted |
 
-Imports, annotations, text, assertions, sizes of caches and `__repr__` are left alone: no rule of
-the exchange is in them.
+Imports, annotations, text, assertions, sizes of caches, `__repr__`, the layout of classes and
+`strict=True` of `zip` are left alone: no rule of the exchange is in them.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
 CHOICES = {"min": "max", "max": "min", "any": "all", "all": "any"}
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 CACHES = ("lru_cache", "cache")
+# They say how a class is laid out in memory and written down: right code is as right without them.
+IDLE_OPTIONS = ("slots", "kw_only", "gc", "weakref")
 
 
 @dataclass(frozen=True)
@@ -186,6 +188,10 @@ def _is_idle(node: ast.AST) -> bool:
         case ast.FunctionDef(name="__repr__" | "__str__" | "__hash__"):
             return True
         case ast.Call(func=ast.Name(id=name)) if name in CACHES:
+            return True
+        case ast.keyword(arg=name, value=ast.Constant()) if name in IDLE_OPTIONS:
+            return True
+        case ast.keyword(arg="strict", value=ast.Constant(value=True)):
             return True
         case ast.AnnAssign(annotation=ast.Name(id="TypeAlias")):
             return True
