@@ -37,6 +37,9 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--at", help="every mutant of FILE or FILE:LINE instead of a sample")
     parser.add_argument("--tests", type=int, default=400, help="most tests for one mutant")
     parser.add_argument(
+        "--seconds", type=float, default=240, help="most seconds of tests for one (default: 240)"
+    )
+    parser.add_argument(
         "--as-measured", action="store_true", help="leave out tests newer than the map"
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
@@ -69,11 +72,11 @@ def results_of(args: argparse.Namespace) -> Results:
     return Results(sample(args), kept)
 
 
-def jobs_for(chosen: list[Mutant], coverage: CoverageMap, most: int) -> list[Job]:
+def jobs_for(chosen: list[Mutant], coverage: CoverageMap, most: int, seconds: float) -> list[Job]:
     """The tests that may kill each mutant."""
     jobs = []
     for mutant in chosen:
-        tests = coverage.covering(mutant, (ROOT / mutant.path).read_text(), most)
+        tests = coverage.covering(mutant, (ROOT / mutant.path).read_text(), most, seconds)
         jobs.append(Job(mutant, {coverage.tests[at]: coverage.took[at] for at in tests}))
     return jobs
 
@@ -116,7 +119,7 @@ def _acquit_failing_tests(jobs: list[Job], workers: int) -> None:
 
 def try_area(results: Results, area: str, coverage: CoverageMap, args: argparse.Namespace) -> None:
     """Try the open mutants of an area; print its survivors and the verdicts until now."""
-    jobs = jobs_for(results.open(area), coverage, args.tests)
+    jobs = jobs_for(results.open(area), coverage, args.tests, args.seconds)
     if jobs:
         print(f"\n{area}, {len(jobs)} mutants: ", end="", flush=True)
         try:

@@ -60,9 +60,11 @@ class CoverageMap:
     modules: dict[str, int] = field(default_factory=dict)
     imported: set[Line] = field(default_factory=set)
 
-    def covering(self, mutant: Mutant, source: str, most: int) -> list[int]:
+    def covering(
+        self, mutant: Mutant, source: str, most: int, seconds: float = float("inf")
+    ) -> list[int]:
         """Numbers of the tests that run a mutant, at most so many: those of least cost and breadth
-        first, then some of every file.
+        first, then some of every file, which took no more than so many seconds together.
 
         Code outside functions runs before every test: all tests of its module count. So they do for
         functions that are newer than the map.
@@ -80,7 +82,11 @@ class CoverageMap:
         for at in rest:
             by_file.setdefault(self.tests[at].split("::")[0], []).append(at)
         turns = zip_longest(*by_file.values())
-        spread = [at for turn in turns for at in turn if at is not None][: most - len(nearest)]
+        spread: list[int] = []
+        for at in (at for turn in turns for at in turn if at is not None):
+            if len(spread) < most - len(nearest) and self.took[at] <= seconds:
+                seconds -= self.took[at]
+                spread.append(at)
         # They run by file, so that the fixtures of a file are made once.
         order = {file: number for number, file in enumerate(by_file)}
         return nearest + sorted(spread, key=lambda at: order[self.tests[at].split("::")[0]])
