@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tests.mutation.areas import AREAS, ROOT, sources
+from tests.mutation.coverage_map import CoverageMap, names_defined
 from tests.mutation.operators import mutants, mutated
 from tests.mutation.results import known_equivalents
 
@@ -82,6 +83,40 @@ def test_mutants_that_are_called_equivalent_are_in_the_code() -> None:
         for one in mutants(path, (ROOT / path).read_text())
     }
     assert known <= present
+
+
+def test_code_outside_functions_is_tried_with_the_tests_that_use_what_it_defines() -> None:
+    source = """
+LOW, HIGH = 1, 9
+class Window(Struct):
+    size: int = (
+        3
+    )
+@handles(2)
+def ask():
+    return 4
+register(5)
+"""
+    found = {one.line: names_defined(source, one.line) for one in mutants("ask.py", source)}
+    assert found[2] == ["LOW", "HIGH"]
+    assert found[5] == ["size"]
+    assert found[7] == ["ask"]
+    assert found[10] == []
+    users = CoverageMap(
+        tests=["test_a", "test_b", "test_c"],
+        took=[1, 1, 1],
+        breadth=[1, 1, 1],
+        lines={
+            ("ask.py", "", "LOW, HIGH = 1, 9"): 0b111,
+            ("ask.py", "ask", "return LOW"): 0b010,
+            ("tell.py", "tell", "return ask.LOW"): 0b100,
+            ("tell.py", "tell", "return BELOW, window.size"): 0b001,
+        },
+        modules={"ask.py": 0b111},
+    )
+    tried = {one.line: users.covering(one, source, 9) for one in mutants("ask.py", source)}
+    assert (tried[2], tried[5], tried[10]) == ([1], [0], [0, 1, 2])
+    assert users.covering(mutants("ask.py", source)[-1], source, 9, seconds=0) == [0, 1, 2]
 
 
 RUN = """

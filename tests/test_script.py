@@ -420,6 +420,22 @@ steps:
     assert said.startswith("2 frames came on orders, not 5: snapshot, update; the last: {")
 
 
+def test_an_answer_that_is_no_json_is_compared_and_kept_from_as_text() -> None:
+    """The door of the retail API refuses in plain text."""
+    call = "call: {plane: retail, get: /v1/account/balances}"
+    report = ran(f"""
+steps:
+  - {{{call}, save: {{cash: balances.0}}, expect: {{status: 401}}}}
+  - {{{call}, expect: {{json: {{code: 16}}}}}}
+  - {{{call}, expect: {{json: Missing required API key headers}}}}
+""")
+    assert not report.broken
+    assert failures(report) == [
+        "the answer has no balances.0 to keep as cash",
+        'answer is "Missing required API key headers", not a mapping',
+    ]
+
+
 def test_a_script_follows_streams_of_both_protocols_and_sees_them_end() -> None:
     key = load_key()
     report = ran(f"""

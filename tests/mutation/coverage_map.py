@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -66,14 +67,16 @@ class CoverageMap:
         """Numbers of the tests that run a mutant, at most so many: those of least cost and breadth
         first, then some of every file, which took no more than so many seconds together.
 
-        Code outside functions runs before every test: all tests of its module count. So they do for
-        functions that are newer than the map.
+        Code outside functions runs before every test: the tests count that run a function which
+        names what the code defines. All tests of a module count for functions that are newer than
+        the map, and for names that no function uses.
         """
         text = source.splitlines()[mutant.line - 1].strip()
-        bits = 0
         if mutant.function:
             bits = self.lines.get((mutant.path, mutant.function, text), 0)
             bits = bits or self.functions.get((mutant.path, mutant.function), 0)
+        else:
+            bits = self._users(mutant.path, names_defined(source, mutant.line))
         bits = bits or self.modules.get(mutant.path, 0)
         chosen = [at for at in _numbers(bits) if self.tests[at]]
         chosen.sort(key=lambda at: (round(self.took[at], 1), self.breadth[at]))
@@ -90,6 +93,17 @@ class CoverageMap:
         # They run by file, so that the fixtures of a file are made once.
         order = {file: number for number, file in enumerate(by_file)}
         return nearest + sorted(spread, key=lambda at: order[self.tests[at].split("::")[0]])
+
+    def _users(self, path: str, names: list[str]) -> int:
+        """Tests that run a line with one of some names, of the same file if there is any."""
+        if not names:
+            return 0
+        word = re.compile(rf"\b({'|'.join(names)})\b")
+        found = {True: 0, False: 0}
+        for (file, function, text), mask in self.lines.items():
+            if function and word.search(text):
+                found[file == path] |= mask
+        return found[True] or found[False]
 
     def runs_at_import(self, mutant: Mutant, source: str) -> bool:
         """Whether the line runs before any test, so that its effect may be kept in a constant."""
@@ -258,6 +272,25 @@ def _add_file(
         if function:
             found.functions[name, function] = found.functions.get((name, function), 0) | mask
         found.modules[name] = found.modules.get(name, 0) | mask
+
+
+def names_defined(source: str, line: int) -> list[str]:
+    """What the statement outside functions that holds a line assigns."""
+    body = ast.parse(source).body
+    while True:
+        holder = next((one for one in body if line <= (one.end_lineno or 0)), None)
+        if not isinstance(holder, ast.ClassDef) or line < holder.body[0].lineno:
+            break
+        body = holder.body
+    match holder:
+        case ast.Assign(targets=targets):
+            found = [node for target in targets for node in ast.walk(target)]
+            return [node.id for node in found if isinstance(node, ast.Name)]
+        case ast.AnnAssign(target=ast.Name(id=name)) | ast.FunctionDef(name=name):
+            return [name]
+        case ast.ClassDef(name=name):
+            return [name]
+    return []
 
 
 def functions_by_line(source: str) -> dict[int, str]:

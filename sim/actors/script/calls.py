@@ -14,6 +14,7 @@ from urllib.parse import quote_plus
 from msgspec import UNSET, Struct, json
 from msgspec.structs import replace
 
+from sim.actors.script.expectations import answer_of
 from sim.actors.script.streams import SavedSubscription, ScriptStreams
 from sim.api.pipeline.inputs import (
     NOBODY,
@@ -64,7 +65,7 @@ class ClientCalls:
         """Save parts of an answer by their paths, such as "orders.0.id"; yields what is missing,
         with the answer.
         """
-        answer = json.decode(reply.body) if reply is not None and reply.body else None
+        answer = answer_of(reply) if reply is not None else None
         for name, path in paths.items():
             value = _at(answer, path)
             if value is None or isinstance(value, dict | list):

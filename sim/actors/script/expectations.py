@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from msgspec import UNSET, json
+from msgspec import UNSET, DecodeError, json
 
 from sim.actors.operator.views import deliveries
 from sim.api.pipeline.inputs import Reply
@@ -65,6 +65,16 @@ def failures(engine: Engine, expect: Expect, reply: Reply | None, own: str) -> l
 # ---- the answer
 
 
+def answer_of(reply: Reply) -> Any:
+    """The JSON value of an answer; its text where it is no JSON (a CSV, a refusal of the door), None
+    without a body.
+    """
+    try:
+        return json.decode(reply.body) if reply.body else None
+    except DecodeError:
+        return reply.body.decode(errors="replace")
+
+
 def _reply(expect: Expect, reply: Reply | None) -> Iterator[str]:
     if expect.status is None and expect.code is None and expect.json is UNSET and not expect.header:
         return
@@ -77,8 +87,7 @@ def _reply(expect: Expect, reply: Reply | None) -> Iterator[str]:
     if expect.code is not None and reply.code != expect.code:
         yield f"gRPC code is {reply.code}, not {expect.code}: {reply.message}"
     if expect.json is not UNSET:
-        answer = json.decode(reply.body) if reply.body else None
-        yield from differences(expect.json, answer, "answer")
+        yield from differences(expect.json, answer_of(reply), "answer")
     headers = {name.lower(): value for name, value in reply.headers}
     for name, value in expect.header.items():
         if headers.get(name.lower()) != value:
