@@ -119,6 +119,22 @@ register(5)
     assert users.covering(mutants("ask.py", source)[-1], source, 9, seconds=0) == [0, 1, 2]
 
 
+def test_a_line_that_is_new_is_tried_with_the_older_tests_of_its_function_too() -> None:
+    source = "def ask(how):\n    before = tell(how)\n    return 4\n"
+    measured = CoverageMap(
+        tests=[f"test_{number}" for number in range(60)],
+        took=[1] * 60,
+        breadth=[1] * 60,
+        lines={("ask.py", "ask", "return 4"): 1 << 50 | 1 << 59},
+        functions={("ask.py", "ask"): (1 << 60) - 1},
+    )
+    *_, returned = mutants("ask.py", source)
+    assert measured.covering(returned, source, 9) == [50, 59, *range(7)]
+    assert measured.covering(returned, source, 400, seconds=20) == [50, 59, *range(43)]
+    measured.lines.clear()
+    assert measured.covering(returned, source, 400) == list(range(60))
+
+
 RUN = """
 from tests.mutation.operators import mutants
 from tests.mutation.runner import Job, run_cold, run_warm

@@ -16,8 +16,9 @@ import pickle
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,32 +68,48 @@ class CoverageMap:
         """Numbers of the tests that run a mutant, at most so many: those of least cost and breadth
         first, then some of every file, which took no more than so many seconds together.
 
-        Code outside functions runs before every test: the tests count that run a function which
-        names what the code defines. All tests of a module count for functions that are newer than
-        the map, and for names that no function uses.
+        Tests that were measured before the line was written count if they run its function. Code
+        outside functions runs before every test: those count that run a function which names what
+        the code defines. Where no test is left, all tests of the module count.
         """
         text = source.splitlines()[mutant.line - 1].strip()
         if mutant.function:
             bits = self.lines.get((mutant.path, mutant.function, text), 0)
-            bits = bits or self.functions.get((mutant.path, mutant.function), 0)
+            older = (bits & -bits) - 1  # every number below the first; all where there is none
+            perhaps = self.functions.get((mutant.path, mutant.function), 0) & older
         else:
-            bits = self._users(mutant.path, names_defined(source, mutant.line))
-        bits = bits or self.modules.get(mutant.path, 0)
-        chosen = [at for at in _numbers(bits) if self.tests[at]]
-        chosen.sort(key=lambda at: (round(self.took[at], 1), self.breadth[at]))
-        nearest, rest = chosen[:NEAREST], chosen[NEAREST:]
-        by_file: dict[str, list[int]] = {}
-        for at in rest:
-            by_file.setdefault(self.tests[at].split("::")[0], []).append(at)
-        turns = zip_longest(*by_file.values())
+            bits, perhaps = self._users(mutant.path, names_defined(source, mutant.line)), 0
+        if not bits | perhaps:
+            perhaps = self.modules.get(mutant.path, 0)
+        chosen = self._ranked(bits) + self._ranked(perhaps)
+        nearest = chosen[: min(most, NEAREST)]
         spread: list[int] = []
-        for at in (at for turn in turns for at in turn if at is not None):
-            if len(spread) < most - len(nearest) and self.took[at] <= seconds:
+        for at in chain(self._by_turns(bits), self._by_turns(perhaps)):
+            if len(nearest) + len(spread) >= most:
+                break
+            if at not in nearest and self.took[at] <= seconds:
                 seconds -= self.took[at]
                 spread.append(at)
         # They run by file, so that the fixtures of a file are made once.
-        order = {file: number for number, file in enumerate(by_file)}
-        return nearest + sorted(spread, key=lambda at: order[self.tests[at].split("::")[0]])
+        order: dict[str, int] = {}
+        for at in spread:
+            order.setdefault(self._file(at), len(order))
+        return nearest + sorted(spread, key=lambda at: order[self._file(at)])
+
+    def _file(self, at: int) -> str:
+        return self.tests[at].partition("::")[0]
+
+    def _ranked(self, bits: int) -> list[int]:
+        """Tests that still exist, those of least cost and breadth first."""
+        found = [at for at in _numbers(bits) if self.tests[at]]
+        return sorted(found, key=lambda at: (round(self.took[at], 1), self.breadth[at]))
+
+    def _by_turns(self, bits: int) -> Iterator[int]:
+        """The same, one of every file in turn."""
+        by_file: dict[str, list[int]] = {}
+        for at in self._ranked(bits):
+            by_file.setdefault(self._file(at), []).append(at)
+        return (at for turn in zip_longest(*by_file.values()) for at in turn if at is not None)
 
     def _users(self, path: str, names: list[str]) -> int:
         """Tests that run a line with one of some names, of the same file if there is any."""

@@ -66,9 +66,7 @@ def failures(engine: Engine, expect: Expect, reply: Reply | None, own: str) -> l
 
 
 def answer_of(reply: Reply) -> Any:
-    """The JSON value of an answer; its text where it is no JSON (a CSV, a refusal of the door), None
-    without a body.
-    """
+    """The JSON value of an answer; its text where it is no JSON, None without a body."""
     try:
         return json.decode(reply.body) if reply.body else None
     except DecodeError:
