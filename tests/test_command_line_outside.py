@@ -209,15 +209,19 @@ def test_a_spoilt_beginning_is_named(capsys, tmp_path, recorded, spoil, words, c
     assert f"{path}:1:1: " in said
 
 
-def test_a_timeline_names_the_line_that_is_no_record(capsys, tmp_path, recorded):
+@pytest.mark.parametrize("command", ["timeline", "diff"])
+def test_the_line_that_is_no_record_is_named(capsys, tmp_path, recorded, command):
     lines = recorded.splitlines(keepends=True)
+    (tmp_path / "whole").write_bytes(recorded)
+    whole = [tmp_path / "whole"] if command == "diff" else []
     for spoilt in (
         b"garbage\n",
         b'{"seq":3,"at":1,"input":{"type":"rest"},"out":{}}\n',
         b'{"seq":3,"at":1,"input":[],"out":{}}\n',
+        b'{"seq":3,"at":1,"input":{"type":"advance","to":1},"out":{"events":[{"event":7}]}}\n',
     ):
         (tmp_path / "spoilt").write_bytes(b"".join((*lines[:3], spoilt, *lines[4:])))
-        code, said = sim(capsys, "timeline", tmp_path / "spoilt")
+        code, said = sim(capsys, command, tmp_path / "spoilt", *whole)
         assert code == 2
         assert f"{tmp_path / 'spoilt'}:4:1: no journal record" in said
 

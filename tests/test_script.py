@@ -420,6 +420,19 @@ steps:
     assert said.startswith("2 frames came on orders, not 5: snapshot, update; the last: {")
 
 
+def test_a_level_that_a_kept_value_spoils_is_told_as_a_difference() -> None:
+    report = ran("""
+steps:
+  - {call: {plane: gateway, get: /v2/leagues}, save: {league: leagues.0.slug}}
+  - {order: {as: maker, symbol: w, side: buy, price: "0.45", qty: "3"}}
+  - {advance: 1s, expect: {book: {symbol: w, bids: ["${league} x 3"]}}}
+  - {advance: 1s, expect: {book: {symbol: w, bids: ["0.450 x 3.0"], offers: []}}}
+""")
+    assert not report.broken
+    (told,) = failures(report)
+    assert told.startswith("bids of w are ['0.45 x 3'], not ['") and told.endswith(" x 3']")
+
+
 def test_an_answer_that_is_no_json_is_compared_and_kept_from_as_text() -> None:
     """The door of the retail API refuses in plain text."""
     call = "call: {plane: retail, get: /v1/account/balances}"

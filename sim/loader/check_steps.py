@@ -8,7 +8,6 @@ keeps) is left to the run.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -29,6 +28,7 @@ from sim.loader.check_prices import price_problems
 from sim.loader.check_states import state_problems
 from sim.loader.check_world import answer_problems
 from sim.loader.nodes import items_of, mappings_of, node_at, text_at, unknown
+from sim.scenario.expectations_format import LEVEL
 from sim.scenario.fault_names import unknown_operation
 from sim.scenario.steps import Step, When
 from sim.scenario.struct_types import record
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 EXCLUSIVE_KEYS = (*STEP_ACTIONS, *CLIENT_KEYS, "advance")
 WAITS = When.__struct_fields__
 _CREATE_USERS = ("/v1/kyc/start", "/v1/users")
-_LEVEL = re.compile(r"\s*[0-9]+(\.[0-9]+)?\s*[x×]\s*[0-9]+(\.[0-9]+)?\s*", re.ASCII)
 _OF_AN_ANSWER = ("status", "code", "json", "header")
 
 
@@ -247,6 +246,6 @@ def _levels(step: Mapping) -> Iterator[Problem]:
     for book in mappings_of(node_at(step, "expect", "book")):
         for level in (*items_of(book, "bids"), *items_of(book, "offers")):
             text = text_at(level, empty=True)
-            if text is not None and not _LEVEL.fullmatch(text.text):
+            if text is not None and not LEVEL.fullmatch(text.text):
                 usual = 'a level is written "price x quantity", such as "0.45 x 10"'
                 yield problem(text.at, f"{usual}, not {text.text!r}")

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 from msgspec import UNSET, Struct
@@ -21,6 +22,8 @@ REFUSED = Choice(("false", "true", "maybe"))
 
 OUTCOMES = Choice(("delivered", "failed", "lost", "in_flight"))
 BREAKER_STATES = Choice(("closed", "open", "half_open"))
+# A level of a book: "price x quantity".
+LEVEL = re.compile(r"\s*[0-9]+(\.[0-9]+)?\s*[x×]\s*[0-9]+(\.[0-9]+)?\s*", re.ASCII)
 
 
 class StreamExpect(Struct, frozen=True, kw_only=True):

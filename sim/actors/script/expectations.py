@@ -18,6 +18,7 @@ from sim.core.model.orders import Order
 from sim.core.model.quantities import cash_text, decimal_text
 from sim.engine.engine import Engine
 from sim.scenario.expectations_format import (
+    LEVEL,
     BalanceExpect,
     BookExpect,
     BreakerExpect,
@@ -257,11 +258,14 @@ def _book(engine: Engine, expect: BookExpect) -> Iterator[str]:
             f"{decimal_text(price, price_scale)} x {decimal_text(qty, qty_scale)}"
             for price, qty, *_ in book.levels(side, max(1, len(levels)))
         ]
-        if [_level(text) for text in levels] != [_level(text) for text in actual]:
+        if list(map(_level, levels)) != list(map(_level, actual)):
             yield f"{name} of {expect.symbol} are {actual}, not {list(levels)}"
 
 
-def _level(text: str) -> tuple[Decimal, ...]:
+def _level(text: str) -> tuple[Decimal, ...] | str:
+    """A price with its quantity; the text itself where a saved value made it something else."""
+    if LEVEL.fullmatch(text) is None:
+        return text
     return tuple(Decimal(part.strip()) for part in text.replace("×", "x").split("x"))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from sys import intern
 from typing import Any, NamedTuple
 
 from msgspec import json
@@ -95,7 +96,8 @@ def row_of_parts(line: Line, given: Record, out: Record, steps: list[str]) -> Ro
         seq=line.seq,
         caller=out.get("caller", ""),
         subject=row.subject or _subject(events),
-        events=tuple(event["event"] for event in events),
+        # TypeError for a name that is no text, in a journal that was changed by hand
+        events=tuple(intern(event["event"]) for event in events),
     )
 
 
