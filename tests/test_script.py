@@ -444,7 +444,7 @@ steps:
 """)
     assert not report.broken
     assert failures(report) == [
-        "the answer has no balances.0 to keep as cash",
+        "the answer has no balances.0 to keep as cash: 401 Missing required API key headers",
         'answer is "Missing required API key headers", not a mapping',
     ]
 
