@@ -36,6 +36,7 @@ PACKAGES = (
     ("witness",),
     ("testing",),
     ("fidelity",),
+    ("hunt",),
     ("agents",),
     ("cli",),
     ("__main__", "__init__"),

@@ -39,7 +39,7 @@ COMMANDS = {
         *("open", "report", "replay", "diff", "timeline", "explain", "conformance"),
     ),
     "the real service": ("record", "compare", "infer", "fidelity", "witness"),
-    "search for failures": ("sweep", "explore", "shrink", "bisect"),
+    "search for failures": ("sweep", "hunt", "explore", "shrink", "bisect"),
     "reference and credentials": (
         "catalogue",
         "openapi",

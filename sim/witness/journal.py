@@ -41,7 +41,7 @@ _JSON = json.Decoder(float_hook=Decimal)
 
 def observed(simulation: Simulation, lines: NumberedLines) -> Iterator[Observation | Begun]:
     """What clients saw in a journal's lines, which a fresh simulation replays. Divergence."""
-    watched = _Watched(simulation)
+    watched = Watch(simulation)
     outcomes: list[Outcome] = []
     for _, line in replaying(simulation, lines, hear=outcomes.append):
         if line.mark and line.mark not in ("snapshot", "fork"):
@@ -52,7 +52,7 @@ def observed(simulation: Simulation, lines: NumberedLines) -> Iterator[Observati
         yield from watched.take()
 
 
-class _Watched:
+class Watch:
     """Turns inputs and their outcomes into observations."""
 
     def __init__(self, simulation: Simulation) -> None:

@@ -13,7 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import islice
 from multiprocessing import active_children, get_context, resource_tracker
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from sim.analysis.errors import UsageError
 
@@ -23,17 +23,31 @@ R = TypeVar("R")
 JOBS_AHEAD = 16  # submitted before their turn, for each process
 
 
+class Mapper(Protocol):
+    """Does work for every job, in the order of the jobs. It may be called again."""
+
+    def __call__(self, work: Callable[[T], R], jobs: Sequence[T], /) -> Iterator[R]: ...
+
+
 def map_jobs(work: Callable[[T], R], jobs: Sequence[T], processes: int) -> Iterator[R]:
     """`work` of every job, in the order of the jobs.
 
     With several processes each is a fresh interpreter, so no run sees another's state.
     """
-    if processes <= 1 or len(jobs) <= 1:
-        yield from map(work, jobs)
+    with processes_of(processes if len(jobs) > 1 else 1) as mapper:
+        yield from mapper(work, jobs)
+
+
+@contextmanager
+def processes_of(processes: int) -> Iterator[Mapper]:
+    """Processes that stay for several lists of jobs; one is this process itself."""
+    if processes <= 1:
+        yield map
         return
     others = set(active_children())
     pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
-    try:
+
+    def mapped(work: Callable[[T], R], jobs: Sequence[T], /) -> Iterator[R]:
         left, futures = iter(jobs), deque[Future[R]]()
         while True:
             with _interrupts_blocked():
@@ -44,6 +58,9 @@ def map_jobs(work: Callable[[T], R], jobs: Sequence[T], processes: int) -> Itera
             if not futures:
                 return
             yield futures.popleft().result()
+
+    try:
+        yield mapped
     except BrokenProcessPool:
         raise UsageError(
             "a worker process was killed from outside, perhaps for lack of memory: use fewer"
@@ -78,6 +95,13 @@ def map_jobs_on_cluster(work: Callable[[T], R], jobs: Sequence[T], address: str)
 
     The cluster's workers must have this package.
     """
+    with cluster_of(address) as mapper:
+        yield from mapper(work, jobs)
+
+
+@contextmanager
+def cluster_of(address: str) -> Iterator[Mapper]:
+    """The workers of a Dask scheduler, for several lists of jobs."""
     try:
         from distributed import Client
     except ImportError:
@@ -86,7 +110,11 @@ def map_jobs_on_cluster(work: Callable[[T], R], jobs: Sequence[T], address: str)
         client = Client(address, timeout="5s", set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise UsageError(f"no cluster answers at {address}: {error}") from None
-    with client:
+
+    def mapped(work: Callable[[T], R], jobs: Sequence[T], /) -> Iterator[R]:
         futures = deque(client.map(work, jobs, pure=False))
         while futures:
             yield futures.popleft().result()  # the cluster may then forget it
+
+    with client:
+        yield mapped

@@ -1,0 +1,61 @@
+"""Changes of state that no event tells, or that an event tells only half: they are compared with
+what was there after the input before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sim.core.exchange import Exchange
+from sim.core.model.funding_records import FundingState
+
+
+class StateChanges:
+    """The last known state of orders, trades, quotes, verifications and webhooks of one run."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+        self._orders: dict[str, str] = {}
+        self._trades: dict[str, str] = {}
+        self._rfqs: dict[str, str] = {}
+        self._cases: dict[str, str] = {}
+        self._breakers: dict[str, str] = {}
+        self._funding = len(exchange.funding.changes)
+        list(self.take())  # what was there before is no change
+
+    def order(self, order: str, kind: str) -> Iterator[str]:
+        """A report of an order."""
+        yield from self._edge(self._orders, "order", order, kind)
+
+    def trade(self, trade: str, state: str) -> Iterator[str]:
+        """A state of a trade."""
+        yield from self._edge(self._trades, "trade", trade, state)
+
+    def rfq(self, rfq: str, kind: str) -> Iterator[str]:
+        """A change of a request for quotes."""
+        yield from self._edge(self._rfqs, "rfq", rfq, kind)
+
+    def take(self) -> Iterator[str]:
+        """What changed since the last time."""
+        exchange = self._exchange
+        for case in exchange.kyc.cases():
+            key = f"{case.firm} {case.external_id}"
+            yield from self._edge(self._cases, "verification", key, case.stage.value, again=False)
+        for firm, breaker in exchange.webhooks.breakers().items():
+            yield from self._edge(self._breakers, "breaker", firm, breaker.state, again=False)
+        changes = exchange.funding.changes
+        for change in changes[self._funding :]:
+            state = FundingState(change.transaction.state).name
+            kind = change.transaction.type.name
+            yield f"edge:funding|{FundingState(change.previous).name}|{state}"
+            yield f"edge:funding {kind}|{state}"
+        self._funding = len(changes)
+
+    @staticmethod
+    def _edge(
+        known: dict[str, str], what: str, key: str, state: str, *, again: bool = True
+    ) -> Iterator[str]:
+        before = known.get(key, "")
+        if again or before != state:
+            yield f"edge:{what}|{before}|{state}"
+        known[key] = state

@@ -1,0 +1,103 @@
+"""Search for bugs of the exchange itself, guided by what was new.
+
+Episodes of random inputs go on from moments at which something new was seen: an operation, an
+answer, an edge of a lifecycle, a rule, a frame. After every input invariants and our own contract
+are checked, after every episode what clients saw. The hunt stops at the first find and leaves the
+smallest journal and scenario that still show it. Exit code 1 when something was found.
+
+The same seed and --inputs give the same hunt, whatever --jobs; --minutes only stops it.
+
+examples:
+  sim hunt --minutes 10 --jobs 2
+  sim hunt my.yaml --inputs 50000 --seed 7 --corpus runs/corpus
+  sim hunt --inputs 20000 --keep-going --json hunt.json
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from sim.cli.arguments import (
+    FAILED,
+    add_flag,
+    add_jobs,
+    add_option,
+    add_path,
+    add_text,
+    check_writable,
+    count,
+)
+from sim.cli.json_output import add_json, give_json, text_output
+
+INPUTS = 20_000
+SAVED = Path("runs/hunt")
+
+
+def minutes_of(text: str) -> float:
+    """Minutes above 0; they may be a fraction."""
+    try:
+        minutes = float(text)
+    except ValueError:
+        minutes = 0.0
+    if not 0 < minutes < 1e6:
+        raise argparse.ArgumentTypeError(f"minutes above 0, not {text!r}")
+    return minutes
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    help_ = "bundled name or YAML file (default: the default world with few games)"
+    parser.add_argument("scenario", nargs="?", default="", metavar="SCENARIO", help=help_)
+    stop = "stop after N minutes of real time"
+    add_option(parser, "--minutes", stop, type=minutes_of, default=0.0, metavar="N")
+    inputs = f"stop after N inputs (default: {INPUTS:,}, unless --minutes is given)"
+    add_option(parser, "--inputs", inputs, type=count, default=0, metavar="N")
+    seed = "seed of the hunt and of its runs (default: 1)"
+    add_option(parser, "--seed", seed, type=count, default=1, metavar="N")
+    corpus = "keep moments in this folder, and go on from those that are there"
+    add_path(parser, "--corpus", "DIR", corpus)
+    saved = f"where journals and scenarios of finds go (default: {SAVED})"
+    add_path(parser, "--save-failures", "DIR", saved)
+    add_flag(parser, "--keep-going", "do not stop at the first find")
+    add_jobs(parser, 1, "number of processes (default: 1)")
+    cluster = "run on a Dask cluster, such as tcp://10.0.0.1:8786, whose workers have this package"
+    add_text(parser, "--cluster", "ADDRESS", cluster)
+    add_json(parser, "what was met and found")
+
+
+def run(args: argparse.Namespace) -> int:
+    from sim.analysis.progress import Progress
+    from sim.hunt.campaign import Campaign, HuntPlan
+    from sim.hunt.finds import Finds
+    from sim.hunt.moments import moments_of
+    from sim.hunt.report import Printer, document, lines
+    from sim.hunt.roots import roots_of
+    from sim.hunt.stopping import Stopwatch
+    from sim.loader.load import load_scenario
+
+    if args.scenario:
+        load_scenario(args.scenario)
+    out = text_output(args)
+    folder = args.save_failures or SAVED
+    check_writable((), (args.corpus, folder))
+    inputs = args.inputs or (0 if args.minutes else INPUTS)
+    plan = HuntPlan(
+        roots=roots_of(args.scenario),
+        seed=args.seed,
+        inputs=inputs,
+        jobs=args.jobs,
+        corpus=args.corpus,
+        cluster=args.cluster,
+        keep_going=args.keep_going,
+    )
+    campaign = Campaign(plan, Printer(out), Stopwatch(args.minutes).over)
+    with Progress(0, "rounds", log=False) as rounds:
+        campaign.run(rounds.step)
+    hunted, finds = campaign.hunted, []
+    hunted.interrupted = rounds.interrupted
+    with Progress(0, "trials", log=False) as bar:
+        writing = Finds(moments_of(plan.roots, plan.seed), folder, lambda left: bar.step())
+        finds = [writing.write(found) for found in hunted.found]
+    print(*lines(hunted, finds), sep="\n", file=out)
+    give_json(args, document(hunted, finds, plan.seed))
+    return FAILED if finds else 0

@@ -1,0 +1,303 @@
+"""One episode: a moment is forked, genes become inputs, and oracles look at what comes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct, field, json
+
+from sim.analysis.features.features import FeatureReader
+from sim.api.pipeline.inputs import (
+    Advanced,
+    AnswerDue,
+    Close,
+    Controlled,
+    Input,
+    Outcome,
+    Post,
+    Reply,
+    Resolve,
+    RestCall,
+    StreamHungUp,
+    StreamOpened,
+    VerifiedCredential,
+    WebhookAnswered,
+)
+from sim.contract.contract import load_contract
+from sim.core.model.refusals import Refusal
+from sim.hunt.agreement import disagreement, readable
+from sim.hunt.callers import PEER
+from sim.hunt.clients import Clients, encoded
+from sim.hunt.genes import PART, Gene
+from sim.hunt.operators import Operators
+from sim.hunt.oracles import Oracles, Trouble
+from sim.hunt.requests import Requests
+from sim.hunt.vocabulary import Vocabulary
+from sim.kernel.entropy import Stream
+from sim.kernel.instants import is_supported_instant
+from sim.simulation import Simulation
+from sim.witness.journal import Watch
+from sim.witness.observation import Observation
+from sim.witness.witness import judge
+
+DUE_MAX = 20  # due instants that pass in one gap
+RESUME_TOKEN = 500  # bytes: a request as long as this holds one (rule S4)
+FRAMES_READ = 10  # of an operation, for values to use
+_CHUNKS_MAX = 200  # parts of a download that are read
+
+
+class Stand(Struct):
+    """A simulation that stands at a moment without open streams, and what clients know then."""
+
+    simulation: Simulation
+    vocabulary: Vocabulary
+    tokens: list[VerifiedCredential] = []
+
+    def fork(self) -> Stand:
+        """The same moment, to go on from."""
+        return Stand(self.simulation.fork(), self.vocabulary.copy(), list(self.tokens))
+
+
+class Happened(Struct):
+    """What came of an episode: features of each gene, and what is wrong. `inputs` counts those that
+    were handled; `over` says that the run has ended.
+    """
+
+    features: list[list[str]] = field(default_factory=list)
+    troubles: list[Trouble] = field(default_factory=list)
+    inputs: int = 0
+    over: bool = False
+
+
+class Arena:
+    """Carries out the genes of one episode. What it is given is its own from then on."""
+
+    def __init__(self, stand: Stand) -> None:
+        self._stand = stand
+        simulation = self._simulation = stand.simulation
+        requests = Requests(stand.vocabulary)
+        self._operators = Operators(simulation, stand.vocabulary)
+        self._clients = Clients(simulation, requests, self._operators)
+        self._clients.callers.tokens = stand.tokens
+        self._requests = requests
+        self._reader = FeatureReader(simulation)
+        self._oracles = Oracles(simulation)
+        self._watch = Watch(simulation)
+        self._observations: list[Observation] = []
+        self._posts: list[Post] = []
+        self._held: list[str] = []
+        self._sent: set[str] = set()
+        self._features: list[str] = []
+        self._frames: dict[str, int] = {}
+        self.happened = Happened()
+
+    def run(self, genes: list[Gene]) -> Happened:
+        """Carry out genes until something is wrong, and end the episode."""
+        before = self._simulation.seq
+        for gene in genes:
+            self._features = []
+            self._gene(gene)
+            self.happened.features.append(self._features)
+            if self.happened.troubles:
+                break
+        self._features = self.happened.features[-1] if self.happened.features else []
+        if not self.happened.over:
+            self._end()
+        self.happened.inputs = self._simulation.seq - before
+        return self.happened
+
+    def _end(self) -> None:
+        """Hang up what is open, and look at everything once more."""
+        self._hang_up()
+        if not self.happened.troubles:
+            self.happened.troubles += self._oracles.at_the_end()
+        if not self.happened.troubles:
+            for check, verdict in judge(self._observations).checks.items():
+                self.happened.troubles += (
+                    Trouble("contradiction", check, f"{check}: {one.says}")
+                    for one in verdict.contradictions[:1]
+                )
+
+    def _hang_up(self) -> None:
+        """Hang up every stream, and forget what is under way."""
+        for number in list(self._clients.open):
+            self._enter(StreamHungUp(number, PEER))
+        self._posts.clear()
+        self._held.clear()
+        self._clients.forget()
+
+    # ---- genes
+
+    def _gene(self, gene: Gene) -> None:
+        choices = gene.choices()
+        self._wait(gene.gap)
+        words = gene.kind.split(" ")
+        if gene.kind == PART:
+            self._hang_up()
+        elif words[0] == "do":
+            self._operate(choices, words[1])
+        elif gene.kind == "order script":
+            self._operate(choices, "order.place")
+        elif gene.kind == "agree":
+            self._agree(choices)
+        elif gene.kind == "wait":
+            self._answer_held(choices)
+        elif not self.happened.over:
+            for given in self._clients.inputs(gene, choices):
+                self._enter(given)
+        self._answer_webhooks(choices)
+
+    def _operate(self, choices: Stream, action: str) -> None:
+        if action == "order.place" and not self._operators.markets():
+            return
+        subject, body = self._operators.draw(choices, action)
+        self._enter(Controlled(action, subject, json.encode(body, order="sorted").decode(), PEER))
+
+    def _wait(self, gap: int) -> None:
+        """Let time pass, or so many due instants."""
+        simulation = self._simulation
+        until = simulation.now + max(gap, 0)
+        most = DUE_MAX if gap > 0 else -gap
+        while most and not self.happened.over:
+            due = simulation.next_due()
+            if due is None or (gap > 0 and due > until):
+                break
+            self._enter(Advanced(due))
+            most -= 1
+        if most and gap > 0 and is_supported_instant(until) and not self.happened.over:
+            self._enter(Advanced(max(until, simulation.now)))
+
+    def _agree(self, choices: Stream) -> None:
+        """Ask on both protocols."""
+        operation = choices.choice(readable())
+        body = self._requests.complete(choices, operation)
+        if encoded(operation, body) is None:
+            return
+        who = self._clients.callers.on(choices, operation, None)
+        replies: list[Reply] = []
+        mark = len(self._features)
+        for plane in ("exchange", "grpc"):
+            given = self._clients.call(choices, plane, operation, body, who)
+            if isinstance(given, RestCall) and not given.path.rpartition("/")[2]:
+                return  # an empty name is another address
+            outcome = self._enter(given)
+            if outcome is None or outcome.reply is None or outcome.struck:
+                return
+            replies.append(outcome.reply)
+        if not any(one.startswith(("quirk:", "fault:")) for one in self._features[mark:]):
+            rest, grpc = replies
+            self.happened.troubles += disagreement(operation, self._simulation.now, rest, grpc)
+
+    def _answer_held(self, choices: Stream) -> None:
+        if self._held and choices.chance(1, 4):
+            self._enter(AnswerDue(self._held.pop()))
+
+    def _answer_webhooks(self, choices: Stream) -> None:
+        """Receivers answer what was sent to them, most often well."""
+        posts, self._posts = self._posts, []
+        for post in posts:
+            status = choices.choice((200, 200, 200, 200, 204, 500, 404, 0))
+            error = "" if status else "connection refused"
+            if choices.chance(1, 12):
+                self._posts.append(post)
+            elif not self.happened.over:
+                self._enter(WebhookAnswered(post.attempt, status, error, None, PEER))
+
+    # ---- inputs
+
+    def _enter(self, given: Input) -> Outcome | None:
+        """Hand an input to the exchange and look at what comes of it."""
+        if self.happened.over:
+            return None
+        try:
+            outcome = self._simulation.enter(given)
+            self._read(outcome)
+        except Refusal:
+            return None
+        except Exception as error:
+            kind = type(error).__name__
+            says = f"input {self._simulation.seq + 1}: {kind}: {error}"
+            self.happened.troubles.append(Trouble("internal error", kind, says))
+            self.happened.over = True
+            return None
+        self._note(given, outcome)
+        self._features += self._reader.after_input(outcome)
+        self._watch.outcome(given, outcome)
+        self._learn()
+        self.happened.troubles += self._oracles.after_input(given, outcome)
+        return outcome
+
+    @staticmethod
+    def _read(outcome: Outcome) -> None:
+        """Read a download, as its client does."""
+        reply = outcome.reply
+        if reply is not None and reply.chunks is not None:
+            for _ in zip(range(_CHUNKS_MAX), reply.chunks, strict=False):
+                pass
+
+    def _note(self, given: Input, outcome: Outcome) -> None:
+        """Follow streams, webhooks and answers that are still to come."""
+        reply = outcome.reply
+        if isinstance(given, StreamOpened) and outcome.stream:
+            name = self._simulation.engine.hub.operations().get(outcome.stream)
+            if name is not None:
+                self._clients.open[outcome.stream] = load_contract().by_name(name)
+                self._features.append(f"stream:{name}|opened")
+                if len(given.message) > RESUME_TOKEN:
+                    self._features.append(f"stream:{name}|resumed")
+        elif isinstance(given, StreamHungUp):
+            operation = self._clients.open.pop(given.stream, None)
+            if operation is not None:
+                self._features.append(f"stream:{operation.name}|hung up")
+        if reply is not None and reply.pending_on:
+            self._held.append(reply.pending_on)
+        for effect in outcome.effects:
+            if isinstance(effect, Close):
+                operation = self._clients.open.pop(effect.stream, None)
+                if operation is not None:
+                    code = effect.code if operation.grpc else effect.web_socket_code
+                    self._features.append(f"stream:{operation.name}|ended {code}")
+            elif isinstance(effect, Post) and not effect.receiver:
+                self._posts.append(effect)
+                signed = "signed" if effect.secret else "unsigned"
+                self._features.append(f"webhook:sent {signed}")
+                if effect.event_id in self._sent:
+                    self._features.append("webhook:again")
+                self._sent.add(effect.event_id)
+            elif isinstance(effect, Resolve) and effect.pending_on in self._held:
+                self._held.remove(effect.pending_on)
+                self._features.append(f"answer:late|{effect.reply.status}|{effect.reply.code}")
+        if isinstance(given, RestCall) and given.plane == "auth" and reply and reply.status == 200:
+            self._keep_token(json.decode(reply.body))
+
+    def _keep_token(self, answer: dict[str, Any]) -> None:
+        from sim.api.pipeline.verification import bearer
+
+        if "access_token" in answer:
+            tokens = self._stand.tokens
+            tokens.append(bearer(f"Bearer {answer['access_token']}"))
+            del tokens[:-4]
+
+    def _learn(self) -> None:
+        """Learn from what clients saw, and note the kinds of frames."""
+        for seen in self._watch.take():
+            self._observations.append(seen)
+            if seen.body is not None and self._is_news(seen):
+                self._stand.vocabulary.learn(seen.body, seen.operation.name)
+            if seen.kind == "frame" and isinstance(seen.body, dict):
+                self._features += _of_frame(seen)
+
+    def _is_news(self, seen: Observation) -> bool:
+        """Whether to learn from an observation: of frames, from the first few of an operation."""
+        if seen.kind == "answer":
+            return True
+        name = seen.operation.name
+        self._frames[name] = self._frames.get(name, 0) + 1
+        return self._frames[name] <= FRAMES_READ
+
+
+def _of_frame(seen: Observation) -> Iterator[str]:
+    """The kind of a frame: the names in it that have a value."""
+    names = sorted(name for name, value in seen.body.items() if value not in (None, "", [], {}))
+    yield f"stream:{seen.operation.name}|{' '.join(names)}"

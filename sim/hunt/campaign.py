@@ -1,0 +1,243 @@
+"""A campaign: rounds of episodes, until the budget is spent, something is found, or somebody stops.
+
+A round is planned as a whole from what the rounds before it found, and its results are taken in the
+order of the plan. So a campaign depends on its scenario, seed and budget in inputs, and not on how
+many processes carry it out, nor on how fast they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from time import process_time
+from typing import Protocol
+
+from msgspec import Struct, field
+
+from sim.analysis.search.workers import Mapper, cluster_of, processes_of
+from sim.hunt.arena import Arena, Happened
+from sim.hunt.canary import plant
+from sim.hunt.corpus import Corpus, Entry
+from sim.hunt.genes import PART, Gene
+from sim.hunt.moments import Place, moments_of
+from sim.hunt.oracles import Trouble, replays
+from sim.hunt.planning import Planner
+from sim.kernel.entropy import Entropy
+
+ROUND = 16  # episodes
+CANARY_EVERY = 4  # of them, until it is found
+REPLAY_EVERY = 4  # rounds: then one episode is replayed from its journal
+
+
+class HuntPlan(Struct, frozen=True, kw_only=True):
+    """What to hunt in, and for how long: at least `inputs` (0: no end). `roots` are the texts of
+    scenarios. `guided` is off for random storms.
+    """
+
+    roots: tuple[str, ...]
+    seed: int
+    inputs: int = 0
+    jobs: int = 1
+    corpus: Path | None = None
+    cluster: str = ""
+    keep_going: bool = False
+    guided: bool = True
+    canary: bool = True
+
+
+class Task(Struct, frozen=True):
+    """An episode for a worker."""
+
+    roots: tuple[str, ...]
+    seed: int
+    place: Place
+    genes: tuple[Gene, ...]
+    canary: bool = False
+    replay: bool = False
+
+
+class Done(Struct):
+    """An episode that was carried out, and the processor seconds it took."""
+
+    happened: Happened
+    cpu: float
+
+
+class Found(Struct):
+    """Trouble, and how it is reached: from a root by genes."""
+
+    trouble: Trouble
+    root: int
+    genes: list[Gene]
+
+
+class Hunted(Struct):
+    """What a campaign has come to. `canary` is how many inputs it took to find it; None: not yet.
+    `news` are all features, each with the number of inputs after which it was first met.
+    """
+
+    inputs: int = 0
+    cpu_s: float = 0.0
+    episodes: int = 0
+    rounds: int = 0
+    news: dict[str, int] = field(default_factory=dict)
+    found: list[Found] = field(default_factory=list)
+    canary: int | None = None
+    canary_cpu_s: float = 0.0
+    moments: int = 0
+    interrupted: bool = False
+
+
+class Listener(Protocol):
+    """Hears how a campaign goes."""
+
+    def news(self, features: Sequence[str], so_far: Hunted) -> None:
+        """Features that were never met before."""
+
+    def trouble(self, found: Found, so_far: Hunted) -> None:
+        """Something is wrong."""
+
+    def round(self, so_far: Hunted) -> None:
+        """A round is over."""
+
+
+def carry_out(task: Task) -> Done:
+    """Carry out an episode, in whatever process this is."""
+    began = process_time()
+    stand = moments_of(task.roots, task.seed).stand(task.place)
+    if task.canary:
+        plant(stand.simulation)
+    happened = Arena(stand).run(list(task.genes))
+    if task.replay and not happened.over:
+        happened.troubles += replays(stand.simulation)
+    return Done(happened, process_time() - began)
+
+
+class Campaign:
+    """One hunt. `stopped` is asked after every round."""
+
+    def __init__(
+        self, plan: HuntPlan, listener: Listener, stopped: Callable[[], bool] = lambda: False
+    ) -> None:
+        self._plan = plan
+        self._listener = listener
+        self._stopped = stopped
+        self._corpus = Corpus(plan.roots, plan.seed, plan.corpus)
+        self._planner = Planner(self._corpus, guided=plan.guided)
+        self._entropy = Entropy(plan.seed)
+        self._known: set[tuple[str, str]] = set()
+        self.hunted = Hunted()
+
+    def run(self, on_round: Callable[[], None] = lambda: None) -> Hunted:
+        """Hunt. After an interrupt `hunted` has what there is."""
+        with self._mapper() as carry:
+            self._recall(carry)
+            while not self._over():
+                self._round(carry)
+                on_round()
+        return self.hunted
+
+    def _mapper(self) -> AbstractContextManager[Mapper]:
+        plan = self._plan
+        return cluster_of(plan.cluster) if plan.cluster else processes_of(plan.jobs)
+
+    def _over(self) -> bool:
+        hunted, plan = self.hunted, self._plan
+        spent = bool(plan.inputs) and hunted.inputs >= plan.inputs
+        return spent or (bool(hunted.found) and not plan.keep_going) or self._stopped()
+
+    # ---- rounds
+
+    def _recall(self, carry: Mapper) -> None:
+        """Meet again what the moments of an older hunt met, and keep them."""
+        stored = self._corpus.stored()
+        for first in range(0, len(stored), ROUND):
+            entries = stored[first : first + ROUND]
+            tasks = []
+            for entry in entries:
+                self._corpus.add(entry, write=False)
+                parent = entry.parent
+                place = self._corpus.place(parent) if parent >= 0 else Place(entry.root)
+                tasks.append(self._task(place, entry.genes))
+            for task, done in zip(tasks, carry(carry_out, tasks), strict=True):
+                self._take(task, done)
+        self.hunted.moments = len(self._corpus.entries)
+
+    def _round(self, carry: Mapper) -> None:
+        hunted = self.hunted
+        choices = self._entropy.stream(f"round {hunted.rounds}")
+        planned = [self._planner.episode(choices, hunted.rounds) for _ in range(ROUND)]
+        tasks = [
+            self._task(
+                place,
+                genes,
+                canary=self._has_canary(number),
+                replay=number == 0 and hunted.rounds % REPLAY_EVERY == 0,
+            )
+            for number, (_, place, genes) in enumerate(planned)
+        ]
+        results: Iterator[Done] = carry(carry_out, tasks)
+        for (parent, place, genes), task, done in zip(planned, tasks, results, strict=True):
+            news = self._take(task, done)
+            if news and self._plan.guided and not done.happened.troubles:
+                self._grow(parent, place, genes, news)
+        hunted.rounds += 1
+        hunted.moments = len(self._corpus.entries)
+        self._corpus.fade()
+        self._listener.round(hunted)
+
+    def _task(
+        self, place: Place, genes: Iterable[Gene], *, canary: bool = False, replay: bool = False
+    ) -> Task:
+        return Task(self._plan.roots, self._plan.seed, place, tuple(genes), canary, replay)
+
+    def _has_canary(self, number: int) -> bool:
+        wanted = self._plan.canary and self.hunted.canary is None
+        return wanted and number % CANARY_EVERY == CANARY_EVERY - 1
+
+    # ---- results
+
+    def _take(self, task: Task, done: Done) -> dict[int, list[str]]:
+        """Count an episode; what was new in it, by gene."""
+        hunted, happened = self.hunted, done.happened
+        hunted.inputs += happened.inputs
+        hunted.cpu_s += done.cpu
+        hunted.episodes += 1
+        if task.canary:
+            if happened.troubles and hunted.canary is None:
+                hunted.canary, hunted.canary_cpu_s = hunted.inputs, hunted.cpu_s
+            return {}
+        news: dict[int, list[str]] = {}
+        for number, features in enumerate(happened.features):
+            self._corpus.used(task.genes[number].kind)
+            fresh = [one for one in dict.fromkeys(features) if one not in hunted.news]
+            if fresh:
+                news[number] = fresh
+                hunted.news.update(dict.fromkeys(fresh, hunted.inputs))
+                self._corpus.earned(task.genes[number].kind, len(fresh))
+                self._listener.news(fresh, hunted)
+        for trouble in happened.troubles[:1]:
+            self._trouble(task, trouble)
+        return news
+
+    def _trouble(self, task: Task, trouble: Trouble) -> None:
+        key = trouble.kind, trouble.subject
+        if key in self._known:
+            return
+        self._known.add(key)
+        genes: list[Gene] = []
+        for _, part in task.place.way:
+            genes += [*part, Gene(PART, 0)]
+        found = Found(trouble, task.place.root, [*genes, *task.genes])
+        self.hunted.found.append(found)
+        self._listener.trouble(found, self.hunted)
+
+    def _grow(
+        self, parent: int, place: Place, genes: list[Gene], news: dict[int, list[str]]
+    ) -> None:
+        """Keep the moment at which the last news came."""
+        fresh = [feature for features in news.values() for feature in features]
+        kept = genes[: max(news) + 1]
+        entry = Entry(place.root, parent, kept, fresh, born=self.hunted.rounds)
+        self._corpus.add(entry)

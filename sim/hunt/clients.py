@@ -1,0 +1,210 @@
+"""What clients do in an episode: a gene becomes inputs, in the state in which it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+from msgspec import json
+from msgspec.structs import replace
+
+from sim.analysis.search.generator import exchange_order, retail_order
+from sim.api.codecs.codecs import BadInput, json_decoder, protobuf_encoder
+from sim.api.pipeline.inputs import (
+    Input,
+    RestCall,
+    RpcCall,
+    StreamFrame,
+    StreamHungUp,
+    StreamOpened,
+    VerifiedCredential,
+)
+from sim.api.pipeline.redaction import redact_rest
+from sim.contract.contract import Operation, Plane, load_contract
+from sim.core.identity.assertion_problems import PROBLEMS
+from sim.core.identity.credentials import ASSERTION_TYPE, GRANT_TYPE
+from sim.hunt.callers import PEER, Callers, Who
+from sim.hunt.genes import Gene
+from sim.hunt.operators import Operators
+from sim.hunt.requests import Requests
+from sim.kernel.entropy import Stream
+from sim.simulation import Simulation
+
+_INSERT = {
+    "exchange": "OrderEntryAPI.InsertOrder",
+    "grpc": "OrderEntryAPI.InsertOrder",
+    "retail": "RetailOrdersAPI.CreateOrder",
+}
+_SOCKETS = {
+    "RetailStreamsAPI.MarketsStream": ("MARKET_DATA", "MARKET_DATA_LITE", "TRADE"),
+    "RetailStreamsAPI.PrivateStream": (
+        *("ORDER", "ORDER_SNAPSHOT", "POSITION", "ACCOUNT_BALANCE", "RFQ"),
+    ),
+}
+_SOCKET_WORDS: tuple[Any, ...] = (
+    {"ping": {}},
+    {"keepalive": {}},
+    {"unsubscribe": {"requestId": "r0"}},
+    [],
+    "x",
+)
+
+
+class Clients:
+    """Turns genes into inputs of clients. `open` are the streams that clients hold, by id."""
+
+    def __init__(self, simulation: Simulation, requests: Requests, operators: Operators) -> None:
+        self._simulation = simulation
+        self._requests = requests
+        self._operators = operators
+        self.callers = Callers(simulation)
+        self.open: dict[int, Operation] = {}
+        self._last: RestCall | RpcCall | None = None
+
+    def forget(self) -> None:
+        """Forget the last call."""
+        self._last = None
+
+    def inputs(self, gene: Gene, choices: Stream) -> Iterator[Input]:
+        """The inputs of a gene, one after the other; the next may depend on what came of it."""
+        self._requests.now = self._simulation.now
+        words = gene.kind.split(" ")
+        match words:
+            case ["call", plane, name]:
+                operation = load_contract().by_name(name)
+                body = self._requests.document(choices, operation)
+                yield self.call(choices, plane, operation, body)
+            case ["order", plane] if plane in _INSERT:
+                yield self._order(choices, plane)
+            case ["stream", name]:
+                yield from self._stream(choices, load_contract().by_name(name))
+            case ["frame"] if self.open:
+                number = choices.choice(list(self.open))
+                yield StreamFrame(number, self._frame(choices, self.open[number]), PEER)
+            case ["hangup"] if self.open:
+                yield StreamHungUp(choices.choice(list(self.open)), PEER)
+            case ["token"]:
+                yield self._token(choices)
+            case ["again"] if self._last is not None:
+                yield self._last
+
+    # ---- calls
+
+    def call(
+        self,
+        choices: Stream,
+        plane: str,
+        operation: Operation,
+        body: dict[str, Any],
+        who: Who | None = None,
+    ) -> RestCall | RpcCall:
+        """A call of an operation on a plane, by somebody who is drawn unless given."""
+        if plane == "grpc":
+            who = who or self.callers.on(choices, operation, None)
+            message = _message(operation, body)
+            method = choices.choice(operation.full_methods)
+            self._last = RpcCall(method, message, who.participant, who.credential, PEER)
+            return self._last
+        over = cast(Plane, plane)
+        who = who or self.callers.on(choices, operation, over)
+        verb, path, query, content = self._requests.address(choices, operation, over, body)
+        bare = redact_rest(
+            self._simulation.engine, over, verb, path, query, {}, content, PEER, None
+        )
+        self._last = replace(bare, participant=who.participant, credential=who.credential)
+        return self._last
+
+    def _order(self, choices: Stream, plane: str) -> Input:
+        """A valid order, on one of few markets, that may well trade."""
+        terms = choices.choice(self._operators.markets()[-4:])
+        operation = load_contract().by_name(_INSERT[plane])
+        if plane == "retail":
+            body = retail_order(choices, terms)
+            if choices.chance(1, 4):
+                body["synchronousExecution"] = True
+        else:
+            body = exchange_order(choices, terms)
+            body["clordId"] = f"h-{choices.below(40)}"
+            if choices.chance(1, 4):
+                body["selfMatchPreventionInstruction"] = choices.choice(
+                    (
+                        "SELF_MATCH_PREVENTION_INSTRUCTION_REJECT_AGGRESSOR",
+                        "SELF_MATCH_PREVENTION_INSTRUCTION_CANCEL_RESTING",
+                        "SELF_MATCH_PREVENTION_INSTRUCTION_REMOVE_BOTH",
+                    )
+                )
+                body["selfMatchPreventionId"] = "s"
+        return self.call(choices, plane, operation, body)
+
+    def _token(self, choices: Stream) -> RestCall:
+        """A token request; its assertion is good, or has one of the problems that there are."""
+        firms = [firm for firm in self._simulation.exchange.firms.all() if firm.client_id]
+        client = choices.choice(firms).client_id if firms else "nobody"
+        good = choices.chance(2, 3)
+        problem = "" if good else choices.choice(list(PROBLEMS))
+        nonce = f"{choices.below(1 << 40) if choices.chance(7, 8) else 1:032x}"
+        known = "known" if choices.chance(9, 10) else "other"
+        form = {
+            "grant_type": GRANT_TYPE if choices.chance(9, 10) else "password",
+            "client_id": client if choices.chance(9, 10) else "other",
+            "client_assertion_type": ASSERTION_TYPE,
+            "client_assertion": "sealed",
+            "audience": self._simulation.exchange.credentials.environment.audience,
+        }
+        text = "&".join(f"{name}={value}" for name, value in form.items())
+        credential = VerifiedCredential("assertion", client, problem, {"audience": known}, nonce)
+        return RestCall(
+            "auth", "POST", "/oauth/token", body=text, credential=credential, peer=PEER, form=True
+        )
+
+    # ---- streams
+
+    def _stream(self, choices: Stream, operation: Operation) -> Iterator[Input]:
+        if operation.content == "web_socket":
+            who = self.callers.on(choices, operation, "retail")
+            path = operation.bindings[0][1]
+            yield StreamOpened(path, b"", None, who.credential, PEER, True)
+            count = choices.choice((1, 1, 2))
+        else:
+            who = self.callers.on(choices, operation, None)
+            method, message = choices.choice(operation.full_methods), b""
+            if operation.kind == "server":
+                message = _message(operation, self._requests.document(choices, operation))
+            yield StreamOpened(method, message, who.participant, who.credential, PEER)
+            count = int(operation.kind == "bidi")
+        number = max(self.open, default=0)
+        if self.open.get(number) is operation:
+            for _ in range(count):
+                yield StreamFrame(number, self._frame(choices, operation), PEER)
+
+    def _frame(self, choices: Stream, operation: Operation) -> bytes:
+        if operation.content != "web_socket":
+            return _message(operation, self._requests.document(choices, operation))
+        if choices.chance(1, 5):
+            return json.encode(choices.choice(_SOCKET_WORDS))
+        kinds = _SOCKETS[operation.name]
+        request: dict[str, Any] = {
+            "requestId": f"r{choices.below(3)}",
+            "subscriptionType": f"SUBSCRIPTION_TYPE_{choices.choice(kinds)}",
+        }
+        if choices.chance(2, 3):
+            known = self._requests.vocabulary.known("symbol")
+            request["marketSlugs"] = [choices.choice(known) for _ in range(choices.below(3))]
+        if choices.chance(1, 4):
+            request["responsesDebounced"] = choices.chance(1, 2)
+        return json.encode({"subscribe": request})
+
+
+def encoded(operation: Operation, body: dict[str, Any]) -> bytes | None:
+    """Protobuf bytes of a request; None for what is none."""
+    try:
+        request = json_decoder(operation.request)(json.encode(body))
+        return protobuf_encoder(operation.request)(request)
+    except (BadInput, ValueError, OverflowError):
+        return None
+
+
+def _message(operation: Operation, body: dict[str, Any]) -> bytes:
+    """Protobuf bytes of a request; of what is none, bytes that are none either."""
+    message = encoded(operation, body)
+    return b"\x0a\x03abc" if message is None else message

@@ -1,0 +1,119 @@
+"""What was found, made small: the fewest genes that still lead to it, the journal of that run, and
+the journal as a scenario.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+
+from msgspec import Struct
+
+from sim.analysis.commands import sim_command
+from sim.analysis.errors import UnreadableJournal
+from sim.analysis.replay import Divergence, replay_file
+from sim.analysis.search.delta import minimal
+from sim.analysis.search.journal_to_scenario import scenario_document
+from sim.analysis.search.yaml_writer import as_yaml
+from sim.hunt.arena import Arena
+from sim.hunt.campaign import Found
+from sim.hunt.genes import PART, Gene
+from sim.hunt.moments import Moments, Place
+from sim.hunt.oracles import Trouble, replays
+from sim.simulation import Simulation
+
+TRIALS_MAX = 120
+
+
+class Find(Struct, frozen=True):
+    """A find on disk. `journal` and `scenario` are paths, empty where there is none; `inputs` is
+    how many the smallest run has.
+    """
+
+    kind: str
+    says: str
+    journal: str
+    scenario: str
+    inputs: int
+
+    def lines(self) -> list[str]:
+        """Where it is, and what shows it, a line each."""
+        told = []
+        if self.journal:
+            told.append(sim_command("timeline", Path(self.journal)))
+        if self.scenario:
+            told.append(sim_command("run", Path(self.scenario)))
+        return told
+
+
+class Finds:
+    """Makes what a campaign found small, and writes it to a folder."""
+
+    def __init__(
+        self, moments: Moments, folder: Path, on_trial: Callable[[int], None] = lambda left: None
+    ) -> None:
+        self._moments = moments
+        self._folder = folder
+        self._on_trial = on_trial
+        self._count = 0
+
+    def write(self, found: Found) -> Find:
+        """Write one find: its journal, and as a scenario what of it a scenario can say."""
+        self._count += 1
+        genes = self._smallest(found)
+        journal = BytesIO()
+        stand = self._moments.fresh(found.root, journal)
+        troubles = _troubles(stand.simulation, Arena(stand).run(genes).troubles, found.trouble)
+        says = next((one.says for one in troubles if _same(one, found.trouble)), found.trouble.says)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        path = self._folder / f"find-{self._count}.ndjson"
+        path.write_bytes(journal.getvalue())
+        scenario = self._scenario(path, found.trouble.kind, says)
+        return Find(found.trouble.kind, says, str(path), scenario, stand.simulation.seq)
+
+    def _scenario(self, journal: Path, kind: str, says: str) -> str:
+        """Write a journal as a scenario; its path, or "" where the journal cannot be repeated."""
+        try:
+            replay_file(journal)
+            scenario = scenario_document(journal)
+        except (Divergence, UnreadableJournal):
+            return ""
+        path = journal.with_suffix(".yaml")
+        comments = [
+            f"Found by sim hunt: {kind}",
+            *says.splitlines()[:1],
+            *(f"left out: {count} {what}" for what, count in scenario.left_out.items()),
+        ]
+        path.write_text(as_yaml(scenario.document, comments))
+        return str(path)
+
+    def _smallest(self, found: Found) -> list[Gene]:
+        """The fewest genes that lead to the same trouble; all of them where it does not show up
+        again in one run.
+        """
+        tried = 0
+
+        def fails(genes: list[Gene]) -> bool:
+            nonlocal tried
+            tried += 1
+            self._on_trial(len(genes))
+            if tried > TRIALS_MAX:
+                return False
+            stand = self._moments.stand(Place(found.root))
+            troubles = Arena(stand).run(genes).troubles
+            return any(_same(one, found.trouble) for one in troubles)
+
+        together = [gene for gene in found.genes if gene.kind != PART]
+        for genes in (together, found.genes):
+            if found.trouble.kind != "replay" and fails(genes):
+                return minimal(genes, fails)
+        return found.genes
+
+
+def _same(one: Trouble, other: Trouble) -> bool:
+    return (one.kind, one.subject) == (other.kind, other.subject)
+
+
+def _troubles(simulation: Simulation, seen: list[Trouble], wanted: Trouble) -> list[Trouble]:
+    return [*seen, *replays(simulation)] if wanted.kind == "replay" else seen

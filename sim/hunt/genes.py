@@ -1,0 +1,80 @@
+"""Genes: what to do next, before it is known what that means where it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+
+from msgspec import Struct
+
+from sim.actors.operator.actions import ACTIONS
+from sim.contract.contract import Operation, load_contract
+from sim.kernel.entropy import Entropy, Stream
+from sim.kernel.instants import NS_PER_MS, NS_PER_S, Span, days, hours, minutes
+
+# Gaps before an input. Negative ones are no spans: so many due instants happen first.
+GAPS: tuple[Span, ...] = (
+    *(0,) * 40,
+    *(NS_PER_MS, NS_PER_MS, 200 * NS_PER_MS, NS_PER_S, NS_PER_S, 6 * NS_PER_S, 31 * NS_PER_S),
+    *(minutes(2), minutes(11), hours(1), hours(7), days(1), days(8)),
+    *(-1, -1, -1, -2, -5),
+)
+PART = "part"
+_TWICE = ("again", "frame", "hangup", "agree")
+
+
+class Gene(Struct, frozen=True, array_like=True):
+    """One thing to do: its kind, the seed of its choices, and the gap before it: nanoseconds, or so
+    many due instants where it is negative.
+
+    | Kind | Does |
+    |---|---|
+    | call PLANE OPERATION | a call of an operation; the plane may be grpc |
+    | stream OPERATION | opens a stream, or a WebSocket, and sends its first frames |
+    | frame, hangup | a client's frame on an open stream; the client hangs up |
+    | do ACTION | an operator's action |
+    | order PLANE | an order like those of `sim sweep --fuzz`: valid, and likely to trade |
+    | again | the call before once more |
+    | agree OPERATION | a read on REST and on gRPC, which must answer the same |
+    | token | a token request, with a good or a bad assertion |
+    | wait | nothing but the gap |
+    | part | clients hang up and forget; it stands where one episode went on from another |
+    """
+
+    kind: str
+    seed: int
+    gap: Span = 0
+
+    def choices(self) -> Stream:
+        """The choices of this gene, always the same."""
+        return Entropy(self.seed).stream(self.kind)
+
+
+@cache
+def kinds() -> tuple[str, ...]:
+    """Every kind of gene, in the order of the contract."""
+    found: dict[str, None] = {}
+    for operation in load_contract().operations:
+        found.update(dict.fromkeys(_of_operation(operation)))
+    found.update(dict.fromkeys(f"do {name}" for name in ACTIONS))
+    found.update(dict.fromkeys(("order exchange", "order retail", "order grpc", "order script")))
+    found.update(dict.fromkeys((*_TWICE, "token", "wait")))
+    return tuple(found)
+
+
+def _of_operation(operation: Operation) -> Iterable[str]:
+    if operation.content == "web_socket" or (operation.grpc and operation.kind != "unary"):
+        yield f"stream {operation.name}"
+    if operation.content != "web_socket":
+        yield from (f"call {plane} {operation.name}" for plane in operation.planes)
+    if operation.grpc and operation.kind == "unary":
+        yield f"call grpc {operation.name}"
+
+
+def group_of(kind: str) -> str:
+    """The group that a swarm keeps or leaves out: the service of an operation, or the kind."""
+    words = kind.split(" ")
+    if words[0] in ("call", "stream"):
+        service = words[-1].partition(".")[0]
+        return "gateway" if service.startswith("Gateway") else service
+    return kind

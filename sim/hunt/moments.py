@@ -1,0 +1,80 @@
+"""Moments: states to go on from, kept as simulations while there is room, else made again from the
+genes that lead to them.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import lru_cache
+from io import BytesIO
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from sim.hunt.arena import Arena, Stand
+from sim.hunt.genes import Gene
+from sim.hunt.vocabulary import Vocabulary
+from sim.loader.load import load_scenario
+from sim.simulation import Simulation
+
+STANDS_MAX = 24  # a stand holds some megabytes
+
+# The way to a moment: its number and the genes that lead there from the one before.
+Way: TypeAlias = tuple[tuple[int, tuple[Gene, ...]], ...]
+
+
+class Place(Struct, frozen=True):
+    """A moment: the root that it begins with, and the way from there."""
+
+    root: int
+    way: Way = ()
+
+
+class Moments:
+    """Stands at moments of a hunt. `roots` are the texts of scenarios."""
+
+    def __init__(self, roots: Sequence[str], seed: int) -> None:
+        self._roots = roots
+        self._seed = seed
+        self._stands: OrderedDict[tuple[int, int], Stand] = OrderedDict()
+
+    def stand(self, place: Place) -> Stand:
+        """A stand at a moment, which is the caller's own."""
+        stand, start = self._nearest(place)
+        for number, genes in place.way[start:]:
+            stand = stand.fork()
+            Arena(stand).run(list(genes))
+            self._keep((place.root, number), stand)
+        return stand.fork()
+
+    def fresh(self, root: int, journal: BytesIO | None = None) -> Stand:
+        """A stand at the beginning of a root, whose journal begins there too."""
+        scenario = load_scenario(self._roots[root])
+        simulation = Simulation(scenario, seed=self._seed, journal=journal or BytesIO())
+        return Stand(simulation, Vocabulary(simulation))
+
+    def _nearest(self, place: Place) -> tuple[Stand, int]:
+        """The last moment on the way that has a stand, and how much of the way leads there."""
+        for count in range(len(place.way), 0, -1):
+            key = place.root, place.way[count - 1][0]
+            found = self._stands.get(key)
+            if found is not None:
+                self._stands.move_to_end(key)
+                return found, count
+        key = place.root, -1
+        if key not in self._stands:
+            self._keep(key, self.fresh(place.root))
+        self._stands.move_to_end(key)
+        return self._stands[key], 0
+
+    def _keep(self, key: tuple[int, int], stand: Stand) -> None:
+        self._stands[key] = stand
+        if len(self._stands) > STANDS_MAX:
+            self._stands.popitem(last=False)
+
+
+@lru_cache(maxsize=1)
+def moments_of(roots: tuple[str, ...], seed: int) -> Moments:
+    """The moments of a hunt in this process."""
+    return Moments(roots, seed)

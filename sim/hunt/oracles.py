@@ -1,0 +1,109 @@
+"""What must hold of every input, whatever it was: the invariants, and answers that our own contract
+describes. What a client saw in one answer is judged here; what does not fit together, by the
+witness at the end of an episode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import DecodeError, Struct, json
+
+from sim.analysis.replay import Divergence, at_the_start, verify
+from sim.api.pipeline.inputs import Outcome, Reply, RestCall, RpcCall
+from sim.api.pipeline.request_log import LoggedCall
+from sim.contract.contract import load_contract
+from sim.core.invariants import broken
+from sim.fidelity.error_forms import form_of, misfits, plain_form
+from sim.fidelity.shapes import shape_of
+from sim.kernel.journal import Header, encode_header
+from sim.simulation import Simulation
+
+WHOLE_EVERY = 16  # inputs: then all orders and books are looked at
+_SHOWN = 3  # differences that are told of one answer
+
+
+class Trouble(Struct, frozen=True):
+    """Something that must not be: its kind, and a sentence. `subject` is what it is about: two
+    troubles of one kind and subject are one find.
+    """
+
+    kind: str
+    subject: str
+    says: str
+
+
+class Oracles:
+    """Looks at one simulation after each input."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self._seen = simulation.exchange.trading.books.version
+        self._inputs = 0
+
+    def after_input(self, given: Any, outcome: Outcome) -> Iterator[Trouble]:
+        """What is wrong after an input."""
+        yield from self._invariants()
+        if isinstance(given, RestCall | RpcCall) and outcome.reply is not None:
+            entry = self._simulation.log.last(outcome.seq)
+            if entry is not None and entry.seq == outcome.seq:
+                yield from self._answer(given, outcome.reply, entry, bool(outcome.struck))
+
+    def at_the_end(self) -> Iterator[Trouble]:
+        """What is wrong of everything."""
+        for one in broken(self._simulation.exchange.trading):
+            yield Trouble("invariant", one.invariant, str(one))
+
+    def _invariants(self) -> Iterator[Trouble]:
+        trading = self._simulation.exchange.trading
+        self._inputs += 1
+        symbols = None
+        if self._inputs % WHOLE_EVERY and self._seen >= trading.books.loaded:
+            symbols = frozenset(trading.books.symbols.since(self._seen))
+        self._seen = trading.books.version
+        for one in broken(trading, symbols):
+            yield Trouble("invariant", one.invariant, str(one))
+
+    def _answer(
+        self, given: RestCall | RpcCall, reply: Reply, entry: LoggedCall, struck: bool
+    ) -> Iterator[Trouble]:
+        name = entry.operation or "unknown path"
+        why = entry.explanation
+        failed = reply.status >= 500 if isinstance(given, RestCall) else reply.code in (2, 13)
+        if failed and not struck and not entry.fault and (why is None or not why["rule"]):
+            yield Trouble("internal error", name, f"{name}: {entry.status} {reply.message}")
+        if isinstance(given, RestCall) and not (struck or entry.fault or reply.pending_on):
+            yield from self._conformance(given, reply, name)
+
+    def _conformance(self, given: RestCall, reply: Reply, name: str) -> Iterator[Trouble]:
+        """What of an answer over HTTP our contract does not describe."""
+        plane, status = given.plane, reply.status
+        if reply.chunks is not None or reply.content_type.startswith("text/csv"):
+            return
+        try:
+            body = json.decode(reply.body) if reply.content_type == "application/json" else ""
+        except DecodeError:
+            yield Trouble("conformance", name, f"{name} on {plane}: {status} is no JSON")
+            return
+        if status >= 400:
+            plain = isinstance(body, str) and plain_form(plane, status) is not None
+            found = [] if plain else misfits(body, form_of(plane, status))
+        else:
+            operation = load_contract().by_name(name)
+            dialect = self._simulation.engine.pipeline.replies.dialect(plane)
+            found = shape_of(operation.response, dialect).check(body) or []
+        for one in found[:_SHOWN]:
+            says = f"{name} on {plane}: {status}, {one.where}: {one.recorded!r}, not {one.ours!r}"
+            yield Trouble("conformance", f"{name} {one.where}", says)
+
+
+def replays(simulation: Simulation) -> Iterator[Trouble]:
+    """Whether the run so far, forks included, can be repeated from its journal line by line."""
+    header = json.decode(encode_header(simulation.journal.header), type=Header)
+    try:
+        lines = enumerate(simulation.journal.lines(0), start=2)
+        verify(at_the_start(header, simulation.seed), lines)
+    except Divergence as difference:
+        said = "; ".join(difference.lines())
+        yield Trouble("replay", difference.part, f"input {difference.number - 1}: {said}")

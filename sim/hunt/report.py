@@ -1,0 +1,108 @@
+"""What a hunt says: news as it comes, what was found, and the verdict at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, TextIO
+
+from sim.analysis.features.features import GROUPS, describe, totals
+from sim.analysis.layout import counted, wrapped
+from sim.contract.contract import load_contract
+from sim.core.lifecycle.states import EDGES
+from sim.hunt.campaign import Found, Hunted
+from sim.hunt.finds import Find
+
+_SHOWN_MAX = 4  # news of one kind that are told one by one
+_MISSING_MAX = 12
+
+
+class Printer:
+    """Prints what is new: the first few of each group one by one, later ones as counts a round."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._told: Counter[str] = Counter()
+        self._more: Counter[str] = Counter()
+
+    def news(self, features: Sequence[str], so_far: Hunted) -> None:
+        """Tell news, or count it."""
+        for feature in features:
+            group = feature.partition(":")[0]
+            if f"{group}s" not in GROUPS:
+                continue
+            self._told[group] += 1
+            if self._told[group] <= _SHOWN_MAX:
+                print(f"{so_far.inputs:>8}  {describe(feature)}", file=self._out)
+            else:
+                self._more[group] += 1
+
+    def trouble(self, found: Found, so_far: Hunted) -> None:
+        """Tell that something is wrong."""
+        said = f"{so_far.inputs:>8}  FOUND {found.trouble.kind}: {found.trouble.says}"
+        print(*wrapped(said, " " * 10, first=""), sep="\n", file=self._out, flush=True)
+
+    def round(self, so_far: Hunted) -> None:
+        """Tell what was counted."""
+        if self._more:
+            counts = ", ".join(f"{n} {group}s" for group, n in sorted(self._more.items()))
+            print(f"{so_far.inputs:>8}  and {counts}", file=self._out, flush=True)
+            self._more.clear()
+
+
+def document(hunted: Hunted, finds: Sequence[Find], seed: int) -> dict[str, Any]:
+    """A hunt for a program."""
+    return {
+        "seed": seed,
+        "inputs": hunted.inputs,
+        "cpu_s": round(hunted.cpu_s, 3),
+        "episodes": hunted.episodes,
+        "moments": hunted.moments,
+        "interrupted": hunted.interrupted,
+        "features": totals(hunted.news),
+        "never": {name: list(rows) for name, rows in never(hunted).items()},
+        "canary": {"found": hunted.canary is not None, "inputs": hunted.canary},
+        "found": [
+            {"kind": one.kind, "says": one.says, "journal": one.journal, "scenario": one.scenario}
+            for one in finds
+        ],
+    }
+
+
+def never(hunted: Hunted) -> dict[str, list[str]]:
+    """What was never met, of what there is."""
+    met = {feature.split("|")[0].partition(":")[2] for feature in hunted.news}
+    edges = (f"lifecycle|{was.name}|{to.name}" for was, to in EDGES)
+    return {
+        "operations": [one.name for one in load_contract().operations if one.name not in met],
+        "edges": [edge.replace("|", " ") for edge in edges if f"edge:{edge}" not in hunted.news],
+    }
+
+
+def lines(hunted: Hunted, finds: Sequence[Find], *, canary: bool = True) -> Iterator[str]:
+    """The verdict for people."""
+    told = ", ".join(
+        counted(number, name.removesuffix("s")) if name in GROUPS else f"{number} {name}"
+        for name, number in totals(hunted.news).items()
+    )
+    yield ""
+    where = f"{hunted.inputs:,} inputs in {counted(hunted.episodes, 'episode')}"
+    yield f"{where}, {hunted.cpu_s:.1f} s of processor time"
+    yield from wrapped(f"met {told}", "  ", first="")
+    yield counted(hunted.moments, "moment") + " in the corpus"
+    for name, rows in never(hunted).items():
+        if rows:
+            more = f" and {len(rows) - _MISSING_MAX} more" if len(rows) > _MISSING_MAX else ""
+            said = f"{counted(len(rows), name.removesuffix('s'))} never met: "
+            yield from wrapped(said + ", ".join(rows[:_MISSING_MAX]) + more, "  ", first="")
+    if canary and hunted.canary is not None:
+        yield f"the canary was found after {hunted.canary:,} inputs"
+    elif canary:
+        said = "blind: the canary, a bug made on purpose, was not found; hunt longer before you"
+        yield from wrapped(f"{said} trust that nothing was", "  ", first="")
+    for find in finds:
+        said = f"{find.kind}: {find.says} ({counted(find.inputs, 'input')})"
+        yield from wrapped(said, "  ", first="")
+        yield from (f"  {line}" for line in find.lines())
+    if not finds:
+        yield "nothing was found"

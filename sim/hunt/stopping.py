@@ -1,0 +1,16 @@
+"""When a hunt stops by the clock on the wall, which decides nothing else."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+
+class Stopwatch:
+    """Is over after some minutes; with 0 never."""
+
+    def __init__(self, minutes: float) -> None:
+        self._end = monotonic() + 60 * minutes if minutes else None
+
+    def over(self) -> bool:
+        """Whether the time is up."""
+        return self._end is not None and monotonic() >= self._end

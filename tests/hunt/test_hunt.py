@@ -1,0 +1,145 @@
+"""`sim hunt`: the same hunt again, what it reaches, what it leaves, and whether it would notice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sim.analysis.features.features import FeatureReader, totals
+from sim.analysis.search.fuzz import with_random_steps
+from sim.cli.main import main
+from sim.loader.load import load_scenario
+from sim.simulation import Simulation
+
+BUDGET = "250"
+STORM = 1_000  # inputs
+
+
+def hunt(folder: Path, *more: str) -> tuple[int, dict[str, Any]]:
+    """Exit code and JSON of a hunt in the default world."""
+    result = folder / "hunt.json"
+    saved = ("--save-failures", str(folder / "found"))
+    code = main(["hunt", "--json", str(result), *saved, *more])
+    return code, json.loads(result.read_text())
+
+
+def without_time(document: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in document.items() if name != "cpu_s"}
+
+
+def test_the_same_seed_and_budget_are_the_same_hunt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = []
+    for jobs in ("1", "2"):
+        options = ("--inputs", BUDGET, "--seed", "3", "--keep-going", "--jobs", jobs)
+        told.append(hunt(tmp_path / jobs, *options)[1])
+        told[-1]["found"] = [one["says"] for one in told[-1]["found"]]
+    assert without_time(told[0]) == without_time(told[1])
+    assert told[0]["inputs"] >= int(BUDGET)
+    assert told[0]["features"]["operations"] > 20
+
+
+def test_a_hunt_meets_far_more_than_random_storms_of_as_many_inputs(tmp_path: Path) -> None:
+    storms: set[str] = set()
+    inputs = 0
+    while inputs < STORM:
+        scenario = with_random_steps(load_scenario("quickstart"), inputs, 100)
+        simulation = Simulation(scenario, seed=inputs)
+        reader = FeatureReader(simulation)
+        while not simulation.script.done and (due := simulation.next_due()) is not None:
+            storms.update(reader.after_input(simulation.advance_to(due)))
+        inputs += simulation.seq
+    features = hunt(tmp_path, "--inputs", str(STORM), "--keep-going")[1]["features"]
+    met = totals(storms)
+    assert features["operations"] >= 3 * met["operations"]
+    assert features["answers"] >= 2 * met["answers"]
+    assert features["rules"] > met["rules"]
+
+
+def test_a_hunt_goes_on_from_its_corpus(tmp_path: Path) -> None:
+    corpus = ("--corpus", str(tmp_path / "corpus"), "--seed", "3", "--keep-going")
+    _, first = hunt(tmp_path, "--inputs", "300", *corpus)
+    _, second = hunt(tmp_path, "--inputs", "1", *corpus)
+    assert second["moments"] >= first["moments"] > 0
+    for group in ("operations", "edges"):
+        assert second["features"][group] >= first["features"][group] * 9 // 10
+
+
+def test_a_corpus_of_another_seed_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus = ("--corpus", str(tmp_path / "corpus"), "--inputs", "1")
+    main(["hunt", *corpus, "--seed", "3", "--save-failures", str(tmp_path)])
+    code = main(["hunt", *corpus, "--seed", "4", "--save-failures", str(tmp_path)])
+    assert code == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "belongs to another scenario, seed (3) or version" in said
+
+
+def test_a_find_leaves_a_journal_that_replays_and_a_scenario(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the canary in every episode it is no canary any more, but a find like any other."""
+    from sim.hunt import arena, campaign, canary
+    from sim.hunt.arena import Arena, Stand
+
+    begin = Arena.__init__
+
+    def planted(self: Arena, stand: Stand) -> None:
+        canary.plant(stand.simulation)
+        begin(self, stand)
+
+    monkeypatch.setattr(arena.Arena, "__init__", planted)
+    monkeypatch.setattr(campaign, "CANARY_EVERY", 10_000)
+    monkeypatch.setattr("sim.hunt.oracles.replays", lambda simulation: iter(()))
+    scenario = tmp_path / "tiny.yaml"
+    scenario.write_text("name: tiny\nextends: [quickstart]\nworld: {games: 0}\n")
+    code, document = hunt(tmp_path, str(scenario), "--inputs", "20000", "--seed", "1")
+    assert code == 1
+    (found,) = document["found"]
+    assert found["kind"] == "invariant"
+    assert "orders" in found["says"]
+    journal = Path(found["journal"])
+    assert len(journal.read_bytes().splitlines()) < 40
+    assert main(["replay", str(journal)]) == 0
+    assert main(["check", found["scenario"]]) == 0
+    said = capsys.readouterr().out
+    assert "FOUND invariant" in said
+    assert "blind: the canary" in said
+
+
+def test_a_hunt_that_was_interrupted_tells_what_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from sim.hunt.campaign import Campaign
+
+    def interrupted(self: Campaign) -> bool:
+        if self.hunted.rounds == 1:
+            raise KeyboardInterrupt
+        return False
+
+    monkeypatch.setattr(Campaign, "_over", interrupted)
+    code, document = hunt(tmp_path, "--inputs", "5000", "--keep-going")
+    assert code == 130
+    assert document["interrupted"]
+    assert document["features"]["operations"] > 0
+    assert "interrupted" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("given", [("--inputs", "x"), ("--minutes", "-1"), ("--jobs", "0")])
+def test_a_mistake_of_the_command_line_is_told(
+    given: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["hunt", *given])
+    assert ended.value.code == 2
+    assert f"sim hunt: {given[0]}: " in capsys.readouterr().err
+
+
+def test_a_scenario_that_does_not_exist_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["hunt", "nope.yaml"]) == 2
+    assert "nope.yaml" in capsys.readouterr().err
