@@ -52,7 +52,7 @@ class Callers:
         firms = [firm for firm in self._simulation.exchange.firms.all() if firm.client_id]
         if not firms or choices.chance(1, 20):
             return Who(choices.choice((NOBODY, _BAD_TOKEN)), None)
-        firm = choices.choice((firms[0], firms[0], *firms))
+        firm = choices.choice((*firms[:1] * 6, *firms[:2] * 2, *firms))
         credential = VerifiedCredential(SCRIPT, firm.name)
         if self.tokens and choices.chance(1, 6):
             credential = choices.choice(self.tokens)

@@ -28,6 +28,7 @@ from sim.hunt.genes import Gene
 from sim.hunt.operators import Operators
 from sim.hunt.requests import Requests
 from sim.kernel.entropy import Stream
+from sim.kernel.instants import NS_PER_S, days, format_instant, minutes
 from sim.simulation import Simulation
 
 _INSERT = {
@@ -116,7 +117,7 @@ class Clients:
 
     def _order(self, choices: Stream, plane: str) -> Input:
         """A valid order, on one of few markets, that may well trade."""
-        terms = choices.choice(self._operators.markets()[-4:])
+        terms = self._operators.market(choices)
         operation = load_contract().by_name(_INSERT[plane])
         if plane == "retail":
             body = retail_order(choices, terms)
@@ -125,6 +126,8 @@ class Clients:
         else:
             body = exchange_order(choices, terms)
             body["clordId"] = f"h-{choices.below(40)}"
+            if choices.chance(1, 3):
+                body |= self._condition(choices, body)
             if choices.chance(1, 4):
                 body["selfMatchPreventionInstruction"] = choices.choice(
                     (
@@ -135,6 +138,26 @@ class Clients:
                 )
                 body["selfMatchPreventionId"] = "s"
         return self.call(choices, plane, operation, body)
+
+    def _condition(self, choices: Stream, body: dict[str, Any]) -> dict[str, Any]:
+        """Fields of the kinds of orders that are seldom placed."""
+        ends = format_instant(
+            self._simulation.now + choices.choice((NS_PER_S, minutes(2), days(1)))
+        )
+        stop = {"type": "ORDER_TYPE_STOP", "stopPrice": body.get("price", "50")}
+        fields: dict[str, Any] = choices.choice(
+            (
+                {"timeInForce": "TIME_IN_FORCE_GOOD_TILL_TIME", "goodTillTime": ends},
+                {"timeInForce": "TIME_IN_FORCE_GOOD_TILL_TIME"},
+                stop,
+                {**stop, "type": "ORDER_TYPE_STOP_LIMIT", "price": body.get("price", "50")},
+                {"cashOrderQty": str(choices.between(1, 4_000)), "orderQty": "0"},
+                {"immediatelyExecutableLimit": True, "price": "0"},
+                {"bestLimit": True, "price": "0"},
+                {"type": "ORDER_TYPE_MARKET_TO_LIMIT", "ignorePriceValidityChecks": True},
+            )
+        )
+        return fields
 
     def _token(self, choices: Stream) -> RestCall:
         """A token request; its assertion is good, or has one of the problems that there are."""

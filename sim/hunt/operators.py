@@ -8,10 +8,11 @@ from typing import Any
 
 from sim.analysis.search.generator import STATES, Terms, fault, scripted_order
 from sim.core.catalogue import assumptions, quirks
+from sim.core.lifecycle.states import EDGES, ENTRY_STATES
 from sim.core.service.presets import PRESETS
 from sim.hunt.vocabulary import Vocabulary
 from sim.kernel.entropy import Stream
-from sim.kernel.instants import NS_PER_S, days, format_instant, hours, minutes
+from sim.kernel.instants import EASTERN, NS_PER_S, days, format_instant, hours, minutes, to_datetime
 from sim.simulation import Simulation
 
 Body = dict[str, Any]
@@ -19,6 +20,8 @@ _LIVES = (30 * NS_PER_S, minutes(5), hours(2), days(1), days(30))
 _DECISIONS = ("approve", "reject", "review", "resubmit", "nope")
 _FUNDING = ("completed", "cancelled", "refunded", "processing", "acknowledged")
 _ODDS = ("always", "never", "1/2")
+# Assumptions that open whole ways through states; the others change one answer.
+_STRUCTURAL = ("lifecycle.", "settlement.", "engine.", "auction.", "collateral", "kyc.", "clearing")
 _ASSETS = ("crypto:btc", "crypto:eth", "crypto:sol")
 
 
@@ -48,6 +51,15 @@ class Operators:
             if one is not None
         ]
 
+    def market(self, choices: Stream) -> Terms:
+        """A market to place an order in: most often one of few that take orders."""
+        known = self.markets()
+        trading = self._simulation.exchange.trading
+        taking = [one for one in known if trading.state(one.symbol) in ENTRY_STATES]
+        if taking and choices.chance(7, 8):
+            return choices.choice(taking[-4:])
+        return choices.choice(known)
+
     def draw(self, choices: Stream, action: str) -> tuple[str, Body]:
         """Subject and body of an action of this name."""
         return _ACTIONS[action](self, choices)
@@ -58,7 +70,7 @@ class Operators:
         now = self._simulation.now
         tick, scale = choices.choice((("0.01", 1), ("0.01", 1), ("0.0025", 100), ("0.001", 1)))
         body: Body = {
-            "symbol": f"hunt-{choices.below(6)}",
+            "symbol": f"hunt-{choices.below(24)}",
             "tick_size": tick,
             "fractional_qty_scale": scale,
         }
@@ -69,19 +81,46 @@ class Operators:
             ends = now + choices.choice(_LIVES)
             body["expiration"] = format_instant(ends)
             body["termination"] = format_instant(ends + choices.choice(_LIVES))
-        if choices.chance(1, 6):
+        if choices.chance(1, 4):
             body["start"] = format_instant(now + choices.choice(_LIVES[:3]))
+            body.pop("state", None)
+        if choices.chance(1, 4):
+            body["schedule"] = self._schedule(choices)
         self._vocabulary.add("symbol", body["symbol"])
         return "", body
 
+    def _schedule(self, choices: Stream) -> list[Body]:
+        """A day in two parts, each in some state, the second beginning soon."""
+        clock = to_datetime(self._simulation.now, EASTERN)
+        first = clock.hour * 60 + clock.minute + choices.choice((1, 1, 10))
+        cut = min(first, 24 * 60 - 1)
+        states = [choices.choice((*STATES[11:17], "OPEN")) for _ in range(2)]
+        return [
+            {"start": "00:00", "length": f"{cut}m", "state": states[0]},
+            {
+                "start": f"{cut // 60:02}:{cut % 60:02}",
+                "length": f"{24 * 60 - cut}m",
+                "state": states[1],
+            },
+        ]
+
     def _state(self, choices: Stream) -> tuple[str, Body]:
-        return self._symbol(choices), {"state": choices.choice((*STATES[::4], *STATES[12:]))}
+        """A change of state, most often one that there is, of an instrument made by hand."""
+        symbol = self._symbol(choices)
+        own = [one for one in self._vocabulary.known("symbol") if str(one).startswith("hunt-")]
+        if own and choices.chance(4, 5):
+            symbol = str(choices.choice(own))
+        if symbol not in self._simulation.exchange.instruments or choices.chance(1, 6):
+            return symbol, {"state": choices.choice((*STATES[::4], *STATES[12:]))}
+        was = self._simulation.exchange.trading.state(symbol)
+        ahead = [to.name for start, to in EDGES if start is was]
+        return symbol, {"state": choices.choice([*ahead, "SCHEDULE"])}
 
     def _settle(self, choices: Stream) -> tuple[str, Body]:
         return self._symbol(choices), {"price": choices.choice(("0", "0.5", "1", "1", "2"))}
 
     def _order(self, choices: Stream) -> tuple[str, Body]:
-        terms = choices.choice(self.markets())
+        terms = self.market(choices)
         order = scripted_order(choices, terms, ("maker", "taker"), 60)
         if choices.chance(1, 6):
             order |= {"type": "stop", "stop_price": order["price"]}
@@ -176,7 +215,10 @@ class Operators:
         return choices.choice(list(quirks.catalogue())), {"value": choices.choice(_ODDS)}
 
     def _assumption(self, choices: Stream) -> tuple[str, Body]:
-        name, values = choices.choice(_switches())
+        rows = _switches()
+        if choices.chance(1, 3):
+            rows = tuple(row for row in rows if row[0].startswith(_STRUCTURAL))
+        name, values = choices.choice(rows)
         return name, {"value": choices.choice(values)}
 
     def _receiver(self, choices: Stream) -> tuple[str, Body]:

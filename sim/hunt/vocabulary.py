@@ -33,6 +33,7 @@ _SAME = {
     "order_ids": "order_id",
     "orig_order_id": "order_id",
     "execution_id": "exec_id",
+    "combo_id": "symbol",
     "next_page_token": "page_token",
     "next_cursor": "cursor",
     "eof_cursor": "cursor",
