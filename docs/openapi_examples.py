@@ -3,8 +3,8 @@ documents, taken from real runs. `make docs` runs it.
 
 The bundled scenarios are run, the calls of `openapi_tour.py` are made, and every GET of the
 contract is called with names that exist there. The first good answer of each operation on
-each plane is its example; long lists are cut to their first entries, and long texts, such as pages,
-are left out.
+each plane is its example, or the first that a call with a body got; long lists are cut to their
+first entries, and long texts to their beginning.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def examples() -> Examples:
 
 def _keep(found: Examples, plane: str, operation: str, body: Any, answer: Any) -> None:
     rows = found.setdefault(plane, {})
-    if operation in rows or answer is None:
+    row = rows.get(operation, {})
+    if answer is None or (row and ("body" in row or body is None)):
         return
     rows[operation] = {"answer": _short(answer)} | ({"body": body} if body is not None else {})
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from sim import Simulation, load_scenario
-from sim.testing.client import Connection, Http, connect
+from sim.testing.client import Connection, Http, Response, connect
 
 WORLD = """\
 name: tour
@@ -19,7 +20,9 @@ extends: quickstart
 world:
   instruments:
   - {symbol: rain, tick_size: "0.01", state: OPEN}
-  - {symbol: snow, tick_size: "0.01", state: OPEN}
+  - {symbol: snow, tick_size: "0.01", state: OPEN, event: storm}
+  events:
+  - {slug: storm, title: The storm, partners: {newsroom: storm-1}}
 """
 MARA, JON = "firms/atlas/users/mara-voss", "firms/atlas/users/jon-adeyemi"
 ACCOUNT = "firms/atlas-fcm/accounts/8f3a61c4"
@@ -37,7 +40,9 @@ RETAIL = {
 JONS = "firms/atlas-fcm/accounts/1d77e0b9"
 KNOWN = {"user_id": "u-1", "phone_number": "14155551212", "date_of_birth": "1985-03-30"}
 RFQ = {"symbol": "{combo}", "restRemainder": False, "qtyDecimal": "10"}
-QUOTE = {"buyPrice": "0.51", "sellPrice": "0.50", "restRemainder": False, "account": JONS}
+PRICES = {"buyPrice": "0.51", "sellPrice": "0.50", "restRemainder": False}
+QUOTE = {**PRICES, "account": JONS}
+LEGS = [{"symbol": "rain", "side": "SIDE_BUY"}, {"symbol": "snow", "side": "SIDE_SELL"}]
 CROSSED = [
     {**BID, "price": "50", "account": ACCOUNT, "clordId": "b"},
     {**OFFER, "price": "50", "account": JONS, "clordId": "s"},
@@ -46,7 +51,9 @@ FROM = "2026-09-08T18:00:00Z"
 
 
 class Row(NamedTuple):
-    """A call: who makes it, the address, the body, and paths into the answer that are kept."""
+    """A call: who makes it, the address, the body, and paths into the answer that are kept. What
+    the tester does is an action of the control plane and its subject.
+    """
 
     who: str
     call: str
@@ -170,6 +177,37 @@ ROWS = (
     ),
     Row("key", "POST /v1/orders/open/cancel", {}),
     Row("key", "POST /v1/order/close-position", {"marketSlug": "rain"}),
+    Row("key", "POST /v1/combos", {"legs": LEGS}, {"combo": "combo.id"}),
+    Row("key", "POST /v1/rfqs", RFQ, {"rfq": "rfqId"}),
+    Row("other", "POST /v1/rfqs/quotes", {"rfqId": "{rfq}", **PRICES}, {"quote": "quoteId"}),
+    Row("other", "GET /v1/rfqs/quotes?rfq_id={rfq}"),
+    Row("other", "DELETE /v1/rfqs/{rfq}/quotes/{quote}"),
+    Row("key", "DELETE /v1/rfqs/{rfq}"),
+    Row("gateway", "GET /v1/price-history?symbol=rain&fidelity=1&fixedInterval=INTERVAL_1D"),
+    Row("gateway", "GET /v1/series?limit=1", None, {"series": "series.0.id"}),
+    Row("gateway", "GET /v1/series/id/{series}"),
+    Row("gateway", "GET /v1/partners/newsroom/events/storm-1"),
+    Row("firm", "PATCH /v1/users/ada-moreno", {"first_name": "Ada", "last_name": "Moreno"}),
+    Row("firm", "POST /v1/participant/admin-tokens", {"participantId": MARA}),
+    Row("mara", "GET /v1/funding/transactions", None, {"money": "transactions.0.transactionId"}),
+    Row("mara", "GET /v1/funding/transactions/{money}"),
+    Row(
+        "firm",
+        "PATCH /v1/funding/accounts/" + quote(ACCOUNT, safe=""),
+        {"account": {"destinationFundingSource": "atlas-bank"}},
+    ),
+    Row("mara", "POST /v1/report/orders/csv", {"symbol": "rain"}),
+    Row("mara", "POST /v1/report/executions/csv", {"symbol": "rain"}),
+    Row("mara", "POST /v1/report/trades/csv", {"symbol": "rain"}),
+    Row("mara", f"GET /v1/funding/balance-ledger/download?account={ACCOUNT}"),
+    Row("mara", f"GET /v1/positions/ledger/download?account={ACCOUNT}"),
+    Row("mara", "POST /v1beta1/get_who_am_i", {}),
+    Row("mara", "POST /v1beta1/list_accounts", {}),
+    Row("mara", "POST /v1beta1/get_open_orders", {}),
+    Row("mara", "POST /v1beta1/list_account_positions", {"name": ACCOUNT}),
+    Row("firm", "POST /v1beta1/list_users", {}),
+    Row("tester", "instrument.settle snow", {"price": "1"}),
+    Row("key", "GET /v1/markets/snow/settlement"),
 )
 
 
@@ -181,11 +219,38 @@ def tour() -> Iterator[tuple[str, str, Any, Any]]:
         world.advance("1s")  # within the limits of every plane
         verb, path = (_filled(part, kept) for part in row.call.split(" ", 1))
         body = json.loads(_filled(json.dumps(row.body), kept)) if row.body is not None else None
+        if row.who == "tester":
+            world.simulation.control(verb, path, body)
+            continue
         answer = clients[row.who].request(verb, path, json=body)
         assert answer.status == 200, (row.call, answer.body)
-        entry, content = world.simulation.requests()[-1], answer.json()
+        entry, content = world.simulation.requests()[-1], _content(answer)
         yield entry["plane"], entry["operation"], body, content
         kept |= {name: _at(content, place) for name, place in row.kept.items()}
+    yield _token(world)
+
+
+def _token(world: Connection) -> tuple[str, str, Any, Any]:
+    """The request for a token: a form, in which the assertion is too long to be shown."""
+    firm = next(one for one in world.simulation.world.parties.firms if one.name == "firms/atlas")
+    answer = world.token(firm)
+    assert answer.status == 200, answer.body
+    form = {
+        "grant_type": "client_credentials",
+        "client_id": firm.client_id,
+        "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+        "client_assertion": world.assertion(firm)[:40] + "…",
+        "audience": world.audience,
+    }
+    return "auth", "TokenIssuerAPI.IssueToken", form, answer.json()
+
+
+def _content(answer: Response) -> Any:
+    """An answer as JSON, or as the text that it is."""
+    try:
+        return answer.json()
+    except ValueError:
+        return answer.body.decode()
 
 
 def _filled(text: str, kept: dict[str, str]) -> str:
@@ -210,4 +275,5 @@ def _clients(world: Connection) -> dict[str, Http]:
         "mara": world.exchange(firm, MARA),
         "jon": world.exchange(firm, JON),
         "key": world.retail(parties.api_keys[0]),
+        "other": world.retail(parties.api_keys[2]),
     }

@@ -138,11 +138,10 @@ def _examples() -> dict[str, dict[str, Any]]:
 
 def _add_examples(item: Schema, example: Schema) -> None:
     """Show a body and a success of a real run, where there is one."""
-    if "body" in example and "requestBody" in item:
-        item["requestBody"]["content"]["application/json"]["example"] = example["body"]
-    media = item["responses"].get("200", {}).get("content", {}).get("application/json")
-    if "answer" in example and media is not None:
-        media["example"] = example["answer"]
+    parts = ("body", item.get("requestBody", {})), ("answer", item["responses"].get("200", {}))
+    for name, part in parts:
+        for media in part.get("content", {}).values() if name in example else ():
+            media["example"] = example[name]
 
 
 def _distinct(routes: Iterator[Route]) -> Iterator[tuple[str, dict[str, str], Route]]:

@@ -186,3 +186,19 @@ def test_an_answer_that_lacks_a_written_field_does_not_fit(
     assert schema.is_valid(written)
     for name in written:
         assert not schema.is_valid({key: value for key, value in written.items() if key != name})
+
+
+@pytest.mark.parametrize("plane", PLANES)
+def test_every_body_and_every_success_has_an_example_of_a_real_run(
+    documents: dict[str, Any], plane: str
+) -> None:
+    missing = [
+        f"{verb} {path}: {name}"
+        for path, verb, item in _operations(documents[plane])
+        for name, part in (
+            ("body", item.get("requestBody", {})),
+            ("answer", item["responses"].get("200", {})),
+        )
+        if not all("example" in media for media in part.get("content", {}).values())
+    ]
+    assert missing == []
