@@ -1,4 +1,4 @@
-"""Print code for a shell that completes `sim` commands and scenarios.
+"""Print code that lets a shell complete commands and scenarios.
 
 examples:
   echo 'eval "$(sim completion bash)"' >> ~/.bashrc

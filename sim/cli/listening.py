@@ -25,6 +25,7 @@ from sim.cli.arguments import (
 
 if TYPE_CHECKING:
     from sim.api.pipeline.settings import Settings
+    from sim.server.watching import Watch
     from sim.simulation import Simulation
 
 TOKEN_VARIABLE = "SIM_CONTROL_TOKEN"
@@ -103,6 +104,7 @@ def listen(
     clock: str,
     build: Callable[[Settings], Simulation],
     journal: Path | None = None,
+    watch: Callable[[Settings], Watch] | None = None,
 ) -> int:
     """Serve the simulation that `build` returns, with the options of `add_listening`."""
     from sim.api.pipeline.settings import Settings
@@ -129,6 +131,7 @@ def listen(
         journal=journal,
         tls_names=tuple(name.lower() for name in args.tls_name),
         began=PROCESS_START,
+        watch=watch,
     )
     try:
         return serve(options, build)

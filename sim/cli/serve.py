@@ -12,10 +12,13 @@ from __future__ import annotations
 import argparse
 import gc
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sim.cli.arguments import (
     add_choices_of_scenario,
+    add_flag,
     add_instant,
     add_option,
     add_path,
@@ -26,8 +29,11 @@ from sim.cli.listening import add_listening, listen, listening_problems
 
 if TYPE_CHECKING:
     from sim.api.pipeline.settings import Settings
+    from sim.scenario.scenario import Scenario
+    from sim.server.watching import Watch
     from sim.simulation import Simulation
 
+DEFAULT_CLOCK = "paced"
 ENVIRONMENTS = ("sandbox", "development", "pre-production", "production")
 
 
@@ -46,6 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     environment = "which environment to simulate; each has its own credentials"
     add_option(parser, "--environment", environment, choices=ENVIRONMENTS)
     add_path(parser, "--journal", "PATH", "write the journal there")
+    watch = "start over with the scenario when one of its files changes"
+    add_flag(parser, "--watch", watch)
     add_listening(parser, default_clock="the scenario's, or else paced")
 
 
@@ -61,22 +69,52 @@ def run(args: argparse.Namespace) -> int:
     # Almost nothing created before the exchange listens is garbage (measured: 2 % of 114,000
     # objects). The server freezes these objects and enables the collector when it starts.
     gc.disable()
+    scenario = _with_options(read_scenario(args.scenario, args), args)
+
+    def build(settings: Settings) -> Simulation:
+        return _simulation(scenario, settings, args, args.journal)
+
+    mode = args.clock or scenario.clock.mode or DEFAULT_CLOCK
+    watch = partial(_watch, args) if args.watch else None
+    return listen(args, mode, build, args.journal, watch)
+
+
+def _with_options(scenario: Scenario, args: argparse.Namespace) -> Scenario:
     from msgspec.structs import replace
 
     from sim.scenario.variation import with_choices
 
-    scenario = read_scenario(args.scenario, args)
     scenario = with_choices(scenario, args.preset, args.reading)
-    if args.environment:
-        scenario = replace(scenario, environment=args.environment)
+    return replace(scenario, environment=args.environment) if args.environment else scenario
 
-    def build(settings: Settings) -> Simulation:
-        from sim.server.journal_file import open_journal, spooled_journal
-        from sim.simulation import Simulation
 
-        journal = open_journal(args.journal) if args.journal is not None else spooled_journal()
-        return Simulation(
-            scenario, seed=args.seed, start=args.start, journal=journal, settings=settings
-        )
+def _simulation(
+    scenario: Scenario, settings: Settings, args: argparse.Namespace, journal: Path | None
+) -> Simulation:
+    from sim.server.journal_file import open_journal, spooled_journal
+    from sim.simulation import Simulation
 
-    return listen(args, args.clock or scenario.clock.mode or "paced", build, args.journal)
+    file = open_journal(journal) if journal is not None else spooled_journal()
+    return Simulation(scenario, seed=args.seed, start=args.start, journal=file, settings=settings)
+
+
+def _watch(args: argparse.Namespace, settings: Settings) -> Watch:
+    """The files to look at, and how to read them again. Each reading has a journal of its own."""
+    from itertools import count
+
+    from sim.loader.load import reload_scenario, scenario_files
+    from sim.server.clock_driver import parse_clock_mode
+    from sim.server.watching import Fresh, Watch
+
+    params, numbers = dict(args.param), count(1)
+
+    def read() -> Fresh:
+        files = scenario_files(args.scenario, params)
+        scenario = _with_options(reload_scenario(args.scenario, params), args)
+        journal = args.journal
+        if journal is not None:
+            journal = journal.with_suffix(f".reload-{next(numbers)}{journal.suffix}")
+        mode = parse_clock_mode(args.clock or scenario.clock.mode or DEFAULT_CLOCK)
+        return Fresh(files, mode, partial(_simulation, scenario, settings, args, journal), journal)
+
+    return Watch(scenario_files(args.scenario, params), read)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from sim.cli.arguments import FAILED, add_flag, usage_error
+from sim.cli.arguments import FAILED, add_flag, add_path, check_writable, usage_error
 from sim.cli.json_output import add_json, give_json, text_output
 
 
@@ -24,13 +24,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", type=Path, nargs="*", help=files)
     add_flag(parser, "--list", "list the checks")
     add_json(parser, "the verdict")
+    add_path(
+        parser, "--junit", "FILE", "also write JUnit XML, one suite per file, one case per check"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     from sim.analysis.errors import UsageError
     from sim.recording.files import UnreadableRecording
     from sim.witness.checks import describe
-    from sim.witness.witness import document, witness_file, write
+    from sim.witness.witness import document, junit_of, witness_file, write
 
     out = text_output(args)
     if args.list:
@@ -40,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(
             "name a recording or a journal: sim witness FILE; `sim witness --list` lists the checks"
         )
+    check_writable(files=(args.junit,))
     found = {}
     for file in args.files:
         try:
@@ -47,5 +51,7 @@ def run(args: argparse.Namespace) -> int:
         except (UnreadableRecording, OSError) as error:
             return usage_error(str(error))
         write(found[str(file)], str(file), out)
+    if args.junit is not None:
+        args.junit.write_bytes(junit_of(found))
     give_json(args, document(found))
     return FAILED if any(one.contradictions for one in found.values()) else 0

@@ -47,6 +47,12 @@ from sim.world.world import build_world
 EXTENDS_MAX = 8
 
 
+def reload_scenario(what: str, params: Values[str, str]) -> Scenario:
+    """As `load_scenario`, from the files as they are now: nothing of an earlier reading is kept."""
+    node, access = _open(what)
+    return _resolve(node, params, access)
+
+
 def load_scenario(what: str, params: Values[str, str] | None = None) -> Scenario:
     """A scenario by bundled name, file path, or as YAML text.
 
@@ -79,6 +85,19 @@ def load_submitted(
     else:
         node = read_file(access.scenario(Position("scenario", 0, 0), content))
     return _resolve(node, params or {}, access)
+
+
+def scenario_files(what: str, params: Values[str, str] | None = None) -> list[Path]:
+    """The files that a scenario of a bundled name or a path is read from: its own, those that it
+    extends, and those of order flow. ScenarioError.
+    """
+    node, access = _open(what)
+    chain = _chain(node, access, 0)
+    known = {name: text for each in chain for name, text in parameters(each).items()}
+    flow_files: dict[str, str] = {}
+    for each in chain:
+        with_order_flow(expanded(each, known | dict(params or {})), flow_files, access)
+    return list(dict.fromkeys(map(Path, (*(each.at.file for each in chain), *flow_files.values()))))
 
 
 def scenario_variants(what: str) -> list[dict[str, str]]:

@@ -329,6 +329,17 @@ class Host:
         async with self._moving:
             self._start_over(self.simulation.restore(name))
 
+    async def become(self, simulation: Simulation) -> None:
+        """Serve another simulation, which has the same settings, from its start; the present one
+        gets no more inputs.
+        """
+        async with self._moving:
+            self.simulation.journal.on_end = None
+            self.simulation = simulation
+            simulation.journal.on_end = self._run_ended
+            self.__dict__.pop("history", None)
+            self._start_over([])
+
     def _start_over(self, effects: list[Effect]) -> None:
         """End everything that belongs to the moment that was left."""
         self.webhooks.abandon()

@@ -83,6 +83,14 @@ class Instances:
         """Take over a running service."""
         self._services[name] = service
 
+    def keep_journal(self, path: Path | None) -> None:
+        """Say where the journal of the first instance is from now on."""
+        self._journal = path
+
+    def main_journal(self) -> Path | None:
+        """Where the journal of the first instance is."""
+        return self._journal
+
     def name_of(self, host: Host) -> str:
         """The name of a host's instance."""
         return next(name for name, service in self._services.items() if service.host is host)

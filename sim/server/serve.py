@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import aiohttp
 
@@ -30,6 +30,9 @@ from sim.server.service import Service
 from sim.server.tls import Identity, make_identity
 from sim.simulation import Simulation
 
+if TYPE_CHECKING:
+    from sim.server.watching import Fresh, Watch
+
 
 class ServeOptions(NamedTuple):
     """How to serve. `journal` is the journal's path, for the ready file; `began` is perf_counter at
@@ -48,6 +51,7 @@ class ServeOptions(NamedTuple):
     log_format: str = "text"
     open: bool = False
     began: float = 0.0
+    watch: Callable[[Settings], Watch] | None = None
 
 
 def serve(options: ServeOptions, build: Callable[[Settings], Simulation]) -> int:
@@ -86,19 +90,41 @@ async def _serve(
     )
     instances.adopt(service)
     _announce(options, console, simulation, service, token)
+    if options.watch is not None:
+        from sim.server.watching import watch
+
+        start_over = partial(_reloaded, options, service, instances, token)
+        say = partial(console.say, error=True)
+        host.spawn(watch(host, options.watch(host.settings), say, start_over))
     ending.on_signals(console)
     code = await ending.code
     await instances.end_all()
     await service.stop()
+    simulation = host.simulation
     console.close()
     if ending.says:
         console.say(f"sim: {ending.says}", error=True)
     if not isinstance(simulation.ended, JournalLost):
         inputs, digest = simulation.seq, simulation.digest
         console.say(f"seed {simulation.seed}, {inputs} inputs, digest {digest}")
-    if options.journal is not None:
-        console.say(f"replay: {sim_command('replay', options.journal)}")
+    if (journal := instances.main_journal()) is not None:
+        console.say(f"replay: {sim_command('replay', journal)}")
     return code
+
+
+def _reloaded(
+    options: ServeOptions, service: Service, instances: Instances, token: str, fresh: Fresh
+) -> None:
+    """Write the ready file anew: symbols and parties may be others, and the journal is."""
+    instances.keep_journal(fresh.journal)
+    if options.ready_file is not None:
+        journal = str(fresh.journal) if fresh.journal else None
+        facts = ready_facts(service.host.simulation, service.addresses, journal)
+        write_ready_file(options.ready_file, facts | _token(token))
+
+
+def _token(control_token: str) -> dict[str, str]:
+    return {"control_token": control_token} if control_token else {}
 
 
 def _announce(
@@ -111,9 +137,8 @@ def _announce(
     """Write the ready file; print the greeting and what else the user has to know."""
     journal = str(options.journal) if options.journal else None
     facts = ready_facts(simulation, service.addresses, journal)
-    token = {"control_token": control_token} if control_token else {}
     if options.ready_file is not None:
-        write_ready_file(options.ready_file, facts | token)
+        write_ready_file(options.ready_file, facts | _token(control_token))
     took_ms = (time.perf_counter() - options.began) * 1_000
     room = room_url(service.addresses.control, control_token)
     console.ready(facts, greeting(facts, took_ms, room))

@@ -9,6 +9,7 @@ from typing import Any, TextIO
 
 from msgspec import Struct, field, json, to_builtins
 
+from sim.analysis.junit import Case, Suite, junit
 from sim.analysis.layout import counted, wrapped
 from sim.analysis.replay import at_the_start, journal_lines, simulation_of
 from sim.analysis.tables import print_table
@@ -204,3 +205,17 @@ def write(found: Witness, name: str, out: TextIO) -> None:
     total = sum(verdict.count for verdict in found.checks.values())
     seen = counted(found.observations, "observation")
     print(f"{name}: {seen}, {counted(total, 'contradiction')}", file=out)
+
+
+def junit_of(found: dict[str, Witness]) -> bytes:
+    """JUnit XML: a suite for each file, a case for each check, skipped if it never applied."""
+    return junit(
+        [Suite(name, [_case(*row) for row in one.checks.items()]) for name, one in found.items()]
+    )
+
+
+def _case(check: str, verdict: CheckVerdict) -> Case:
+    says = [one.says for one in verdict.contradictions]
+    if says:
+        return Case("witness", check, failure=says[0], text="\n".join(says))
+    return Case("witness", check, skipped="" if verdict.applied else "never applied")

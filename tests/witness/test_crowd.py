@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.request import urlopen
+from xml.etree import ElementTree
 
 import pytest
 
@@ -112,8 +113,13 @@ def test_several_files_are_judged_each_by_itself(tmp_path: Path) -> None:
     files = [
         story.write(tmp_path / name) for story, name in ((fine, "a.ndjson"), (wrong, "b.ndjson"))
     ]
-    out = tmp_path / "verdict.json"
-    assert main(["witness", *map(str, files), "--json", str(out)]) == 1
+    out, junit = tmp_path / "verdict.json", tmp_path / "witness.xml"
+    assert main(["witness", *map(str, files), "--json", str(out), "--junit", str(junit)]) == 1
+    suites = list(ElementTree.parse(junit).getroot())
+    assert [suite.attrib["name"] for suite in suites] == [str(file) for file in files]
+    assert [suite.attrib["failures"] for suite in suites] == ["0", "1"]
+    [broken] = [case for case in suites[1] if case.find("failure") is not None]
+    assert broken.attrib["name"] == "fills once"
     document = json.loads(out.read_text())
     [found] = document["checks"]["fills once"]["contradictions"]
     assert found["file"] == str(files[1])

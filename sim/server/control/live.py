@@ -102,12 +102,15 @@ class LiveReader:
     def _news(self) -> list[bytes]:
         """What has happened since it was last asked, a part of it at a time."""
         parts = []
-        opened = self._host.opened
+        host, opened = self._host, self._host.opened
         if opened is not None and not self._replayed:
             self._branch, self._seq = self._journal_branch, self._host.simulation.seq
             self._jumps, self._replayed = self._host.jumps, opened.over
             parts.append(_event("replay", opened.progress()))
-        if self._seq < self._branch.seq:
+        branches = host.simulation.journal.branches
+        if branches.get(self._branch.name) is not self._branch:  # of a run that was left (--watch)
+            parts.append(self._jump())
+        elif self._seq < self._branch.seq:
             parts.append(self._rows())
         elif self._jumps != self._host.jumps or self._branch is not self._journal_branch:
             parts.append(self._jump())

@@ -1,0 +1,135 @@
+"""`sim serve --watch`: the exchange starts over with a scenario that changed, and only with one
+that can be read.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from processes import Process
+
+from sim.cli.main import main
+
+BASE = """
+name: base
+extends: quickstart
+clock: {mode: manual}
+world: {instruments: [{symbol: from-base, tick_size: "0.01", state: OPEN}]}
+"""
+MINE = """
+name: mine
+extends: base.yaml
+world: {instruments: [{symbol: SYMBOL, tick_size: "0.01", state: OPEN}]}
+steps:
+  - {order: {as: maker, symbol: SYMBOL, side: sell, price: "0.55", qty: "10"}}
+"""
+
+
+class Watched:
+    """A server that watches a scenario of two files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.mine, self.base = folder / "mine.yaml", folder / "base.yaml"
+        self.base.write_text(BASE)
+        self.write("first")
+        self.journal = folder / "run.ndjson"
+        words = ("serve", str(self.mine), "--watch", "--port-base", "0", "--journal")
+        self.served = Process(folder, *words, str(self.journal))
+
+    def write(self, symbol: str) -> None:
+        """Replace the file at once, as editors do."""
+        draft = self.mine.with_suffix(".draft")
+        draft.write_text(MINE.replace("SYMBOL", symbol))
+        draft.replace(self.mine)
+
+    def ready(self) -> dict[str, Any]:
+        facts: dict[str, Any] = json.loads(self.served.ready_file.read_text())
+        return facts
+
+    def health(self) -> dict[str, Any]:
+        with urllib.request.urlopen(f"{self.served.ready['control']}/_sim/v1/health") as answer:
+            health: dict[str, Any] = json.load(answer)
+            return health
+
+    def post(self, path: str, body: object) -> Any:
+        url = f"{self.served.ready['control']}/_sim/v1{path}"
+        with urllib.request.urlopen(url, json.dumps(body).encode()) as answer:
+            return json.load(answer)
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def watched(tmp_path: Path):
+    one = Watched(tmp_path)
+    yield one
+    if one.served.process.poll() is None:
+        one.served.end(signal.SIGTERM)
+
+
+def listed(ready: dict[str, Any]) -> set[str]:
+    return {"first", "second", "third", "from-base"} & set(ready["symbols"]["open"])
+
+
+def test_a_change_of_the_file_or_of_one_that_it_extends_starts_the_exchange_over(
+    watched: Watched, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert listed(watched.ready()) == {"first", "from-base"}
+    stream = socket.create_connection(
+        (watched.served.ready["control"].split("/")[2].split(":")[0],
+         int(watched.served.ready["control"].rpartition(":")[2]))
+    )  # fmt: skip
+    stream.sendall(b"GET /_sim/v1/live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    stream.settimeout(30)
+    watched.post("/clock/advance", {"by": "1s"})
+    before = watched.health()
+    assert before["seq"] > 1
+    watched.write("second")
+    until(lambda: listed(watched.ready()) == {"second", "from-base"})
+    now = watched.health()
+    assert (now["scenario"], now["now"]) == ("mine", now["start"]) and now["seq"] <= 1
+    said = b""
+    while b"event: jump" not in said:
+        said += stream.recv(65536)
+    stream.close()
+    watched.base.write_text(BASE.replace("from-base", "third"))
+    until(lambda: listed(watched.ready()) == {"second", "third"})
+    assert watched.post("/clock/advance", {"by": "1s"})["now"]
+    _, out, err = watched.served.end(signal.SIGTERM)
+    assert err.count("sim: reloaded mine, seed 7") == 2, err
+    last = watched.journal.with_name("run.reload-2.ndjson")
+    assert f"replay {last}" in out
+    for journal in (watched.journal, watched.journal.with_name("run.reload-1.ndjson"), last):
+        assert main(["replay", str(journal)]) == 0, capsys.readouterr().out
+
+
+def test_a_scenario_that_cannot_be_read_changes_nothing_and_the_console_says_where(
+    watched: Watched,
+) -> None:
+    watched.post("/clock/advance", {"by": "1s"})
+    before = watched.health()
+    lines = iter(watched.served.process.stderr.readline, "")  # type: ignore[union-attr]
+    sound = watched.mine.read_text()
+    watched.mine.write_text(sound.replace("tick_size", "tik_size"))
+    assert next(line for line in lines if "not reloaded" in line)
+    assert f"{watched.mine}:4:" in next(lines)
+    watched.mine.unlink()
+    assert next(line for line in lines if "not reloaded" in line)
+    assert str(watched.mine) in next(lines)
+    assert watched.health() == before
+    watched.write("third")
+    until(lambda: listed(watched.ready()) == {"third", "from-base"})
+    assert watched.health()["seq"] <= 1
