@@ -38,6 +38,7 @@ AREAS = (
         "compare",
         "infer",
         "witness",
+        "hunt",
     ),
 )
 SOAK = "soak"

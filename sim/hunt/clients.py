@@ -42,6 +42,7 @@ _SOCKETS = {
         *("ORDER", "ORDER_SNAPSHOT", "POSITION", "ACCOUNT_BALANCE", "RFQ"),
     ),
 }
+_ACCOUNTS = ("account", "participantAccountId")
 _SOCKET_WORDS: tuple[Any, ...] = (
     {"ping": {}},
     {"keepalive": {}},
@@ -74,7 +75,10 @@ class Clients:
             case ["call", plane, name]:
                 operation = load_contract().by_name(name)
                 body = self._requests.document(choices, operation)
-                yield self.call(choices, plane, operation, body)
+                who = self.callers.on(choices, operation, _plane(plane))
+                if plane in ("grpc", "exchange") and choices.chance(3, 4):
+                    body = self._own(body, who)
+                yield self.call(choices, plane, operation, body, who)
             case ["order", plane] if plane in _INSERT:
                 yield self._order(choices, plane)
             case ["stream", name]:
@@ -99,7 +103,9 @@ class Clients:
         body: dict[str, Any],
         who: Who | None = None,
     ) -> RestCall | RpcCall:
-        """A call of an operation on a plane, by somebody who is drawn unless given."""
+        """A call of an operation on a plane, by somebody who is drawn unless given. For a read on
+        both protocols the caller is given, and the request is the same on both.
+        """
         if plane == "grpc":
             who = who or self.callers.on(choices, operation, None)
             message = _message(operation, body)
@@ -114,6 +120,20 @@ class Clients:
         )
         self._last = replace(bare, participant=who.participant, credential=who.credential)
         return self._last
+
+    def _own(self, value: Any, who: Who) -> Any:
+        """A request in which accounts are the caller's own."""
+        user = self._simulation.exchange.firms.user(who.participant) if who.participant else None
+        if user is None:
+            return value
+        if isinstance(value, list):
+            return [self._own(item, who) for item in value]
+        if isinstance(value, dict):
+            return {
+                name: user.account if name in _ACCOUNTS else self._own(inner, who)
+                for name, inner in value.items()
+            }
+        return value
 
     def _order(self, choices: Stream, plane: str) -> Input:
         """A valid order, on one of few markets, that may well trade."""
@@ -216,6 +236,10 @@ class Clients:
         if choices.chance(1, 4):
             request["responsesDebounced"] = choices.chance(1, 2)
         return json.encode({"subscribe": request})
+
+
+def _plane(name: str) -> Plane | None:
+    return None if name == "grpc" else cast(Plane, name)
 
 
 def encoded(operation: Operation, body: dict[str, Any]) -> bytes | None:

@@ -172,7 +172,7 @@ class Operators:
 
     def _decide(self, choices: Stream) -> tuple[str, Body]:
         body: Body = {"state": choices.choice(_FUNDING)}
-        if choices.chance(1, 3):
+        if body["state"] == "refunded" and choices.chance(1, 2):
             body["amount"] = choices.choice(("0.50", "2.50", "100000"))
         changes = self._simulation.exchange.funding.changes
         recent = [change.transaction.id for change in changes[-6:]]
@@ -203,7 +203,8 @@ class Operators:
         return "", {"begins": begins, "length": choices.choice(("30s", "10m")), "lead": "20s"}
 
     def _window(self, choices: Stream) -> tuple[str, Body]:
-        return str(self._vocabulary.draw(choices, "window_name", "")), {}
+        announced = self._simulation.exchange.maintenance_calendar.save()
+        return choices.choice([one.name for one in announced] or ["nope"]), {}
 
     def _preset(self, choices: Stream) -> tuple[str, Body]:
         return "", {"name": choices.choice(list(PRESETS))}

@@ -50,6 +50,39 @@ _FEW: dict[str, tuple[Any, ...]] = {
     "bars": (1, 4, 100, 0),
     "depth": (0, 1, 3, 11),
 }
+# Names that identify something; other texts of an example stay as they are.
+_IDENTIFIES = re.compile(r"(^id|^name|_id|_ids|symbols?|slugs?|accounts?|user|token|cursor)$")
+# Bodies of calls that only gRPC takes.
+_ORDER = {
+    "type": "ORDER_TYPE_LIMIT",
+    "side": "SIDE_BUY",
+    "symbol": "rain",
+    "orderQty": "5",
+    "price": "50",
+    "timeInForce": "TIME_IN_FORCE_FILL_OR_KILL",
+    "clordId": "vendor-1",
+    "account": "firms/atlas-fcm/accounts/8f3a61c4",
+    "manualOrderIndicator": "MANUAL_ORDER_INDICATOR_AUTOMATED",
+}
+_FEE = {"value": "0.05", "currency": "USD"}
+_OVER_GRPC: dict[str, Any] = {
+    "OrderFundingService.CreateVendorOrder": {
+        "order": _ORDER,
+        "vendorFee": _FEE,
+        "idempotencyKey": "k-0",
+    },
+    "OrderFundingService.CreateFundedOrder": {"order": _ORDER, "idempotencyKey": "k-0"},
+    "CashMovementService.CreateCashMovement": {
+        "idempotencyKey": "k-0",
+        "transfer": {
+            "reason": "TRANSFER_REASON_DEPOSIT",
+            "participantAccountId": "firms/atlas-fcm/accounts/8f3a61c4",
+            "amount": "10.00",
+            "currency": "USD",
+            "externalReference": "r-0",
+        },
+    },
+}
 _TIMES = re.compile(r"(time|_at|date|from|to|since|until|start|end)$")
 
 
@@ -57,7 +90,7 @@ _TIMES = re.compile(r"(time|_at|date|from|to|since|until|start|end)$")
 def _examples() -> dict[str, Any]:
     """Bodies of examples by operation."""
     planes = json.decode(resources.path("fixtures", "openapi-examples.json").read_bytes())
-    return {
+    return _OVER_GRPC | {
         name: example["body"]
         for examples in planes.values()
         for name, example in examples.items()
@@ -113,7 +146,7 @@ class Requests:
         name = snake(key)
         if name in _FEW:
             return choices.choice(_FEW[name]) if choices.chance(3, 4) else value
-        if isinstance(value, str) and (name == "id" or self.vocabulary.known(name)):
+        if isinstance(value, str) and _IDENTIFIES.search(name) and self.vocabulary.known(name):
             return self.vocabulary.draw(choices, name, operation)
         return value
 
