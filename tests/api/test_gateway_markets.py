@@ -24,6 +24,7 @@ def market(gateway: GatewayWorld, slug: str) -> dict[str, object]:
     return dict(found.json()["market"])
 
 
+@pytest.mark.reading("documented")
 @pytest.mark.spec("S4.1-9", "S2.10-1")
 def test_a_market_shows_its_terms_and_the_best_prices_of_both_sides(gateway: GatewayWorld) -> None:
     quiet = market(gateway, FINE)
@@ -47,6 +48,7 @@ def test_a_market_shows_its_terms_and_the_best_prices_of_both_sides(gateway: Gat
     assert (shown["active"], shown["closed"], shown["exchangeStatus"]) == (True, False, "OPEN")
 
 
+@pytest.mark.reading("documented")
 def test_outcome_prices_follow_the_sides_while_they_are_served(gateway: GatewayWorld) -> None:
     gateway.order(gateway.ann, WHOLE, BUY_YES, price="0.30")
     view = market_view(gateway.sim.exchange, gateway.sim.exchange.reference.market_by_slug[WHOLE])
@@ -202,6 +204,7 @@ def test_impossible_pages_are_refused(gateway: GatewayWorld) -> None:
     assert gateway.gateway.get("/v1/events", params={"offset": -1}).status == 400
 
 
+@pytest.mark.reading("documented")
 @pytest.mark.spec("S4.1-10", "S2.11-1")
 def test_an_event_shows_its_markets_and_how_its_game_stands(gateway: GatewayWorld) -> None:
     before = gateway.gateway.get("/v1/events/1").json()["event"]

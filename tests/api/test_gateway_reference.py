@@ -170,6 +170,7 @@ def test_partners_find_events_by_ids_of_their_own() -> None:
     assert kept == [side for market in moneyline for side in market["marketSides"]]
 
 
+@pytest.mark.reading("documented")
 @pytest.mark.spec("S9-3", "S2.10-1", "S2.11-1")
 def test_deprecated_fields_say_what_replaced_them_until_the_instant_of_their_removal(
     tmp_path: Path,

@@ -80,6 +80,7 @@ def paged(world: Connection, what: str, size: int = 500) -> list[dict[str, Any]]
     return found
 
 
+@pytest.mark.reading("documented")
 @pytest.mark.spec("S2.10-1", "S2.10-2", "S4.1-9", "S4.1-11", "S9-3")
 def test_every_market_has_every_documented_field(world: Connection) -> None:
     markets = paged(world, "markets")
@@ -104,6 +105,7 @@ def test_every_market_has_every_documented_field(world: Connection) -> None:
     assert world.gateway.get(f"/v1/market/id/{one['id']}").json()["market"] == one
 
 
+@pytest.mark.reading("documented")
 @pytest.mark.spec("S2.11-1", "S4.1-10")
 def test_every_event_has_every_documented_field(world: Connection) -> None:
     events = paged(world, "events")

@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NOW = parse_instant("2026-09-08T18:00:00Z")
 
 
+@pytest.mark.reading("documented")
 def test_the_examples_are_those_of_the_runs_today(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
     import openapi_examples

@@ -97,6 +97,7 @@ def test_a_page_counts_markets(retail: RetailWorld) -> None:
     assert retail.ann.get("/v1/incentives", params={"page_token": "nonsense"}).status == 400
 
 
+@pytest.mark.reading("documented")
 @pytest.mark.spec("S4.2-2", "S0-4")
 @pytest.mark.parametrize(
     ("params", "found"),

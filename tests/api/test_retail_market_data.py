@@ -129,6 +129,7 @@ def test_unknown_and_pending_markets_have_no_book(retail: RetailWorld) -> None:
         assert retail.ann.get(f"/v1/markets/{slug}/bbo").status == 404
 
 
+@pytest.mark.reading("documented")
 @pytest.mark.spec("S4.2-18")
 @pytest.mark.parametrize(
     ("start", "served"), [("2026-07-02T23:59:59-04:00", True), ("2026-07-03T00:00:00-04:00", False)]

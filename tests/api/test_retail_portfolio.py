@@ -194,6 +194,7 @@ def test_a_page_of_activities_has_a_hundred_rows_at_most_and_where_nothing_is_as
     assert page(limit=99) == (99, False)
 
 
+@pytest.mark.reading("documented")
 @pytest.mark.spec("S0-4")
 def test_activities_can_be_filtered_by_snake_case_parameters_only(retail: RetailWorld) -> None:
     """R15."""

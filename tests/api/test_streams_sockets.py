@@ -106,6 +106,7 @@ def test_trades_come_one_by_one_without_names(
     }
 
 
+@pytest.mark.reading("documented")
 def test_a_frame_put_together_from_parts_is_what_the_contract_writes(
     world: Connection, markets: Stream, instrument: Instrument
 ) -> None:
@@ -319,6 +320,7 @@ def test_terminated_markets_say_so_once(world: Connection, markets: Stream) -> N
     assert subscribe(markets, "r2", "MARKET_DATA_LITE", [expired.symbol]) == []
 
 
+@pytest.mark.reading("documented")
 @pytest.mark.spec("S4.2-18", "S9-3")
 def test_the_last_price_sample_leaves_both_types_on_its_date_while_the_socket_is_open() -> None:
     """S18."""

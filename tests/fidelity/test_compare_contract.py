@@ -174,6 +174,7 @@ def test_a_difference_tells_its_line_and_both_sides(spoil, session, compare):
     assert "ORDER_STATE_NEW" in one["ours"]
 
 
+@pytest.mark.reading("documented")
 def test_what_an_observation_explains_is_the_specifications(tmp_path, compare):
     observed = tmp_path / "observed.ndjson"
     record(observed, "extends: quickstart\nname: seen\nreading: observed\n").gateway.get(

@@ -137,6 +137,7 @@ def test_frames_in_another_order_are_found(spoil, compare):
     assert {name for name, _ in differences(found)} == {STREAM}
 
 
+@pytest.mark.reading("documented")
 @pytest.mark.parametrize("divergent", DIVERGENT)
 def test_a_sandbox_that_diverges_is_caught(divergent, session, tmp_path, compare):
     scenario = tmp_path / "divergent.yaml"

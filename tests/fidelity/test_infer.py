@@ -20,6 +20,8 @@ from tests.fidelity.in_process import lines
 from tests.fidelity.wide_session import PARTS, Clients, base, planted
 from tests.journeys import order
 
+pytestmark = pytest.mark.reading("documented")
+
 Infer: TypeAlias = Callable[..., tuple[int, dict[str, Any]]]
 Settings: TypeAlias = dict[str, dict[str, str]]
 

@@ -15,6 +15,8 @@ import pytest
 from sim.cli.main import NAMES
 from tests.outputs.verbs import FOLDER, OUTPUTS, SCENARIO, WITHOUT, files, run
 
+pytestmark = pytest.mark.reading("documented")
+
 RENEW = "`make outputs` renews the files; read the difference as a newcomer would"
 KEPT = {str(path.relative_to(FOLDER)): path.read_text() for path in FOLDER.rglob("*.*")}
 # Lines that a program reads, or that hold a name which is longer than a line.
