@@ -17,6 +17,7 @@ from sim.contract.contract import Operation
 from sim.core.catalogue.assumption_values import Assumptions
 from sim.core.catalogue.observations import DOCUMENTED, OBSERVED, catalogue, settings
 from sim.core.catalogue.quirks import Quirk
+from sim.fidelity import csv_lines
 from sim.fidelity.difference import ABSENT, Culprit, Difference
 from sim.fidelity.error_forms import form_of, misfits, plain_form, statuses, statuses_of
 from sim.fidelity.shapes import Found, Shape, shape_of
@@ -119,10 +120,10 @@ class Checker:
             raise NoEvidence("the body was no text, so it was not kept")
         if operation.content == "csv":
             text = isinstance(body, str) or body is None
-            return [] if text else [Difference("", body, "CSV", "type")]
+            return _report(operation, body) if text else [Difference("", body, "CSV", "type")]
         shape = self.shape(operation, plane, now)
         if operation.content == "json_stream":
-            return list(_lines(body, shape))
+            return list(_lines(body, shape)) or _report(operation, body)
         return shape.check(body) or []
 
     def _refusal(
@@ -171,7 +172,8 @@ class Checker:
         if isinstance(body, dict) and body.keys() == {"unreadable"}:
             size = f"{body['unreadable']} bytes"
             return [Difference("", size, operation.response_name, "bytes")]
-        return self.shape(operation, "grpc", now).check({} if body is None else body) or []
+        found = self.shape(operation, "grpc", now).check({} if body is None else body)
+        return found or _report(operation, body)
 
     def _frame(self, seen: Seen, body: Any) -> list[Difference]:
         operation = seen.operation
@@ -188,6 +190,12 @@ class Checker:
             raise NoEvidence("nothing tells what stream this is")
         if seen.entry.plane == "grpc" and code is not None and code not in _CODES:
             yield Difference("closed.code", code, "a gRPC status code", "status")
+
+
+def _report(operation: Operation, body: Any) -> Found:
+    """Of the CSV in an answer or a message."""
+    text = csv_lines.report_in(operation, body)
+    return [] if text is None else list(csv_lines.misfits(csv_lines.ROWS[operation.name], text))
 
 
 def _lines(body: Any, shape: Shape) -> Iterator[Difference]:

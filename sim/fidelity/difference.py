@@ -39,6 +39,7 @@ Kind: TypeAlias = Literal[
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 ABSENT = "(absent)"
+SECRET = "fp:"  # how a fingerprint of a secret begins
 _SHOWN_MAX = 200  # characters of a value in a report
 
 

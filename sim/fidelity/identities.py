@@ -12,8 +12,8 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from sim.core.identity.firms import ApiKey, Firm
+from sim.fidelity.difference import SECRET
 from sim.fidelity.names import Names
-from sim.fidelity.shapes import SECRET
 from sim.recording.files import Message
 from sim.testing.client import Connection
 

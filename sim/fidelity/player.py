@@ -15,6 +15,7 @@ from msgspec import json
 from sim.api.codecs.protobuf import descriptor_pool
 from sim.api.pipeline.inputs import Outcome, Reply
 from sim.contract.contract import Operation, load_contract
+from sim.fidelity.frames import is_heartbeat
 from sim.fidelity.identities import Identities
 from sim.fidelity.names import Names
 from sim.kernel.instants import Instant
@@ -44,12 +45,18 @@ class Player:
         self.our_begin = self.world.simulation.now
         self.recorded_begin: Instant | None = None
         self.streams: dict[int, Stream] = {}
+        self.heartbeats: dict[int, list[Instant]] = {}  # since our begin
         self._entries = entries
         self._reader = Reader(entries)
         self._identities = Identities(self.world, self.names)
         self._bodies = Bodies(load_contract())
         self._waiting: dict[int, tuple[str, dict[str, str]]] = {}  # streams without their request
         self._operations: dict[int, Operation | None] = {}
+
+    @property
+    def since_begin(self) -> Instant:
+        """How much of our session has passed."""
+        return self.world.simulation.now - self.our_begin
 
     def play(self) -> Iterator[Played]:
         """Every answer, frame and end of the recording, with our answer. Unmatched."""
@@ -171,8 +178,13 @@ class Player:
     ) -> None:
         outcome = self.world.simulation.open(method, headers, message, web_socket=operation is None)
 
+        beats = self.heartbeats.setdefault(number, [])
+
         def decode(frame: bytes) -> Any:
-            return body_value(frame) if operation is None else self._json(operation, frame)
+            body = body_value(frame) if operation is None else self._json(operation, frame)
+            if is_heartbeat(body):
+                beats.append(self.since_begin)
+            return body
 
         if outcome.reply is None:
             self.streams[number] = self.world.begin(outcome, decode)

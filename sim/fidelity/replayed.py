@@ -17,12 +17,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from sim.contract.contract import Operation
+from sim.fidelity import csv_lines
 from sim.fidelity.answers import Checker, NoEvidence
 from sim.fidelity.difference import ABSENT, Difference
 from sim.fidelity.frames import FrameQueue, Recorded, is_heartbeat, merged
+from sim.fidelity.heartbeats import MISSING, Heartbeats
 from sim.fidelity.player import Player
 from sim.fidelity.tally import Tally
 from sim.fidelity.values import Sides
+from sim.kernel.instants import Instant
 from sim.recording.files import Entry, Message
 from sim.recording.seen import Seen
 from sim.scenario.scenario import Scenario
@@ -40,6 +44,7 @@ class Replayed:
         self._sides: Sides | None = None
         self._queues: dict[int, FrameQueue] = {}
         self._of_stream: dict[int, Seen] = {}
+        self._heartbeats: dict[int, Heartbeats] = {}
 
     def run(self, on_line: Callable[[], None] = lambda: None) -> None:
         """Replay everything; `on_line` is called for each line. Unmatched: the scenario has nobody
@@ -68,6 +73,8 @@ class Replayed:
             self._pump()
             yield seen.entry.n
         self._pump(final=True)
+        for number in list(self._heartbeats):
+            self._count_heartbeats(number)
 
     def _known(self, seen: Seen) -> list[Difference] | None:
         """What contract and specification say; None where nobody knows."""
@@ -95,9 +102,7 @@ class Replayed:
             return _codes(recorded.body, ours.body)
         sides, operation = self._sides, seen.operation
         assert sides is not None
-        if operation.content != "json" and operation.content != "form":
-            return []  # rows of reports; their form was checked
-        found = sides.message(operation.response, recorded.body or {}, ours.body or {})
+        found = _values(sides, operation, recorded.body, ours.body)
         return self._blamed(seen, ours, [one.under("answer.body") for one in found])
 
     def _blamed(self, seen: Seen, ours: Message, found: list[Difference]) -> list[Difference]:
@@ -121,7 +126,9 @@ class Replayed:
     def _queue(self, seen: Seen, body: Any, known: list[Difference]) -> None:
         stream = seen.stream
         assert stream is not None
+        beats = self._heartbeats_of(seen)
         if is_heartbeat(body):
+            beats.recorded(seen.entry.n, self._since(seen))
             self._count(seen, known)
             return
         self._of_stream[stream.number] = seen
@@ -133,20 +140,39 @@ class Replayed:
         if queue is None:
             sides, operation = self._sides, seen.operation
             assert sides is not None and operation is not None
-            cls = operation.response
 
             def fit(recorded: Any, ours: Any) -> list[Difference]:
-                return sides.message(cls, recorded, ours)
+                return _values(sides, operation, recorded, ours)
 
             def trial(recorded: Any, ours: Any) -> list[Difference]:
                 mark = sides.names.mark()
-                found = sides.message(cls, recorded, ours)
+                found = _values(sides, operation, recorded, ours)
                 sides.names.back(mark)
                 return found
 
             queue = self._queues[number] = FrameQueue(fit, trial)
             self._of_stream.setdefault(number, seen)
         return queue
+
+    def _heartbeats_of(self, seen: Seen) -> Heartbeats:
+        assert seen.stream is not None
+        beats = self._heartbeats.setdefault(seen.stream.number, Heartbeats())
+        beats.line(seen.entry.n)
+        self._of_stream.setdefault(seen.stream.number, seen)
+        return beats
+
+    def _since(self, seen: Seen) -> Instant:
+        assert self._player.recorded_begin is not None
+        return seen.now - self._player.recorded_begin
+
+    def _count_heartbeats(self, number: int) -> None:
+        """At the end of a stream: tell of heartbeats that the recording lacks."""
+        beats = self._heartbeats.pop(number, None)
+        if beats is None:
+            return
+        beats.ours = self._player.heartbeats.get(number, [])
+        for n in beats.missing(self._player.since_begin):
+            self._tally.differ(self._of_stream[number].name, n, [MISSING], seen=False)
 
     def _pump(self, *, final: bool = False) -> None:
         for number, queue in self._queues.items():
@@ -168,6 +194,8 @@ class Replayed:
         assert stream is not None
         if seen.operation is not None:
             self._queue_of(stream.number, seen)
+        self._heartbeats_of(seen)
+        self._count_heartbeats(stream.number)
         ours = self._player.streams.get(stream.number)
         found: list[Difference] = []
         code = closed.get("code")
@@ -179,6 +207,15 @@ class Replayed:
             if ended != code:
                 found.append(Difference("closed.code", code, ended, "status"))
         self._count(seen, merged(known, found))
+
+
+def _values(sides: Sides, operation: Operation, recorded: Any, ours: Any) -> list[Difference]:
+    """What differs between two answers or messages by value; of reports line by line."""
+    cls = csv_lines.ROWS.get(operation.name)
+    if cls is not None:
+        texts = [csv_lines.report_in(operation, body) or "" for body in (recorded, ours)]
+        return sides.messages(cls, *(csv_lines.messages(cls, text) for text in texts))
+    return sides.message(operation.response, recorded or {}, ours or {})
 
 
 def _end_of(ours: Stream | None, plane: str) -> Any:

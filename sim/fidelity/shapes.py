@@ -30,14 +30,14 @@ from sim.contract.wire_fields import (
     read_moment,
     write_duration,
 )
-from sim.fidelity.difference import ABSENT, Difference, Kind
+from sim.fidelity.decimals import DIGITS, Digits, misfit
+from sim.fidelity.difference import ABSENT, SECRET, Difference, Kind
 from sim.kernel.instants import format_instant
 from sim.messages import Message, find, find_message
 
 Found: TypeAlias = list[Difference]
 Check: TypeAlias = Callable[[Any], "Found | None"]
 
-SECRET = "fp:"
 _NULLABLE = frozenset(("message", "timestamp", "duration", "struct", "value", "list_value"))
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,19}", re.ASCII)
 _DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
@@ -130,8 +130,11 @@ class _Shapes:
                 field.presence or field.omit_empty or cls.__omit_unset__
             )
             single = not field.repeated and not field.key_kind
+            check, digits = self._value(field), DIGITS.get((cls.__name__, field.json_name))
+            if digits is not None and cls.__module__.endswith(("retail_v1", "gateway_v1")):
+                check = _with_digits(check, digits)
             member = Member(
-                check=self._value(field),
+                check=check,
                 null=written and single and field.kind in _NULLABLE,
                 empty=written or field.presence or dialect is None,
                 expected=self._words(field),
@@ -204,6 +207,18 @@ _WORDS = {
     "int64": "a whole number as text",
     "uint64": "a whole number as text",
 }
+
+
+def _with_digits(check: Check, digits: Digits) -> Check:
+    """A value that fits, with as many decimals as recordings have."""
+
+    def checked(value: Any) -> Found | None:
+        found = check(value)
+        if found is None and (wrong := misfit(digits, value)) is not None:
+            return [wrong]
+        return found
+
+    return checked
 
 
 def _list(value: Any, element: Check) -> Found | None:

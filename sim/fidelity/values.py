@@ -13,9 +13,8 @@ from typing import Any
 from msgspec import Struct
 
 from sim.contract.wire_fields import Field, read_moment
-from sim.fidelity.difference import ABSENT, Difference
+from sim.fidelity.difference import ABSENT, SECRET, Difference
 from sim.fidelity.names import Names, fields_by_name, is_drawn, is_resource
-from sim.fidelity.shapes import SECRET
 from sim.kernel.instants import NS_PER_S, Instant
 from sim.messages import Message, find_message
 
@@ -34,6 +33,19 @@ class Sides(Struct):
         """What differs between two messages of a type."""
         found: list[Difference] = []
         self._message(cls, recorded, ours, "", found)
+        return found
+
+    def messages(
+        self, cls: type[Message], recorded: list[Any], ours: list[Any]
+    ) -> list[Difference]:
+        """What differs between two lists of messages of a type."""
+        found: list[Difference] = []
+        for number, (one, other) in enumerate(zip(recorded, ours, strict=False)):
+            self._message(cls, one, other, f"[{number}]", found)
+        for number in range(len(ours), len(recorded)):
+            found.append(Difference(f"[{number}]", recorded[number], ABSENT, "value"))
+        for number in range(len(recorded), len(ours)):
+            found.append(Difference(f"[{number}]", ABSENT, ours[number], "value"))
         return found
 
     def _message(

@@ -40,6 +40,12 @@ def act(world: Connection) -> None:
     exchange.get(f"/v1/orderbook/{symbol}")
     exchange.get("/v1/trading/orders/open")
     rpc.call("OrderBookAPI.GetOrderBook", wire.GetOrderBookRequest(symbol=symbol, depth=3))
+    for kind in ("orders", "executions", "trades"):
+        exchange.post(f"/v1/report/{kind}/csv", json={})
+    account = {"account": exchange.get("/v1/accounts").json()["accounts"][0]}
+    exchange.get("/v1/positions/ledger/download", params=account)
+    exchange.get("/v1/funding/balance-ledger/download", params=account)
+    list(rpc.download("ReportAPI.DownloadTrades", wire.DownloadTradesRequest()))
     firms.get("/v1/refdata/symbols")
     world.advance("40s")
     retail.post(f"/v1/order/{placed['id']}/cancel", json={"marketSlug": symbol})

@@ -40,6 +40,14 @@ def order(found: list[dict[str, Any]]) -> dict[str, Any]:
     return answer(found, "/v1/order/")["body"]["order"]  # type: ignore[no-any-return]
 
 
+def csv_line(found: list[dict[str, Any]], path: str, old: str, new: str) -> None:
+    """Another word in a report, where it comes first."""
+    told = answer(found, path)
+    text = json.dumps(told["body"])
+    assert old in text, text
+    told["body"] = json.loads(text.replace(old, new, 1))
+
+
 def renamed(found: list[dict[str, Any]]) -> None:
     order(found)["averagePx"] = order(found).pop("avgPx")
 
@@ -131,6 +139,38 @@ CHANGES: dict[str, tuple[Callable[[list[dict[str, Any]]], Any], str, str, str]] 
         GRPC_BOOK,
         "answer.body.bids[0].px",
         "format",
+    ),
+    "two decimals for four": (
+        lambda found: order(found)["avgPx"].update(value="0.00"),
+        ORDER,
+        "answer.body.order.avgPx.value",
+        "format",
+    ),
+    "a padded quantity of a book": (
+        lambda found: answer(found, "/v1/markets/")["body"]["marketData"].update(
+            bids=[{"px": {"value": "0.40", "currency": "USD"}, "qty": "5.0000"}]
+        ),
+        "RetailMarketDataAPI.GetBook",
+        "answer.body.marketData.bids[0].px.value",
+        "format",
+    ),
+    "a state in a line of CSV": (
+        lambda found: csv_line(found, "/v1/report/orders/csv", "ORDER_STATE_", "STATE_"),
+        "ReportAPI.DownloadOrders",
+        "answer.body[0].state",
+        "format",
+    ),
+    "an instant in a line of CSV": (
+        lambda found: csv_line(found, "/v1/funding/balance-ledger/download", "T18:00:00Z", " 18h"),
+        "FundingAPI.DownloadBalanceLedger",
+        "answer.body[0].update_time",
+        "format",
+    ),
+    "a column of CSV": (
+        lambda found: csv_line(found, "/v1/report/trades/csv", "trade_link_id", "link"),
+        "ReportAPI.DownloadTrades",
+        "answer.body.trade_link_id",
+        "missing name",
     ),
     "a token": (
         lambda found: answer(found, "/oauth/token")["body"].update(expires_in="180"),

@@ -13,7 +13,7 @@ from sim.cli.main import main
 from tests.fidelity.conftest import differences
 from tests.fidelity.in_process import lines
 from tests.fidelity.session import recorded
-from tests.fidelity.test_compare_contract import CHANGES, ORDER, answer, frame, order
+from tests.fidelity.test_compare_contract import CHANGES, ORDER, answer, csv_line, frame, order
 
 QUICKSTART = ("--scenario", "quickstart")
 STREAM = "OrderEntryAPI.CreateOrderSubscription"
@@ -81,6 +81,16 @@ VALUES: dict[str, tuple[Callable[[list[dict[str, Any]]], Any], str, str]] = {
         "OrderBookAPI.GetOrderBook",
         "answer.body.bids[1]",
     ),
+    "a number in a line of CSV": (
+        lambda found: csv_line(found, "/v1/report/executions/csv", ",35,", ",36,"),
+        "ReportAPI.DownloadExecutions",
+        "answer.body[0].order.price",
+    ),
+    "an amount of the ledger": (
+        lambda found: csv_line(found, "/v1/funding/balance-ledger/download", "opening", "closing"),
+        "FundingAPI.DownloadBalanceLedger",
+        "answer.body[0].description",
+    ),
     "a value in a frame": (
         lambda found: frame(found, "update")["update"]["executions"][0]["order"].update(price="36"),
         STREAM,
@@ -119,6 +129,27 @@ def test_a_dropped_frame_is_found_at_its_place(spoil, session, compare):
     )
     assert one["n"] == following["n"]
     assert "orderSubscriptionUpdate" in one["ours"]
+
+
+@pytest.mark.parametrize("kind", ["CreateOrderSubscription", "/v1/ws/private"])
+def test_a_dropped_heartbeat_is_found(kind, spoil, session, compare):
+    """Which one it was, nobody can tell: heartbeats do not say when they were sent."""
+    opened = next(line for line in lines(session) if kind in str(line.get("opened")))
+    beats = [
+        line
+        for line in lines(session)
+        if line.get("stream") == opened["stream"]
+        and "heartbeat" in (line.get("frame") or {}).get("body", {})
+    ]
+    file = spoil(lambda found: found.remove(beats[len(beats) // 2]))
+    code, found = compare(file, *QUICKSTART)
+    ((name, one),) = differences(found)
+    assert code == 1 and name.endswith(("CreateOrderSubscription", "PrivateStream"))
+    assert (one["kind"], one["culprit"], one["ours"]) == (
+        "missing frame",
+        "recording",
+        "a heartbeat",
+    )
 
 
 def test_a_frame_too_many_is_found_at_its_place(spoil, session, compare):

@@ -63,6 +63,11 @@ def csv_chunks(
             return
 
 
+def columns_of(cls: type[Message]) -> tuple[str, ...]:
+    """The columns of a message type, in their order."""
+    return tuple(_columns(cls).names)
+
+
 @cache
 def _columns(cls: type[Message]) -> _Columns:
     """Return the columns of a message type: their names, and what writes a message into them."""

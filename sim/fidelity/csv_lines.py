@@ -1,0 +1,165 @@
+"""Reports as CSV: their columns and cells held against the contract, and their lines as messages
+that can be compared by value.
+
+`csv_writer.py` writes them: a header of names, nested messages as dotted columns. Later pieces of a
+long report have no header.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from io import StringIO
+from typing import Any
+
+from msgspec import DecodeError, json
+
+from sim.api.reports.csv_writer import columns_of
+from sim.contract.contract import Operation
+from sim.contract.wire_fields import INTEGER_RANGES, Field, fields_of, read_moment
+from sim.fidelity.difference import ABSENT, SECRET, Difference
+from sim.messages import Message, find, find_message
+from sim.messages import exchange_v1 as wire
+
+ROWS: dict[str, type[Message]] = {
+    "FundingAPI.DownloadBalanceLedger": wire.BalanceLedgerEntry,
+    "PositionAPI.DownloadPositionLedger": wire.PositionLedgerEntry,
+    "ReportAPI.DownloadOrders": wire.Order,
+    "ReportAPI.DownloadExecutions": wire.Execution,
+    "ReportAPI.DownloadTrades": wire.Trade,
+}
+_WHOLE = re.compile(r"-?[0-9]+", re.ASCII)
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+
+
+def report_in(operation: Operation | None, body: Any) -> str | None:
+    """The CSV in an answer or a message of a download; None where there is none."""
+    if operation is None or operation.name not in ROWS or body is None:
+        return None
+    if operation.content == "csv" and isinstance(body, str):
+        return body
+    if isinstance(body, dict):
+        lines: list[Any] = [body]
+    elif isinstance(body, str):
+        try:
+            lines = [json.decode(line) for line in body.splitlines()]
+        except (DecodeError, RecursionError):
+            return None
+    else:
+        return None
+    pieces = [_piece(line) for line in lines]
+    return "".join(pieces) if pieces and all(type(one) is str for one in pieces) else None
+
+
+def _piece(line: Any) -> Any:
+    inner = line.get("result", line) if isinstance(line, dict) else None
+    return inner.get("filechunk") if isinstance(inner, dict) else None
+
+
+def misfits(cls: type[Message], text: str) -> Iterator[Difference]:
+    """What of a report the contract does not know: columns, and cells of another form."""
+    try:
+        header, lines = _read(cls, text)
+    except csv.Error as error:
+        yield Difference("", str(error), "CSV", "format")
+        return
+    ours = columns_of(cls)
+    yield from (Difference(name, name, ABSENT, "unknown name") for name in header - set(ours))
+    missing = set(ours) - header if lines or text else set()
+    yield from (Difference(name, ABSENT, name, "missing name") for name in ours if name in missing)
+    checks = _checks(cls)
+    for number, line in enumerate(lines):
+        for name, cell in line.items():
+            check = checks.get(name)
+            if check is not None and cell and not cell.startswith(SECRET):
+                if expected := check(cell):
+                    yield Difference(f"[{number}].{name}", cell, expected, "format")
+
+
+def messages(cls: type[Message], text: str) -> list[dict[str, Any]]:
+    """The lines of a report as messages in names of JSON; none where it cannot be read."""
+    try:
+        _, lines = _read(cls, text)
+    except csv.Error:
+        return []
+    names = {name: _json_path(cls, name) for name in columns_of(cls)}
+    found: list[dict[str, Any]] = []
+    for line in lines:
+        whole: dict[str, Any] = {}
+        for name, cell in line.items():
+            *outer, last = names.get(name, (name,))
+            into = whole
+            for part in outer:
+                into = into.setdefault(part, {})
+            into[last] = cell
+        found.append(whole)
+    return found
+
+
+def _read(cls: type[Message], text: str) -> tuple[set[str], list[dict[str, str]]]:
+    """The columns of a report, and its lines by column."""
+    ours = columns_of(cls)
+    lines = list(csv.reader(StringIO(text, newline=""), strict=True))
+    header = list(ours)
+    if lines and (set(lines[0]) & set(ours)):
+        header = lines.pop(0)
+    return set(header), [dict(zip(header, line, strict=False)) for line in lines]
+
+
+# ---- cells
+
+
+@cache
+def _checks(cls: type[Message]) -> dict[str, Callable[[str], str]]:
+    """What checks a cell of a column: it answers what was expected, "" where the cell fits."""
+    return {
+        name: check for name in columns_of(cls) if (check := _check(_field(cls, name))) is not None
+    }
+
+
+def _check(field: Field) -> Callable[[str], str] | None:
+    if field.repeated or field.key_kind:
+        return None
+    if field.kind == "enum":
+        members: Any = find(field.type_name)
+        names = frozenset(member.name.removeprefix(field.bare_enum) for member in members)
+        return lambda cell: "" if cell in names else f"one of {', '.join(sorted(names))}"
+    if field.kind in INTEGER_RANGES:
+        return lambda cell: "" if _WHOLE.fullmatch(cell) else "a whole number"
+    if field.kind == "bool":
+        return lambda cell: "" if cell in ("true", "false") else "true or false"
+    if field.kind == "timestamp":
+        return lambda cell: "" if _is_moment(cell) else "an RFC 3339 instant in UTC"
+    if field.type_name.endswith(".Date"):
+        return lambda cell: "" if _DATE.fullmatch(cell) else "a date (2026-09-08)"
+    return None
+
+
+def _is_moment(cell: str) -> bool:
+    try:
+        read_moment(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _field(cls: type[Message], name: str) -> Field:
+    *outer, last = name.split(".")
+    for part in outer:
+        cls = find_message(_by_name(cls)[part].type_name)
+    return _by_name(cls)[last]
+
+
+def _json_path(cls: type[Message], name: str) -> tuple[str, ...]:
+    parts = name.split(".")
+    found = [_by_name(cls)[parts[0]]]
+    for part in parts[1:]:
+        found.append(_by_name(find_message(found[-1].type_name))[part])
+    return tuple(field.json_name for field in found)
+
+
+@cache
+def _by_name(cls: type[Message]) -> dict[str, Field]:
+    return {field.name: field for field in fields_of(cls)}
