@@ -6,7 +6,7 @@ name our identifiers. What comes back is compared with what was recorded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from google.protobuf import json_format, message_factory
@@ -39,7 +39,7 @@ class Played(NamedTuple):
 class Player:
     """Plays the lines of a recording into a simulation."""
 
-    def __init__(self, scenario: Scenario, seed: int | None, entries: list[Entry]) -> None:
+    def __init__(self, scenario: Scenario, seed: int | None, entries: Collection[Entry]) -> None:
         self.world = Connection(Simulation(scenario, seed=seed))
         self.names = Names()
         self.our_begin = self.world.simulation.now

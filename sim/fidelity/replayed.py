@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from msgspec.structs import replace
@@ -37,7 +37,7 @@ class Replayed:
     """Replays a recording and counts what differs."""
 
     def __init__(
-        self, scenario: Scenario, seed: int | None, entries: list[Entry], tally: Tally
+        self, scenario: Scenario, seed: int | None, entries: Collection[Entry], tally: Tally
     ) -> None:
         self._checker, self._tally = Checker(scenario.reading), tally
         self._player = Player(scenario, seed, entries)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Collection
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
@@ -79,7 +80,7 @@ class Recording(Struct, frozen=True):
     """A recording that has been read. `warning` says what was left out."""
 
     header: Header
-    entries: list[Entry]
+    entries: Collection[Entry]
     warning: str = ""
 
 

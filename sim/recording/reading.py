@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -17,27 +17,49 @@ LINE_MAX = 64 << 20  # bytes of one line
 _ENTRY = json.Decoder(Entry, float_hook=Decimal)  # 0.50 stays 0.50
 
 
+class RecordedLines(Collection[Entry]):
+    """The lines of a recording, read from its file whenever they are asked for, so that a long
+    recording takes no more memory than a short one.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Read everything once. Raises UnreadableRecording and OSError."""
+        self._path = path
+        self.warning = ""
+        self._count = sum(1 for _ in self)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, entry: object) -> bool:
+        return any(one == entry for one in self)
+
+    def __iter__(self) -> Iterator[Entry]:
+        path = self._path
+        with path.open("rb") as file:
+            file.readline(LINE_MAX + 1)
+            number = 1
+            while line := file.readline(LINE_MAX + 1):
+                number += 1
+                if len(line) > LINE_MAX:
+                    raise UnreadableRecording(f"{path}:{number}: longer than {LINE_MAX >> 20} MiB")
+                try:
+                    yield _ENTRY.decode(line)
+                except (DecodeError, RecursionError) as error:
+                    if not line.endswith(b"\n"):
+                        self.warning = f"{path}:{number}: the last line was cut and is left out"
+                        return
+                    raise UnreadableRecording(f"{path}:{number}: {error}") from None
+
+
 def read_recording(path: Path) -> Recording:
     """Read a recording, or a HAR file (`.har`). Raises UnreadableRecording and OSError."""
     if path.suffix.lower() == ".har":
         return read_har(path)
-    entries: list[Entry] = []
-    warning = ""
     with path.open("rb") as file:
         header = _header(path, file.readline(LINE_MAX + 1))
-        number = 1
-        while line := file.readline(LINE_MAX + 1):
-            number += 1
-            if len(line) > LINE_MAX:
-                raise UnreadableRecording(f"{path}:{number}: longer than {LINE_MAX >> 20} MiB")
-            try:
-                entries.append(_ENTRY.decode(line))
-            except (DecodeError, RecursionError) as error:
-                if not line.endswith(b"\n"):
-                    warning = f"{path}:{number}: the last line was cut and is left out"
-                    break
-                raise UnreadableRecording(f"{path}:{number}: {error}") from None
-    return Recording(header, entries, warning)
+    lines = RecordedLines(path)
+    return Recording(header, lines, lines.warning)
 
 
 def _header(path: Path, line: bytes) -> Header:

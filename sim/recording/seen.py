@@ -7,7 +7,7 @@ stands in where it never does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -46,7 +46,7 @@ class Seen(Struct, frozen=True):
 class Reader:
     """Reads the lines of a recording in their order, and knows the streams that are open."""
 
-    def __init__(self, entries: list[Entry]) -> None:
+    def __init__(self, entries: Collection[Entry]) -> None:
         self._entries = entries
         self._contract = load_contract()
         self._routers = {plane: Router(self._contract.routes(plane)) for plane in PLANES}

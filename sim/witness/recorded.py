@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -13,13 +13,13 @@ from sim.witness.facts import moment
 from sim.witness.observation import Observation, Stream, ask
 
 
-def observed(entries: list[Entry]) -> Iterator[Observation]:
+def observed(entries: Collection[Entry]) -> Iterator[Observation]:
     """What the clients of a recording saw, in the order of its lines. UnreadableRecording."""
     yield from _Recorded(entries).observations()
 
 
 class _Recorded:
-    def __init__(self, entries: list[Entry]) -> None:
+    def __init__(self, entries: Collection[Entry]) -> None:
         self._entries = entries
         self._reader = Reader(entries)
         self._streams: dict[int, Stream] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -375,3 +376,22 @@ def test_a_har_file_is_compared_too(session, tmp_path, compare):
 
 def test_two_seeds_give_the_same_verdict(tmp_path, compare):
     assert compare(recorded(tmp_path / "other.ndjson", seed=11))[0] == 0
+
+
+def test_a_long_recording_takes_no_more_memory_than_a_short_one(session, tmp_path):
+    kept = lines(session)
+    repeated = [line for line in kept[1:] if line["plane"] == "gateway"][:2]
+
+    def most(count: int) -> int:
+        file = tmp_path / f"{count}.ndjson"
+        told = [kept[0], *repeated * (count // 2)]
+        file.write_text("".join(json.dumps(line) + "\n" for line in told))
+        tracemalloc.start()
+        try:
+            assert main(["compare", str(file), "--json", str(tmp_path / "out.json")]) == 0
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    most(20)  # what is read and compiled once
+    assert most(400) < 1.5 * most(100)

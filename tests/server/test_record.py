@@ -484,7 +484,7 @@ def test_a_long_line_is_read_and_an_endless_one_is_not(tmp_path, monkeypatch):
     file = tmp_path / "r.ndjson"
     long = LINE.replace("}", f', "request": {{"body": "{"x" * 10_000_000}"}}}}')
     file.write_text(HEADER + long)
-    assert len(read_recording(file).entries[0].request.body) == 10_000_000
+    assert len(next(iter(read_recording(file).entries)).request.body) == 10_000_000
     monkeypatch.setattr("sim.recording.reading.LINE_MAX", 1_000_000)
     assert LINE_MAX > 10_000_000
     with pytest.raises(UnreadableRecording, match=r"ndjson:2: longer than"):

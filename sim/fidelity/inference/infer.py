@@ -30,7 +30,7 @@ class Inference:
         self, path: Path, recording: Recording, scenario: Scenario, seed: int | None
     ) -> None:
         self.path, self.scenario = path, scenario
-        self.session = Session(scenario, seed, recording.entries)
+        self.session = Session(scenario, seed, list(recording.entries))
         self.warnings = [recording.warning] if recording.warning else []
         self._progress = Progress(0, "replays")
         self._search = Search(self.session, self._progress.step)
