@@ -21,6 +21,7 @@ from generator import (
     default_world,
     files_shown,
     python_api,
+    room_rules,
     scenario_keys,
     scorecard,
     test_index,
@@ -129,11 +130,12 @@ def main() -> int:
             if "--check" not in sys.argv:
                 path.write_text(fresh)
     schema = ROOT / "scenarios" / "scenario.schema.json"
-    if not schema.is_file() or schema.read_text() != schema_text():
-        stale += 1
-        print(f"{schema.relative_to(ROOT)} is out of date")
-        if "--check" not in sys.argv:
-            schema.write_text(schema_text())
+    for path, fresh in ((schema, schema_text()), (room_rules.MODULE, room_rules.module())):
+        if not path.is_file() or path.read_text("utf-8") != fresh:
+            stale += 1
+            print(f"{path.relative_to(ROOT)} is out of date")
+            if "--check" not in sys.argv:
+                path.write_text(fresh, "utf-8")
     return 1 if stale and "--check" in sys.argv else 0
 
 

@@ -110,6 +110,8 @@ def test_every_moment_is_what_it_was_whatever_the_run_did_since(
         patch.setattr(snapshots, "FIRST_DISTANCE", 3)
         patch.setattr(moments, "_GRAIN", 2)
         patch.setattr(moments, "_STRETCH", 9)
+        patch.setattr(moments, "_FINE_GRAIN", 3)
+        patch.setattr(moments, "_AROUND", 7)
         file = io.BytesIO()
         run = Recorder(Simulation(load_scenario("quickstart"), journal=file))
         history = History(run.sim)
@@ -121,6 +123,8 @@ def test_every_moment_is_what_it_was_whatever_the_run_did_since(
             was = run.states[branch, seq]
             for view in visits.sample(sorted(VIEWS), 4):
                 assert json.encode(done(history.state(seq, view, branch))) == was[view], view
+            if seq % 3 == 0:  # as a server does while nobody looks
+                done(history.around(seq, branch))
             if seq:
                 assert done(history.record(seq, branch))["digest"] == run.digests[branch, seq]
         assert (run.sim.digest, run.sim.seq, seen(run.sim), file.getvalue()) == before
@@ -183,6 +187,28 @@ def test_what_is_kept_where_one_looks_is_bounded(monkeypatch: pytest.MonkeyPatch
     kept: Any = history._moments
     assert 2 <= len(kept._kept) < 30
     assert kept.kept_bytes <= 2_000_000
+
+
+def test_after_a_look_moments_nearby_have_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(moments, "_FINE_GRAIN", 5)
+    monkeypatch.setattr(moments, "_AROUND", 20)
+    sim = Simulation(load_scenario("quickstart"))
+    world, handled = connect(sim), list[int]()
+    for _ in range(60):
+        world.gateway.get("/v1/health")
+    history = History(sim)
+    done(history.state(40, "books"))
+    done(history.around(40))
+    handle = moments.Moments._handle
+    monkeypatch.setattr(
+        moments.Moments, "_handle", lambda *of: handled.append(of[-1]) or handle(*of)
+    )
+    for seq in (23, 58, 41, 40, 39, 31):
+        done(history.state(seq, "books"))
+        assert len(handled) < 5, (seq, handled)
+        handled.clear()
+    done(history.around(40))
+    assert not handled  # they are all there
 
 
 def test_a_moment_that_comes_out_differently_is_an_error_and_not_an_answer() -> None:

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from sim.analysis.history import pages
 from sim.analysis.history.history import History
 from sim.messages.exchange_v1 import CreateOrderSubscriptionRequest
 from sim.testing.client import connect
@@ -123,6 +124,22 @@ def test_filters_are_exact_and_kinds_may_repeat(exchange):
 def test_a_mistake_in_the_query_is_refused_and_never_an_empty_list(exchange, query, says):
     exchange.control("POST", "/prices/crypto:btc", {"price": "61000"})
     assert says in refused(exchange, **query)
+
+
+def test_a_filter_that_finds_little_ends_its_page_and_goes_on(exchange, monkeypatch):
+    monkeypatch.setattr(pages, "LINES_MAX", 5)
+    monkeypatch.setattr(pages, "BLOCK", 2)
+    exchange.control("POST", "/prices/crypto:btc", {"price": "61000"})
+    for number in range(12):
+        exchange.control("POST", "/prices/crypto:eth", {"price": str(2_000 + number)})
+    exchange.control("POST", "/prices/crypto:btc", {"price": "62000"})
+    first = history(exchange, kind="request")
+    assert first["rows"] == [] and 5 <= first["next"] < first["last"]
+    assert rows(exchange, kind="request") == []
+    every = rows(exchange)
+    found = [row for row in every if row["subject"] == "crypto:btc"]
+    assert len(found) == 2 and rows(exchange, subject="crypto:btc") == found
+    assert "unknown subject 'crypto:bct'" in refused(exchange, subject="crypto:bct", after=10)
 
 
 def test_the_tree_of_branches_lasts_and_each_has_the_rows_it_came_from(exchange):

@@ -46,7 +46,7 @@ class _Index:
         while (len(self.blocks) + 1) * BLOCK <= branch.seq - branch.from_seq:
             first = branch.from_seq + len(self.blocks) * BLOCK
             found: set[bytes] = set()
-            for text, _ in _texts(lines, branch, first, first + BLOCK):
+            for text, _ in texts_of(lines, branch, first, first + BLOCK):
                 found.update(_VALUE.findall(text))
             self.blocks.append(array("I", sorted(set(map(crc32, found)))))
             if len(self.blocks) % BLOCK == 0:
@@ -106,7 +106,7 @@ def lines_with(
 def _found(
     lines: Lines, branch: Branch, first: int, last: int, texts: Sequence[bytes]
 ) -> Iterator[bytes]:
-    for whole, sizes in _texts(lines, branch, first, last):
+    for whole, sizes in texts_of(lines, branch, first, last):
         if any(text in whole for text in texts):
             for start, size in sizes:
                 line = whole[start : start + size]
@@ -114,7 +114,7 @@ def _found(
                     yield line
 
 
-def _texts(
+def texts_of(
     lines: Lines, branch: Branch, first: int, last: int
 ) -> Iterator[tuple[bytes, list[tuple[int, int]]]]:
     """The lines `first`+1 … `last`, which are a branch's own, many at once: a text, and where each

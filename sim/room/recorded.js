@@ -179,7 +179,8 @@ async function frames(index, stream, position) {
     for (const frame of known.frames.filter(one => one.stream === Number(stream)).reverse())
       if (found.length < FRAMES) found.unshift({seq: row.seq, at: row.at, body: frame.body});
   }
-  return {frames: found};
+  const open = (await stateAt(index, 'sessions', position)).some(row => row.id === Number(stream));
+  return {frames: found, after: index.since, open};
 }
 
 // ---- the calls

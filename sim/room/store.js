@@ -16,6 +16,7 @@ export const state = {
   moment: null, // the input after which everything is shown; null is now
   chosen: null, // the row whose detail is shown
   symbol: '',
+  stream: null, // whose last frames are shown
   figured: '', // the account whose figures are shown
   version: 0, // counts what may have changed the present
   script: {steps: [], failed: 0},

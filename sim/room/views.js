@@ -63,7 +63,7 @@ export function useView(name, only = {}) {
 // The same for what is known of the present only.
 export function usePresent(path, of) {
   const {version, connection} = useKeys('version', 'connection');
-  return useReader({path, of, moment: null, key: `${path} ${version} ${connection}`});
+  return useReader(path ? {path, of, moment: null, key: `${path} ${version} ${connection}`} : null);
 }
 
 // One answer that does not change.

@@ -24,6 +24,7 @@ from sim.kernel.journal import RunEnded
 from sim.server.clock_driver import MANUAL, ClockDriver, ClockMode
 from sim.server.console import Observer
 from sim.server.held_replies import HeldReplies
+from sim.server.looking import Looking
 from sim.server.open_streams import OpenStreams
 from sim.server.stream_buffer import StreamBuffer
 from sim.server.webhooks.sender import Answered, WebhookSender
@@ -67,7 +68,7 @@ class Host:
         self._watchers: dict[asyncio.Event, None] = {}
         self.jumps, self.last_jump = 0, dict[str, Any]()  # journeys in time, and the latest
         self._moving = asyncio.Lock()
-        self.looking = asyncio.Lock()  # at other moments, one after the other
+        self.looking = Looking()  # at other moments
         self.webhooks = WebhookSender(
             self.settings,
             now=lambda: self.now,
@@ -387,6 +388,7 @@ class Host:
     async def stop(self) -> None:
         """End streams, release held replies, send no more webhooks."""
         self.driver.stop()
+        self.looking.stop()
         self.streams.end_all(STOPPING)
         self.replies.abandon()
         await self.webhooks.close()

@@ -150,7 +150,7 @@ class Instances:
             on, seq = origin.simulation.journal.branch, origin.simulation.seq
             await self._start(name, origin, mode, build, path)
         else:
-            async with origin.looking:
+            async with origin.looking.lock:
                 past, on = await in_turns(origin.history.moment(seq, branch))
 
                 def build(settings: Settings, file: BinaryIO) -> Simulation:

@@ -196,7 +196,16 @@ def test_a_stream_is_listed_and_ended_by_a_tester(exchange):
         assert frames[0]["seq"] < frames[1]["seq"] and frames[-1]["at"] == "2026-09-08T18:01:00Z"
         assert len(frames) <= 8
         refused(exchange, 404, "GET", "/streams/99/frames")
+        then = f"/history/{frames[-1]['seq']}/streams/{row['id']}/frames"
+        past = exchange.control("GET", then)
+        assert past == {"frames": frames, "after": 0, "open": True}
+        opened = f"/history/{frames[0]['seq']}/streams/{row['id']}/frames"
+        assert exchange.control("GET", opened)["frames"] == frames[:1]
+        refused(exchange, 404, "GET", then.replace(f"/streams/{row['id']}/", "/streams/99/"))
         exchange.control("DELETE", f"/streams/{row['id']}")
+        seq = exchange.control("GET", "/digest")["seq"]
+        ended_past = exchange.control("GET", f"/history/{seq}/streams/{row['id']}/frames")
+        assert (ended_past["frames"], ended_past["open"]) == (frames, False)
         with pytest.raises(grpc.RpcError) as ended:
             list(call)
         assert ended.value.code() == grpc.StatusCode.UNAVAILABLE

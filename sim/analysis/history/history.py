@@ -9,6 +9,7 @@ from typing import Any
 
 from sim.actors.operator.views import VIEWS, Only, unknown_view
 from sim.actors.operator.views import view as read_view
+from sim.analysis.history.frames import last_frames
 from sim.analysis.history.moments import Moments
 from sim.analysis.history.pages import Query, Rows, Source
 from sim.analysis.history.records import record
@@ -51,6 +52,16 @@ class History:
         self._rows.check(on, seq, least=0)
         looked_at = yield from self._moments.at(on, seq)
         return read_view(looked_at.engine, view, only or Only())
+
+    def frames(self, seq: int, stream: int, branch: str = "") -> Work[dict[str, Any]]:
+        """The last frames of a stream as of an input; see `frames.last_frames`."""
+        on = self._rows.branch(branch)
+        self._rows.check(on, seq, least=0)
+        return last_frames(self._moments, on, seq, stream)
+
+    def around(self, seq: int, branch: str = "") -> Work[None]:
+        """Make moments around one quick to look at, while nobody waits; see `Moments.around`."""
+        return self._moments.around(self._rows.branch(branch), seq)
 
     def moment(self, seq: int, branch: str = "") -> Work[tuple[Simulation, Branch]]:
         """The run right after an input of a branch, for a fork of it to be taken at once."""

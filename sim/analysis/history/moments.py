@@ -4,7 +4,8 @@ A second simulation of the same run, the looker, is made to stand at the moment 
 it loads the nearest snapshot before it and handles the inputs in between, read from the journal. It
 shares with the run what never changes and writes nothing. Snapshots are kept where one looks, so
 that the moments nearby cost little; they take at most `BYTES_MAX` together, and the one that was
-used longest ago goes first.
+used longest ago goes first. After a look, while nobody waits, those that are missing nearby can be
+made (`around`).
 
 An answer is the truth or an error: after the last input the looker's digest has to be the one that
 the journal recorded.
@@ -13,6 +14,7 @@ the journal recorded.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 from sim.analysis.history.work import Work
@@ -29,6 +31,7 @@ BYTES_MAX = 64 << 20
 # more of them right before it: the next moment is often one step back.
 _GRAIN, _STRETCH = 250, 1_000
 _FINE_GRAIN, _FINE_STRETCH = 50, 150
+_AROUND = 350  # inputs before and after a moment that was looked at
 # Loading a snapshot takes as long as handling about so many inputs.
 _LOAD_INPUTS = 100
 _REFERENCE_BYTES = 8
@@ -60,6 +63,38 @@ class Moments:
         yield from self._go(looker, branch, seq)
         self._check(looker, branch, seq)
         return looker
+
+    def walk(
+        self, branch: Branch, first: int, last: int, hear: Callable[[Simulation, Outcome], None]
+    ) -> Work[Simulation]:
+        """The run right after the input `last`; `hear` is called after each input after `first`."""
+        branch = self._ours(branch, last)
+        looker = self._stand_before(branch, first)
+        yield from self._go(looker, branch, first)
+        while looker.seq < last:
+            outcome = self._handle(looker, branch, looker.seq + 1)
+            hear(looker, outcome)
+            yield
+        self._check(looker, branch, last)
+        return looker
+
+    def around(self, branch: Branch, seq: int) -> Work[None]:
+        """Make the snapshots that are missing around a moment, so that a look nearby handles few
+        inputs. It may be given up between two steps.
+        """
+        branch = self._run.journal.branches[branch.name]
+        first, last = max(0, seq - _AROUND), min(branch.seq, seq + _AROUND)
+        while (missing := self._missing(branch, first, last)) is not None:
+            looker = self._stand_before(branch, missing)
+            yield from self._go(looker, branch, missing)
+            if (self._on.name, missing) not in self._kept:
+                return  # a state that cannot be saved, or no room
+            first = missing
+
+    def _missing(self, branch: Branch, first: int, last: int) -> int | None:
+        """The first moment of a stretch at which a snapshot is due and there is none."""
+        due = range(first // _FINE_GRAIN * _FINE_GRAIN + _FINE_GRAIN, last + 1, _FINE_GRAIN)
+        return next((at for at in due if (branch.holder(at).name, at) not in self._kept), None)
 
     def _ours(self, branch: Branch, seq: int) -> Branch:
         """The branch of the run's journal on which an input was written, for one of the same name:

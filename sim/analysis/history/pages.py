@@ -1,7 +1,8 @@
 """Pages of rows: what happened on a branch, input by input.
 
 A page reads the lines that it shows and no others, so it costs the same however long the journal
-is. A filter has to look at every line until its page is full; it looks at the bytes first.
+is. A filter looks for its lines in blocks, at the bytes first. It ends its page, which may have few
+rows or none, after so many lines; `next` goes on from there.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from msgspec import json
 
 from sim.analysis.history.rows import KINDS, Row, row_of_parts, steps_of
 from sim.analysis.history.work import Work
+from sim.analysis.line_search import BLOCK, lines_with, prepare, texts_of
 from sim.analysis.requests import CallInput, RequestReader
 from sim.api.pipeline.inputs import recorded_input
 from sim.api.pipeline.named_symbols import symbols_of
@@ -41,12 +43,14 @@ _KINDS_OF = {
     b"answer": ("webhook",),
 }
 _TYPE = re.compile(rb'"input":\{"type":"(\w+)"')
-_CALLER = re.compile(rb'"caller":"([^"\\]+)"')
 # Inputs whose caller or subject stands in the line that they come of.
 _OF_ANOTHER = ("frame", "hangup", "answer")
+# Their lines do not name it: they hold a message in protobuf, or refer to another line.
+_UNNAMED = {b"rpc", b"open", *(kind.encode() for kind in _OF_ANOTHER), b"step"}
 # What a request without a symbol is about: the first of these that it has.
 _NAMES = ("order_id", "external_id", "event_id", "account", "clord_id", "id")
-_LINES_PER_STEP = 64
+# After so many lines a filtered page ends, and after so many that had to be read and did not fit.
+LINES_MAX, READ_MAX = 50_000, 2_000
 _TITLE_MAX = 300  # the record has all of it
 
 
@@ -193,23 +197,37 @@ class Rows:
         last = branch.seq
         self._check_query(query, branch, last)
         found: list[dict[str, Any]] = []
-        fits, read = _prefilter(query), 0
-        for place in branch.places(query.after, last):
-            read += 1
-            if read % _LINES_PER_STEP == 0:
-                yield
-            raw = self.journal.line_at(place)
-            if not fits(raw):
-                continue
-            entry = self._read(branch.holder(query.after + read), place, raw)
-            if _holds(query, entry.row):
-                found.append(self.plain(entry))
-                if len(found) == query.limit:
-                    break
-        if not found and (query.caller or query.subject):
+        seq = yield from self._fill(found, query, branch)
+        if not found and seq == last and (query.caller or query.subject):
             yield from self._check_names(query, branch)
-        seq = query.after + read
         return {"rows": found, "next": seq if seq < last else None, "last": last}
+
+    def _fill(self, found: list[dict[str, Any]], query: Query, branch: Branch) -> Work[int]:
+        """Add the rows of a page; the last input that was looked at."""
+        fits, may_hold = _prefilter(query), _block_filter(query)
+        seq, missed = query.after, 0
+        for on, first, last in branch.parts(query.after, branch.seq):
+            for begin in range(first, last, BLOCK):
+                end = min(begin + BLOCK, last)
+                texts = texts_of(self.journal, on, begin, end) if may_hold is not None else ()
+                if may_hold is not None and not any(may_hold(text) for text, _ in texts):
+                    seq = end
+                for place in on.places(seq, end):
+                    seq += 1
+                    raw = self.journal.line_at(place)
+                    if not fits(raw):
+                        continue
+                    entry = self._read(on, place, raw)
+                    if _holds(query, entry.row):
+                        found.append(self.plain(entry))
+                        if len(found) == query.limit:
+                            return seq
+                    else:
+                        missed += 1
+                yield
+                if missed >= READ_MAX or seq - query.after >= LINES_MAX:
+                    return seq
+        return seq
 
     def _check_query(self, query: Query, branch: Branch, last: int) -> None:
         if not 1 <= query.limit <= LIMIT_MAX:
@@ -224,36 +242,35 @@ class Rows:
                 raise InvalidRequest(unknown_name("kind", kind, ROW_KINDS), remedy=remedy)
 
     def _check_names(self, query: Query, branch: Branch) -> Work[None]:
-        """Refuse a caller or a subject that is in no row of the branch and nothing of the run."""
-        seen: dict[str, set[str]] = {"caller": set(), "subject": set()}
+        """Refuse a caller or a subject that no line of the branch has and nothing of the run."""
         exchange = self._simulation.exchange
         known = {
             "caller": lambda name: name in set(self._parties()),
             "subject": lambda name: name in exchange.instruments or name in exchange.trading.ledger,
         }
-        wanted = [
-            what
-            for what, name in (("caller", query.caller), ("subject", query.subject))
-            if name and not known[what](name)
-        ]
-        if not wanted:
-            return
-        for number, place in enumerate(branch.places(0, branch.seq), start=1):
-            raw = self.journal.line_at(place)
-            if "subject" in wanted:
-                row = self._read(branch.holder(number), place, raw).row
-                seen["subject"].add(row.subject)
-            seen["caller"].update(name.decode() for name in _CALLER.findall(raw))
-            if number % _LINES_PER_STEP == 0:
-                yield
-        more = {"caller": self._parties(), "subject": exchange.instruments.symbols()}
-        for what in wanted:
-            name = getattr(query, what)
-            if name not in seen[what]:
-                here = sorted(seen[what] - {""})
+        more = {"caller": self._parties, "subject": exchange.instruments.symbols}
+        yield from prepare(self.journal, branch)
+        for what, name in (("caller", query.caller), ("subject", query.subject)):
+            if not name or known[what](name) or self._has_text(branch, name):
+                continue
+            seen = yield from self._seen(what, branch)
+            if name not in seen:
+                here = sorted(seen - {""})
                 remedy = f"here: {_some(here)}" if here else f"no row has a {what} here"
-                nearest = unknown_name(what, name, [*here, *more[what]])
+                nearest = unknown_name(what, name, [*here, *more[what]()])
                 raise InvalidRequest(nearest, remedy=remedy)
+
+    def _has_text(self, branch: Branch, name: str) -> bool:
+        text = b":" + json.encode(name)
+        return any(True for _ in lines_with(self.journal, branch, [text], 0, branch.seq))
+
+    def _seen(self, what: str, branch: Branch) -> Work[set[str]]:
+        """The callers or subjects of the latest rows."""
+        seen = set[str]()
+        for seq in range(max(0, branch.seq - READ_MAX) + 1, branch.seq + 1):
+            seen.add(getattr(self.entry(branch, seq).row, what))
+            yield
+        return seen
 
     def _parties(self) -> Iterator[str]:
         """Everybody who may call, by every name that rows use."""
@@ -301,22 +318,48 @@ def _holds(query: Query, row: Row) -> bool:
     )
 
 
+def _wanted(query: Query) -> tuple[set[bytes], list[bytes]]:
+    """The types of inputs that a filter may be about, and the texts of which their lines have all:
+    unless their type is one of `_UNNAMED`.
+    """
+    types = {
+        type for type, kinds in _KINDS_OF.items() if not query.kinds or {*kinds} & {*query.kinds}
+    }
+    return types, [json.encode(text)[1:-1] for text in (query.caller, query.subject) if text]
+
+
+def _block_filter(query: Query) -> Callable[[bytes], bool] | None:
+    """Whether lines with this text between them can have rows that are asked for; None where all
+    rows are.
+    """
+    if not query.kinds and not query.caller and not query.subject:
+        return None
+    types, texts = _wanted(query)
+    some, unnamed = _any_of(types), _any_of(types & _UNNAMED)
+
+    def may_hold(whole: bytes) -> bool:
+        if texts and unnamed.search(whole):
+            return True
+        return all(text in whole for text in texts) and some.search(whole) is not None
+
+    return may_hold
+
+
+def _any_of(types: set[bytes]) -> re.Pattern[bytes]:
+    return re.compile(rb'"input":\{"type":"(?:%b)"' % b"|".join(sorted(types)))
+
+
 def _prefilter(query: Query) -> Callable[[bytes], bool]:
     """Whether the bytes of a line can be those of a row that is asked for."""
     if not query.kinds and not query.caller and not query.subject:
         return lambda raw: True
-    types = {
-        type for type, kinds in _KINDS_OF.items() if not query.kinds or {*kinds} & {*query.kinds}
-    }
-    texts = [json.encode(text)[1:-1] for text in (query.caller, query.subject) if text]
-    # The line does not name them: it holds a message in protobuf, or refers to another line.
-    unnamed = {b"rpc", b"open", *(kind.encode() for kind in _OF_ANOTHER), b"step"}
+    types, texts = _wanted(query)
 
     def fits(raw: bytes) -> bool:
         found = _TYPE.search(raw)
         if found is None or found[1] not in types:
             return False
-        return found[1] in unnamed or all(text in raw for text in texts)
+        return found[1] in _UNNAMED or all(text in raw for text in texts)
 
     return fits
 

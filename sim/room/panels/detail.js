@@ -61,6 +61,8 @@ export function Detail() {
             ${row.status !== null && row.status !== undefined && html`<${Tag} tone=${row.ok === false ? 'bad' : 'good'}>${row.status}<//>`}
             ${row.subject && !headline(row).includes(row.subject) && html`<span class="faint">${row.subject}</span>`}
             ${/^[\w.~:@+=-]+$/.test(row.subject) && html`<button class="link" onClick=${() => patch({symbol: row.subject, ...(narrow ? {tab: 'book'} : {})})}>its book</button>`}
+            ${/^stream\/\d+$/.test(row.subject) && html`<button class="link" data-testid="its-frames"
+              onClick=${() => patch({stream: Number(row.subject.slice(7)), tab: 'streams'})}>its frames</button>`}
             ${row.caller && html`<span class="faint">by ${row.caller}</span>`}</div>
           ${(chain.length || caused.length) ? html`<nav class="causes" aria-label="Causes and effects">
             ${chain.map(one => html`<${Link} row=${one} /> <span aria-hidden="true">→</span> `)}

@@ -50,12 +50,12 @@ function One({account, symbol}) {
   const performance = useView('performance', {account, last: LAST});
   const fills = useView('fills', {account, last: LAST});
   const {positions, at, totals} = summed(performance.rows || []);
-  return html`<div class="one column" data-testid="figures-of" data-account=${account} data-total=${total(positions, 'total')} data-fills=${(fills.rows || []).length}>
+  return html`<div class="one column" tabindex="0" role="group" aria-label="Sums and plots" data-testid="figures-of" data-account=${account} data-total=${total(positions, 'total')} data-fills=${(fills.rows || []).length}>
       <p class="sums">${['realised', 'unrealised', 'fees', 'total'].map(key => html`<span>${key} <b class="num" data-testid=${'figure-' + key}>${grouped(total(positions, key))}</b></span>`)}</p>
       <${Plot} testid="total-plot" label=${`Profit and loss of ${account}`} at=${at} series=${[{colour: '--accent', values: totals}]}
         empty="Profit and loss over time begins with the second trade." />
       <${QuotesPlot} account=${account} symbol=${symbol} /></div>
-    <div class="one column"><${Answered} view=${performance} empty="This account has not traded."><${Table} testid="positions" label="Positions" columns=${POSITIONS} rows=${positions} /><//>
+    <div class="one column" tabindex="0" role="group" aria-label="Positions and fills"><${Answered} view=${performance} empty="This account has not traded."><${Table} testid="positions" label="Positions" columns=${POSITIONS} rows=${positions} /><//>
       <${Answered} view=${fills} empty="No fills."><${Table} testid="fills" label="Fills" columns=${FILLS} rows=${[...(fills.rows || [])].reverse()} rowProps=${row => ({'data-testid': 'fill', 'data-id': row.id})} /><//></div>`;
 }
 

@@ -41,7 +41,7 @@ export function Limits() {
       <${Answered} view=${breakers} empty="No breaker has counted a failure.">
         <ul class="plain">${(breakers.rows || []).map(one => html`<li key=${one.firm} data-testid="breaker" data-state=${one.state}>${one.firm}
           <${Tag} tone=${one.state === 'closed' ? 'good' : 'bad'}>${one.state}<//>
-          <span class="faint">${one.failures} failures in a row, ${one.parked.length} waiting</span>
+          ${' '}<span class="faint">${one.failures} failures in a row, ${one.parked.length} waiting</span>
           ${one.until > 0 && html` until <${When} at=${instantOf(one.until)} />`}</li>`)}</ul><//>
       <h3>Maintenance</h3>
       <${Answered} view=${maintenance} empty="None is announced.">

@@ -1,6 +1,7 @@
 // Values of a record as people read them: a tree of keys, and the explanation in sentences.
 
 import {grouped, shown} from '../format.js';
+import {RULES} from '../rules.js';
 import {choose} from '../run.js';
 import {html} from '../vendor/preact-htm.js';
 import {Tag, When} from '../widgets.js';
@@ -30,6 +31,13 @@ function Leaf({value}) {
   return html`<details class="json"><summary>${text.slice(0, 120)}… (${text.length} characters)</summary>${text}</details>`;
 }
 
+// A rule by its name, such as M20 or "S5.1-6"; what it says is under it, for a reader without the docs.
+function Rule({name}) {
+  const text = RULES[name];
+  if (!text) return html`<${Tag}>rule ${name}<//>`;
+  return html`<details class="rule" data-testid="rule" data-rule=${name}><summary><${Tag}>rule ${name}<//></summary><span>${text}</span></details>`;
+}
+
 // What `explain` says: the sentence, the rule, what would have worked, and the chain behind it.
 export function Why({why}) {
   if (!why) return null;
@@ -39,14 +47,14 @@ export function Why({why}) {
   return html`<div class="why" data-testid="why">
     <h3>Why</h3>
     <p class="says">${said}</p>
-    <p class="tags">${rule ? html`<${Tag}>rule ${rule}<//> ` : ''}${section && !String(rule).includes(section) ? html`<${Tag}>§${section}<//> ` : ''}
+    <div class="tags">${rule ? html`<${Rule} name=${rule} /> ` : ''}${section && !String(rule).includes(section) ? html`<${Tag}>§${section}<//> ` : ''}
       ${stage ? html`<${Tag}>stage ${stage}<//> ` : ''}${fault ? html`<code>${shown((fault.spec || {}).match)} → ${shown((fault.spec || {}).act)}</code> ` : ''}
-      ${assumptions.map(one => html`<span title=${one.source}><${Tag}>${one.name}: ${String(one.value)}<//> </span>`)}</p>
+      ${assumptions.map(one => html`<span title=${one.source}><${Tag}>${one.name}: ${String(one.value)}<//> </span>`)}</div>
     ${remedy && html`<p class="remedy"><b>What would have worked:</b> ${remedy}${retry ? `; a retry may succeed${wait ? ` after ${wait} s` : ''}` : ''}</p>`}
     ${length > chain.length ? html`<p class="faint">The latest ${chain.length} of ${grouped(length)} causes:</p>` : ''}
     ${chain.length ? html`<ol class="chain">${chain.map(one => html`<li key=${one.seq + one.what}>
       <${When} at=${one.at} /> ${one.seq ? html`<button class="link num" onClick=${() => choose(one.seq)}>#${one.seq}</button> ` : ''}
-      ${one.what} <span class="faint">${one.by}${one.rule ? `, ${one.rule}` : ''}</span></li>`)}</ol>` : ''}
+      ${one.what} <span class="faint">${one.by}</span>${one.rule && one.rule !== rule ? html` <${Rule} name=${one.rule} />` : ''}</li>`)}</ol>` : ''}
     ${Object.keys(more).length > 0 && html`<details><summary>More</summary><${Json} value=${more} /></details>`}
   </div>`;
 }

@@ -1,19 +1,26 @@
 // Open streams, the last frames of one, and a way to end it.
 
-import {tryAct} from '../control.js';
+import {query, tryAct} from '../control.js';
 import {grouped, lastPart} from '../format.js';
-import {choose, confirm} from '../run.js';
+import {branchQuery, choose, confirm} from '../run.js';
 import {isReport} from '../recorded.js';
-import {useKeys} from '../store.js';
-import {html, useState} from '../vendor/preact-htm.js';
-import {usePresent, useView} from '../views.js';
+import {patch, useKeys} from '../store.js';
+import {html} from '../vendor/preact-htm.js';
+import {useOnce, usePresent, useView} from '../views.js';
 import {Answered, Empty, Table, When, cx} from '../widgets.js';
 import {Json} from './record.js';
 
 function Frames({id, moment}) {
-  const view = usePresent(moment === null ? `/streams/${id}/frames` : `/history/${moment}/streams/${id}/frames`, 'frames');
-  return html`<div class="one column"><h3>Last frames of stream ${id}</h3>
-    <${Answered} view=${view} empty="No frame has been sent.">
+  const {last, version} = useKeys('last', 'version');
+  const now = usePresent(moment === null ? `/streams/${id}/frames` : null, 'frames');
+  const ended = moment === null && now.problem !== ''; // its frames are those of the past
+  const at = moment ?? last;
+  const then = useOnce(moment !== null || ended ? `/history/${at}/streams/${id}/frames${query(branchQuery())}` : null, undefined);
+  const past = moment !== null || ended;
+  const view = past ? {...then, rows: then.rows && then.rows.frames} : now;
+  const state = !past || !then.rows ? '' : then.rows.open === false ? ', which has ended' : '';
+  return html`<div class="one column" data-testid="frames" data-version=${version}><h3>Last frames of stream ${id}${state}</h3>
+    <${Answered} view=${view} empty=${past && then.rows && then.rows.after ? `No frame since input ${then.rows.after}.` : 'No frame has been sent.'}>
       <div class="scroll" tabindex="0">${[...(view.rows || [])].reverse().map(one => html`<div class="frame" key=${one.seq}>
         <button class="link num" onClick=${() => choose(one.seq)}>#${one.seq}</button> <${When} at=${one.at} /><${Json} value=${one.body} /></div>`)}</div>
     <//></div>`;
@@ -22,7 +29,8 @@ function Frames({id, moment}) {
 export function Streams() {
   const {moment} = useKeys('moment');
   const view = useView('sessions');
-  const [chosen, setChosen] = useState(null);
+  const {stream: chosen} = useKeys('stream');
+  const setChosen = stream => patch({stream});
   const end = async row => {
     const sure = await confirm(`End stream ${row.id} of ${row.participant || row.firm}?`,
       'Its client sees UNAVAILABLE and has to subscribe again.', 'End it');
@@ -41,8 +49,8 @@ export function Streams() {
     <${Answered} view=${view} empty="No stream is open.">
       <${Table} label="Streams" columns=${columns} rows=${view.rows || []}
         rowProps=${row => ({'data-testid': 'stream', 'data-id': row.id, class: cx('tr', row.id === chosen && 'chosen')})} />
-      ${chosen !== null && (moment === null || isReport) ? html`<${Frames} key=${chosen} id=${chosen} moment=${moment} />`
-        : html`<${Empty}>${moment === null || isReport ? 'Choose a stream to see its last frames.' : 'Frames of the past stand in the detail of each row.'}<//>`}
     <//>
+    ${chosen !== null ? html`<${Frames} key=${chosen} id=${chosen} moment=${moment} />`
+      : view.rows && view.rows.length > 0 && html`<${Empty}>Choose a stream to see its last frames.<//>`}
   </div>`;
 }

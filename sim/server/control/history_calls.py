@@ -35,16 +35,20 @@ async def _reach(host: Host, call: Call, least: int) -> tuple[int, str]:
 
 
 async def read_record(host: Host, call: Call) -> object:
-    work = host.history.record(*await _reach(host, call, 1))
-    async with host.looking:
-        return await in_turns(work)
+    at = await _reach(host, call, 1)
+    return await host.looking.look(host.history.record(*at), lambda: host.history.around(*at))
 
 
 async def read_past(host: Host, call: Call) -> object:
     seq, branch = await _reach(host, call, 0)
     work = host.history.state(seq, call.path["view"], branch, narrowed(call))
-    async with host.looking:
-        return await in_turns(work)
+    return await host.looking.look(work, lambda: host.history.around(seq, branch))
+
+
+async def read_past_frames(host: Host, call: Call) -> object:
+    seq, branch = await _reach(host, call, 0)
+    work = host.history.frames(seq, call.counted("id"), branch)
+    return await host.looking.look(work, lambda: host.history.around(seq, branch))
 
 
 async def live(host: Host, call: Call) -> object:

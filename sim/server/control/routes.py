@@ -51,6 +51,9 @@ _OWN = (
     Endpoint(
         "GET /history/{seq}/state/{view}", history_calls.read_past, query=("branch", *VIEW_FILTERS)
     ),
+    Endpoint(
+        "GET /history/{seq}/streams/{id}/frames", history_calls.read_past_frames, query=("branch",)
+    ),
     Endpoint("GET /branches", history_calls.read_branches),
     Endpoint("GET /live", history_calls.live),
     Endpoint(

@@ -1,0 +1,46 @@
+"""The last frames of a stream up to a moment: of one that is open, and of one that has ended."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from sim.analysis.history.moments import Moments
+from sim.analysis.history.records import frame_body, operations
+from sim.analysis.history.work import Work
+from sim.api.pipeline.inputs import Outcome, Send
+from sim.core.model.refusals import NotFound
+from sim.kernel.branches import Branch
+from sim.kernel.instants import format_instant
+from sim.simulation import Simulation
+
+FRAMES_MAX = 50
+# Inputs that are handled again to have the frames: the journal has how many there were, not them.
+INPUTS_MAX = 500
+
+
+def last_frames(moments: Moments, branch: Branch, seq: int, stream: int) -> Work[dict[str, Any]]:
+    """The latest frames, oldest first, as far as the inputs after `after` sent them, and whether
+    the stream is open at the moment. NotFound when it neither is nor was open in that stretch.
+    """
+    after = max(0, seq - INPUTS_MAX)
+    before = yield from moments.at(branch, after)
+    operation = operations(before).get(stream)
+    frames: deque[dict[str, Any]] = deque(maxlen=FRAMES_MAX)
+
+    def hear(sim: Simulation, outcome: Outcome) -> None:
+        nonlocal operation
+        operation = operation or operations(sim).get(stream)
+        for effect in outcome.effects:
+            if isinstance(effect, Send) and effect.stream == stream and operation is not None:
+                body = frame_body(operation, effect.frame)
+                frames.append({"seq": sim.seq, "at": format_instant(sim.now), "body": body})
+
+    looked_at = yield from moments.walk(branch, after, seq, hear)
+    if operation is None:
+        message = f"stream {stream} was not open at input {seq}, nor in the {seq - after} before"
+        raise NotFound(
+            message, rule="control", remedy="GET /_sim/v1/history?kind=stream lists them"
+        )
+    is_open = stream in operations(looked_at)
+    return {"frames": list(frames), "after": after, "open": is_open}

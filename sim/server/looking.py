@@ -1,0 +1,42 @@
+"""Looks at the past of a run: one after the other, and what makes the next one quick in between."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+from sim.analysis.history.work import Work
+from sim.server.turns import in_turns
+
+T = TypeVar("T")
+# How long, in real time, nobody has to look before moments nearby are made ready.
+_QUIET_S = 0.1
+
+
+class Looking:
+    """Lets one caller at a time use what looks back."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self._making: asyncio.Task[None] | None = None
+
+    async def look(self, work: Work[T], nearby: Callable[[], Work[None]]) -> T:
+        """What the work answers; afterwards, while nobody looks, `nearby` is done."""
+        self.stop()
+        async with self.lock:
+            answer = await in_turns(work)
+        self.stop()
+        self._making = asyncio.create_task(self._make_ready(nearby))
+        return answer
+
+    def stop(self) -> None:
+        """Make nothing ready any more."""
+        if self._making is not None:
+            self._making.cancel()
+            self._making = None
+
+    async def _make_ready(self, nearby: Callable[[], Work[None]]) -> None:
+        await asyncio.sleep(_QUIET_S)
+        async with self.lock:
+            await in_turns(nearby())
