@@ -36,10 +36,11 @@ def figures(rounds: int) -> list[Figure]:
     history, of_short = History(long), History(short)
     pages = [_took(lambda: done(history.page(Query(after=LONG - 200)))) for _ in range(rounds)]
     same = [_took(lambda: done(of_short.page(Query(after=100)))) for _ in range(rounds)]
-    first, nearby = [], []
+    first, made, nearby = [], [], []
     for _ in range(rounds):
         seq = draw.randrange(NEAR, LONG - NEAR)
         first.append(_took(partial(_look, history, seq), S))
+        made.append(_took(partial(_make_ready, history, seq), S))
         near = [draw.randrange(seq - NEAR, seq + NEAR) for _ in range(NEARBY)]
         took = sorted(_took(partial(_look, history, at)) for at in near)
         nearby.append(took[int(0.95 * NEARBY)])
@@ -57,6 +58,13 @@ def figures(rounds: int) -> list[Figure]:
             note,
         ),
         Figure(
+            "moments nearby made ready, while nobody looks",
+            "s",
+            made,
+            [live] * rounds,
+            "s to replay it all",
+        ),
+        Figure(
             "state at moments nearby, p95",
             "ms",
             nearby,
@@ -70,6 +78,10 @@ def figures(rounds: int) -> list[Figure]:
 
 def _look(history: History, seq: int) -> object:
     return done(history.state(seq, "books"))
+
+
+def _make_ready(history: History, seq: int) -> object:
+    return done(history.around(seq))
 
 
 def _took(do: Callable[[], object], unit: float = MS) -> float:

@@ -26,7 +26,7 @@ from sim.kernel.branches import Branch
 from sim.kernel.journal_reader import read_line
 from sim.simulation import Simulation
 
-BYTES_MAX = 64 << 20
+BYTES_MAX = 128 << 20
 # A snapshot every so many inputs, over the last stretch before the moment that is asked for, and
 # more of them right before it: the next moment is often one step back.
 _GRAIN, _STRETCH = 250, 1_000

@@ -39,10 +39,11 @@ function paint(canvas) {
 }
 
 function Scrubber() {
-  const {moment, last, first, rowsVersion} = useKeys('moment', 'last', 'first', 'rowsVersion', 'looked');
+  const {moment, last, first} = useKeys('moment', 'last', 'first', 'rowsVersion', 'looked');
   const canvas = useRef(null), wanted = useRef(0);
   const value = moment ?? last;
-  useLayoutEffect(() => { paint(canvas.current); }, [rowsVersion, last]);
+  const {walked} = rows; // marks change with it, and not with every page of rows
+  useLayoutEffect(() => { paint(canvas.current); }, [rows, walked, last]);
   useEffect(() => {
     const again = () => canvas.current && paint(canvas.current);
     const watch = new ResizeObserver(again);
