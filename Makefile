@@ -40,8 +40,10 @@ soak: $(VENV)/.ready      ## long runs: kills, fuzzers, public clients, tests in
 serve: $(VENV)/.ready     ## the bundled quickstart on loopback, ports from 18080
 	$(BIN)/sim serve
 
-bench: $(VENV)/.ready     ## figures as ratios against a floor measured in the same run
-	$(BIN)/python -m benchmarks --keep build/benchmarks
+bench: $(VENV)/.ready     ## figures beside floors, peers and, with BEFORE=COMMIT, an earlier commit
+	$(if $(BEFORE),git worktree add --force --detach build/before $(BEFORE))
+	$(BIN)/python -m benchmarks --keep build/benchmarks $(if $(BEFORE),--before build/before)
+	$(if $(BEFORE),git worktree remove --force build/before)
 
 profile: $(VENV)/.ready   ## where the time of each hot path goes
 	$(BIN)/python -m benchmarks.profiles --keep build/benchmarks/profiles.md

@@ -1,9 +1,10 @@
 """`make bench`: measure every figure beside its floor, in interleaved rounds of one run.
 
-`python -m benchmarks [AREA ...] [--rounds 7] [--keep FOLDER] [--peers FOLDER]` prints medians,
-because machines are noisy. `--soak MINUTES` alone is a long run that looks for leaks. Each area is
-a module of `benchmarks.areas`. `--keep` writes `benchmarks.json`, in which an area measured again
-replaces its earlier figures, and a plot of each area.
+`python -m benchmarks [AREA ...] [--rounds 7] [--before TREE] [--keep FOLDER] [--peers FOLDER]`
+prints medians, because machines are noisy. `--before` measures an earlier commit in turns with this
+one. `--soak MINUTES` alone is a long run that looks for leaks. Each area is a module of
+`benchmarks.areas`. `--keep` writes `benchmarks.json`, in which an area measured again replaces its
+earlier figures, and a plot of each area.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from benchmarks.before import in_turns
 from benchmarks.figures import Figure, summary, table
 from benchmarks.peers import use
 from benchmarks.plots import plot
@@ -56,6 +58,15 @@ def main() -> int:
         "--rounds", type=int, default=7, help="interleaved rounds of each pair (default 7)"
     )
     parser.add_argument(
+        "--before",
+        type=Path,
+        metavar="TREE",
+        help=(
+            "also measure the earlier commit that is checked out there"
+            " (`git worktree add TREE COMMIT`), in turns"
+        ),
+    )
+    parser.add_argument(
         "--keep", type=Path, metavar="FOLDER", help="write figures and plots to this folder"
     )
     parser.add_argument(
@@ -87,7 +98,12 @@ def main() -> int:
         return 0
     for area in args.areas or AREAS:
         print(f"measuring {area} …", file=sys.stderr, flush=True)
-        figures = importlib.import_module(f"benchmarks.areas.{area}").figures(args.rounds)
+        measure = importlib.import_module(f"benchmarks.areas.{area}").figures
+        figures = (
+            in_turns(area, args.rounds, args.before.resolve(), measure)
+            if args.before
+            else measure(args.rounds)
+        )
         measured += figures
         if args.keep:
             _keep(args.keep, area, figures)

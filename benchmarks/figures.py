@@ -20,8 +20,8 @@ class Goal(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """One measurement. `ours` and `floor` are rounds of the same unit; a figure without a floor
-    stands for itself.
+    """One measurement. `ours`, `floor` and `before` are rounds of the same unit; a figure without a
+    floor stands for itself. `before` is an earlier commit's, if one was measured (`before.py`).
     """
 
     work: str
@@ -31,6 +31,7 @@ class Figure(NamedTuple):
     floor_name: str
     goal: Goal | None = None
     note: str = ""
+    before: list[float] = []
 
     @property
     def ratio(self) -> float:
@@ -53,12 +54,21 @@ class Figure(NamedTuple):
 
     def plain(self) -> dict[str, Any]:
         """As JSON: what was measured, and the row of the table."""
-        rounds = {"ours": [*map(_rounded, self.ours)], "floor": [*map(_rounded, self.floor)]}
+        rounds = {
+            name: [*map(_rounded, getattr(self, name))] for name in ("ours", "floor", "before")
+        }
         return {
             **dict(zip(HEADINGS, self.cells(), strict=True)),
             "note": self.note,
             "rounds": rounds,
         }
+
+    def cells_before(self) -> tuple[str, ...]:
+        """The earlier commit's figure, and the median ratio of ours to it."""
+        if not self.before:
+            return "", ""
+        ratio = median(a / b for a, b in zip(self.ours, self.before, strict=False))
+        return f"{short(median(self.before))} {self.unit}", short(ratio)
 
     def cells(self) -> tuple[str, ...]:
         """Row of the table."""
@@ -76,11 +86,15 @@ class Figure(NamedTuple):
 
 
 HEADINGS = ("work", "figure", "floor", "ratio", "goal", "verdict")
+HEADINGS_BEFORE = ("before", "of before")
 
 
 def table(figures: list[Figure]) -> str:
-    """The figures as aligned text, notes behind."""
+    """The figures as aligned text, an earlier commit's beside them, notes behind."""
     rows = [(*HEADINGS, ""), *((*figure.cells(), figure.note) for figure in figures)]
+    if any(figure.before for figure in figures):
+        beside = [HEADINGS_BEFORE, *(figure.cells_before() for figure in figures)]
+        rows = [(row[0], *pair, *row[1:]) for row, pair in zip(rows, beside, strict=True)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import importlib.util
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from benchmarks import soak
 from benchmarks.__main__ import AREAS
+from benchmarks.before import in_turns
 from benchmarks.figures import Figure, Goal, summary, table
 from benchmarks.plots import plot
 from benchmarks.profiles import PATHS, report
@@ -96,3 +98,31 @@ def test_a_profile_shows_the_shares_of_functions_the_widest_first() -> None:
     ).splitlines()
     assert shown[2] == "12.3 µs a turn, 4 samples."
     assert shown[6:] == ["| 100.0% | 25.0% | `outer` |", "| 75.0% | 75.0% | `inner` |"]
+
+
+def test_an_earlier_commit_stands_beside_each_figure_that_it_has() -> None:
+    faster = figure([20.0, 30.0], [20.0, 20.0], None)._replace(before=[10.0, 10.0])
+    head, first, second = table([faster, figure([10.0], [20.0], None)]).splitlines()
+    assert head.split() == [
+        *("work", "before", "of", "before", "figure", "floor", "ratio", "goal", "verdict")
+    ]
+    assert first.split()[:6] == ["work", "10", "ms", "2.50", "25", "ms"]
+    assert second.split()[:4] == ["work", "10", "ms", "20"]
+
+
+def test_both_trees_are_measured_in_turns(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    turns: list[str] = []
+
+    def before(area: str, tree: Path) -> dict[str, list[float]]:
+        turns.append(f"{area} before")
+        return {"work": [10.0]}
+
+    def now(rounds: int) -> list[Figure]:
+        turns.append(f"{rounds} now")
+        return [figure([20.0], [5.0], None), Figure("new", "ms", [1.0], [], "")]
+
+    monkeypatch.setattr("benchmarks.before._round", before)
+    known, new = in_turns("http", 2, tmp_path, now)
+    assert turns == ["http before", "1 now"] * 2
+    assert (known.ours, known.before) == ([20.0, 20.0], [10.0, 10.0])
+    assert (new.ours, new.before) == ([1.0, 1.0], [])

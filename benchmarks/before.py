@@ -1,0 +1,45 @@
+"""The figures of an earlier commit, measured in turns with those of this tree.
+
+The earlier commit is a checkout beside this one: `git worktree add ../before COMMIT`. It runs with
+this environment, so both have the same libraries.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.figures import Figure
+
+
+def in_turns(
+    area: str, rounds: int, tree: Path, figures: Callable[[int], list[Figure]]
+) -> list[Figure]:
+    """Measure an area here and in the other tree, one round each, and so on.
+
+    A figure that the earlier commit does not have stands alone.
+    """
+    merged: dict[str, Figure] = {}
+    for _ in range(rounds):
+        before = _round(area, tree)
+        for figure in figures(1):
+            known = merged.get(figure.work)
+            merged[figure.work] = figure._replace(
+                ours=[*(known.ours if known else ()), *figure.ours],
+                floor=[*(known.floor if known else ()), *figure.floor],
+                before=[*(known.before if known else ()), *before.get(figure.work, ())],
+            )
+    return list(merged.values())
+
+
+def _round(area: str, tree: Path) -> dict[str, list[float]]:
+    """One round in the other tree, by work."""
+    with TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "benchmarks", area, "--rounds", "1", "--keep", folder]
+        subprocess.run(command, cwd=tree, stdout=subprocess.DEVNULL, check=True)
+        kept = json.loads((Path(folder) / "benchmarks.json").read_text())
+    return {figure["work"]: figure["rounds"]["ours"] for figure in kept[area]["figures"]}
