@@ -176,7 +176,7 @@ def outcome(instrument: Instrument, terms: dict[str, Any]) -> object:
 
 
 @given(INSTRUMENTS, TERMS)
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_an_order_that_passes_at_a_glance_fares_as_one_that_passes_row_by_row(
     instrument: Instrument, terms: dict[str, Any]
 ) -> None:
