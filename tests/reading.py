@@ -65,7 +65,13 @@ def follow_the_environment() -> None:
 def put_in_force(item: pytest.Item) -> None:
     """Put the reading of a test in force, before its fixtures begin."""
     marker = item.get_closest_marker("reading")
-    reading = marker.args[0] if marker is not None else CHOSEN
+    parameters: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
+    if marker is not None:
+        reading = marker.args[0]
+    elif any(value in READINGS for value in parameters.values() if isinstance(value, str)):
+        reading = DOCUMENTED  # it chooses the reading by itself
+    else:
+        reading = CHOSEN
     os.environ.pop(VARIABLE, None)
     if reading != DOCUMENTED:
         os.environ[VARIABLE] = reading

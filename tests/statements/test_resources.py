@@ -95,6 +95,7 @@ def test_every_body_of_gateway_and_retail_is_lower_camel_case(world: Connection)
     assert seen >= {"marketSlug", "netPositionDecimal", "tickCount", "isOperational", "message"}
 
 
+@pytest.mark.reading("documented")
 @pytest.mark.spec("S0-4")
 @pytest.mark.parametrize(
     ("path", "rows", "snake", "camel"),

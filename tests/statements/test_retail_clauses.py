@@ -155,6 +155,7 @@ world:
 """
 
 
+@pytest.mark.reading("documented")
 @pytest.mark.spec("S4.2-3", "S2.3-3")
 @pytest.mark.parametrize(
     ("params", "found"),

@@ -76,6 +76,7 @@ def test_deprecated_fields_have_their_types_while_they_last(
         assert set(SUBJECT) <= set(market["subject"])
 
 
+@pytest.mark.reading("documented")
 @pytest.mark.spec("S2.10-2", "S2.10-1")
 def test_sides_teams_and_quotes_are_nested_as_documented(markets: list[dict[str, Any]]) -> None:
     teams = []
