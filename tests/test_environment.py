@@ -37,6 +37,7 @@ SAMPLES = {  # a value for each option that takes one
     "--scenarios": "folder",
     "--control-token-file": "token",
     "--log-format": "json",
+    "--otlp": "http://127.0.0.1:4318",
 }
 
 

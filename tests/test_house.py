@@ -282,10 +282,13 @@ IMPORTED_AS = {
     "protobuf": "google.protobuf",
     "googleapis-common-protos": "google.api",
     "mcp-types": "mcp_types",
+    "opentelemetry-exporter-otlp-proto-http": "opentelemetry",
+    "opentelemetry-sdk": "opentelemetry",
+    "prometheus-client": "prometheus_client",
     "pyjwt": "jwt",
     "pyyaml": "yaml",
 }
-EXTRAS = ("testing", "cluster", "mcp")  # imported when asked for
+EXTRAS = ("testing", "cluster", "mcp", "otel")  # imported when asked for
 
 
 def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None:

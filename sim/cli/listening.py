@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,16 +72,29 @@ def add_listening(parser: argparse.ArgumentParser, default_clock: str) -> None:
     add_path(parser, "--control-token-file", "PATH", token)
     shown = "the token itself, which every user of this machine can then see in the process list"
     add_text(parser, "--control-token", "TOKEN", shown)
+    otlp = "send spans, metrics and logs there: base URL of an OpenTelemetry collector (OTLP/HTTP)"
+    add_text(parser, "--otlp", "URL", otlp, type=_collector)
     add_flag(parser, "--open", "open the control room in a browser")
     add_flag(parser, "--quiet", "write no line for each request, step and webhook")
     lines = "json: every line is an object with a `kind`"
     add_option(parser, "--log-format", lines, choices=("text", "json"), default="text")
 
 
+def _collector(text: str) -> str:
+    from urllib.parse import urlsplit
+
+    if text and (urlsplit(text).scheme not in ("http", "https") or not urlsplit(text).hostname):
+        said = f"an address such as http://127.0.0.1:4318, not {text!r}"
+        raise argparse.ArgumentTypeError(said)
+    return text
+
+
 def listening_problems(args: argparse.Namespace) -> Iterator[str]:
     """What is wrong with names, folders and options that need each other."""
     if args.scenarios is not None and not args.scenarios.is_dir():
         yield f"--scenarios {args.scenarios}: no such folder"
+    if args.otlp and find_spec("opentelemetry") is None:
+        yield "--otlp needs an extra: pip install 'sandbox-exchange[otel]'"
     if args.tls_name and args.tls is None:
         yield "--tls-name needs --tls DIR"
     if not (args.public_host or args.tls_name):

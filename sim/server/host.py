@@ -27,6 +27,7 @@ from sim.server.held_replies import HeldReplies
 from sim.server.looking import Looking
 from sim.server.open_streams import OpenStreams
 from sim.server.stream_buffer import StreamBuffer
+from sim.server.telemetry.meter import Meter, measure
 from sim.server.webhooks.sender import Answered, WebhookSender
 from sim.simulation import Simulation
 
@@ -60,6 +61,7 @@ class Host:
         self.on_end: Callable[[BaseException], None] | None = None
         self.observer: Observer | None = None
         self.opened: Opened | None = None  # of a finished run that is shown
+        self.meters: tuple[Meter, ...] = ()
         self.tls_ca = ""  # the file of the certificate to trust; "" without TLS
         simulation.journal.on_end = self._run_ended
         self.replies = HeldReplies(self)
@@ -109,12 +111,17 @@ class Host:
         outcome = self.simulation.rest(
             plane, verb, path, query, headers, body, peer=peer, wall=wall, oversize=oversize
         )
+        if self.meters:
+            measure(self.meters, self.simulation, outcome, headers, wall)
         return self._reply_of(outcome)
 
     def rpc(self, method: str, metadata: Mapping[str, str], message: bytes, peer: str) -> Reply:
         """Handle one unary gRPC request."""
         self.catch_up()
-        outcome = self.simulation.rpc(method, metadata, message, peer=peer, wall=time.time_ns())
+        wall = time.time_ns()
+        outcome = self.simulation.rpc(method, metadata, message, peer=peer, wall=wall)
+        if self.meters:
+            measure(self.meters, self.simulation, outcome, metadata, wall)
         return self._reply_of(outcome)
 
     def open(
@@ -130,9 +137,12 @@ class Host:
         messages of a download.
         """
         self.catch_up()
+        wall = time.time_ns()
         outcome = self.simulation.open(
-            method, metadata, message, peer=peer, wall=time.time_ns(), web_socket=web_socket
+            method, metadata, message, peer=peer, wall=wall, web_socket=web_socket
         )
+        if self.meters:
+            measure(self.meters, self.simulation, outcome, metadata, wall)
         if outcome.reply is not None:
             return self._reply_of(outcome)
         buffer = self.streams.begin(outcome.stream)
@@ -331,9 +341,7 @@ class Host:
             self._start_over(self.simulation.restore(name))
 
     async def become(self, simulation: Simulation) -> None:
-        """Serve another simulation, which has the same settings, from its start; the present one
-        gets no more inputs.
-        """
+        """Serve another simulation of the same settings instead, from its start."""
         async with self._moving:
             self.simulation.journal.on_end = None
             self.simulation = simulation

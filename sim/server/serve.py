@@ -50,6 +50,7 @@ class ServeOptions(NamedTuple):
     quiet: bool = False
     log_format: str = "text"
     open: bool = False
+    otlp: str = ""
     began: float = 0.0
     watch: Callable[[Settings], Watch] | None = None
 
@@ -84,6 +85,12 @@ async def _serve(
     instances = Instances(options.journal, identity, token, ending.run_ended, console.called)
     host = Host(simulation, options.clock)
     host.observer = console
+    telemetry = None
+    if options.otlp:
+        from sim.server.telemetry.otlp import Telemetry
+
+        telemetry = Telemetry(options.otlp, simulation, console)
+        host.observer, host.meters = telemetry, (telemetry,)
     host.on_end = partial(ending.run_ended, options.journal)
     service = await Service.start(
         host, bound, identity=identity, control_token=token, instances=instances
@@ -100,6 +107,8 @@ async def _serve(
     code = await ending.code
     await instances.end_all()
     await service.stop()
+    if telemetry is not None:
+        telemetry.close()
     simulation = host.simulation
     console.close()
     if ending.says:

@@ -237,28 +237,6 @@ async def test_the_journal_is_lines_after_a_number(serve):
         assert await answer.text() == '{"seq":2}\n{"seq":3}\n'
 
 
-async def test_metrics_are_in_prometheus_form(serve, monkeypatch):
-    served = await serve()
-    served.sim.engine = None
-    numbers = {
-        "sim_streams": 1,
-        'sim_requests_total{plane="retail",status="200"}': 3,
-        'sim_requests_total{plane="retail",status="429"}': 1,
-    }
-    monkeypatch.setattr("sim.actors.operator.views.metrics", lambda engine: numbers)
-    async with (
-        aiohttp.ClientSession() as http,
-        http.get(f"{served.at.control}/_sim/v1/metrics") as answer,
-    ):
-        assert (await answer.text()).splitlines() == [
-            "# TYPE sim_streams gauge",
-            "sim_streams 1",
-            "# TYPE sim_requests_total counter",
-            'sim_requests_total{plane="retail",status="200"} 3',
-            'sim_requests_total{plane="retail",status="429"} 1',
-        ]
-
-
 async def test_requests_are_selected(serve):
     served = await serve()
     _, answer = await ask(

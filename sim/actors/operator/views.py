@@ -34,7 +34,7 @@ from sim.core.exchange import Exchange
 from sim.core.matching.book import Book
 from sim.core.model.enums import Side
 from sim.core.model.instrument import Instrument
-from sim.core.model.quantities import CASH_SCALE, cash_text, decimal_fixed, decimal_text
+from sim.core.model.quantities import cash_text, decimal_fixed, decimal_text
 from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.engine.engine import Engine
 from sim.indexes.indexed_log import IndexedLog
@@ -373,25 +373,3 @@ def deliveries(exchange: Exchange) -> Rows:
         at = format_instant(delivery.at)
         rows.append({**asdict(delivery), "at": at, "external_id": external_id})
     return rows
-
-
-def metrics(engine: Engine) -> dict[str, float]:
-    """Counters and gauges by Prometheus name."""
-    exchange = engine.exchange
-    trading, faults = exchange.trading, exchange.faults
-    numbers: dict[str, float] = {
-        "sim_inputs_total": engine.journal.seq,
-        "sim_now_seconds": engine.now // 1_000_000_000,
-        "sim_instruments": len(exchange.instruments),
-        "sim_open_orders": len(trading.orders.open()),
-        "sim_trades_total": len(trading.trades),
-        "sim_streams": len(engine.hub.describe()),
-        "sim_timers": len(exchange.ctx.timers),
-        "sim_cash_total": trading.ledger.total() / CASH_SCALE,
-    }
-    for fault in (*faults.over(), *faults.all()):
-        numbers[f'sim_fault_struck_total{{fault="{fault.id}"}}'] = fault.struck
-    for (plane, operation, status), count in engine.log.counts().items():
-        labels = f'plane="{plane}",operation="{operation}",status="{status}"'
-        numbers[f"sim_requests_total{{{labels}}}"] = count
-    return numbers

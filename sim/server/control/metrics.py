@@ -1,18 +1,50 @@
-"""Prometheus text (exposition format 0.0.4) from numbers by name; a name may carry its labels, as
-in `sim_requests_total{plane="retail"}`.
-"""
+"""Metrics in the text format of Prometheus, by its client library."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable
+from itertools import accumulate
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+
+from sim.actors.operator.metrics import Family
 
 
-def prometheus_text(metrics: Mapping[str, float]) -> Iterator[bytes]:
-    """Lines of the exposition format. Names that end in `_total` are counters, others gauges."""
-    announced = ""
-    for series, value in metrics.items():
-        name = series.partition("{")[0]
-        if name != announced:
-            announced = name
-            yield f"# TYPE {name} {'counter' if name.endswith('_total') else 'gauge'}".encode()
-        yield f"{series} {value}".encode()
+class _Collector:
+    """What the library asks for metrics."""
+
+    def __init__(self, families: Iterable[Family]) -> None:
+        self._families = families
+
+    def collect(self) -> Iterable[Metric]:
+        """The metrics as the library has them."""
+        return map(_metric, self._families)
+
+
+def prometheus_text(families: Iterable[Family]) -> bytes:
+    """The exposition, format 0.0.4."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Collector(list(families)))
+    return generate_latest(registry)
+
+
+def _metric(family: Family) -> Metric:
+    if family.kind == "histogram":
+        histogram = HistogramMetricFamily(family.name, family.about, labels=["plane"])
+        for labels, bounds, counts, total in family.histograms:
+            edges = [*map(str, bounds), "+Inf"]
+            buckets = list(zip(edges, map(float, accumulate(counts)), strict=True))
+            histogram.add_metric([*labels.values()], buckets, total)
+        return histogram
+    kind = CounterMetricFamily if family.kind == "counter" else GaugeMetricFamily
+    names = list(family.samples[0][0]) if family.samples else ()
+    metric = kind(family.name, family.about, labels=names)
+    for labels, value in family.samples:
+        metric.add_metric([*labels.values()], value)
+    return metric

@@ -142,10 +142,16 @@ async def read_catalogue_of(host: Host, call: Call) -> object:
 
 
 async def read_metrics(host: Host, call: Call) -> object:
+    from sim.actors.operator.metrics import metrics
     from sim.server.control.metrics import prometheus_text
+    from sim.server.telemetry.latencies import Latencies
 
-    lines = prometheus_text(views.metrics(host.simulation.engine))
-    return Lines("text/plain; version=0.0.4; charset=utf-8", lines)
+    latencies = next((one for one in host.meters if isinstance(one, Latencies)), None)
+    if latencies is None:
+        latencies = Latencies()
+        host.meters += (latencies,)
+    text = prometheus_text([*metrics(host.simulation.engine), *latencies.families()])
+    return Lines("text/plain; version=0.0.4; charset=utf-8", text.splitlines())
 
 
 async def health(host: Host, call: Call) -> object:

@@ -42,7 +42,8 @@ _OPTIONS = [
 
 _STATUS = {int(status.value[0]): status for status in grpc.StatusCode}
 
-_READ = frozenset({"authorization", "x-participant-id"})
+# What the exchange reads, and what telemetry reads.
+_READ = frozenset({"authorization", "x-participant-id", "traceparent"})
 
 Context: TypeAlias = grpc.aio.ServicerContext[bytes, bytes]
 Trailers: TypeAlias = tuple[tuple[str, str], ...]
@@ -261,7 +262,7 @@ async def _apply_connection_fault(fault: str, context: Context, trailers: Traile
 
 
 def _metadata(context: Context) -> dict[str, str]:
-    """The metadata that the exchange reads: text, since no key of `_READ` ends in -bin."""
+    """The metadata that is read: text, since no key of `_READ` ends in -bin."""
     return {key: value for key, value in context.invocation_metadata() or () if key in _READ}  # type: ignore[misc]
 
 

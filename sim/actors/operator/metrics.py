@@ -1,0 +1,64 @@
+"""Numbers of a running exchange for monitoring, by the names of Prometheus (naming: `_total` for
+counters, base units). They are of the present branch: a rewind takes counters back, which readers
+take for a restart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct, field
+
+from sim.core.model.quantities import CASH_SCALE
+from sim.engine.engine import Engine
+
+# Labels, upper bounds of buckets, counts of the buckets and of what is above, sum.
+HistogramRow = tuple[dict[str, str], Sequence[float], Sequence[int], float]
+
+
+class Family(Struct):
+    """A metric with its samples: (labels, value), or rows of a histogram."""
+
+    name: str
+    kind: str  # counter, gauge, histogram
+    about: str
+    samples: list[tuple[dict[str, str], float]] = field(default_factory=list)
+    histograms: list[HistogramRow] = field(default_factory=list)
+
+
+def metrics(engine: Engine) -> Iterator[Family]:
+    """Every metric that follows from the run."""
+    exchange = engine.exchange
+    trading, faults = exchange.trading, exchange.faults
+    for name, kind, about, value in (
+        ("sim_inputs_total", "counter", "inputs of the present branch", engine.journal.seq),
+        ("sim_now_seconds", "gauge", "virtual now, in unix seconds", engine.now // 1_000_000_000),
+        ("sim_instruments", "gauge", "instruments, dormant ones too", len(exchange.instruments)),
+        ("sim_open_orders", "gauge", "orders that may still trade", len(trading.orders.open())),
+        ("sim_trades_total", "counter", "trades", len(trading.trades)),
+        ("sim_timers", "gauge", "timers that will fire", len(exchange.ctx.timers)),
+        ("sim_cash_total", "gauge", "sum of the ledger in dollars, which is 0", _cash(engine)),
+    ):
+        yield Family(name, kind, about, [({}, value)])
+    streams = engine.hub.describe()
+    yield Family("sim_streams", "gauge", "streams that are open", [({}, len(streams))])
+    by_rpc = Counter(str(stream["rpc"]) for stream in streams)
+    rows: list[tuple[dict[str, str], float]] = [
+        ({"rpc": rpc}, count) for rpc, count in sorted(by_rpc.items())
+    ]
+    yield Family("sim_streams_open", "gauge", "streams that are open, by method", rows)
+    struck = Family("sim_fault_struck_total", "counter", "how often an injected fault struck")
+    for fault in (*faults.over(), *faults.all()):
+        struck.samples.append(({"fault": fault.id}, fault.struck))
+    yield struck
+    yield Family("sim_faults", "gauge", "injected faults in force", [({}, len(faults.all()))])
+    calls = Family("sim_requests_total", "counter", "calls by plane, operation and HTTP status")
+    for (plane, operation, status), count in engine.log.counts().items():
+        labels = {"plane": plane, "operation": operation, "status": str(status)}
+        calls.samples.append((labels, count))
+    yield calls
+
+
+def _cash(engine: Engine) -> float:
+    return engine.exchange.trading.ledger.total() / CASH_SCALE

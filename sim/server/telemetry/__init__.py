@@ -1,0 +1,1 @@
+"""What monitoring sees: latencies of calls, and everything over OTLP. Imported when asked for."""

@@ -1,0 +1,250 @@
+"""Telemetry: what a receiver of OTLP gets, and metrics as Prometheus' own parser reads them."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import re
+import signal
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections import defaultdict
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+
+import grpc
+import pytest
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from processes import Process
+from prometheus_client.parser import text_string_to_metric_families
+
+from sim import Simulation, load_scenario
+from sim.actors.operator.metrics import metrics
+from sim.cli import listening
+from sim.cli.main import main
+from sim.server.control.metrics import prometheus_text
+from sim.testing import connect
+from sim.testing.exchange_fixture import ServedExchange
+
+ROOT = Path(__file__).parents[2]
+KINDS: dict[str, Any] = {
+    "/v1/traces": ExportTraceServiceRequest,
+    "/v1/metrics": ExportMetricsServiceRequest,
+    "/v1/logs": ExportLogsServiceRequest,
+}
+TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+SCENARIO = """
+name: mine
+extends: quickstart
+clock: {mode: manual}
+steps:
+  - name: sees an outage
+    at: +1s
+    call: {plane: gateway, get: /v2/leagues}
+    expect: {status: 503}
+"""
+
+
+class Collector:
+    """A receiver of OTLP over HTTP."""
+
+    def __init__(self) -> None:
+        self.got: dict[str, list[Any]] = defaultdict(list)
+        collector = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                if self.headers.get("Content-Encoding") == "gzip":
+                    body = gzip.decompress(body)
+                assert self.headers["Content-Type"] == "application/x-protobuf"
+                collector.got[self.path].append(KINDS[self.path].FromString(body))
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing."""
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def spans(self) -> list[dict[str, Any]]:
+        """Name, attributes, ids of every span."""
+        return [
+            {
+                "name": span.name,
+                "trace": span.trace_id.hex(),
+                "parent": span.parent_span_id.hex(),
+                "ms": (span.end_time_unix_nano - span.start_time_unix_nano) / 1e6,
+                **_plain(span.attributes),
+            }
+            for batch in self.got["/v1/traces"]
+            for resource in batch.resource_spans
+            for scope in resource.scope_spans
+            for span in scope.spans
+        ]
+
+
+def _plain(attributes: Any) -> dict[str, Any]:
+    return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in attributes}
+
+
+@pytest.fixture
+def collector():
+    one = Collector()
+    yield one
+    one.server.shutdown()
+
+
+def play(folder: Path, *words: str) -> tuple[str, dict[str, Any], str]:
+    """The same calls on a served exchange. Digest, ready file, errors."""
+    (folder / "mine.yaml").write_text(SCENARIO)
+    mine = ("serve", str(folder / "mine.yaml"), "--port-base", "0", "--quiet", *words)
+    served = Process(folder, *mine)
+    at = served.ready
+    headers = {"traceparent": f"00-{TRACE}-{SPAN}-01"}
+    request = urllib.request.Request(f"{at['gateway']}/v2/leagues", headers=headers)
+    urllib.request.urlopen(request, timeout=20).close()
+    with pytest.raises(HTTPError):
+        urllib.request.urlopen(f"{at['retail']}/v1/account/balances", timeout=20)
+    with grpc.insecure_channel(at["grpc"]) as channel:
+        health = channel.unary_unary("/grpc.health.v1.Health/Check")
+        health(b"", timeout=20)
+        with pytest.raises(grpc.RpcError):
+            call = channel.unary_unary("/polymarket.us.positions.v1.PositionsAPI/ListPositions")
+            call(b"", timeout=20, metadata=[("traceparent", headers["traceparent"])])
+    advance = json.dumps({"by": "2s"}).encode()
+    urllib.request.urlopen(f"{at['control']}/_sim/v1/clock/advance", advance, timeout=20).close()
+    _, out, err = served.end(signal.SIGTERM)
+    digest = re.search(r"digest ([0-9a-f]{64})", out)
+    assert digest is not None
+    return digest[1], at, err
+
+
+def test_a_collector_gets_spans_logs_and_metrics_and_the_digest_stays(
+    collector: Collector, tmp_path: Path
+) -> None:
+    with_it, ready, err = play(tmp_path, "--otlp", f"{collector.url}/")
+    leagues, refused, *_ = spans = collector.spans()
+    assert leagues["trace"] == TRACE and leagues["parent"] == SPAN
+    assert leagues["sim.plane"] == "gateway" and leagues["sim.status"] == 200
+    assert leagues["sim.virtual_time"] == ready["now"] and leagues["sim.seq"] == 1
+    assert leagues["name"] == f"gateway {leagues['sim.operation']}" and leagues["ms"] > 0
+    assert refused["sim.status"] == 401 and not refused["parent"]
+    rpc = [span for span in spans if span["sim.plane"] == "grpc"]
+    assert [span["trace"] for span in rpc] == [TRACE], spans
+    (logs,) = {
+        record.body.string_value
+        for batch in collector.got["/v1/logs"]
+        for resource in batch.resource_logs
+        for scope in resource.scope_logs
+        for record in scope.log_records
+    }
+    assert logs.startswith("step sees an outage: ") and "503" in logs
+    names = {
+        metric.name
+        for batch in collector.got["/v1/metrics"]
+        for resource in batch.resource_metrics
+        for scope in resource.scope_metrics
+        for metric in scope.metrics
+    }
+    assert {"sim.wall_latency", "sim.virtual_latency"} <= names
+    resource = _plain(collector.got["/v1/traces"][0].resource_spans[0].resource.attributes)
+    assert resource["service.name"] == "sandbox-exchange" and resource["sim.scenario"] == "mine"
+    for key in ready["api_keys"]:
+        assert key["secret_key"] not in str(collector.got)
+    (tmp_path / "ready.json").unlink()
+    assert play(tmp_path)[0] == with_it, err
+
+
+def test_a_collector_that_is_not_there_holds_nothing_up(tmp_path: Path) -> None:
+    digest, _, _ = play(tmp_path, "--otlp", "http://127.0.0.1:9")
+    assert digest
+
+
+def test_without_the_extra_and_with_no_address_it_is_refused(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["serve", "--otlp", "collector:4318"])
+    assert "an address such as http://127.0.0.1:4318" in capsys.readouterr().err
+    monkeypatch.setattr(listening, "find_spec", lambda name: None)
+    assert main(["serve", "--otlp", "http://127.0.0.1:4318"]) == 2
+    assert "pip install 'sandbox-exchange[otel]'" in capsys.readouterr().err
+
+
+def test_extras_and_what_only_metrics_need_are_imported_when_used() -> None:
+    said = subprocess.run(
+        [sys.executable, "-c", "import sim.server.serve, sim.cli.serve, sys; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    for name in ("opentelemetry", "prometheus_client", "argcomplete", "sim.server.watching"):
+        assert name not in said
+
+
+# ---- Prometheus
+
+
+def families(exchange: ServedExchange) -> dict[str, Any]:
+    text = exchange.control("GET", "/metrics")
+    return {family.name: family for family in text_string_to_metric_families(text)}
+
+
+def test_prometheus_reads_every_metric_with_its_help(exchange: ServedExchange) -> None:
+    families(exchange)  # latencies count from the first reading on
+    fault = {"match": {"operation": "ListLeagues"}, "act": {"status": 503}, "times": 1}
+    exchange.control("POST", "/faults", fault)
+    for _ in range(3):
+        with contextlib.suppress(HTTPError):
+            urllib.request.urlopen(f"{exchange.gateway}/v2/leagues", timeout=20).close()
+    found = families(exchange)
+    assert all(family.documentation for family in found.values())
+    kinds = {name: family.type for name, family in found.items()}
+    assert kinds["sim_requests"] == kinds["sim_fault_struck"] == "counter"
+    assert kinds["sim_streams"] == kinds["sim_cash_total"] == "gauge"
+    calls = {tuple(one.labels.values()): one.value for one in found["sim_requests"].samples}
+    assert sum(value for labels, value in calls.items() if "gateway" in labels) == 3
+    for name in ("sim_wall_latency_seconds", "sim_virtual_latency_seconds"):
+        assert kinds[name] == "histogram"
+        counted = [one for one in found[name].samples if one.name.endswith("_count")]
+        assert [(one.labels, one.value) for one in counted] == [({"plane": "gateway"}, 3)]
+        buckets = [one.value for one in found[name].samples if one.name.endswith("_bucket")]
+        assert buckets == sorted(buckets) and buckets[-1] == 3
+
+
+def test_every_query_of_the_dashboard_asks_for_metrics_and_labels_that_exist(
+    exchange: ServedExchange,
+) -> None:
+    families(exchange)
+    exchange.control(
+        "POST", "/faults", {"match": {"operation": "ListLeagues"}, "act": {"status": 503}}
+    )
+    with pytest.raises(HTTPError):
+        urllib.request.urlopen(f"{exchange.gateway}/v2/leagues", timeout=20)
+    simulation = Simulation(load_scenario("quickstart"))  # with a stream, and nothing else
+    connect(simulation).web_socket(simulation.exchange.firms.api_keys()[0], "/v1/ws/markets")
+    streaming = prometheus_text(metrics(simulation.engine)).decode()
+    known: dict[str, set[str]] = defaultdict(set)
+    for family in (*families(exchange).values(), *text_string_to_metric_families(streaming)):
+        for sample in family.samples:
+            known[sample.name] |= set(sample.labels)
+        known.setdefault(family.name, set())
+    dashboard = json.loads((ROOT / "docs" / "examples" / "grafana" / "dashboard.json").read_text())
+    queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    assert len(queries) >= 8
+    for query in queries:
+        names = set(re.findall(r"\bsim_\w+", query))
+        assert names and names <= known.keys(), query
+        for labels in re.findall(r"by \(([^)]*)\)|legendFormat", query):
+            asked = {label.strip() for label in labels.split(",") if label.strip()} - {"le"}
+            assert all(asked <= known[name] for name in names), query
