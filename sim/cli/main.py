@@ -25,11 +25,13 @@ import os
 import signal
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import redirect_stderr
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn, cast
 
 from sim.cli.arguments import DIVERGED, INTERRUPTED, TERMINATED, USAGE, Command, usage_error
+from sim.cli.json_lines import JsonLines, wants_json_lines
 from sim.cli.parsing.parser import HelpFormatter, Parser, Version, nearest
 
 COMMANDS = {
@@ -70,8 +72,16 @@ examples:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; its exit code."""
     _prepare_process(handle_signals=argv is None)
+    words = sys.argv[1:] if argv is None else list(argv)
+    if wants_json_lines(words):
+        with redirect_stderr(JsonLines(sys.stderr)):
+            return _main(words)
+    return _main(words)
+
+
+def _main(argv: list[str]) -> int:
     try:
-        code = _run(parse(sys.argv[1:] if argv is None else list(argv)))
+        code = _run(parse(argv))
         sys.stdout.flush()
     except KeyboardInterrupt as stop:
         notes = getattr(stop, "__notes__", ())

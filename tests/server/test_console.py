@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from processes import Process
 
+from tests.outputs.verbs import run
+
 SCENARIO = """
 name: told
 extends: quickstart
@@ -78,3 +80,38 @@ def test_as_json_every_line_of_both_streams_is_an_object_with_a_kind(tmp_path: P
 @pytest.mark.parametrize("option", ["--quiet", "--quiet --log-format=json"])
 def test_quiet_writes_none_of_them(tmp_path: Path, option: str) -> None:
     assert _served(tmp_path, *option.split())[2] == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("nope.yaml",), "nope.yaml: cannot read: No such file or directory"),
+        (("--seed", "x"), "sim serve: --seed: a number from 0, not 'x'"),
+        (("--potr-base=0",), "sim serve: there is no option --potr-base"),
+    ],
+)
+@pytest.mark.parametrize("by_environment", [False, True])
+def test_what_is_said_before_it_serves_is_json_too(
+    options: tuple[str, ...], says: str, by_environment: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if by_environment:
+        monkeypatch.setenv("SIM_LOG_FORMAT", "json")
+    else:
+        options = (*options, "--log-format", "json")
+    said = run(" ".join(("serve", *options)))
+    assert (said.code, said.out) == (2, "")
+    entries = [json.loads(line) for line in said.err.splitlines()]
+    assert {(entry["kind"], entry["level"]) for entry in entries} == {("log", "error")}
+    assert entries[0]["message"].startswith(says)
+
+
+def test_a_warning_before_it_serves_is_json_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIM_PORTS", "1")
+    served = Process(tmp_path, "serve", "--port-base=0", "--log-format=json")
+    _, out, errors = served.end(signal.SIGTERM)
+    entries = [json.loads(line) for line in (*out.splitlines(), *errors.splitlines())]
+    warnings = [entry for entry in entries if entry.get("level") == "warning"]
+    assert [entry["kind"] for entry in warnings] == ["log"]
+    assert "nothing reads SIM_PORTS" in warnings[0]["message"]
