@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from sim.testing.exchange_fixture import ServedExchange
 
+_WIDTH = 80  # of a line of the timeline
+
 SECRET = "whsec_YSBkZW1vIHNlY3JldCBvZiAyNCBieXRlcw=="
 QTY, PRICE = 40, "0.60"
 PERSON = {
@@ -163,10 +165,12 @@ class Journey:
         return call(request, metadata=tuple(self.headers.items()), timeout=10)
 
     def say(self, who: str, what: str, result: object = "", *details: str) -> None:
-        """Print a line of the timeline."""
-        print(
-            f"{self.exchange.now:%H:%M:%SZ}  {who:<13} {what:<48} {result}".rstrip(), file=self.out
-        )
+        """Print a line of the timeline; a result that does not fit into it stands below it."""
+        line = f"{self.exchange.now:%H:%M:%SZ}  {who:<12}  {what:<33} {result}".rstrip()
+        if len(line) > _WIDTH and result:
+            self.say(who, what, "", str(result), *details)
+            return
+        print(line, file=self.out)
         for detail in details:
             print(f"{'':11}└ {detail}", file=self.out)
 

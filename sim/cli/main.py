@@ -129,12 +129,20 @@ def _terminate(*_: object) -> NoReturn:
     raise SystemExit(TERMINATED)  # workers end in `finally` clauses
 
 
+def _why(error: OSError) -> str:
+    """What is in the way of a file or folder that a command would make; "" for other errors."""
+    if isinstance(error, FileExistsError):
+        return "a file of this name is there already, and is not written over"
+    if isinstance(error, NotADirectoryError) and error.filename:
+        files = (each for each in Path(os.fsdecode(error.filename)).parents if each.is_file())
+        return f"{next(files, 'a part of it')} is a file, not a folder"
+    return ""
+
+
 def _file_error(error: OSError) -> int:
     """Report a file, or standard output, that cannot be read or written."""
     name = f"{os.fsdecode(error.filename)}: " if error.filename else ""
-    there = "a file of this name is there already, and is not written over"
-    told = there if isinstance(error, FileExistsError) else error.strerror
-    code = usage_error(name + (told or str(error)))
+    code = usage_error(name + (_why(error) or error.strerror or str(error)))
     try:
         sys.stdout.flush()
     except OSError:  # what is left in the buffer would fail again when the process ends

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from sim.cli.main import NAMES
+from tests.outputs.serving import SERVING
 from tests.outputs.verbs import FOLDER, OUTPUTS, SCENARIO, WITHOUT, files, run
 
 pytestmark = pytest.mark.reading("documented")
@@ -21,6 +22,7 @@ RENEW = "`make outputs` renews the files; read the difference as a newcomer woul
 KEPT = {str(path.relative_to(FOLDER)): path.read_text() for path in FOLDER.rglob("*.*")}
 # Lines that a program reads, or that hold a name which is longer than a line.
 WIDE = re.compile(
+    r"^\{|^sandbox exchange: |^\d\d-\d\d \d\d:|_base_url=|^  curl |\.proto|"  # to be copied, and the console
     r"^    \S|^(quikstart|sim): |^\$ sim |^\S+: \S|::test_|^ *(sim |next: )|  digest |^\("
 )
 
@@ -31,7 +33,7 @@ def printed() -> dict[str, str]:
 
 
 def test_every_verb_has_a_file_or_a_reason_to_have_none() -> None:
-    assert {*OUTPUTS, *WITHOUT} - {"mistakes"} == {*NAMES}
+    assert {*OUTPUTS, *SERVING, *WITHOUT} - {"mistakes"} == {*NAMES}
 
 
 @pytest.mark.parametrize("name", sorted(KEPT))

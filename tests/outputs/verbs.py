@@ -20,6 +20,8 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 from sim.cli.main import main
+from tests.fidelity.session import recorded
+from tests.outputs.serving import SERVING
 
 FOLDER = Path(__file__).parent / "files"
 SCENARIO = Path(__file__).parent / "desk.yaml"
@@ -62,37 +64,39 @@ OUTPUTS: dict[str, list[str]] = {
         "catalogue quirks no-such",
         "catalogue stars",
     ],
+    "proto": ["proto schemas", "proto desk.yaml"],
+    "keys": ["keys", "keys --out pair", "keys --out pair", "keys --out desk.yaml"],
+    "demo": ["demo --journal demo.ndjson"],
+    "compare": ["compare session.ndjson", "compare differs.ndjson", "compare nope.ndjson"],
     "mistakes": ["sevre", "serve --potr-base 0", "run", "run desk.yaml --seeds x"],
 }
+# Names without a second file, for `--json`.
+WITHOUT_JSON = ("mistakes", "proto", "keys", "demo")
 # Verbs of which no file is kept, and why.
 WITHOUT = {
-    "serve": "its console is tested in tests/server/test_console.py",
     "mcp": "it speaks JSON-RPC: tests/agents",
     "init": "a folder of files: tests/test_new_project.py",
     "token": "a new one each time: tests/server/test_curl_helpers.py",
     "sign": "new ones each time: tests/server/test_curl_helpers.py",
     "completion": "code for shells: tests/test_completion.py",
-    "demo": "it needs sockets: tests/server/test_demo.py",
-    "schema": "a JSON document of its own",
-    "openapi": "a JSON document of its own",
+    "schema": "it is scenarios/scenario.schema.json, which tests/test_docs.py compares",
+    "openapi": "a JSON document of its own; what it lists is in docs/reference/operations.md",
     "asyncapi": "a JSON document of its own",
     "collection": "a folder of files: tests/server/test_collections.py",
     "coverage": "it lists every operation, so each new one would change it",
-    "open": "it serves: tests of the room",
     "report": "a page, and one line with its size: tests/test_report.py",
-    "keys": "new ones each time",
-    "compare": "tests/fidelity has its output",
     "witness": "tests/witness has its verdicts",
     "hunt": "what it meets changes with every release: tests/hunt",
     "infer": "tests/fidelity has its output",
     "fidelity": "the docs have its page; tests/fidelity/test_scorecard.py has its output",
-    "record": "it needs sockets: tests/server/test_record.py",
-    "proto": "a folder of files, and one line that says so",
 }
 _UNSTABLE = (
     (re.compile(r"\b[0-9a-f]{64}\b"), "<sha256>"),
     (re.compile(r"\b[0-9a-f]{12}…"), "<sha256>…"),
     (re.compile(r'(?<="digest":")[0-9a-f]{16}\b'), "<sha256>"),
+    (re.compile(r"(?<=secret_key: )\S+(?=,)"), "<secret>"),
+    (re.compile(r"(?<=key_id: )\S+(?=,)"), "<uuid>"),
+    (re.compile(r"(-----BEGIN [A-Z ]+-----\n)[^-]*(?=-----END)"), r"\1<base64>\n"),
     (re.compile(r"\b(?=[0-9A-Z]*[0-9])(?=[0-9A-Z]*[A-Z])[0-9A-Z]{12}\b"), "<id>"),
 )
 
@@ -112,8 +116,10 @@ def files() -> dict[str, str]:
         _prepare()
         for name, commands in OUTPUTS.items():
             found[f"{name}.txt"] = "\n".join(map(_shown, commands))
-            if name != "mistakes":
+            if name not in WITHOUT_JSON:
                 found[f"{name}.json"] = _document(commands[0])
+        for name, shown in SERVING.items():
+            found[f"{name}.txt"] = stable(shown())
     return found
 
 
@@ -140,6 +146,9 @@ def _prepare() -> None:
     whole = Path("1.ndjson").read_text()
     Path("spoilt.ndjson").write_text(whole.replace('"out":{"status":200', '"out":{"status":201', 1))
     _record_client()
+    recorded(Path("session.ndjson"))
+    whole = Path("session.ndjson").read_text()
+    Path("differs.ndjson").write_text(whole.replace('"slug":"nfl"', '"slug":1', 1))
 
 
 def _record_client() -> None:

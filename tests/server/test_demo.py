@@ -10,7 +10,7 @@ import pytest
 from sim.cli import demo
 from sim.cli.main import main
 
-# One line of the timeline each: who, what, and what came of it.
+# A line of the timeline each: who, what, and what came of it, beside it or below it.
 STAGES = [
     r"1  A partner onboards a customer",
     r"partner +token by private_key_jwt +200, lives 180 s",
@@ -49,7 +49,7 @@ def test_every_stage_of_the_journey_happens_and_its_journal_replays(
     told = capsys.readouterr().out
     at = 0
     for stage in STAGES:
-        found = re.compile(stage).search(told, at)
+        found = re.compile(stage.replace(" +", r"[\s└]+")).search(told, at)
         assert found, f"{stage!r} does not follow in\n{told[at:]}"
         at = found.end()
     digest = re.search(r"digest ([0-9a-f]{64})", told)
