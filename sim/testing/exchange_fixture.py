@@ -395,7 +395,8 @@ class ServedExchange:
             status = call.code if call.plane == "grpc" else call.status
             why = f"  {call.explanation['message']}" if call.explanation is not None else ""
             at = format_instant(call.at)
-            lines.append(f"  {at}  {call.plane:<8}  {call.address}  {status}{why}")
+            name = f"  {call.operation}" if call.plane != "grpc" else ""  # its address names it
+            lines.append(f"  {at}  {call.plane:<8}  {call.address}  {status}{name}{why}")
         return "\n".join(lines)
 
 

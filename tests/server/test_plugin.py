@@ -190,7 +190,10 @@ def test_a_failure_of_another_fixture_shows_the_calls_too_and_once(pytester):
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--junitxml=junit.xml")
     result.assert_outcomes(passed=1, failed=1, errors=3)
     lines = [line.split()[2:] for line in result.outlines if "  gateway " in line]
-    assert lines == [["GET", "/v2/sports", "200"], ["GET", "/v2/leagues", "200"]]
+    assert lines == [
+        ["GET", "/v2/sports", "200", "GatewaySportsAPI.ListSports"],
+        ["GET", "/v2/leagues", "200", "GatewayLeaguesAPI.ListLeagues"],
+    ]
     seen = [line for line in result.outlines if line.startswith("calls that the exchange saw")]
     assert len(seen) == 3  # test_fails_twice: with its own failure
     xml = (pytester.path / "junit.xml").read_text()
@@ -274,7 +277,7 @@ def test_a_failure_says_how_to_see_it_again_and_mistakes_are_plain(pytester):
             "*steps.yaml:6: step 2 'books' failed: status is 200, not 503: *",
             "*steps.yaml:7: step 3 'fine' refused: *",
             "calls that the exchange saw: 1",
-            "  2026-*  exchange  GET /v1/orderbook/mine  200",
+            "  2026-*  exchange  GET /v1/orderbook/mine  200  OrderBookAPI.GetOrderBook",
         ]
     )
     kept = sorted(file.name for file in (pytester.path / "kept").iterdir())
@@ -325,3 +328,21 @@ def test_time_moves_to_the_next_due_instant_or_until_something_happens(exchange)
         with pytest.raises(ControlError) as refused:
             advance(**wrong)
         assert refused.value.status == 400
+
+
+@pytest.mark.parametrize(
+    ("until", "status", "says"),
+    [
+        ({}, 400, "until names one thing to wait for: one of order, instrument, trade, call, "),
+        ({"maintenance": True, "trade": {"symbol": "x"}}, 400, "until names one thing"),
+        ({"trade": {"symbol": "no-such"}}, 404, "unknown symbol: no-such"),
+        ({"instrument": {"symbol": "no-such", "state": "OPEN"}}, 404, "unknown symbol: no-such"),
+        ({"call": {"operation": "InsertOder"}}, 400, "unknown operation 'InsertOder', did you "),
+    ],
+)
+def test_nobody_waits_for_what_cannot_happen(exchange, until, status, says):
+    before = exchange.now
+    with pytest.raises(ControlError) as refused:
+        exchange.control("POST", "/clock/advance", {"until": until, "within": "1h"})
+    assert refused.value.status == status and says in str(refused.value)
+    assert exchange.now == before

@@ -14,7 +14,7 @@ from urllib.parse import quote_plus
 from msgspec import UNSET, Struct, json
 from msgspec.structs import replace
 
-from sim.actors.script.expectations import answer_of
+from sim.actors.script.expectations import answer_of, shortened
 from sim.actors.script.streams import SavedSubscription, ScriptStreams
 from sim.api.pipeline.inputs import (
     NOBODY,
@@ -212,7 +212,7 @@ def _shown(reply: Reply | None) -> str:
         return "there is none"
     if reply.code and not reply.body:
         return f"gRPC code {reply.code}: {reply.message}"
-    return f"{reply.status} {reply.body.decode(errors='replace')[:300]}".rstrip()
+    return f"{reply.status} {shortened(reply.body.decode(errors='replace'))}".rstrip()
 
 
 def _at(value: Any, path: str) -> Any:

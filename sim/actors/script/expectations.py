@@ -81,7 +81,7 @@ def _reply(expect: Expect, reply: Reply | None) -> Iterator[str]:
         yield "the step makes no call whose answer could be checked"
         return
     if expect.status is not None and reply.status != expect.status:
-        body = reply.body.decode(errors="replace")[:300]
+        body = shortened(reply.body.decode(errors="replace"))
         yield f"status is {reply.status}, not {expect.status}: {body}"
     if expect.code is not None and reply.code != expect.code:
         yield f"gRPC code is {reply.code}, not {expect.code}: {reply.message}"
@@ -144,8 +144,12 @@ def _equal(expected: Any, actual: Any) -> bool:
 
 
 def _short(value: Any) -> str:
-    text = json.encode(value).decode()
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+    return shortened(json.encode(value).decode(), _LONGEST)
+
+
+def shortened(text: str, longest: int = 300) -> str:
+    """Text that says when it was cut."""
+    return text if len(text) <= longest else text[:longest] + "…"
 
 
 # ---- the state

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from msgspec import UNSET, json
 
-from sim.actors.script.expectations import differences
+from sim.actors.script.expectations import differences, shortened
 from sim.api.pipeline.inputs import Close, Outcome, Send
 from sim.core.model.refusals import Conflict, NotFound
 from sim.scenario.expectations_format import StreamExpect
@@ -174,7 +174,7 @@ def _listed(frames: list[Any]) -> str:
         for frame in frames[:20]
     )
     more = ", …" if len(frames) > 20 else ""
-    last = json.encode(frames[-1]).decode()[:300]
+    last = shortened(json.encode(frames[-1]).decode())
     return f": {', '.join(kinds)}{more}; the last: {last}"
 
 
@@ -185,5 +185,5 @@ def _held_by_none(expect: StreamExpect, frames: list[Any]) -> Iterator[str]:
         # The latest of the nearest.
         latest_first = zip(reversed(misses), reversed(frames), strict=True)
         miss, frame = min(latest_first, key=lambda pair: len(pair[0]))
-        nearest = f"{'; '.join(miss)}, in {json.encode(frame).decode()[:300]}"
+        nearest = f"{'; '.join(miss)}, in {shortened(json.encode(frame).decode())}"
         yield f"none of {len(frames)} frames on {expect.name} holds it; nearest: {nearest}"

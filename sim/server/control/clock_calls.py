@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 from sim.api.pipeline.inputs import Fired
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import DAY, Instant, Span, format_instant, parse_span
+from sim.scenario.fault_names import unknown_operation
 from sim.scenario.scenario import SEED_NUMBER
 from sim.scenario.steps import When
 from sim.scenario.value_types import INSTANT, INTEGER, ORDINAL, Choice, Text
@@ -75,6 +76,7 @@ async def advance_clock(host: Host, call: Call) -> object:
     if body.next is not None:
         fired = await _advance_over(host, body.next)
     elif body.until is not None:
+        _require_known(host, body.until)
         script = host.simulation.script
         script.watch(body.until)
         fired = await host.advance(host.now + _forward(body.within), lambda: script.seen)
@@ -95,6 +97,20 @@ async def _advance_over(host: Host, count: int) -> list[Fired]:
             break
         fired += await host.advance(max(stop, host.now))
     return fired
+
+
+def _require_known(host: Host, until: When) -> None:
+    """Refuse to wait for nothing, for several things, and for what does not exist."""
+    named = [name for name in until.__struct_fields__ if getattr(until, name) is not None]
+    if len(named) != 1:
+        known = ", ".join(until.__struct_fields__)
+        raise InvalidRequest(f"until names one thing to wait for: one of {known}")
+    exchange = host.simulation.exchange
+    what = until.instrument or until.trade
+    if what is not None and exchange.recurring.slot_of_symbol(what.symbol) is None:
+        exchange.instruments.require(what.symbol)
+    if until.call is not None and (wrong := unknown_operation(until.call.operation)):
+        raise InvalidRequest(wrong)
 
 
 def _forward(by: Span) -> Span:
