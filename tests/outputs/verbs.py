@@ -20,7 +20,7 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 from sim.cli.main import main
-from tests.fidelity.session import recorded
+from tests.fidelity.in_process import record
 from tests.outputs.serving import SERVING
 
 FOLDER = Path(__file__).parent / "files"
@@ -71,7 +71,7 @@ OUTPUTS: dict[str, list[str]] = {
     "mistakes": ["sevre", "serve --potr-base 0", "run", "run desk.yaml --seeds x"],
 }
 # Names without a second file, for `--json`.
-WITHOUT_JSON = ("mistakes", "proto", "keys", "demo")
+WITHOUT_JSON = ("mistakes", "proto", "keys", "demo", "compare")
 # Verbs of which no file is kept, and why.
 WITHOUT = {
     "mcp": "it speaks JSON-RPC: tests/agents",
@@ -94,6 +94,7 @@ _UNSTABLE = (
     (re.compile(r"\b[0-9a-f]{64}\b"), "<sha256>"),
     (re.compile(r"\b[0-9a-f]{12}…"), "<sha256>…"),
     (re.compile(r'(?<="digest":")[0-9a-f]{16}\b'), "<sha256>"),
+    (re.compile(r"\d+(?= operations never seen)"), "<n>"),
     (re.compile(r"(?<=secret_key: )\S+(?=,)"), "<secret>"),
     (re.compile(r"(?<=key_id: )\S+(?=,)"), "<uuid>"),
     (re.compile(r"(-----BEGIN [A-Z ]+-----\n)[^-]*(?=-----END)"), r"\1<base64>\n"),
@@ -146,7 +147,9 @@ def _prepare() -> None:
     whole = Path("1.ndjson").read_text()
     Path("spoilt.ndjson").write_text(whole.replace('"out":{"status":200', '"out":{"status":201', 1))
     _record_client()
-    recorded(Path("session.ndjson"))
+    recorded = record(Path("session.ndjson"))
+    recorded.gateway.get("/v2/leagues")
+    recorded.gateway.get("/v1/nothing")
     whole = Path("session.ndjson").read_text()
     Path("differs.ndjson").write_text(whole.replace('"slug":"nfl"', '"slug":1', 1))
 
