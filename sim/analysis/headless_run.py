@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sim.analysis.commands import sim_command
 from sim.analysis.exchange_coverage import Recorder, packed
+from sim.analysis.features.features import FeatureRecorder
 from sim.analysis.invariant_checks import InvariantChecks
 from sim.analysis.junit import Case, Suite
 from sim.analysis.junit import junit as junit_document
@@ -26,6 +27,8 @@ from sim.kernel.instants import Instant, format_instant
 from sim.scenario.scenario import Scenario
 from sim.simulation import Simulation
 
+Recorders: TypeAlias = tuple[Recorder | FeatureRecorder, ...]
+
 
 class Report(Struct, frozen=True, kw_only=True):
     """A finished run: the verdict, what failed, and what proves it.
@@ -33,7 +36,8 @@ class Report(Struct, frozen=True, kw_only=True):
     `params` are the values of the matrix it ran with, `changes` says what else was changed in the
     scenario. `places` says where each step of `results` stands in its file. `broken` holds the
     invariants that did not hold, as they were first found, or the internal error that ended the
-    run. `page` is its one-file report. `coverage` is what it met, as JSON, if that was asked for.
+    run. `page` is its one-file report. `coverage` (as JSON) and `features` are what it met, if
+    that was asked for.
     """
 
     scenario: str
@@ -49,6 +53,7 @@ class Report(Struct, frozen=True, kw_only=True):
     changes: str = ""
     broken: tuple[str, ...] = ()
     coverage: str = ""
+    features: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -161,20 +166,23 @@ def run_scenario(
     *,
     check_invariants: bool = True,
     recorder: Recorder | None = None,
+    features: FeatureRecorder | None = None,
     copy: int = 0,
 ) -> Report:
     """Run a scenario to its last step. Webhooks go to a receiver that answers 200.
 
     `simulation` runs instead of a fresh one. A run that fails leaves its journal in the folder
     `save_failures` and its one-file report in `pages`, every run its journal in `journals`.
-    `changes` says what was changed in the scenario. `recorder` counts what the run meets. `copy` is
+    `changes` says what was changed in the scenario. `recorder` counts what the run meets, and
+    so does `features`. `copy` is
     part of the names of these files, if it is not 0 (`run_file`).
     """
     written = BytesIO()
     sim = simulation or Simulation(scenario, seed=seed, journal=written)
-    if recorder is not None:
-        recorder.begin(sim)
-    invariants = tuple(_run(sim, check_invariants, recorder))
+    recorders = tuple(one for one in (recorder, features) if one is not None)
+    for one in recorders:
+        one.begin(sim)
+    invariants = tuple(_run(sim, check_invariants, recorders))
     report = Report(
         scenario=scenario.name,
         seed=sim.seed,
@@ -187,6 +195,7 @@ def run_scenario(
         changes=changes,
         broken=invariants,
         coverage=packed(recorder.coverage) if recorder is not None else "",
+        features=tuple(features.met) if features is not None else (),
     )
 
     def path_in(folder: Path, kind: str) -> Path:
@@ -240,12 +249,12 @@ def file_name(name: str) -> str:
     return "".join(letters).lstrip(".")[:200] or "scenario"
 
 
-def _run(sim: Simulation, check_invariants: bool, recorder: Recorder | None) -> Iterator[str]:
+def _run(sim: Simulation, check_invariants: bool, recorders: Recorders) -> Iterator[str]:
     """Run every step; yield the invariants of the first failed check, and an internal error."""
     checks = InvariantChecks(sim) if check_invariants else None
     try:
         while not sim.script.done and (due := sim.next_due()) is not None:
-            _answer_webhooks(sim, sim.advance_to(due), recorder)
+            _answer_webhooks(sim, sim.advance_to(due), recorders)
             if checks is not None:
                 yield from checks.after_input()
     except Exception as error:
@@ -253,9 +262,9 @@ def _run(sim: Simulation, check_invariants: bool, recorder: Recorder | None) -> 
         yield f"internal error: {type(error).__name__}: {error} ({where})"
 
 
-def _answer_webhooks(sim: Simulation, outcome: Outcome, recorder: Recorder | None) -> None:
-    if recorder is not None:
-        recorder.after_input(sim, outcome)
+def _answer_webhooks(sim: Simulation, outcome: Outcome, recorders: Recorders) -> None:
+    for one in recorders:
+        one.after_input(sim, outcome)
     for effect in outcome.effects:
         if isinstance(effect, Post) and not effect.receiver:
-            _answer_webhooks(sim, sim.answer(effect.attempt, 200), recorder)
+            _answer_webhooks(sim, sim.answer(effect.attempt, 200), recorders)

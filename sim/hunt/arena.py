@@ -184,6 +184,9 @@ class Arena:
             outcome = self._enter(given)
             if outcome is None or outcome.reply is None or outcome.struck:
                 return
+            entry = self._simulation.log.last(outcome.seq)
+            if entry is None or not entry.operation:
+                return  # a name with a slash in it is another address
             replies.append(outcome.reply)
         if not any(one.startswith(("quirk:", "fault:")) for one in self._features[mark:]):
             rest, grpc = replies

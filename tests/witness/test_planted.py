@@ -275,6 +275,9 @@ PLANTED = (
         framed(book([(50, 1)], [(50, 1)])),
         [3],
     ),
+    Planted(  # a strict limit order to buy at 52 does not trade at 50
+        "book form", framed(book([(52, 1)], [(50, 1)])), framed(book([(50, 1)], [(50, 1)])), [3]
+    ),
     Planted(
         "books in order",
         framed(book([(50, 1)], second=1), book([(50, 2)], second=1)),

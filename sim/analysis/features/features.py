@@ -169,6 +169,23 @@ class FeatureReader:
             yield from sides[era]
 
 
+class FeatureRecorder:
+    """Keeps the features of a run that tells it of each input, as a coverage recorder does."""
+
+    def __init__(self) -> None:
+        self.met: dict[str, None] = {}
+        self._reader: FeatureReader | None = None
+
+    def begin(self, simulation: Simulation) -> None:
+        """Note that a run begins."""
+        self._reader = FeatureReader(simulation)
+
+    def after_input(self, simulation: Simulation, outcome: Outcome) -> None:
+        """Note what an input met."""
+        if self._reader is not None:
+            self.met.update(dict.fromkeys(self._reader.after_input(outcome)))
+
+
 def _auctions(events: Sequence[dict[str, Any]]) -> Iterator[str]:
     """What happened while a market left a state that collects orders."""
     left = [

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from sim.analysis.commands import sim_command
 from sim.analysis.exchange_coverage import Recorder, document, headline, merged, read
+from sim.analysis.features.features import FeatureRecorder
 from sim.analysis.headless_run import Report, junit, matrix_values, run_file, run_scenario
 from sim.analysis.layout import counted, paint
 from sim.analysis.progress import Progress
@@ -56,6 +57,7 @@ class Job(Struct, frozen=True, kw_only=True):
     verify: bool = field(default=False, name="prove")
     oracles: tuple[str, ...] = ()
     copy: int = 0
+    features: bool = False
 
 
 class Result(Struct, frozen=True):
@@ -90,6 +92,7 @@ class RunPlan(Struct, frozen=True, kw_only=True):
     verify: bool = False
     oracles: tuple[str, ...] = ()
     cluster: str = ""
+    features: bool = False
 
 
 _result = json.Decoder(Result).decode
@@ -115,6 +118,7 @@ def jobs_of(plan: RunPlan) -> list[Job]:
             fuzz=plan.fuzz,
             verify=plan.verify,
             oracles=plan.oracles,
+            features=plan.features,
         )
         for name in plan.scenarios
         for variant in matching_variants(name, plan.params)
@@ -263,6 +267,7 @@ def _report(job: Job, scenario: Scenario) -> Report:
         pages=Path(job.report) if job.report else None,
         changes=changes,
         recorder=Recorder() if job.coverage else None,
+        features=FeatureRecorder() if job.features else None,
         copy=job.copy,
     )
     if not report.ok or not (job.verify or job.oracles):

@@ -16,6 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sim.analysis.commands import sim_command
+from sim.analysis.features.features import totals
 from sim.analysis.headless_run import Report
 from sim.analysis.layout import counted, wrapped
 from sim.analysis.progress import Progress
@@ -72,12 +73,14 @@ def variations(
 
 class Sweep(NamedTuple):
     """A sweep: its rows in the order of the plan, and every run that failed. One that was
-    `interrupted` has the runs that were made before.
+    `interrupted` has the runs that were made before. `features` are what all runs met, if that was
+    asked for.
     """
 
     rows: list[Row]
     failures: list[tuple[Job, Report]]
     interrupted: bool = False
+    features: frozenset[str] = frozenset()
 
     @property
     def ok(self) -> bool:
@@ -91,6 +94,7 @@ class Sweep(NamedTuple):
             "runs": sum(row.runs for row in self.rows),
             "interrupted": self.interrupted,
             "failed": len(self.failures),
+            "features": totals(self.features),
             "rows": [{**row.document(), "digests": sorted(row.digests)} for row in self.rows],
             "failures": [
                 {
@@ -123,6 +127,7 @@ def sweep(plan: RunPlan, out: TextIO) -> Sweep:
     jobs = jobs_of(plan)
     rows: dict[tuple[str, str], Row] = {}
     failures: list[tuple[Job, Report]] = []
+    features: set[str] = set()
     with Progress(len(jobs), "runs") as bar:
         for job, report in zip(jobs, finished(plan), strict=True):
             scenario = replace(report, changes="").title
@@ -130,6 +135,7 @@ def sweep(plan: RunPlan, out: TextIO) -> Sweep:
                 (scenario, report.changes), Row(scenario=scenario, change=report.changes)
             )
             row.add(report)
+            features.update(report.features)
             if not report.ok:
                 failures.append((job, report))
             bar.step(f"{len(failures)} failed" if failures else "")
@@ -141,7 +147,7 @@ def sweep(plan: RunPlan, out: TextIO) -> Sweep:
         print(line, file=out)
     if bar.interrupted:
         print(not_made(plan, sum(row.runs for row in rows.values()), len(jobs)), file=out)
-    return Sweep(list(rows.values()), failures, bar.interrupted)
+    return Sweep(list(rows.values()), failures, bar.interrupted, frozenset(features))
 
 
 def _summary(plan: RunPlan, rows: list[Row], failures: list[Report]) -> Iterator[str]:

@@ -71,7 +71,8 @@ def run(args: argparse.Namespace) -> int:
     kinds = args.vary or (() if args.seeds or args.fuzz else ("assumptions", "quirks"))
     oracles = ("sim.witness.witness:broken",) if args.witness else ()
     varied = variations(args.scenarios, kinds, args.only)
-    plan = campaign_of(args, variations=varied, oracles=oracles)
+    features = args.json is not None
+    plan = campaign_of(args, variations=varied, oracles=oracles, features=features)
     folders = () if args.cluster else (args.save_failures, args.report)
     check_writable((args.results, args.shrink), folders)
     out = text_output(args)

@@ -16,9 +16,12 @@ _OPEN = ("INSTRUMENT_STATE_OPEN", "MARKET_STATE_OPEN")
 
 
 class BookForm(Check):
-    """Levels stand in order, each once and with something on it; an open book is not crossed.
+    """Levels stand in order, each once and with something on it; the best prices of an open book do
+    not meet.
 
-    A stream of single orders (`unaggregated`) may repeat a price. Books in auctions may cross.
+    A stream of single orders (`unaggregated`) may repeat a price. Books in auctions may cross. An
+    open one may too while a strict limit order waits in it, which trades at exactly its price (rule
+    M22) and looks like any other: whether a crossed book is wrong, nobody can tell from it.
     """
 
     name = "book form"
@@ -35,7 +38,8 @@ class BookForm(Check):
         )
         if not wrong and fact.state in _OPEN and fact.bids and fact.offers:
             bid, offer = fact.bids[0].price, fact.offers[0].price
-            wrong = f"bid {bid} meets offer {offer} while it is open" if bid >= offer else ""
+            wrong = f"bid {bid} meets offer {offer} while it is open" if bid == offer else ""
+            self.cannot_tell += bid > offer
         if wrong:
             self.contradict(f"{seen.source} shows {fact.symbol}: {wrong}", [seen.n])
 
