@@ -47,7 +47,9 @@ _COLLECTING = ("PREOPEN", "MATCH_AND_CLOSE_AUCTION")
 
 
 def totals(features: Iterable[str]) -> dict[str, int]:
-    """How many features of each group; operations count once, whatever their planes."""
+    """How many features of each group, the promised ones first; operations count once, whatever
+    their planes.
+    """
     found = dict.fromkeys(GROUPS, 0)
     operations = set()
     for feature in features:
@@ -58,7 +60,8 @@ def totals(features: Iterable[str]) -> dict[str, int]:
         else:
             found[name] = found.get(name, 0) + 1
     found["operations"] = len(operations)
-    return found
+    others = sorted(name for name in found if name not in GROUPS)
+    return {name: found[name] for name in (*GROUPS, *others)}
 
 
 class FeatureReader:
