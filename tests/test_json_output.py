@@ -37,6 +37,7 @@ COMMANDS: list[tuple[list[str], int, str]] = [
     (["explain", "1.ndjson"], 0, "refused"),
     (["conformance", "1.ndjson"], 0, "rules"),
     (["conformance", "--list"], 0, "rule"),
+    (["certify", "--list"], 0, "items"),
     (["compare", "recorded.ndjson"], 1, "totals"),
     (["infer", "recorded.ndjson", "--scenario", "quickstart"], 1, "assumptions"),
     (["fidelity", "recorded.ndjson"], 0, "totals"),

@@ -41,6 +41,7 @@ COMMANDS = {
         *("open", "report", "replay", "diff", "timeline", "explain", "conformance"),
     ),
     "the real service": ("record", "compare", "infer", "fidelity", "witness"),
+    "your client's own tests": ("certify",),
     "search for failures": ("sweep", "hunt", "explore", "shrink", "bisect"),
     "reference and credentials": (
         "catalogue",
@@ -55,8 +56,13 @@ COMMANDS = {
     ),
 }
 # Groups whose commands have a folder of their own.
-_FOLDERS = {"journals of finished runs": "journals", "search for failures": "search"}
+_FOLDERS = {
+    "your client's own tests": "clients",
+    "journals of finished runs": "journals",
+    "search for failures": "search",
+}
 NAMES = tuple(name for group in COMMANDS.values() for name in group)
+WITH_REST = ("explore", "certify")
 SERVING = ("serve", "demo", "open", "record")
 FORMER_NAMES = {"judge": "conformance"}
 EXAMPLES = """\
@@ -187,7 +193,8 @@ def command_of(name: str) -> Command:
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
-    """The arguments of a command. What follows `--` goes to pytest, as `rest` (`sim explore`).
+    """The arguments of a command. What follows `--` is for somebody else, as `rest`: options of
+    pytest (`sim explore`), or a client's own command.
 
     Exits with 2 where the command line has mistakes: all of them are told.
     """
@@ -200,7 +207,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     if not argv:
         parsers()[0].print_help(sys.stderr)
         raise SystemExit(USAGE)
-    if argv[:1] == ["explore"] and "--" in argv:
+    if argv[:1] and argv[0] in WITH_REST and "--" in argv:
         end = argv.index("--")
         argv, rest = argv[:end], argv[end + 1 :]
     word = argv[0] if argv else ""

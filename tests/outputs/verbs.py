@@ -50,6 +50,12 @@ OUTPUTS: dict[str, list[str]] = {
     ],
     "coverage": ["coverage met.json", "coverage nope.json"],
     "conformance": ["conformance client.ndjson", "conformance --list"],
+    "certify": [
+        "certify --list",
+        "certify",
+        "certify --check desk.yaml",
+        "certify --profile prtner -- x",
+    ],
     "catalogue": [
         "catalogue quirks stream",
         "catalogue assumptions book.depth_above_maximum",

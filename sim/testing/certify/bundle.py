@@ -1,0 +1,103 @@
+"""The bundle: what a report rests on, in one file that anybody can check.
+
+`bundle.zip` holds `profile.yaml`, `report.json`, and for each leg `legs/<id>/scenario.json` and
+`legs/<id>/journal.ndjson`. Journals hold no private key, secret or token. What the client's
+command printed stays out of it, because nobody can know what that holds.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from msgspec import Struct, json
+
+from sim.analysis.errors import UsageError
+from sim.testing.certify.judge import LegResult, Report, judge, leg_of_journal
+from sim.testing.certify.profile import Profile, profiles, read_profile
+from sim.testing.client_command import ClientRun
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the same files give the same bytes
+_MOST_BYTES = 4 << 30
+_NAMES = ("profile.yaml", "report.json")
+
+
+def write_bundle(report: Report, folder: Path) -> Path:
+    """Write `bundle.zip` into a folder that has the legs of a report."""
+    path = folder / "bundle.zip"
+    document = json.format(json.encode(report.document()), indent=1)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bundle:
+        _add(bundle, "profile.yaml", profiles()[report.profile.name])
+        _add(bundle, "report.json", document + b"\n")
+        for leg in report.profile.legs:
+            journal = folder / "legs" / leg.id / "journal.ndjson"
+            if leg.id not in report.left_out and journal.is_file():
+                _add(bundle, f"legs/{leg.id}/scenario.json", json.encode(leg.scenario))
+                _add(bundle, f"legs/{leg.id}/journal.ndjson", journal.read_bytes())
+    return path
+
+
+def _add(bundle: zipfile.ZipFile, name: str, content: bytes) -> None:
+    info = zipfile.ZipInfo(name, _EPOCH)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    bundle.writestr(info, content)
+
+
+class Checked(Struct, frozen=True):
+    """A bundle that was judged again: the report, and where it differs from the one inside."""
+
+    report: Report
+    differences: tuple[str, ...]
+
+
+def check_bundle(path: Path) -> Checked:
+    """Replay every journal of a bundle and judge again.
+
+    UsageError where it is no bundle; Divergence where a journal does not replay.
+    """
+    try:
+        with zipfile.ZipFile(path) as bundle, TemporaryDirectory() as folder:
+            if sum(one.file_size for one in bundle.infolist()) > _MOST_BYTES:
+                raise UsageError(f"{path} unpacks to more than {_MOST_BYTES >> 30} GiB")
+            return _check(bundle, Path(folder))
+    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+        if isinstance(error, UsageError):
+            raise
+        raise UsageError(f"{path} is no bundle of `sim certify`: {error}") from None
+
+
+def _check(bundle: zipfile.ZipFile, folder: Path) -> Checked:
+    profile = read_profile(bundle.read("profile.yaml"))
+    document = json.decode(bundle.read("report.json"), type=dict[str, Any])
+    recorded = {leg["leg"]: leg for leg in document["legs"]}
+    results = []
+    for leg in profile.legs:
+        if leg.id in recorded:
+            journal = folder / f"{leg.id}.ndjson"
+            journal.write_bytes(bundle.read(f"legs/{leg.id}/journal.ndjson"))
+            run = ClientRun(recorded[leg.id]["code"], 0)
+            results.append(leg_of_journal(leg, journal, run))
+    report = judge(profile, results)
+    return Checked(report, tuple(_differences(report, profile, document, results)))
+
+
+def _differences(
+    report: Report, profile: Profile, document: dict[str, Any], results: list[LegResult]
+) -> list[str]:
+    """Where what was judged again is not what the bundle says."""
+    found = []
+    known = profiles().get(profile.name)
+    if known is not None and read_profile(known).digest != profile.digest:
+        found.append(f"its profile is not the {profile.name} of this installation")
+    recorded = {leg["leg"]: leg for leg in document["legs"]}
+    for result in results:
+        was = recorded[result.leg]["digest"]
+        if was != result.digest:
+            found.append(f"leg {result.leg}: digest {was[:12]} became {result.digest[:12]}")
+    verdicts = {one["id"]: one["verdict"] for one in document["items"]}
+    for one in report.verdicts:
+        if verdicts.get(one.item.id) != one.verdict:
+            found.append(f"{one.item.id}: {verdicts.get(one.item.id)} became {one.verdict}")
+    return found

@@ -1,0 +1,236 @@
+"""The verdict on a client, from what its runs left: journals and exit codes, nothing else.
+
+That is why a bundle can be judged again elsewhere, with the same result. Three words:
+
+| Verdict | Meaning |
+|---|---|
+| passed | the item was exercised, and the client did as documented each time |
+| failed | at least once it did not |
+| not exercised | nothing that the client did could have broken it: it has shown nothing |
+
+A leg whose tests fail says something about its trouble only where they pass without it. So where
+the tests fail in the first leg, those of the others count as not exercised; and so do those of a
+pair of faults where the tests fail under one of them alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, to_builtins
+
+from sim.actors.script.view import script_view
+from sim.analysis.conformance import Report as Conformance
+from sim.analysis.conformance import check
+from sim.analysis.conformance.recorded_run import Run
+from sim.analysis.replay import replay_file
+from sim.kernel.instants import format_instant
+from sim.simulation import Simulation
+from sim.testing.certify.profile import Item, Leg, Profile
+from sim.testing.client_command import ClientRun
+from sim.witness import Witness, witness_run
+
+PASSED, FAILED, UNEXERCISED = "passed", "failed", "not exercised"
+EVIDENCE_MAX = 5
+
+
+class LegResult(Struct, frozen=True, kw_only=True):
+    """What one leg left. `applied` and `broken` are by rule, `broken` with the input and a sentence
+    each; `code` is None where the command did not end in time; `exercised` says whether the leg's
+    trouble met the client.
+    """
+
+    leg: str
+    code: int | None
+    digest: str
+    seq: int
+    calls: int
+    exercised: bool
+    applied: dict[str, int] = {}
+    broken: dict[str, list[tuple[int, str]]] = {}
+    observations: int = 0
+    contradictions: list[str] = []
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """One line of the report. `evidence` says where it failed, or why it was not exercised."""
+
+    item: Item
+    verdict: str
+    applied: int = 0
+    evidence: tuple[str, ...] = ()
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """The verdicts on a client, and the legs that they rest on. `left_out` are legs that were not
+    run, because time was up or somebody interrupted.
+    """
+
+    profile: Profile
+    verdicts: list[Verdict]
+    legs: list[LegResult]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether no item failed, the client was seen at all, and every leg was run."""
+        count = self.count
+        return not count[FAILED] and count[PASSED] > 0 and not self.left_out
+
+    @property
+    def count(self) -> Counter[str]:
+        """How many items have each verdict."""
+        return Counter(verdict.verdict for verdict in self.verdicts)
+
+    def document(self) -> dict[str, Any]:
+        """The report as JSON."""
+        count = self.count
+        return {
+            "ok": self.ok,
+            "note": NOTE,
+            "profile": {
+                "id": self.profile.id,
+                "version": self.profile.version,
+                "sha256": self.profile.digest,
+                "says": self.profile.says,
+            },
+            "totals": {word: count[word] for word in (PASSED, FAILED, UNEXERCISED)},
+            "items": [
+                {
+                    "id": one.item.id,
+                    "section": one.item.section,
+                    "says": one.item.says,
+                    "why": one.item.why,
+                    "verdict": one.verdict,
+                    "applied": one.applied,
+                    "evidence": list(one.evidence),
+                }
+                for one in self.verdicts
+            ],
+            "legs": to_builtins(self.legs),
+            "left_out": list(self.left_out),
+        }
+
+
+NOTE = (
+    "This is a report on the client, made by a sandbox. It is not the venue's certificate, and the"
+    " venue knows nothing of it."
+)
+
+
+def leg_of_journal(leg: Leg, journal: Path, run: ClientRun) -> LegResult:
+    """What a leg left, from its journal. Divergence or UnreadableJournal where that is spoilt."""
+    return leg_of_simulation(leg, replay_file(journal).simulation, run.code)
+
+
+def leg_of_simulation(leg: Leg, sim: Simulation, code: int | None) -> LegResult:
+    """What a leg left, from the simulation that ran it."""
+    run, conformance, witness = Run(sim), check(sim), witness_run(sim)
+    return LegResult(
+        leg=leg.id,
+        code=code,
+        digest=sim.digest,
+        seq=sim.seq,
+        calls=len(run.calls),
+        exercised=_is_exercised(leg, sim, run),
+        **_rules(leg, conformance),
+        **_contradictions(leg, witness),
+    )
+
+
+def _rules(leg: Leg, conformance: Conformance) -> dict[str, Any]:
+    return {
+        "applied": {one.rule.name: len(one.applied) for one in conformance.verdicts if one.applied},
+        "broken": {
+            one.rule.name: [(finding.seq, finding.line()) for finding in one.broken]
+            for one in conformance.verdicts
+            if one.broken
+        },
+    }
+
+
+def _contradictions(leg: Leg, witness: Witness) -> dict[str, Any]:
+    says = [f"{leg.id}: {one.says}" for one in witness.contradictions]
+    return {"observations": witness.observations, "contradictions": says}
+
+
+def _is_exercised(leg: Leg, sim: Simulation, run: Run) -> bool:
+    """Whether the leg's trouble met the client."""
+    if leg.shows in ("faults", "pair"):
+        faults = (*sim.exchange.faults.all(), *sim.exchange.faults.over())
+        struck = Counter(fault.spec.match.operation for fault in faults if fault.struck)
+        return max(struck.values(), default=0) >= (2 if leg.shows == "pair" else 1)
+    if leg.shows == "steps":
+        done = [
+            step["at"] for step in script_view(sim.script)["steps"] if step["state"] == "passed"
+        ]
+        return bool(done) and any(format_instant(call.at) > min(done) for call in run.calls)
+    return bool(run.calls)
+
+
+def judge(profile: Profile, legs: Sequence[LegResult]) -> Report:
+    """The report on a client whose runs left these results."""
+    by_id = {leg.leg: leg for leg in legs}
+    return Report(
+        profile=profile,
+        verdicts=[_verdict(profile, item, by_id) for item in profile.items],
+        legs=list(legs),
+        left_out=tuple(leg.id for leg in profile.legs if leg.id not in by_id),
+    )
+
+
+def _verdict(profile: Profile, item: Item, legs: dict[str, LegResult]) -> Verdict:
+    if item.leg:
+        return _of_leg(profile, item, legs)
+    if item.witness:
+        applied = sum(leg.observations for leg in legs.values())
+        evidence = [text for leg in legs.values() for text in leg.contradictions]
+    else:
+        applied = sum(leg.applied.get(item.rule, 0) for leg in legs.values())
+        evidence = [text for leg in legs.values() for text in _charged(profile, item, leg)]
+    if not applied:
+        return Verdict(item=item, verdict=UNEXERCISED, evidence=("it never applied",))
+    word = FAILED if evidence else PASSED
+    return Verdict(item=item, verdict=word, applied=applied, evidence=_some(evidence))
+
+
+def _charged(profile: Profile, item: Item, leg: LegResult) -> list[str]:
+    """How the client broke the rule of an item in a leg, without the inputs that break a narrower
+    one as well: one mistake costs one item.
+    """
+    narrower = [other.rule for other in profile.items if item.id in other.instead_of]
+    elsewhere = {seq for rule in narrower for seq, _ in leg.broken.get(rule, ())}
+    broken = leg.broken.get(item.rule, ())
+    return [f"{leg.leg}: {text}" for seq, text in broken if seq not in elsewhere]
+
+
+def _of_leg(profile: Profile, item: Item, legs: dict[str, LegResult]) -> Verdict:
+    """The verdict on the tests of one leg."""
+    leg = legs.get(item.leg)
+    why = ""
+    if leg is None:
+        why = "the leg was not run"
+    elif not leg.exercised:
+        why = "no call reached the exchange" if not leg.calls else "its trouble met no call"
+    elif failing := [name for name in profile.rests_on(item.leg) if not _passed(legs.get(name))]:
+        why = f"the tests do not pass in the leg {failing[0]}"
+    if leg is None or why:
+        return Verdict(item=item, verdict=UNEXERCISED, evidence=(why,))
+    if leg.code == 0:
+        return Verdict(item=item, verdict=PASSED, applied=1)
+    ended = "did not end in time" if leg.code is None else f"ended with {leg.code}"
+    return Verdict(
+        item=item, verdict=FAILED, applied=1, evidence=(f"{leg.leg}: the tests {ended}",)
+    )
+
+
+def _passed(leg: LegResult | None) -> bool:
+    return leg is not None and leg.code == 0
+
+
+def _some(evidence: list[str]) -> tuple[str, ...]:
+    more = len(evidence) - EVIDENCE_MAX
+    return (*evidence[:EVIDENCE_MAX], *([f"… and {more} more"] if more > 0 else []))

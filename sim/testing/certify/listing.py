@@ -1,0 +1,35 @@
+"""What a profile asks, for people and for programs."""
+
+from __future__ import annotations
+
+from typing import Any, TextIO
+
+from sim.analysis.layout import wrapped
+from sim.testing.certify.profile import Profile
+
+
+def listing(profile: Profile) -> dict[str, Any]:
+    """The legs and items of a profile as JSON."""
+    return {
+        "profile": profile.id,
+        "version": profile.version,
+        "sha256": profile.digest,
+        "says": profile.says,
+        "legs": [{"id": leg.id, "says": leg.says} for leg in profile.legs],
+        "items": [
+            {"id": one.id, "section": one.section, "says": one.says, "why": one.why}
+            for one in profile.items
+        ],
+    }
+
+
+def print_listing(profile: Profile, out: TextIO) -> None:
+    """Print them."""
+    print(*wrapped(f"{profile.name}: {profile.says}", "  ", first=""), sep="\n", file=out)
+    print("\nlegs:", file=out)
+    for leg in profile.legs:
+        print(*wrapped(f"{leg.id:<20}{leg.says}", " " * 22, first="  "), sep="\n", file=out)
+    print("\nitems:", file=out)
+    for item in profile.items:
+        said = f"{item.id:<28}{item.section:<6}{item.says} {item.why}"
+        print(*wrapped(said, " " * 36, first="  "), sep="\n", file=out)

@@ -1,0 +1,119 @@
+"""The profile: what a client is put through, and what is looked at. It is data, in
+`fixtures/profiles`; this module reads it.
+
+A *leg* is a run of the client's own tests against one scenario. An *item* is one line of the
+report: a conformance rule over all legs, the tests of one leg, or the witness. A profile that is
+published does not change: another item, leg or fault is another version.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any, Literal
+
+import yaml
+from msgspec import Struct, convert, json, structs
+
+from sim.analysis.conformance import rulebook
+from sim.analysis.errors import UsageError
+from sim.kernel import resources
+from sim.loader.load import load_scenario
+from sim.scenario.scenario import Scenario
+from sim.scenario.suggestions import nearest
+
+DEFAULT = "partner"
+
+
+class Leg(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One run of the client's tests: `scenario` is what it adds to the quickstart.
+
+    `shows` says when the leg counts as exercised: `calls` (some client called), `faults` (an
+    injected fault struck), `pair` (two of one operation did), `steps` (a client called
+    after a step of the script). `rests_on` are legs in which the tests have to pass before this one
+    says something new.
+    """
+
+    id: str
+    says: str
+    shows: Literal["calls", "faults", "pair", "steps"] = "calls"
+    rests_on: tuple[str, ...] = ()
+    scenario: dict[str, Any] = {}
+
+    def load(self) -> Scenario:
+        """The scenario that the leg serves."""
+        document = {"name": f"certify-{self.id}", "extends": "quickstart", **self.scenario}
+        return load_scenario(json.encode(document).decode() + "\n")
+
+
+class Item(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One line of the report: exactly one of `rule`, `leg` and `witness` says what decides it.
+
+    `says` and `section` of a rule are those of the rulebook. `instead_of` names items of wider
+    rules: an input that breaks both counts here only.
+    """
+
+    id: str
+    why: str
+    says: str = ""
+    section: str = ""
+    rule: str = ""
+    leg: str = ""
+    witness: bool = False
+    instead_of: tuple[str, ...] = ()
+
+
+class Profile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A profile. The first leg is the one without trouble, on which every other one rests."""
+
+    id: str
+    version: int
+    says: str
+    minutes: float
+    legs: tuple[Leg, ...]
+    items: tuple[Item, ...]
+    digest: str = ""
+
+    @property
+    def name(self) -> str:
+        """`partner-1`."""
+        return f"{self.id}-{self.version}"
+
+    def rests_on(self, leg: str) -> tuple[str, ...]:
+        """The legs in which the tests have to pass before those of this leg count."""
+        first, *others = self.legs
+        named = [one.rests_on for one in others if one.id == leg]
+        return (first.id, *named[0]) if named else ()
+
+
+def profiles() -> dict[str, bytes]:
+    """The text of every profile, by name."""
+    folder = resources.folder("fixtures") / "profiles"
+    return {file.stem: file.read_bytes() for file in sorted(folder.glob("*.yaml"))}
+
+
+def load_profile(name: str = DEFAULT) -> Profile:
+    """A profile by name, `partner` or `partner-1`. UsageError where there is none."""
+    known = profiles()
+    if name not in known:
+        versions = [one for one in known if one.rpartition("-")[0] == name]
+        if not versions:
+            raise UsageError(
+                f"there is no profile {name!r}{nearest(name, known)}: there are {', '.join(known)}"
+            )
+        name = max(versions, key=lambda one: int(one.rpartition("-")[2]))
+    return read_profile(known[name])
+
+
+def read_profile(text: bytes) -> Profile:
+    """A profile from its text."""
+    document = yaml.safe_load(text)
+    document["digest"] = sha256(text).hexdigest()
+    profile = convert(document, Profile)
+    book = rulebook()
+    items = tuple(_with_rule(item, book) if item.rule else item for item in profile.items)
+    return convert({**document, "items": items}, Profile)
+
+
+def _with_rule(item: Item, book: dict[str, Any]) -> Item:
+    rule = book[item.rule]
+    return structs.replace(item, says=rule.says, section=f"§{rule.section}")

@@ -1,0 +1,66 @@
+"""Runs a client's command once for each leg of a profile, and judges what that left."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from time import monotonic
+
+from msgspec import json
+
+from sim.analysis.errors import UsageError
+from sim.analysis.progress import Progress
+from sim.testing.certify.bundle import write_bundle
+from sim.testing.certify.judge import LegResult, Report, judge, leg_of_journal
+from sim.testing.certify.profile import Leg, Profile
+from sim.testing.certify.report import badge, junit_of, page
+from sim.testing.client_command import run_client
+
+REPORT_FILES = ("report.json", "junit.xml", "index.html", "badge.svg", "bundle.zip")
+
+
+def certify(
+    profile: Profile, command: Sequence[str], folder: Path, *, clock: str, minutes: float
+) -> Report:
+    """Run the command once for each leg, and write the report and its bundle into a folder.
+
+    After `minutes` no further leg begins, and the one that runs is stopped. After an interrupt the
+    report rests on the legs that are done.
+    """
+    ends = monotonic() + minutes * 60
+    results: list[LegResult] = []
+    for name in REPORT_FILES:
+        (folder / name).unlink(missing_ok=True)
+    shutil.rmtree(folder / "legs", ignore_errors=True)
+    with Progress(len(profile.legs), "legs", quiet_below=2) as progress:
+        for leg in profile.legs:
+            left_s = ends - monotonic()
+            if left_s <= 0:
+                break
+            results.append(_run(leg, command, folder / "legs" / leg.id, clock, left_s))
+            progress.step(leg.id)
+    if not results:
+        raise UsageError("no leg was run: nothing can be said of the client")
+    report = judge(profile, results)
+    write_files(report, folder)
+    return report
+
+
+def _run(leg: Leg, command: Sequence[str], folder: Path, clock: str, limit_s: float) -> LegResult:
+    environment = {"SIM_CERTIFY_LEG": leg.id}
+    run = run_client(
+        command, leg.load(), folder, clock=clock, limit_s=limit_s, environment=environment
+    )
+    (folder / "ready.json").unlink(missing_ok=True)  # it holds keys
+    return leg_of_journal(leg, folder / "journal.ndjson", run)
+
+
+def write_files(report: Report, folder: Path) -> None:
+    """Write the report in every form, and the bundle."""
+    document = json.format(json.encode(report.document()), indent=1)
+    (folder / "report.json").write_bytes(document + b"\n")
+    (folder / "junit.xml").write_bytes(junit_of(report))
+    (folder / "index.html").write_text(page(report), encoding="utf-8")
+    (folder / "badge.svg").write_text(badge(report), encoding="utf-8")
+    write_bundle(report, folder)

@@ -1,0 +1,123 @@
+"""A client's own test command, run against an exchange of its own.
+
+The exchange listens on free loopback ports while the command runs. The command finds it as a client
+of `sim serve` does: `SIM_READY_FILE` names the ready file, and `SIM_GATEWAY`, `SIM_RETAIL`,
+`SIM_EXCHANGE`, `SIM_AUTH`, `SIM_GRPC`, `SIM_CONTROL` are its addresses. Nothing else is told, so
+the same tests run against the real service.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from time import monotonic
+
+from msgspec import Struct, json
+
+from sim.analysis.errors import UsageError
+from sim.scenario.scenario import Scenario
+from sim.server.background import serve_in_thread
+from sim.server.clock_driver import parse_clock_mode
+from sim.server.journal_file import open_journal
+from sim.server.ready_file import ready_facts
+
+_SURFACES = ("gateway", "retail", "exchange", "auth", "grpc", "control")
+_GRACE_S = 5.0  # between the request to end and the end
+TAIL_LINES = 12
+
+
+class ClientRun(Struct, frozen=True):
+    """How a command ended: its exit code (None: it did not end in time), the seconds it took, and
+    the last lines of what it printed.
+    """
+
+    code: int | None
+    seconds: float
+    tail: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        return self.code == 0
+
+
+def run_client(
+    command: Sequence[str],
+    scenario: Scenario,
+    folder: Path,
+    *,
+    clock: str,
+    limit_s: float,
+    environment: Mapping[str, str] | None = None,
+) -> ClientRun:
+    """Serve a scenario, run the command against it, and stop both.
+
+    The folder gets `journal.ndjson`, `ready.json` and `output.txt`. A command that has not ended
+    after `limit_s` seconds is stopped, with the processes that it started. UsageError where there
+    is no such command.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    journal, ready = folder / "journal.ndjson", folder / "ready.json"
+    journal.unlink(missing_ok=True)  # of an earlier run into the same folder
+    with open_journal(journal) as file:
+        service = serve_in_thread(scenario, clock=parse_clock_mode(clock), journal=file)
+        try:
+            sim, addresses = service.simulation, service.addresses
+            facts = service.call(lambda: ready_facts(sim, addresses, str(journal)))
+            ready.write_bytes(json.encode(facts))
+            told = {f"SIM_{name.upper()}": str(facts[name]) for name in _SURFACES}
+            told["SIM_READY_FILE"] = str(ready.absolute())
+            return _run(command, folder / "output.txt", limit_s, {**told, **(environment or {})})
+        finally:
+            service.stop()
+
+
+def _run(
+    command: Sequence[str], output: Path, limit_s: float, environment: Mapping[str, str]
+) -> ClientRun:
+    began = monotonic()
+    with output.open("wb") as out:
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **environment},
+                start_new_session=os.name == "posix",  # so that what it starts ends with it
+            )
+        except OSError as error:
+            raise UsageError(f"cannot run {command[0]!r}: {error.strerror}") from None
+        try:
+            code: int | None = process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            code = None
+        finally:
+            _end(process)
+    lines = output.read_text(encoding="utf-8", errors="replace").splitlines()
+    return ClientRun(code, monotonic() - began, tuple(lines[-TAIL_LINES:]))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a command that still runs, and what it started."""
+    if process.poll() is not None:
+        return
+    for ending in ("SIGTERM", "SIGKILL"):
+        _signal(process, ending)
+        try:
+            process.wait(_GRACE_S)
+            return
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def _signal(process: subprocess.Popen[bytes], name: str) -> None:
+    if os.name != "posix":
+        process.kill()
+        return
+    try:
+        os.killpg(process.pid, getattr(signal, name))
+    except ProcessLookupError:
+        return

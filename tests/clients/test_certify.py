@@ -1,0 +1,164 @@
+"""`sim certify`: good clients pass, and each bug of the reference client costs exactly the item
+that names it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+from zipfile import ZipFile
+
+import pytest
+
+from sim import Simulation
+from sim.analysis.conformance import rulebook
+from sim.cli.main import main
+from sim.testing.certify.judge import LegResult, judge, leg_of_simulation
+from sim.testing.certify.profile import load_profile
+from sim.testing.client import RpcError, connect
+from tests.clients.reference import BUGS, GaveUp, ReferenceClient
+
+PROFILE = load_profile()
+LEGS = {leg.id: leg for leg in PROFILE.legs}
+# The leg without trouble shows these items; every other needs the leg beside it. Both are run.
+SHOWN_IN = {
+    "survives-errors": "errors",
+    "survives-limits": "limited",
+    "survives-lost-answers": "lost",
+    "survives-401": "unauthorized",
+    "survives-streams": "streams",
+    "survives-revocation": "revoked",
+    "works-after-announced-dates": "announced",
+    "backoff": "errors",
+    "at-most-five-attempts": "outage",
+    "idempotent-retry": "lost",
+    "no-dead-token": "unauthorized",
+    "market-state": "halted",
+    "not-after-expiry": "halted",
+    "streams-are-resumed": "streams",
+    "no-revocation-storm": "revoked",
+    "reconnect-backoff": "maintenance",
+    "duplicates-acknowledged": "webhooks",
+}
+READER = """
+import json, os, sys, urllib.request
+with urllib.request.urlopen(os.environ["SIM_GATEWAY"] + "/v2/leagues") as answer:
+    json.load(answer)
+ready = json.load(open(os.environ["SIM_READY_FILE"]))
+assert ready["gateway"] == os.environ["SIM_GATEWAY"]
+"""
+
+
+def run_leg(leg: str, bug: str = "") -> LegResult:
+    """What the reference client leaves in a leg."""
+    sim, code = Simulation(LEGS[leg].load()), 0
+    try:
+        ReferenceClient(connect(sim), bug).run()
+    except (GaveUp, RpcError, AssertionError):
+        code = 1
+    return leg_of_simulation(LEGS[leg], sim, code)
+
+
+def failed(legs: Sequence[LegResult]) -> list[str]:
+    verdicts = judge(PROFILE, legs).verdicts
+    return [one.item.id for one in verdicts if one.verdict == "failed"]
+
+
+@pytest.fixture(scope="module")
+def good() -> list[LegResult]:
+    """What the client without a bug leaves in every leg."""
+    return [run_leg(leg) for leg in LEGS]
+
+
+def test_a_good_client_passes_and_what_it_never_did_is_not_exercised(good: list[LegResult]) -> None:
+    report = judge(PROFILE, good)
+    assert report.ok and not failed(good)
+    unexercised = [one.item.id for one in report.verdicts if one.verdict == "not exercised"]
+    assert unexercised == [
+        "survives-retail-maintenance",
+        "narrow-reports",
+        "quotes-by-the-requester",
+        "confirm-in-time",
+    ]
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_bug_costs_exactly_the_item_that_names_it(bug: str, good: list[LegResult]) -> None:
+    item = BUGS[bug]
+    again = {leg: run_leg(leg, bug) for leg in {"plain", SHOWN_IN.get(item, "plain")}}
+    assert failed([again.get(leg.leg, leg) for leg in good]) == [item]
+
+
+def test_every_rule_that_is_no_advice_is_an_item() -> None:
+    binding = {rule.name for rule in rulebook().values() if not rule.advice}
+    assert {item.rule for item in PROFILE.items if item.rule} == binding
+    assert len({item.id for item in PROFILE.items}) == len(PROFILE.items)
+    assert all(item.says and item.why and item.section[0] == "§" for item in PROFILE.items)
+    assert len(BUGS) >= 20 and set(BUGS.values()) <= {item.id for item in PROFILE.items}
+
+
+def test_a_client_that_never_calls_shows_nothing() -> None:
+    results = [leg_of_simulation(leg, Simulation(leg.load()), 0) for leg in PROFILE.legs[:2]]
+    report = judge(PROFILE, results)
+    assert not report.ok
+    assert {one.verdict for one in report.verdicts} == {"not exercised"}
+
+
+@pytest.fixture(scope="module")
+def certified(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a client that reads the leagues, without ever trying again."""
+    folder = tmp_path_factory.mktemp("certified")
+    (folder / "reader.py").write_text(READER)
+    command = ["--", sys.executable, str(folder / "reader.py")]
+    out = folder / "out"
+    assert main(["certify", "--clock", "manual", "--out", str(out), *command]) == 1
+    return out
+
+
+def test_a_command_finds_the_exchange_and_its_report_has_every_form(certified: Path) -> None:
+    report = json.loads((certified / "report.json").read_text())
+    verdicts = {one["id"]: one["verdict"] for one in report["items"]}
+    assert verdicts["tests"] == "passed" and verdicts["retry-after"] == "not exercised"
+    assert "not the venue's certificate" in report["note"]
+    assert [leg["code"] for leg in report["legs"] if leg["leg"] == "outage"] == [1]
+    suite = ElementTree.parse(certified / "junit.xml").getroot()[0]
+    assert suite.get("tests") == str(len(PROFILE.items))
+    assert suite.get("skipped") == str(report["totals"]["not exercised"])
+    page = (certified / "index.html").read_text()
+    assert "not the venue" in page and PROFILE.digest in page
+    ElementTree.fromstring((certified / "badge.svg").read_text())
+
+
+def test_a_bundle_replays_to_the_same_digests_and_holds_no_key(
+    certified: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bundle = certified / "bundle.zip"
+    main(["certify", "--check", str(bundle)])
+    assert "replay to the same digests and the same verdicts" in capsys.readouterr().out
+    with ZipFile(bundle) as files:
+        whole = b"".join(files.read(name) for name in files.namelist())
+    assert b"PRIVATE KEY" not in whole and b'"secret_key"' not in whole
+
+
+def test_a_bundle_that_claims_more_than_its_journals_show_is_caught(
+    certified: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forged = tmp_path / "forged.zip"
+    with ZipFile(certified / "bundle.zip") as files, ZipFile(forged, "w") as copy:
+        for name in files.namelist():
+            text = files.read(name)
+            if name == "report.json":
+                text = text.replace(b'"verdict": "not exercised"', b'"verdict": "passed"', 1)
+            copy.writestr(name, text)
+    assert main(["certify", "--check", str(forged)]) == 3
+    assert "became not exercised" in capsys.readouterr().out
+
+
+def test_a_command_that_is_none_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["certify", "--out", str(tmp_path), "--", "no-such-command"]) == 2
+    assert "cannot run 'no-such-command'" in capsys.readouterr().err
