@@ -19,7 +19,6 @@ from sim.analysis.errors import UsageError
 from sim.kernel import resources
 from sim.loader.load import load_scenario
 from sim.scenario.scenario import Scenario
-from sim.scenario.suggestions import nearest
 
 DEFAULT = "partner"
 
@@ -97,9 +96,7 @@ def load_profile(name: str = DEFAULT) -> Profile:
     if name not in known:
         versions = [one for one in known if one.rpartition("-")[0] == name]
         if not versions:
-            raise UsageError(
-                f"there is no profile {name!r}{nearest(name, known)}: there are {', '.join(known)}"
-            )
+            raise UsageError(f"there is no profile {name!r}: there are {', '.join(known)}")
         name = max(versions, key=lambda one: int(one.rpartition("-")[2]))
     return read_profile(known[name])
 
