@@ -123,7 +123,7 @@ def test_a_command_finds_the_exchange_and_its_report_has_every_form(certified: P
     report = json.loads((certified / "report.json").read_text())
     verdicts = {one["id"]: one["verdict"] for one in report["items"]}
     assert verdicts["tests"] == "passed" and verdicts["survives-errors"] == "failed"
-    assert verdicts["retry-after"] == "not exercised"
+    assert verdicts["narrow-reports"] == "not exercised"
     assert "not the venue's certificate" in report["note"]
     assert [leg["code"] for leg in report["legs"] if leg["leg"] == "outage"] == [1]
     suite = ElementTree.parse(certified / "junit.xml").getroot()[0]
