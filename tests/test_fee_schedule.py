@@ -28,6 +28,8 @@ world:
     - {symbol: tst-a, tick_size: "0.01", state: OPEN, market_type: totals}
     - {symbol: oth-b, tick_size: "0.01", state: OPEN, market_type: totals}
     - {symbol: oth-c, tick_size: "0.01", state: OPEN, market_type: moneyline}
+    - {symbol: oth-d, tick_size: "0.01", state: OPEN, fee_class: table_tennis}
+    - {symbol: oth-e, tick_size: "0.01", state: OPEN, fee_class: table_tennis, market_type: totals}
 fees:
   schedule:
 """
@@ -35,6 +37,8 @@ ROWS = """
     - {from: 2026-09-08T15:00:00-04:00, taker: "0.07", maker: "-0.02"}
     - {market_type: totals, taker: "0.10", maker: "0"}
     - {product: tst, market_type: totals, taker: "0.02"}
+    - {fee_class: table_tennis, market_type: totals, taker: "0.04"}
+    - {fee_class: table_tennis, taker: "0.05"}
 """
 
 
@@ -88,6 +92,8 @@ def trade(world: Connection, symbol: str, cents: int, contracts: int) -> tuple[i
         ("oth-c", "1h", 168, -48),  # 0.07 x 24, 0.02 x 24
         ("oth-b", "1h", 240, 0),  # 0.10 x 24: the market type is narrower than the date
         ("tst-a", "1h", 48, 0),  # 0.02 x 24: product and type; the maker's is the type's
+        ("oth-d", "1h", 120, -48),  # 0.05 x 24: the fee class is narrower than the date
+        ("oth-e", "1h", 96, 0),  # 0.04 x 24: class and type are narrower than either
     ],
 )
 def test_the_narrowest_row_in_force_decides_each_coefficient(
@@ -163,6 +169,19 @@ def test_an_order_never_pays_more_than_the_cap_of_the_schedule() -> None:
     ]
     assert before - ledger.balance(taker) == (12_000 + 200) * CENT
     assert trade(world, "oth-c", 50, 1000)[0] == 200
+
+
+@pytest.mark.parametrize(("cents", "state"), [(50_199, "REJECTED"), (50_200, "FILLED")])
+def test_a_buyer_needs_no_more_than_the_cap_beside_the_price(cents: int, state: str) -> None:
+    """P4: 0.07 x 1000 x 0.25 = 17.50 is cut to two dollars before the trade too."""
+    world = world_of('    - {taker: "0.07", cap: "2.00"}\n')
+    post(world, 1, "oth-c", "SELL_LONG", 50, 1000)
+    account = two(world)[0].account
+    power = world.simulation.exchange.trading.buying_power(account)
+    change = {"amount": f"{cents / 100 - power / (100 * CENT):.2f}"}
+    world.simulation.control("account.fund", account, change)
+    answer = post(world, 0, "oth-c", "BUY_LONG", 50, 1000)
+    assert answer.json()["executions"][-1]["order"]["state"] == f"ORDER_STATE_{state}"
 
 
 @pytest.mark.parametrize(("more", "total"), [("", 9), (", cumulative: false", 10)])
@@ -253,26 +272,26 @@ def test_a_file_on_top_of_another_adds_rows_and_has_the_last_word(tmp_path: Path
     [
         (
             "{product: tst}",
-            "12:7",
+            "14:7",
             "a row of fees gives at least one of taker, maker, tail, cap, cumulative",
         ),
-        ('{taker: "-0.01"}', "12:15", "-0.01 is not between 0 and 1"),
-        ('{taker: "0.06955"}', "12:15", "finer than 1/10000"),
-        ('{maker: "1.5"}', "12:15", "1.5 is not between -1 and 1"),
-        ('{cap: "1.005", taker: "0.1"}', "12:13", "finer than 1/100"),
-        ("{cap: -1}", "12:13", "-1 is below zero"),
-        ("{cumulative: maybe}", "12:20", "write true or false"),
-        ("{from: yesterday, taker: 0.1}", "12:14", "expected an instant"),
-        ("{takr: 0.1}", "12:8", "unknown key 'takr', did you mean 'taker'?"),
+        ('{taker: "-0.01"}', "14:15", "-0.01 is not between 0 and 1"),
+        ('{taker: "0.06955"}', "14:15", "finer than 1/10000"),
+        ('{maker: "1.5"}', "14:15", "1.5 is not between -1 and 1"),
+        ('{cap: "1.005", taker: "0.1"}', "14:13", "finer than 1/100"),
+        ("{cap: -1}", "14:13", "-1 is below zero"),
+        ("{cumulative: maybe}", "14:20", "write true or false"),
+        ("{from: yesterday, taker: 0.1}", "14:14", "expected an instant"),
+        ("{takr: 0.1}", "14:8", "unknown key 'takr', did you mean 'taker'?"),
         (
             "{taker: 0.1}\n    - {taker: 0.2}",
-            "13:8",
-            "taker is given for the same instruments from the same instant on in line 12",
+            "15:8",
+            "taker is given for the same instruments from the same instant on in line 14",
         ),
         (
             "{from: 2026-07-01, maker: 0}\n    - {from: 2026-07-01T00:00:00-04:00, maker: 0.1}",
-            "13:41",
-            "maker is given for the same instruments from the same instant on in line 12",
+            "15:41",
+            "maker is given for the same instruments from the same instant on in line 14",
         ),
     ],
 )

@@ -16,7 +16,8 @@ from sim.analysis.history.history import History
 from sim.messages.exchange_v1 import CreateOrderSubscriptionRequest
 from sim.testing.client import connect
 from sim.testing.exchange_fixture import ControlError
-from tests.journeys import rpc_trader
+from tests.journeys import key, quiet, rpc_trader
+from tests.test_synchronous_orders import slow, synchronous
 
 
 def history(exchange: Any, **query: Any) -> dict[str, Any]:
@@ -271,5 +272,17 @@ def test_a_hang_up_comes_of_the_opening_and_of_nothing_once_the_stream_is_over(q
     opened = quickstart.seq
     for caused_by in (opened, None):  # the second finds no stream of this number
         quickstart.hangup(stream.number)
+        found = History(quickstart).row(quickstart.journal.branch, quickstart.seq)
+        assert found["caused_by"] == caused_by
+
+
+def test_an_answer_that_has_to_leave_comes_of_the_call_that_it_answers(quickstart) -> None:
+    world = connect(quickstart)
+    slow(world, "2s")
+    client = world.retail(key(quickstart))
+    parked = client.post("/v1/orders", json=synchronous(quiet(quickstart)), wait=False)
+    called = quickstart.seq
+    for caused_by in (called, None):  # the second finds nobody who waits
+        world.absorb(quickstart.answer_due(parked.reply.pending_on))
         found = History(quickstart).row(quickstart.journal.branch, quickstart.seq)
         assert found["caused_by"] == caused_by

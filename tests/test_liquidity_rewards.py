@@ -483,13 +483,15 @@ def test_a_halted_market_earns_nobody_anything_and_firms_earn_like_anybody() -> 
     ]
 
 
-def test_a_cancelled_market_pays_nothing_any_more() -> None:
+def test_a_cancelled_market_pays_nothing_any_more_even_if_it_opens_again() -> None:
     world = world_of()
     ann = clients(world)[0]
     bid(ann, 40, 10)
     world.advance_to("2026-09-09T00:30:00-04:00")
     assert earnings(ann) == [("2026-09-08", 200, "PENDING")]
     world.simulation.control("event.update", "my-game", {"result": "abandoned", "ended": True})
+    world.simulation.control("instrument.state", "tst-m", {"state": "OPEN"})
+    bid(ann, 40, 10)
     world.advance_to("2026-09-10T12:00:00-04:00")
     assert earnings(ann) == [("2026-09-08", 200, "SKIPPED")]
 

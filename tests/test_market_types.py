@@ -246,6 +246,13 @@ def paid(
 
 QUARTERS = {"Q1": [20, 25], "Q2": [25, 20], "Q3": [30, 25], "Q4": [20, 25], "OT1": [5, 12]}
 HALF = "soccer_game_{}_half_first_team_to_score"
+EXTRA_TIME = {
+    "goals": [
+        {"team": "home", "minute": 20},
+        {"team": "away", "minute": 30},
+        {"team": "away", "minute": 100},
+    ]
+}
 
 FACTS = [
     # Second half: the third and fourth quarter alone, whatever happens in overtime.
@@ -309,6 +316,10 @@ FACTS = [
         0,
     ),
     ({"goals": [{"team": "home", "minute": 100}]}, {"kind": "drawable_outcome", "pick": "draw"}, 1),
+    # What is known by its goals alone has a score: all of them, extra time included.
+    (EXTRA_TIME, {"kind": "moneyline"}, 0),
+    (EXTRA_TIME, {"kind": "spreads", "line": "1"}, 0.5),
+    (EXTRA_TIME, {"kind": "totals", "line": "2.5"}, 1),
     # Maps, sets, games.
     ({"periods": {"M1": [13, 7], "M2": [13, 10]}}, {"kind": "esports_map_winner_2"}, 1),
     ({"periods": {"M1": [13, 7], "M2": [13, 10]}}, {"kind": "esports_map_winner_3"}, 0.5),

@@ -184,6 +184,10 @@ def test_every_kind_of_source_has_its_details() -> None:
     assert [
         [key for key, value in row.items() if key.endswith("Details") and value] for row in rows
     ] == [[key] for key in kinds.values()]
+    (hours,) = rows[0]["businessSchedule"]["businessHours"]
+    assert [day.rpartition("_")[2] for day in hours["daysOfWeek"]] == [
+        *("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY")
+    ]
     assert rows[0]["transactionLimits"]["currencyLimits"][0]["maxDepositRequestAmount"] == {
         "value": "50.00"
     }

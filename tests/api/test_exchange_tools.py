@@ -59,6 +59,15 @@ def test_a_token_names_its_offset_with_or_without_padding(offset: int) -> None:
     assert offset_of(token) == offset_of(token.rstrip("=")) == offset
 
 
+LAST = 2**53  # the greatest integer that every JSON reader keeps whole
+BEYOND = b'{"offset":%d}' % (LAST + 1)
+
+
+def test_a_page_may_begin_behind_every_row() -> None:
+    """R7."""
+    assert page_of(range(5), token_of(LAST), 2) == ([], "")
+
+
 @pytest.mark.parametrize(
     "token",
     [
@@ -67,7 +76,7 @@ def test_a_token_names_its_offset_with_or_without_padding(offset: int) -> None:
         "é",
         *(
             b64encode(raw).decode()
-            for raw in (b'{"offset":-1}', b'{"offset":1.5}', b'{"o":1}', b"[]", b"\xff")
+            for raw in (b'{"offset":-1}', b'{"offset":1.5}', b'{"o":1}', b"[]", b"\xff", BEYOND)
         ),
     ],
 )

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from sim import Simulation, load_scenario
+from sim.core.model.refusals import NotFound
 from sim.reference.reference import Reference
 from sim.testing.client import Connection, connect
-from tests.journeys import key
+from tests.journeys import key, trader
 
 
 @pytest.mark.spec("S4.1-8", "S2.9-1", "S5.3-1")
@@ -53,6 +54,50 @@ def test_a_tag_embeds_its_league_with_automatic_resolution(world: Connection) ->
     sports = world.gateway.get("/v2/tags/slug/basketball").json()["tag"]["sport"]
     assert {"id", "tagId", "name", "createdAt", "slug", "image"} <= set(sports)
     assert world.gateway.get("/v2/tags/slug/nobody").status == 404
+
+
+def test_leagues_stand_below_their_sport_and_sports_below_the_tag_sports(world: Connection) -> None:
+    rows = {int(row["id"]): row for row in world.gateway.get("/v2/tags").json()["tags"]}
+    leagues = [row for row in rows.values() if row.get("league")]
+    assert len(leagues) > 20
+    for row in leagues:
+        parent = rows[row["parentId"]]
+        assert parent["sport"]["id"] == row["league"]["sportId"]
+        assert rows[parent["parentId"]]["slug"] == "sports"
+
+
+OUTCOMES = {
+    "cpi-august-2026": "DIRECTIONAL",
+    "btc-above-on-september-12": "DIRECTIONAL",
+    "btc-hit-by-september-30": "DIRECTIONAL",
+    "btc-range-on-september-11": "MUTUALLY_EXCLUSIVE",
+    "fed-decision-september-2026": "MUTUALLY_EXCLUSIVE",
+    "nba-champion-2027": "MUTUALLY_EXCLUSIVE",
+    "nyc-high-september-9": "MUTUALLY_EXCLUSIVE",
+}
+
+
+def test_rungs_of_one_reading_are_directional_and_one_of_many_answers_excludes_the_others(
+    world: Connection,
+) -> None:
+    client = trader(world)
+    answer = client.post("/v1/refdata/instruments", json={"pageSize": 1000}).json()
+    kinds: dict[str, set[str]] = {}
+    for row in answer["instruments"]:
+        of = row["eventAttributes"]
+        kinds.setdefault(of["eventId"], set()).add(of["eventOutcome"])
+    assert {event: kinds[event] for event in OUTCOMES} == {
+        event: {f"EVENT_OUTCOME_{kind}"} for event, kind in OUTCOMES.items()
+    }
+
+
+def test_an_event_is_reported_on_by_its_number_as_by_its_slug(world: Connection) -> None:
+    game = world.gateway.get("/v1/events", params={"limit": 1}).json()["events"][0]
+    for name, live in ((str(game["id"]), True), (game["slug"], False)):
+        told = world.simulation.control("event.update", name, {"live": live}).value
+        assert (told["slug"], told["live"]) == (game["slug"], live)
+    with pytest.raises(NotFound):
+        world.simulation.control("event.update", "99999999", {"live": True})
 
 
 def test_what_is_unknown_is_not_found(world: Connection) -> None:

@@ -91,8 +91,26 @@ def test_taking_over_a_session_needs_no_free_place_in_the_pool(
 # ---- sessions
 
 
+def positions(world: Connection) -> Stream:
+    request = wire.CreatePositionSubscriptionRequest()
+    return rpc_trader(world).stream("PositionAPI.CreatePositionSubscription", request)
+
+
+def ledger(world: Connection) -> Stream:
+    account = firm(world.simulation).users[0].account
+    request = wire.CreateBalanceLedgerSubscriptionRequest(account=account)
+    return rpc_trader(world).stream("FundingAPI.CreateBalanceLedgerSubscription", request)
+
+
+def transactions(world: Connection) -> Stream:
+    request = wire.CreateFundingTransactionSubscriptionRequest()
+    return rpc_trader(world).stream("FundingAPI.CreateFundingTransactionSubscription", request)
+
+
 @pytest.mark.spec("S6.2-7", "S7.2-6")
-@pytest.mark.parametrize("kind", [orders, drop_copy, trades, position_changes])
+@pytest.mark.parametrize(
+    "kind", [orders, drop_copy, trades, position_changes, positions, ledger, transactions]
+)
 def test_a_second_stream_of_one_identity_ends_the_first(world: Connection, kind: object) -> None:
     """S6."""
     assert callable(kind)
@@ -175,23 +193,21 @@ def test_every_kind_of_stream_shows_a_sign_of_life_in_its_own_form(
     world: Connection, instrument: Instrument
 ) -> None:
     """S5."""
-    account = firm(world.simulation).users[0].account
-    ledger = rpc_trader(world).stream(
-        "FundingAPI.CreateBalanceLedgerSubscription",
-        wire.CreateBalanceLedgerSubscriptionRequest(account=account),
-    )
-    positions = rpc_trader(world).stream(
-        "PositionAPI.CreatePositionSubscription", wire.CreatePositionSubscriptionRequest()
-    )
     bidirectional = rpc_trader(world).stream(BIDIRECTIONAL)
-    with_heartbeat = [orders(world), books(world, instrument.symbol), bidirectional, positions]
+    with_heartbeat = [
+        orders(world),
+        books(world, instrument.symbol),
+        bidirectional,
+        positions(world),
+    ]
     with_token = [drop_copy(world), trades(world), position_changes(world)]
     state, market_socket, private_socket = (
         instruments(world),
         socket(world, MARKETS),
         socket(world, PRIVATE),
     )
-    everything = [*with_heartbeat, *with_token, state, ledger, market_socket, private_socket]
+    cash = ledger(world)
+    everything = [*with_heartbeat, *with_token, state, cash, market_socket, private_socket]
     for stream in everything:
         stream.take()
     world.advance("29s")
@@ -200,7 +216,7 @@ def test_every_kind_of_stream_shows_a_sign_of_life_in_its_own_form(
     assert all(stream.take()[0].heartbeat is not None for stream in with_heartbeat)
     assert all(len(stream.take()[0].resume_token) == 576 for stream in with_token)
     assert state.take() == [wire.CreateInstrumentStateChangeSubscriptionResponse()]
-    assert ledger.take() == [wire.CreateBalanceLedgerSubscriptionResponse()]
+    assert cash.take() == [wire.CreateBalanceLedgerSubscriptionResponse()]
     assert [market_socket.take(), private_socket.take()] == [[{"heartbeat": {}}]] * 2
 
 

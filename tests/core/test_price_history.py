@@ -123,6 +123,32 @@ def test_the_same_seed_gives_the_same_prices_whatever_was_asked_before(seed: int
     assert (ticker(seed=7).summary(at, 300, NOW) == ticker(seed=8).summary(at, 300, NOW)) is False
 
 
+@pytest.mark.parametrize(
+    ("volatility", "days"),
+    [
+        (
+            4_000,
+            {
+                1: (50_169_966_906, 51_066_099_457, 50_161_759_474, 50_662_945_006),
+                2: (50_662_945_006, 51_063_094_647, 49_918_548_208, 50_781_830_266),
+            },
+        ),
+        (200_000, {6: (40_904_219_244, 67_810_177_805, 8_180_843_848, 10_226_054_811)}),
+    ],
+)
+def test_the_prices_of_a_seed_are_those_of_every_release(
+    volatility: int, days: dict[int, tuple[int, ...]]
+) -> None:
+    """A journal of an earlier release replays: no digit of an index changes. A day never closes
+    below a quarter of its opening price nor falls below a fifth.
+    """
+    one = ticker(volatility=volatility, places=8)
+    for day, prices in days.items():
+        found = one.summary((SINCE // 86_400 + day) * 86_400, 86_400, NOW)
+        assert found is not None
+        assert tuple(found[:4]) == prices
+
+
 def test_a_price_by_hand_is_the_price_from_then_on() -> None:
     book = assets()
     one = book.get("crypto:x")

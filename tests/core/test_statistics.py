@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from sim.core.catalogue.quirks import CLEARED_FIELDS_LAG
 from sim.core.market_data.statistics import TradeStats, trade_stats
@@ -176,6 +179,44 @@ def test_a_bust_gives_back_contracts_and_cash_with_fees_and_tells_the_same_trade
     assert market.trading.trades[0].state is TradeState.BUSTED
     whole = window(market, START, START + minutes(1), 0)[0]
     assert whole.total_trade_count == 0
+
+
+Sessions = list[list[tuple[int, int]]]  # trades of each, as (price, quantity)
+
+
+def after(sessions: Sessions, *, without: int = -1, bust: int = -1, close: bool) -> Market:
+    """A market after some sessions, of which one trade was never made, or was undone at the end."""
+    market, ids = Market(), []
+    for session in sessions:
+        market.move(S.CLOSED)
+        market.move(S.OPEN)
+        for price, qty in session:
+            market.advance(seconds(1))
+            ids.append("" if len(ids) == without else trade(market, price, qty))
+    if close:
+        market.move(S.CLOSED)
+    if bust >= 0:
+        market.trading.listings.bust(ids[bust])
+    return market
+
+
+SESSION = st.lists(st.tuples(st.integers(1, 99), st.integers(1, 5)), max_size=3)
+
+
+@given(st.lists(SESSION, min_size=1, max_size=3).filter(any), st.integers(0, 8), st.booleans())
+def test_statistics_after_a_bust_are_those_of_a_market_without_the_trade(
+    sessions: Sessions, which: int, close: bool
+) -> None:
+    """M42, L21."""
+    which %= sum(map(len, sessions))
+    busted = after(sessions, bust=which, close=close)
+    spared = after(sessions, without=which, close=close)
+    stats = busted.trading.stats("X")
+    assert (stats.busts, stats.traded_ever) == (1, sum(qty for day in sessions for _, qty in day))
+    rest = replace(spared.trading.stats("X"), busts=1, traded_ever=stats.traded_ever)
+    assert stats == rest
+    until = busted.ctx.now + 1
+    assert window(busted, START, until, 4) == window(spared, START, until, 4)
 
 
 def test_a_trade_is_busted_once_exists_and_is_not_settled() -> None:

@@ -218,7 +218,7 @@ def _edits_of(node: ast.AST) -> Iterator[tuple[str, Callable[[ast.AST], ast.AST]
         case ast.BinOp(op=op) | ast.AugAssign(op=op) if type(op) in ARITHMETIC:
             if not _has_text(node):
                 yield "arithmetic", lambda n: _set(n, op=ARITHMETIC[type(op)]())
-        case ast.Return(value=ast.expr() as value) if not _is_none(value):
+        case ast.Return(value=ast.expr() as value) if not _is_nothing(value):
             yield "return", lambda n: _set(n, value=ast.Constant(None))
         case ast.Call():
             yield from _edits_of_call(node)
@@ -261,8 +261,9 @@ def _has_text(node: ast.BinOp | ast.AugAssign) -> bool:
     )
 
 
-def _is_none(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
+def _is_nothing(node: ast.AST) -> bool:
+    """None, or False: who asks whether something holds takes both for no."""
+    return isinstance(node, ast.Constant) and (node.value is None or node.value is False)
 
 
 def _set(node: ast.AST, **fields: object) -> ast.AST:

@@ -203,9 +203,8 @@ class Ticker:
         asset = self._asset
         if asset.price is None:
             return None
-        silent = sorted(self._silences(end), reverse=True)
-        second = (min(end, silent[0][0]) - 1) // asset.every * asset.every
-        for low, high in silent:
+        second = end  # in the last silence, which begins there at the latest
+        for low, high in sorted(self._silences(end), reverse=True):
             if low <= second < high:
                 second = (low - 1) // asset.every * asset.every
         return second if second >= asset.since else None
