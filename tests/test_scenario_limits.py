@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from sim import load_scenario
+from sim import Simulation, load_scenario
 from sim.analysis import invariant_checks
 from sim.analysis.headless_run import run_scenario
 from sim.scenario.yaml_tree import ScenarioError
@@ -143,3 +143,24 @@ def test_a_slip_of_the_pen_is_told_what_would_have_worked(
     with pytest.raises(ControlError, match=words) as refused:
         exchange.control(verb, path, body)
     assert refused.value.status == status
+
+
+@pytest.mark.parametrize("key", ["qty", "min_qty"])
+@pytest.mark.parametrize("fractional", [1, 100])
+def test_an_order_of_the_beginning_has_a_quantity_that_every_order_may_have(
+    key: str, fractional: int
+) -> None:
+    most = 10**12 // fractional
+    text = (
+        "name: q\nextends: quickstart\nworld:\n  instruments:\n    - {symbol: w, tick_size: '0.01',"
+        f" state: OPEN, fractional_qty_scale: {fractional}}}\n  orders:\n    - {{as: maker, symbol:"
+        " w, side: buy, price: '0.3', qty: 'QTY', min_qty: 'LEAST'}\n"
+    )
+
+    def scenario(amount: str) -> str:
+        qty, least = (amount, "1") if key == "qty" else ("1", amount)
+        return text.replace("QTY", qty).replace("LEAST", least)
+
+    assert Simulation(load_scenario(scenario(str(most)))).seq == 0
+    with pytest.raises(ScenarioError, match=f"{key} .* more than an order of w can have, {most}"):
+        load_scenario(scenario(str(most + 1)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from sim.core.catalogue.bounds import ORDER_QUANTITY
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import NotADecimal, decimal_text, scaled
 from sim.loader.nodes import text_at
@@ -40,19 +41,23 @@ def price_problems(entry: Node, terms: Mapping[str, Instrument]) -> Iterator[Pro
 
 
 def _quantity(entry: Node, instrument: Instrument) -> Iterator[Problem]:
-    """A quantity finer than the instrument trades, or below its minimum."""
-    qty = text_at(entry, "qty")
-    if qty is None:
-        return
-    least = decimal_text(instrument.min_qty, instrument.qty_scale)
-    try:
-        units = scaled(qty.text, instrument.qty_scale)
-    except NotADecimal:
-        step = decimal_text(1, instrument.qty_scale)
-        said = f"qty {qty.text} is no multiple of {step}, the smallest that {instrument.symbol} has"
-        yield problem(qty.at, f"{said}; `fractional_qty_scale` of its entry makes parts tradable")
-        return
-    if 0 < units < instrument.min_qty:
-        yield problem(
-            qty.at, f"qty {qty.text} is below the minimum of {instrument.symbol}, {least}"
-        )
+    """A quantity finer than the instrument trades, below its minimum, or beyond every order's."""
+    symbol, scale = instrument.symbol, instrument.qty_scale
+    for key in ("qty", "min_qty"):
+        qty = text_at(entry, key)
+        if qty is None:
+            continue
+        said = f"{key} {qty.text} is"
+        try:
+            units = scaled(qty.text, scale)
+        except NotADecimal:
+            step = f"no multiple of {decimal_text(1, scale)}, the smallest that {symbol} has"
+            hint = "`fractional_qty_scale` of its entry makes parts tradable"
+            yield problem(qty.at, f"{said} {step}; {hint}")
+            continue
+        if key == "qty" and 0 < units < instrument.min_qty:
+            least = decimal_text(instrument.min_qty, scale)
+            yield problem(qty.at, f"{said} below the minimum of {symbol}, {least}")
+        elif units > ORDER_QUANTITY.high:
+            most = decimal_text(ORDER_QUANTITY.high, scale)
+            yield problem(qty.at, f"{said} more than an order of {symbol} can have, {most}")
