@@ -20,7 +20,7 @@ demo: $(VENV)/.ready      ## a partner's whole journey over real sockets, under 
 	$(BIN)/sim demo
 
 test: $(VENV)/.ready      ## the test suite
-	$(BIN)/python -m pytest -q -rs -n 2 --dist worksteal
+	$(BIN)/python -m pytest -q -rs -n 3 --dist worksteal
 
 mutants: $(VENV)/.ready   ## a sample of small mistakes in the rules, and whether a test notices
 	$(BIN)/python -m tests.mutation $(MUTANTS)

@@ -29,7 +29,7 @@ class ReceiverState(Struct):
     """A receiver's answers in force, how many attempts they were given to, and all it received."""
 
     answers: tuple[ReceiverAnswer, ...] = ()
-    given: int = 0
+    answers_sent: int = 0
     received: int = 0
 
     def next_answer(self) -> ReceiverAnswer:
@@ -37,7 +37,7 @@ class ReceiverState(Struct):
         passed = 0
         for answer in self.answers:
             passed += answer.times
-            if self.given < passed:
+            if self.answers_sent < passed:
                 return answer
         return self.answers[-1] if self.answers else ReceiverAnswer()
 
@@ -83,10 +83,10 @@ class Receivers(Extension):
                 firm = "firms/" + entry.firm.removeprefix("firms/")
                 self._engine.exchange.webhooks.begin_registered(firm, entry.address)
 
-    def on_done(self, given: Input, outcome: Outcome) -> None:
-        """Take the attempts to URLs of receivers, and count an answer that was given."""
+    def on_done(self, input_: Input, outcome: Outcome) -> None:
+        """Take the attempts to URLs of receivers, and count an answer that was answers_sent."""
         due = self._state.due
-        if due and given == due[0]:
+        if due and input_ == due[0]:
             self._report(due.pop(0), outcome)
         if not self._by_url:
             return
@@ -103,7 +103,7 @@ class Receivers(Extension):
 
     def _take(self, attempt: str, receiver: ReceiverState) -> None:
         answer = receiver.next_answer()
-        receiver.given += 1
+        receiver.answers_sent += 1
         receiver.received += 1
         if answer.hang:
             return
@@ -128,7 +128,7 @@ class Receivers(Extension):
             known = ", ".join(self._entries) or "this scenario has none"
             remedy = f"receivers are listed in world.receivers: {known}"
             raise NotFound(f"no receiver is called {name}", rule="control", remedy=remedy)
-        receiver.answers, receiver.given = answers, 0
+        receiver.answers, receiver.answers_sent = answers, 0
 
     def rows(self) -> list[dict[str, Any]]:
         """Every receiver, what it has received and what it answers, in the scenario's order."""

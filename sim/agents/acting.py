@@ -28,13 +28,13 @@ def call(
     running = session.find(exchange)
     if verb not in _VERBS or not path.startswith("/"):
         raise Refused(f"verb is one of {', '.join(_VERBS)} and path begins with a slash.")
-    found = running.caller.call(plane, verb, path, body, who)
-    said = f"{found.status} for {verb} {word(path)} on the {plane} plane."
+    reply = running.caller.call(plane, verb, path, body, who)
+    said = f"{reply.status} for {verb} {word(path)} on the {plane} plane."
     then = "`history` shows what the exchange made of it."
-    if found.status >= 400:
-        subject = f" {found.request_id}" if found.request_id else ""
+    if reply.status >= 400:
+        subject = f" {reply.request_id}" if reply.request_id else ""
         then = f"`explain` with subject{subject} says which rule refused it and what helps."
-    return answer(said, found.body, then=then)
+    return answer(said, reply.body, then=then)
 
 
 def order(
@@ -60,16 +60,16 @@ def order(
     }
     body |= {"price": _scaled("price", price, scales[0])} if price else {}
     body |= {"clordId": clord_id} if clord_id else {}
-    found = running.caller.call("exchange", "POST", "/v1/trading/orders", body, who)
-    if found.status != 200:
+    reply = running.caller.call("exchange", "POST", "/v1/trading/orders", body, who)
+    if reply.status != 200:
         return answer(
-            f"The order was refused with {found.status}.",
-            found.body,
-            then=f"`explain` with subject {found.request_id} says why and what helps.",
+            f"The order was refused with {reply.status}.",
+            reply.body,
+            then=f"`explain` with subject {reply.request_id} says why and what helps.",
         )
-    number = str(found.body.get("orderId", ""))
+    number = str(reply.body.get("orderId", ""))
     rows = running.served.control("GET", f"/state/orders?{urlencode({'symbol': symbol})}")["orders"]
-    state = next((row for row in rows if row["id"] == number), found.body)
+    state = next((row for row in rows if row["id"] == number), reply.body)
     return answer(
         f"Order {word(number)} was accepted; this is its state now.",
         state,
@@ -79,14 +79,14 @@ def order(
 
 def _scales(running: Running, symbol: str) -> tuple[int, int]:
     try:
-        found = running.served.control(
+        instrument = running.served.control(
             "GET", f"/instruments?{urlencode({'text': symbol, 'limit': 1_000})}"
         )
     except (ControlError, ValueError) as error:
         raise Refused(f"symbol: {word(error)}.") from None
-    row = next((one for one in found["instruments"] if one["symbol"] == symbol), None)
+    row = next((one for one in instrument["instruments"] if one["symbol"] == symbol), None)
     if row is None:
-        near = ", ".join(one["symbol"] for one in found["instruments"][:5])
+        near = ", ".join(one["symbol"] for one in instrument["instruments"][:5])
         known = near or ", ".join(running.served.symbols["open"][:5])
         raise Refused(f"No instrument is called {word(symbol)}. Try one of: {known}.")
     rows = running.served.control("GET", f"/state/instruments?{urlencode({'symbol': symbol})}")[
@@ -139,10 +139,10 @@ def fault(
         return answer(said, rows or None, then="`fault` with operation and act injects one.")
     body: dict[str, Any] = {"match": {"operation": operation} if operation else {}, "act": act}
     body |= {} if times is None else {"times": times}
-    made = _control(running, "POST", "/faults", body)
+    created = _control(running, "POST", "/faults", body)
     return answer(
-        f"Fault `{made['id']}` is in force: it strikes {word(operation or 'every operation')}.",
-        then=f"run the client, look at `history`, then end it with remove={made['id']}.",
+        f"Fault `{created['id']}` is in force: it strikes {word(operation or 'every operation')}.",
+        then=f"run the client, look at `history`, then end it with remove={created['id']}.",
     )
 
 

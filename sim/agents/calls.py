@@ -59,12 +59,12 @@ class Caller:
 
     def _signature(self, verb: str, path: str, who: str) -> dict[str, str]:
         keys = self._exchange.api_keys
-        found = [one for one in keys if not who or who in (one["key_id"], one["account"])]
-        if not found:
+        matching = [one for one in keys if not who or who in (one["key_id"], one["account"])]
+        if not matching:
             known = ", ".join(one["key_id"] for one in keys) or "this scenario has none"
             raise Refused(f"No API key is called {word(who)}. API keys: {known}.")
         now_ms = int(self._exchange.now.timestamp() * 1000)
-        return retail_headers(found[0], verb, path, now_ms)
+        return retail_headers(matching[0], verb, path, now_ms)
 
     def _bearer(self, who: str) -> dict[str, str]:
         firm = self._firm(who)

@@ -123,16 +123,16 @@ def branch(session: Session, exchange: str = "", seq: int | None = None) -> str:
 def compare(session: Session, other: str, exchange: str = "") -> str:
     """How the states of two exchanges differ."""
     one, two = session.find(exchange), session.find(other)
-    found = [row for view, key in _VIEWS.items() for row in _differences(one, two, view, key)]
-    if not found:
+    differences = [row for view, key in _VIEWS.items() for row in _differences(one, two, view, key)]
+    if not differences:
         return answer(
             f"`{one.name}` and `{two.name}` have the same accounts, orders, trades and states.",
             then="`history` of each shows whether they got there in the same way.",
         )
     return answer(
-        f"`{one.name}` and `{two.name}` differ in {len(found)} values; each row has the first's and"
-        " the second's.",
-        found[:_DIFFERENCES_MAX],
+        f"`{one.name}` and `{two.name}` differ in {len(differences)} values; each row has the"
+        " first's and the second's.",
+        differences[:_DIFFERENCES_MAX],
         then="`explain` with an order id, account or symbol says why it is as it is.",
     )
 

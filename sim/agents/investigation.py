@@ -61,12 +61,12 @@ def _text_of(session: Session, scenario: str) -> str:
     """The text of a scenario that exists; a bundled name becomes a scenario that extends it."""
     from sim.agents.exchanges import scenario_of
 
-    found = scenario_of(session, scenario)
+    scenario_text = scenario_of(session, scenario)
     if "\n" in scenario:
         return scenario
     if Path(scenario).is_file() and not session.confined:
-        return f"extends: {Path(scenario).resolve()}\nname: {found.name}\n"
-    return f"extends: {scenario}\nname: {found.name}\n"
+        return f"extends: {Path(scenario).resolve()}\nname: {scenario_text.name}\n"
+    return f"extends: {scenario}\nname: {scenario_text.name}\n"
 
 
 def _causes(small: Path, only: str) -> str:

@@ -59,16 +59,16 @@ def explain(session: Session, subject: str, exchange: str = "") -> str:
     if subject.isdecimal() and len(subject) < _REQUEST_ID:  # the number of an input
         calls = served.requests(since=int(subject) - 1)
         subject = next((one["explain"] for one in calls if one["seq"] == int(subject)), subject)
-    found = served.explain(subject or "-")
-    if found is None:
+    explanation = served.explain(subject or "-")
+    if explanation is None:
         raise Refused(
             f"Nothing is called {word(subject)}. A subject is the x-request-id or number of a"
             " refused call, an order id, stream/7, an account, a symbol, kyc/EXTERNAL_ID,"
             " webhook/EVENT_ID or fault/f1. `history` lists what happened."
         )
-    remedy = found.get("remedy") or ""
+    remedy = explanation.get("remedy") or ""
     then = line(remedy) if remedy else "`docs` with the section or rule says more."
-    return answer(f"Why {word(subject)} is as it is:", list(lines(found)), then=then)
+    return answer(f"Why {word(subject)} is as it is:", list(lines(explanation)), then=then)
 
 
 def judge(session: Session, caller: str = "", exchange: str = "") -> str:
@@ -109,16 +109,16 @@ def catalogue(
         )
     served = session.find(exchange).served if exchange or session.names else None
     if served is None:
-        found = rows(kind, pattern=pattern)
+        entries = rows(kind, pattern=pattern)
     else:
-        found = served.running.call(lambda: rows(kind, served.running.simulation, pattern))
-    if not found:
+        entries = served.running.call(lambda: rows(kind, served.running.simulation, pattern))
+    if not entries:
         raise Refused(f"None of the {kind} matches {word(pattern)}. Try a part of a name, or *.")
-    if len(found) > 8:
-        names = [next(iter(row.values())) for row in found]
+    if len(entries) > 8:
+        names = [next(iter(row.values())) for row in entries]
         then = "`catalogue` with a narrower pattern shows whole rows."
-        return f"{len(found)} {kind}:\n\n{quoted([', '.join(map(str, names))[:4_000]])}\n\n{then}"
-    return answer(f"{len(found)} {kind}:", found, then="`docs` searches the guides.")
+        return f"{len(entries)} {kind}:\n\n{quoted([', '.join(map(str, names))[:4_000]])}\n\n{then}"
+    return answer(f"{len(entries)} {kind}:", entries, then="`docs` searches the guides.")
 
 
 # ---- the guides
@@ -143,8 +143,8 @@ def docs(session: Session, query: str) -> str:
     best = [section for score, _, section in scored[:_SECTIONS] if score > 0]
     if not best:
         raise Refused(f"No guide says anything about {word(query)}. Try other words.")
-    shown = [f"### {one.title} ({one.page})\n\n{_shortened(one.text)}" for one in best]
-    return "\n\n".join([*shown, "Next: `catalogue` lists operations, faults and rules by name."])
+    sections = [f"### {one.title} ({one.page})\n\n{_shortened(one.text)}" for one in best]
+    return "\n\n".join([*sections, "Next: `catalogue` lists operations, faults and rules by name."])
 
 
 def _score(section: _Section, words: list[str]) -> float:

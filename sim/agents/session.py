@@ -74,12 +74,12 @@ class Session:
                 " calls give the same run."
             )
         if name:
-            found = self._running.get(name)
-            if found is None:
+            running = self._running.get(name)
+            if running is None:
                 known = f" Running: {', '.join(self.names)}." if self.names else ""
                 raise Refused(f"No exchange is called {word(name)}.{known}")
-            found.used = time.monotonic()
-            return found
+            running.used = time.monotonic()
+            return running
         if self.shared:
             raise Refused("Name the exchange: `start` answered what it is called.")
         first = [one for one in self._running.values() if not one.origin]

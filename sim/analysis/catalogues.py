@@ -49,7 +49,7 @@ def _quirks(sim: Simulation | None) -> Rows:
             "quirk": quirk.name,
             "section": f"§{quirk.spec}",
             "default": str(quirk.default),
-            "value": sim.exchange.ctx.quirks.shown(quirk.name) if sim else str(quirk.default),
+            "value": sim.exchange.ctx.quirks.as_written(quirk.name) if sim else str(quirk.default),
             "summary": quirk.summary,
         }
         for quirk in quirks.catalogue().values()
@@ -61,7 +61,7 @@ def _assumptions(sim: Simulation | None) -> Rows:
         {
             "assumption": one.name,
             "default": (default := one.show(one.default)),
-            "value": sim.exchange.ctx.assumptions.shown(one.name) if sim else default,
+            "value": sim.exchange.ctx.assumptions.as_written(one.name) if sim else default,
             "accepts": one.accepts(),
             "reason": one.reason,
             "source": one.source,
@@ -166,12 +166,12 @@ def rows(kind: str, sim: Simulation | None = None, pattern: str = "*") -> Rows:
     """
     if kind not in CATALOGUES:
         raise NotFound(f"there is no catalogue {kind!r}", remedy="one of " + ", ".join(CATALOGUES))
-    found = CATALOGUES[kind](sim)
-    named = [row for row in found if name_of(row) == pattern]
+    entries = CATALOGUES[kind](sim)
+    named = [row for row in entries if name_of(row) == pattern]
     if named or pattern == "*":
-        return named or found
+        return named or entries
     shape = pattern if set(pattern) & set("*?[") else f"*{pattern}*"
-    return [row for row in found if _matches(row, shape.casefold())]
+    return [row for row in entries if _matches(row, shape.casefold())]
 
 
 def name_of(row: dict[str, Any]) -> str:

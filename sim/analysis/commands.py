@@ -36,7 +36,7 @@ def _word(word: str | Path) -> str:
 def _program() -> list[str]:
     """The words that start this installation of `sim`."""
     beside = Path(sys.executable).with_name("sim")
-    found = shutil.which("sim")
-    if found is not None and Path(found).absolute() == beside.absolute():
+    path = shutil.which("sim")
+    if path is not None and Path(path).absolute() == beside.absolute():
         return ["sim"]
     return [str(beside)] if beside.is_file() else [sys.executable, "-m", "sim"]

@@ -97,16 +97,16 @@ class Comparison:
         with journal_lines(first) as (one, ours), journal_lines(second) as (other, theirs):
             self.headers = header_differences(one, other)
             with reading(first) as progress:
-                self.found = first_difference(progress.each(ours), theirs)
+                self.difference = first_difference(progress.each(ours), theirs)
         self.states: list[str] = []
         self.not_compared = ""
-        if self.found is not None and self.found.first and self.found.second:
-            self._compare_states(self.found.same + 1)
+        if self.difference is not None and self.difference.first and self.difference.second:
+            self._compare_states(self.difference.same + 1)
 
     @property
     def same(self) -> bool:
         """Whether the same happened in both, line by line."""
-        return self.found is None
+        return self.difference is None
 
     def _compare_states(self, lines: int) -> None:
         try:
@@ -119,16 +119,16 @@ class Comparison:
 
     def document(self) -> dict[str, Any]:
         """The comparison for a program."""
-        found = self.found
-        sides = () if found is None else (found.first, found.second)
-        shown = [plain(next(rows(iter([raw])))) if raw else None for raw in sides] or [None, None]
+        difference = self.difference
+        sides = () if difference is None else (difference.first, difference.second)
+        records = [plain(next(rows(iter([raw])))) if raw else None for raw in sides] or [None, None]
         return {
             "same": self.same,
             "begin": {name: list(pair) for name, pair in self.headers.items()},
-            "line": None if found is None else found.number,
-            "says": "" if found is None else _MEANINGS[found.part],
-            "first": shown[0],
-            "second": shown[1],
+            "line": None if difference is None else difference.number,
+            "says": "" if difference is None else _MEANINGS[difference.part],
+            "first": records[0],
+            "second": records[1],
             "states": self.states,
             "not_compared": self.not_compared,
         }
@@ -137,19 +137,22 @@ class Comparison:
         """Print the comparison, and what to do next."""
         for name, (left, right) in self.headers.items():
             print(f"they begin with different {name}: {left} and {right}", file=out)
-        if self.found is None:
+        if self.difference is None:
             print("the runs are the same, line by line", file=out)
             return
-        found = self.found
-        print(f"the first {found.same} lines are the same; then {_MEANINGS[found.part]}:", file=out)
-        for path, raw in zip(self.paths, (found.first, found.second), strict=True):
-            print(f"{path}, line {found.number}:" if raw else f"{path}: has ended", file=out)
+        difference = self.difference
+        print(
+            f"the first {difference.same} lines are the same; then {_MEANINGS[difference.part]}:",
+            file=out,
+        )
+        for path, raw in zip(self.paths, (difference.first, difference.second), strict=True):
+            print(f"{path}, line {difference.number}:" if raw else f"{path}: has ended", file=out)
             if raw:
                 write(rows(iter([raw])), out)
-        if found.first and found.second:
+        if difference.first and difference.second:
             self._write_states(out)
-        at = format_instant(read_line(found.first or found.second).at)
-        path = self.paths[not found.first]
+        at = format_instant(read_line(difference.first or difference.second).at)
+        path = self.paths[not difference.first]
         print(f"next: {sim_command('replay', path, '--until', at, '--serve')}", file=out)
 
     def _write_states(self, out: TextIO) -> None:
@@ -216,11 +219,11 @@ def _text(value: Any) -> str:
     )
 
 
-def _without_identifiers(found: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def _without_identifiers(tables: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Rows by name and number, because names that differ in an identifier alone become one."""
     counts: Counter[str] = Counter()
     plain: dict[str, dict[str, Any]] = {}
-    for name, row in found.items():
+    for name, row in tables.items():
         bare = without_identifiers(name)
         counts[bare] += 1
         bare += f" ({counts[bare]})" if counts[bare] > 1 else ""
@@ -232,5 +235,5 @@ def _without_identifiers(found: dict[str, dict[str, Any]]) -> dict[str, dict[str
 
 
 def _rows(simulation: Simulation, view: str, key: str) -> dict[str, dict[str, Any]]:
-    found: Any = views.view(simulation.engine, view)
-    return {str(row[key]): row for row in found[view]}
+    state: Any = views.view(simulation.engine, view)
+    return {str(row[key]): row for row in state[view]}

@@ -82,17 +82,17 @@ class Recorder:
 
     def after_input(self, simulation: Simulation, outcome: Outcome) -> None:
         """Count the calls of an input, what it changed about earlier ones, and what struck."""
-        found, log = self.coverage, simulation.log
+        coverage, log = self.coverage, simulation.log
         for entry in log.since(outcome.seq - 1):
-            found.answers[_answer(entry)] += 1
+            coverage.answers[_answer(entry)] += 1
         for before, entry in log.corrected(outcome.seq):
-            found.answers[_answer(before)] -= 1
-            found.answers[_answer(entry)] += 1
+            coverage.answers[_answer(before)] -= 1
+            coverage.answers[_answer(entry)] += 1
         for struck in outcome.struck:
             for kind in _kinds_of(struck.act):
-                found.faults[kind, struck.plane] += 1
-        found.quirks.update(simulation.exchange.ctx.quirks.take_struck())
-        found.stood_at(simulation.now)
+                coverage.faults[kind, struck.plane] += 1
+        coverage.quirks.update(simulation.exchange.ctx.quirks.take_struck())
+        coverage.stood_at(simulation.now)
 
     def after_attempt(self, simulation: Simulation, *attempt: object) -> None:
         """Nothing: an attempt is no call of a client."""
@@ -161,9 +161,9 @@ def _operations(coverage: Coverage) -> dict[str, Any]:
         row = rows.setdefault(answer.operation, {"calls": 0, "planes": {}, "answers": []})
         row["calls"] += count
         row["planes"][answer.plane] = row["planes"].get(answer.plane, 0) + count
-        told = {**answer._asdict(), "count": count}
-        del told["operation"]
-        row["answers"].append(told)
+        counted = {**answer._asdict(), "count": count}
+        del counted["operation"]
+        row["answers"].append(counted)
     return rows
 
 
@@ -186,18 +186,18 @@ def read(text: bytes, name: str) -> Coverage:
     """The coverage of a document that `document` made. UsageError for anything else."""
     coverage = Coverage()
     try:
-        found = json.decode(text)
-        if found["coverage"] != 1:
+        document = json.decode(text)
+        if document["coverage"] != 1:
             raise ValueError("another version")
-        coverage.runs = found["runs"]
-        for operation, row in found["operations"].items():
+        coverage.runs = document["runs"]
+        for operation, row in document["operations"].items():
             for answer in row["answers"]:
                 count = answer.pop("count")
                 coverage.answers[Answer(operation=operation, **answer)] = count
-        coverage.quirks.update(found["quirks"])
-        for kind, planes in found["faults"].items():
+        coverage.quirks.update(document["quirks"])
+        for kind, planes in document["faults"].items():
             coverage.faults.update({(kind, plane): count for plane, count in planes.items()})
-        for at in (found["first"], found["last"]):
+        for at in (document["first"], document["last"]):
             coverage.stood_at(parse_instant(at) if at else 0)
     except (DecodeError, LookupError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(

@@ -39,10 +39,10 @@ class InvariantChecks:
         sim = self._sim
         if self._over or (sim.seq <= self._checked + self._pause and not sim.script.done):
             return
-        found, unseen = self._look()
-        self._over = bool(found)
+        broken_now, unseen = self._look()
+        self._over = bool(broken_now)
         between = f" or up to {unseen} before it" if unseen else ""
-        for contradiction in found:
+        for contradiction in broken_now:
             yield f"{contradiction} (after input {sim.seq}{between}, {format_instant(sim.now)})"
         many = sim.exchange.trading.orders.open_count - CHECK_EVERY_INPUT_BELOW
         self._checked, self._pause = sim.seq, max(0, many) // ORDERS_PER_INPUT
@@ -55,10 +55,10 @@ class InvariantChecks:
         read, self._read = self._read, trading.books.version
         unseen = self._pause
         if read is not None and read >= trading.books.loaded:
-            found = broken(trading, frozenset(trading.books.symbols.since(read)))
+            broken_now = broken(trading, frozenset(trading.books.symbols.since(read)))
             self._narrow += 1
-            if found or (self._narrow < WHOLE_EVERY and not self._sim.script.done):
-                return found, unseen
+            if broken_now or (self._narrow < WHOLE_EVERY and not self._sim.script.done):
+                return broken_now, unseen
             unseen = max(unseen, self._checked - self._checked_whole)
         self._checked_whole, self._narrow = seq, 0
         return broken(trading), unseen

@@ -45,23 +45,23 @@ class _Index:
         """Have every full block of the branch's own lines."""
         while (len(self.blocks) + 1) * BLOCK <= branch.seq - branch.from_seq:
             first = branch.from_seq + len(self.blocks) * BLOCK
-            found: set[bytes] = set()
+            values: set[bytes] = set()
             for text, _ in texts_of(lines, branch, first, first + BLOCK):
-                found.update(_VALUE.findall(text))
-            self.blocks.append(array("I", sorted(set(map(crc32, found)))))
+                values.update(_VALUE.findall(text))
+            self.blocks.append(array("I", sorted(set(map(crc32, values)))))
             if len(self.blocks) % BLOCK == 0:
                 self.wide.append(array("I", sorted(set().union(*self.blocks[-BLOCK:]))))
             yield
 
-    def choose(self, first: int, last: int, wanted: Sequence[Sequence[int]]) -> Iterator[int]:
+    def choose(self, first: int, last: int, sought: Sequence[Sequence[int]]) -> Iterator[int]:
         """The blocks from one to another that may have all values of one of some texts."""
         block = first
         while block <= last:
             row = block // BLOCK
             end = min(last, (row + 1) * BLOCK - 1)
-            if row >= len(self.wide) or _may_have(self.wide[row], wanted):
+            if row >= len(self.wide) or _may_have(self.wide[row], sought):
                 for one in range(block, end + 1):
-                    if one >= len(self.blocks) or _may_have(self.blocks[one], wanted):
+                    if one >= len(self.blocks) or _may_have(self.blocks[one], sought):
                         yield one
             block = end + 1
 
@@ -89,15 +89,15 @@ def lines_with(
     """The lines of the inputs `after`+1 … `until` that have one of the texts, in their order or
     against it.
     """
-    wanted = [[crc32(value) for value in _VALUE.findall(text)] for text in texts]
+    sought = [[crc32(value) for value in _VALUE.findall(text)] for text in texts]
     step = -1 if backwards else 1
     for on, first, last in branch.parts(after, until)[::step]:
         index = _INDEXES.setdefault(on, _Index())
-        if all(wanted):
+        if all(sought):
             for _ in index.grow(lines, on):
                 pass
         ends = (first - on.from_seq) // BLOCK, (last - on.from_seq - 1) // BLOCK
-        for block in list(index.choose(*ends, wanted))[::step]:
+        for block in list(index.choose(*ends, sought))[::step]:
             begin = on.from_seq + block * BLOCK
             span = max(first, begin), min(last, begin + BLOCK)
             yield from list(_found(lines, on, *span, texts))[::step]
@@ -137,8 +137,8 @@ def _read(lines: Lines, group: list[Place]) -> tuple[bytes, list[tuple[int, int]
     return text, [(place.offset - begin, place.size) for place in group]
 
 
-def _may_have(values: array[int], wanted: Sequence[Sequence[int]]) -> bool:
-    for some in wanted:
+def _may_have(values: array[int], sought: Sequence[Sequence[int]]) -> bool:
+    for some in sought:
         for value in some:
             place = bisect_left(values, value)
             if place == len(values) or values[place] != value:

@@ -38,8 +38,8 @@ class RequestReader:
         """The operation that a call is addressed to, whether or not it was served then."""
         if not isinstance(recorded, RestCall):
             return self._contract.by_rpc(recorded.method)
-        found = self._routers[recorded.plane].match(recorded.verb, recorded.path)
-        return found.operation if isinstance(found, Match) else None
+        match = self._routers[recorded.plane].match(recorded.verb, recorded.path)
+        return match.operation if isinstance(match, Match) else None
 
     def request(self, recorded: CallInput, operation: Operation) -> Message | None:
         """The message of a call to an operation; None where it cannot be decoded."""
@@ -48,16 +48,16 @@ class RequestReader:
             if not isinstance(recorded, RestCall):
                 decoded: Message = protobuf_decoder(message)(recorded.message)
                 return decoded
-            found = self._routers[recorded.plane].match(recorded.verb, recorded.path)
-            if not isinstance(found, Match):
+            match = self._routers[recorded.plane].match(recorded.verb, recorded.path)
+            if not isinstance(match, Match):
                 return None
-            if found.body == "":
+            if match.body == "":
                 reader = query_decoder(message, Casing.CAMEL_OR_SNAKE)
                 request: Message = reader(recorded.query)
             else:
                 decoder = form_decoder if recorded.form else json_decoder
                 request = decoder(message)(recorded.body.encode())
-            apply_path(request, found.path_params)
+            apply_path(request, match.path_params)
         except (BadInput, ValueError):
             return None
         return request

@@ -164,7 +164,7 @@ class RunDiff:
     def tallies(self) -> list[Tally]:
         """What happened in the runs, by meaning; what differs most comes first."""
         differ = Counter(each.meaning for each in self.mismatches if each.first and each.second)
-        found = [
+        counts = [
             Tally(
                 each,
                 len(self.first.happenings.get(each, ())),
@@ -173,7 +173,7 @@ class RunDiff:
             )
             for each in self._meanings()
         ]
-        return sorted(found, key=lambda each: -abs(each.first - each.second) - each.differ)
+        return sorted(counts, key=lambda each: -abs(each.first - each.second) - each.differ)
 
     @cached_property
     def events(self) -> dict[str, tuple[int, int]]:
@@ -214,15 +214,15 @@ class RunDiff:
             "not_compared": "" if isinstance(states, list) else states,
         }
 
-    def _document(self, found: Mismatch) -> dict[str, Any]:
+    def _document(self, mismatch: Mismatch) -> dict[str, Any]:
         rows = {
             name: plain(run.line(one.line)) if one is not None else None
-            for name, run, one in self._sides(found)
+            for name, run, one in self._sides(mismatch)
         }
-        return {**found.meaning._asdict(), "nth": found.nth, "says": found.says, **rows}
+        return {**mismatch.meaning._asdict(), "nth": mismatch.nth, "says": mismatch.says, **rows}
 
-    def _sides(self, found: Mismatch) -> tuple[tuple[str, Run, Happening | None], ...]:
-        return ("first", self.first, found.first), ("second", self.second, found.second)
+    def _sides(self, mismatch: Mismatch) -> tuple[tuple[str, Run, Happening | None], ...]:
+        return ("first", self.first, mismatch.first), ("second", self.second, mismatch.second)
 
     def write(self, out: TextIO) -> None:
         """Print the comparison: how they begin, the first difference, counts, and the end."""
@@ -260,16 +260,19 @@ class RunDiff:
         if not self.mismatches:
             print("\nthe same happened in both, apart from identifiers and instants", file=out)
             return
-        found = self.mismatches[0]
-        times = f" (number {found.nth} of its kind)" if found.nth > 1 else ""
-        said = f"first difference: {found.meaning}{times}: {found.says}"
+        mismatch = self.mismatches[0]
+        times = f" (number {mismatch.nth} of its kind)" if mismatch.nth > 1 else ""
+        said = f"first difference: {mismatch.meaning}{times}: {mismatch.says}"
         print("", *wrapped(said, "  ", first=""), sep="\n", file=out)
-        for name, run, one in self._sides(found):
+        for name, run, one in self._sides(mismatch):
             print(f"{name}, line {one.line}:" if one is not None else f"{name}: nothing", file=out)
             if one is not None:
                 write([run.line(one.line)], out)
-        if found.first and found.second and found.first.asked != found.second.asked:
-            ours, theirs = self.first.asked(found.first.line), self.second.asked(found.second.line)
+        if mismatch.first and mismatch.second and mismatch.first.asked != mismatch.second.asked:
+            ours, theirs = (
+                self.first.asked(mismatch.first.line),
+                self.second.asked(mismatch.second.line),
+            )
             print(f"what was asked:\n  first   {excerpt(ours, theirs, width() - 12)}", file=out)
             print(f"  second  {excerpt(theirs, ours, width() - 12)}", file=out)
 
@@ -330,19 +333,19 @@ def _end_of(path: Path) -> Simulation:
     return done.simulation
 
 
-def _position(found: Mismatch) -> tuple[Instant, int]:
-    happenings = [each for each in (found.first, found.second) if each is not None]
+def _position(mismatch: Mismatch) -> tuple[Instant, int]:
+    happenings = [each for each in (mismatch.first, mismatch.second) if each is not None]
     return min(each.at for each in happenings), min(each.line for each in happenings)
 
 
 def _exact(first: Path, second: Path) -> Difference | None:
     """The first line that differs between two journals of one run."""
-    found = None
+    difference = None
     with journal_lines(first) as (one, ours), journal_lines(second) as (other, theirs):
         if all(getattr(one, name) == getattr(other, name) for name in _ONE_RUN):
             with reading(first) as progress:
-                found = first_difference(progress.each(ours), theirs, WRITTEN)
-    return found
+                difference = first_difference(progress.each(ours), theirs, WRITTEN)
+    return difference
 
 
 def read_run(path: Path) -> Run:
@@ -390,8 +393,8 @@ def _meaning(row: Row, out: dict[str, Any]) -> Meaning:
 
 
 def _asked(line: Line) -> str:
-    given = json.decode(line.input)
-    parts = [given[key] for key in ASKED if given.get(key)]
+    recorded = json.decode(line.input)
+    parts = [recorded[key] for key in ASKED if recorded.get(key)]
     texts = (part if isinstance(part, str) else json.encode(part).decode() for part in parts)
     return without_identifiers(" ".join(texts))
 

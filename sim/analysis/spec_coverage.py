@@ -33,8 +33,8 @@ def tests_by_statement(tests: Path, mark: str = "spec") -> dict[str, list[str]]:
     mark "observed" by observation.
     """
     by_statement: dict[str, list[str]] = {}
-    for found, named, name in _marked(tests):
-        if found == mark:
+    for statements, named, name in _marked(tests):
+        if statements == mark:
             by_statement.setdefault(named, []).append(name)
     return by_statement
 

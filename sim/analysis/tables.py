@@ -83,9 +83,9 @@ def record(row: dict[str, Any]) -> Iterator[str]:
     """A row as lines: its name or first cell, and below it every other that says something."""
     head = "name" if "name" in row else next(iter(row))
     yield cell(row[head])
-    shown = {name: text for name, value in row.items() if name != head and (text := cell(value))}
-    size = max(map(len, shown), default=0)
-    for name, text in shown.items():
+    cells = {name: text for name, value in row.items() if name != head and (text := cell(value))}
+    size = max(map(len, cells), default=0)
+    for name, text in cells.items():
         yield from wrapped(text, " " * (size + 4), first=f"  {name.ljust(size)}  ")
 
 

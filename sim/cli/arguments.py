@@ -74,12 +74,12 @@ def seeds(text: str) -> range | None:
     first, _, last = text.partition("..")
     if not first.isdecimal() or not (last.isdecimal() or text == first):
         raise argparse.ArgumentTypeError(f"a number or a range such as 1..20, not {text!r}")
-    found = range(seed_number(first), seed_number(last or first) + 1)
-    if not found:
+    numbers = range(seed_number(first), seed_number(last or first) + 1)
+    if not numbers:
         raise argparse.ArgumentTypeError(f"a range that counts up, not {text!r}")
-    if len(found) > SEEDS_MAX:
+    if len(numbers) > SEEDS_MAX:
         raise argparse.ArgumentTypeError(f"at most {SEEDS_MAX} seeds, not {text!r}")
-    return found
+    return numbers
 
 
 def port_base(text: str) -> int:

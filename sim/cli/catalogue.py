@@ -51,17 +51,17 @@ def run(args: argparse.Namespace) -> int:
     from sim.analysis.tables import as_markdown, print_table
     from sim.scenario.suggestions import suggestion
 
-    found = rows(args.kind, pattern=args.pattern)
-    if not found:
+    entries = rows(args.kind, pattern=args.pattern)
+    if not entries:
         names = map(name_of, rows(args.kind))
         near = suggestion(args.pattern, names) or f"; `sim catalogue {args.kind}` lists all"
         return usage_error(f"none of the {args.kind} matches {args.pattern!r}{near}")
     out = text_output(args)
-    give_json(args, found)
+    give_json(args, entries)
     if args.markdown:
-        print(as_markdown(found), file=out)
+        print(as_markdown(entries), file=out)
     else:
         # No exchange runs here, so the value in force is the default.
-        shown = [{k: v for k, v in row.items() if k != "value"} for row in found]
-        print_table(shown, out, one_as_record=True)
+        columns = [{k: v for k, v in row.items() if k != "value"} for row in entries]
+        print_table(columns, out, one_as_record=True)
     return 0

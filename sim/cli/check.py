@@ -26,20 +26,22 @@ def run(args: argparse.Namespace) -> int:
     from sim.scenario.problem_text import with_carets
     from sim.scenario.yaml_tree import ScenarioError
 
-    code, found, out = 0, [], text_output(args)
+    code, results, out = 0, [], text_output(args)
     for name in args.scenarios:
         try:
             variants = [load_scenario(name, params) for params in scenario_variants(name)]
         except ScenarioError as error:
             problems = [problem._asdict() for problem in error.problems]
-            found.append({"scenario": name, "problems": problems})
+            results.append({"scenario": name, "problems": problems})
             if not is_alone(args):
                 print(*with_carets(error.problems), sep="\n", file=sys.stderr)
             code = USAGE
         else:
             steps = len(variants[0].steps)
-            found.append({"scenario": name, "problems": [], "steps": steps, "runs": len(variants)})
+            results.append(
+                {"scenario": name, "problems": [], "steps": steps, "runs": len(variants)}
+            )
             runs = f", {len(variants)} combinations" if len(variants) > 1 else ""
             print(f"{name}: fine, {steps} steps{runs}", file=out)
-    give_json(args, {"scenarios": found})
+    give_json(args, {"scenarios": results})
     return code

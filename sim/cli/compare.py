@@ -77,16 +77,16 @@ def run(args: argparse.Namespace) -> int:
         accepted = read_accepted(args.accepted) if args.accepted else ()
         earlier = read_earlier(args.against) if args.against else None
         with uncollected():
-            found = _compared(args)
+            comparison = _compared(args)
     except (UnreadableRecording, Unmatched, NoComparison) as error:
         return usage_error(str(error))
-    drift = Drift(found, accepted, earlier)
+    drift = Drift(comparison, accepted, earlier)
     if not (args.accepted or args.propose or args.against or args.junit):
-        give_json(args, found.document())
-        found.write(out)
-        return 0 if found.same else FAILED
+        give_json(args, comparison.document())
+        comparison.write(out)
+        return 0 if comparison.same else FAILED
     _write_files(args, drift)
-    give_json(args, found.document() | {"drift": drift.document()})
+    give_json(args, comparison.document() | {"drift": drift.document()})
     write(drift, out)
     return FAILED if drift.rings else 0
 

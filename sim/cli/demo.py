@@ -215,8 +215,8 @@ class Journey:
 
     async def balance(self) -> str:
         query = {"name": self.account, "currency": "USD"}
-        found = await self.partner("POST", "/v1/positions/balance", json=query)
-        return str(found["balance"])
+        answer = await self.partner("POST", "/v1/positions/balance", json=query)
+        return str(answer["balance"])
 
     async def trade_with_a_retail_user(self) -> None:
         from sim.messages import exchange_v1 as wire
@@ -279,8 +279,8 @@ class Journey:
         for symbol in self.exchange.symbols["open"]:
             book = await self.partner("GET", f"/v1/orderbook/{symbol}")
             if not book["bids"] and not book["offers"]:
-                found = await self.partner("GET", f"/v1/refdata/instruments/{symbol}")
-                return symbol, found["instrument"]
+                instrument = await self.partner("GET", f"/v1/refdata/instruments/{symbol}")
+                return symbol, instrument["instrument"]
         raise JourneyError("no open instrument has an empty book")
 
     async def settle_and_get_paid(self) -> None:

@@ -43,14 +43,14 @@ def run(args: argparse.Namespace) -> int:
     out = text_output(args)
     check_writable((args.write,))
     try:
-        found = _inferred(args)
+        inference = _inferred(args)
     except (UnreadableRecording, Unmatched) as error:
         return usage_error(str(error))
-    give_json(args, found.document())
-    found.write(out)
+    give_json(args, inference.document())
+    inference.write(out)
     if args.write is not None:
-        args.write.write_text(found.scenario_file(_base(args)), encoding="utf-8")
-    return 0 if found.explained else FAILED
+        args.write.write_text(inference.scenario_file(_base(args)), encoding="utf-8")
+    return 0 if inference.explained else FAILED
 
 
 def _inferred(args: argparse.Namespace) -> Inference:

@@ -70,8 +70,8 @@ def add_listening(parser: argparse.ArgumentParser, default_clock: str) -> None:
     add_path(parser, "--scenarios", "DIR", folder)
     token = f"file that holds the bearer token of the control plane; {TOKEN_VARIABLE} may hold it"
     add_path(parser, "--control-token-file", "PATH", token)
-    shown = "the token itself, which every user of this machine can then see in the process list"
-    add_text(parser, "--control-token", "TOKEN", shown)
+    warning = "the token itself, which every user of this machine can then see in the process list"
+    add_text(parser, "--control-token", "TOKEN", warning)
     otlp = "send spans, metrics and logs there: base URL of an OpenTelemetry collector (OTLP/HTTP)"
     add_text(parser, "--otlp", "URL", otlp, type=_collector)
     add_flag(parser, "--open", "open the control room in a browser")

@@ -251,13 +251,13 @@ def _not_there(args: argparse.Namespace) -> Iterator[str]:
 def _with_environment(parser: Parser, argv: list[str]) -> list[str]:
     from sim.cli.parsing.environment import from_environment, unknown_variables
 
-    word, *given = argv
-    if "--help" not in given and "-h" not in given:
+    word, *arguments = argv
+    if "--help" not in arguments and "-h" not in arguments:
         for warning in unknown_variables(parser, os.environ):
             print(warning, file=sys.stderr)
-    added = from_environment(parser, given, os.environ)
+    added = from_environment(parser, arguments, os.environ)
     parser.added = added
-    return [word, *added, *given]
+    return [word, *added, *arguments]
 
 
 def parsers(names: Sequence[str] = NAMES) -> tuple[Parser, dict[str, Parser]]:

@@ -44,14 +44,14 @@ def run(args: argparse.Namespace) -> int:
             "name a recording or a journal: sim witness FILE; `sim witness --list` lists the checks"
         )
     check_writable(files=(args.junit,))
-    found = {}
+    witnesses = {}
     for file in args.files:
         try:
-            found[str(file)] = witness_file(file)
+            witnesses[str(file)] = witness_file(file)
         except (UnreadableRecording, OSError) as error:
             return usage_error(str(error))
-        write(found[str(file)], str(file), out)
+        write(witnesses[str(file)], str(file), out)
     if args.junit is not None:
-        args.junit.write_bytes(junit_of(found))
-    give_json(args, document(found))
-    return FAILED if any(one.contradictions for one in found.values()) else 0
+        args.junit.write_bytes(junit_of(witnesses))
+    give_json(args, document(witnesses))
+    return FAILED if any(one.contradictions for one in witnesses.values()) else 0

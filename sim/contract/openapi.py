@@ -87,7 +87,7 @@ def openapi_document(
 
     `server` is the plane's address; without one it is that of `sim serve` with its default ports.
     """
-    shown = _examples().get(plane, {})
+    examples = _examples().get(plane, {})
     components = Components(now, vendor_prefix=vendor_prefix, switches=switches)
     paths: dict[str, dict[str, Any]] = {}
     services: dict[str, None] = {}
@@ -100,7 +100,7 @@ def openapi_document(
         schemes |= _SCHEMES[operation.credential_on(plane)]
         number = seen[operation.name] = seen.get(operation.name, 0) + 1
         item = _operation(components, plane, route, variables)
-        _add_examples(item, shown.get(operation.name, {}))
+        _add_examples(item, examples.get(operation.name, {}))
         suffix = f"_{number}" if number > 1 else ""
         item["operationId"] = f"{operation.service}_{operation.rpc}{suffix}"
         paths.setdefault(template, {})[route.verb.lower()] = item
@@ -132,8 +132,8 @@ def default_server(plane: Plane) -> str:
 def _examples() -> dict[str, dict[str, Any]]:
     """Bodies and answers of real runs, by plane and operation."""
     content = resources.path("fixtures", "openapi-examples.json").read_bytes()
-    found: dict[str, dict[str, Any]] = json.decode(content)
-    return found
+    examples: dict[str, dict[str, Any]] = json.decode(content)
+    return examples
 
 
 def _add_examples(item: Schema, example: Schema) -> None:
@@ -154,10 +154,10 @@ def _distinct(routes: Iterator[Route]) -> Iterator[tuple[str, dict[str, str], Ro
     first: dict[str, str] = {}
     for route in routes:
         template = _VARIABLE.sub(r"{\1}", route.template)
-        undotted = _VARIABLE.sub(lambda found: f"{{{found[1].replace('.', '_')}}}", template)
-        shown = first.setdefault(_VARIABLE.sub("{}", template), undotted)
-        names = zip(_VARIABLE.findall(shown), _VARIABLE.findall(template), strict=True)
-        yield shown, dict(names), route
+        undotted = _VARIABLE.sub(lambda match: f"{{{match[1].replace('.', '_')}}}", template)
+        spelling = first.setdefault(_VARIABLE.sub("{}", template), undotted)
+        names = zip(_VARIABLE.findall(spelling), _VARIABLE.findall(template), strict=True)
+        yield spelling, dict(names), route
 
 
 def _operation(
@@ -193,12 +193,12 @@ def _operation(
 def _path_parameters(
     components: Components, operation: Operation, variables: dict[str, str]
 ) -> Iterator[Schema]:
-    for shown, path in variables.items():
+    for spelling, path in variables.items():
         cls, field = _field_at(operation.request, path)
         schema = components.parameter(field)
         if field.kind == "string":
             schema["minLength"] = 1
-        parameter = _parameter(shown, "path", True, schema)
+        parameter = _parameter(spelling, "path", True, schema)
         yield described(parameter, f"{cls.__full_name__}.{field.name}")
 
 

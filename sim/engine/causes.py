@@ -44,21 +44,21 @@ class Causes:
         self._extensions = extensions
         self._journal = journal
 
-    def of(self, given: Input) -> int:
+    def of(self, input_: Input) -> int:
         """The input that one about to be handled comes of; 0 for none, or for an advance, whose
         timers have yet to fire.
         """
-        if isinstance(given, Advanced):
+        if isinstance(input_, Advanced):
             return 0
-        if by_script(given) and not isinstance(given, WebhookAnswered):
-            return max(extension.cause_of(given) for extension in self._extensions)
-        match given:
+        if by_script(input_) and not isinstance(input_, WebhookAnswered):
+            return max(extension.cause_of(input_) for extension in self._extensions)
+        match input_:
             case StreamFrame() | StreamHungUp():
-                return self._hub.opened_in(given.stream)
+                return self._hub.opened_in(input_.stream)
             case WebhookAnswered():
-                return self.of_timer(self._exchange.webhooks.timer_of(given.attempt))
+                return self.of_timer(self._exchange.webhooks.timer_of(input_.attempt))
             case AnswerDue():
-                return self.of_timer(self._exchange.awaited.timer_of(given.pending_on))
+                return self.of_timer(self._exchange.awaited.timer_of(input_.pending_on))
         return 0
 
     def of_timer(self, timer: int) -> int:

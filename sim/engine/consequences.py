@@ -69,14 +69,14 @@ class Consequences:
         answer = finisher.build(self._exchange, pending)
         return answer, self._pipeline.replies.complete(finisher.plane, answer, request_id)
 
-    def finish(self, given: Input, outcome: Outcome) -> list[Any]:
+    def finish(self, input_: Input, outcome: Outcome) -> list[Any]:
         """Publish what is left and collect effects; the events of the input as recorded."""
         exchange = self._exchange
         self.publish(outcome)
         if exchange.webhooks.outbox or exchange.webhooks.settled:
             self._send_webhooks(outcome)
         for on_done in self._on_done:
-            on_done(given, outcome)
+            on_done(input_, outcome)
         if exchange.faults.struck:
             outcome.struck = exchange.faults.take_struck()
         return event_records(exchange.take_events()) if exchange.ctx.events else []

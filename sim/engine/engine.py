@@ -233,7 +233,7 @@ class Engine:
 
     # ---- inputs
 
-    def enter(self, given: Input) -> Outcome:
+    def enter(self, input_: Input) -> Outcome:
         """Handle an input from outside, and everything that extensions ask for.
 
         The outcome is that of the input, with the effects and timers of all of them in order.
@@ -241,7 +241,7 @@ class Engine:
         early = self.handle_asked() if self.travelled else []
         self.travelled = False
         try:
-            outcome = self.handle(given)
+            outcome = self.handle(input_)
         except BaseException as error:
             if early:
                 self.journal.end(error)  # nobody will hear of what came of them
@@ -255,22 +255,22 @@ class Engine:
         """Handle everything that extensions ask for."""
         self.journal.check_open()
         outcomes = []
-        while (given := self.next_input()) is not None:
-            outcomes.append(self.handle(given))
+        while (input_ := self.next_input()) is not None:
+            outcomes.append(self.handle(input_))
         return outcomes
 
     def next_input(self) -> Input | None:
         """The input that comes before anything else because an extension asks for it, or None."""
         try:
             for asks in self._askers:
-                if (given := asks()) is not None:
-                    return given
+                if (input_ := asks()) is not None:
+                    return input_
         except BaseException as error:
             self.journal.end(error)  # it would fail again before every further input
             raise
         return None
 
-    def handle(self, given: Input) -> Outcome:
+    def handle(self, input_: Input) -> Outcome:
         """Handle one redacted input to completion and journal it with everything that followed.
 
         An input that cannot be encoded is an error that changes nothing. What fails after that has
@@ -279,15 +279,15 @@ class Engine:
         """
         journal, ctx = self.journal, self.exchange.ctx
         journal.check_open()
-        digested, aside = without_nonce(given)
+        digested, aside = without_nonce(input_)
         entering = _encode(digested)
-        outcome = Outcome(seq=journal.seq + 1, cause=self._causes.of(given))
+        outcome = Outcome(seq=journal.seq + 1, cause=self._causes.of(input_))
         ctx.trace_id = f"{outcome.seq:016x}"
         ctx.service_time = 0
         at = ctx.now
         try:
-            self._dispatch(given, outcome)
-            events = self.consequences.finish(given, outcome)
+            self._dispatch(input_, outcome)
+            events = self.consequences.finish(input_, outcome)
             record = record_of(outcome, events, self.log.last(outcome.seq), ctx.now)
             entry = _encode(record)
             journal.append(at, entering, entry, aside, ctx.now, ctx.timers.scheduled, outcome.cause)
@@ -308,34 +308,34 @@ class Engine:
             self.snapshots.postpone(self.journal.seq)
             outcome.warning = f"no snapshot after input {outcome.seq}: {unsavable(error)}"
 
-    def _dispatch(self, given: Input, outcome: Outcome) -> None:
-        match given:
+    def _dispatch(self, input_: Input, outcome: Outcome) -> None:
+        match input_:
             case RestCall():
-                outcome.reply = self.pipeline.rest(given)
+                outcome.reply = self.pipeline.rest(input_)
                 for on_call in self._on_call:
-                    on_call(given, outcome)
+                    on_call(input_, outcome)
             case RpcCall():
-                outcome.reply = self.pipeline.rpc(given)
+                outcome.reply = self.pipeline.rpc(input_)
                 for on_call in self._on_call:
-                    on_call(given, outcome)
+                    on_call(input_, outcome)
             case Advanced():
-                self._advance(given.to, outcome)
+                self._advance(input_.to, outcome)
             case StreamOpened():
-                self._open_stream(given, outcome)
+                self._open_stream(input_, outcome)
             case StreamFrame():
-                outcome.effects += self.hub.frame(given.stream, given.message)
+                outcome.effects += self.hub.frame(input_.stream, input_.message)
             case StreamHungUp():
-                self.hub.hangup(given.stream)
+                self.hub.hangup(input_.stream)
             case Controlled():
-                outcome.value = self._perform(given, outcome)
+                outcome.value = self._perform(input_, outcome)
             case WebhookAnswered():
                 self.exchange.webhooks.answer(
-                    given.attempt, given.status, given.error, given.retry_after
+                    input_.attempt, input_.status, input_.error, input_.retry_after
                 )
             case AnswerDue():
-                self.exchange.awaited.give_up(given.pending_on)
+                self.exchange.awaited.give_up(input_.pending_on)
             case _:
-                self._inputs[type(given)](given, outcome)
+                self._inputs[type(input_)](input_, outcome)
 
     def _advance(self, to: Instant, outcome: Outcome) -> None:
         """Fire every timer that is due, each at its own instant, then stand at `to`; or stop at a
@@ -373,27 +373,27 @@ class Engine:
             exchange.scoring.time_moves(to if due is None else min(due, to))
         return timers.pop_due(to)
 
-    def _open_stream(self, given: StreamOpened, outcome: Outcome) -> None:
+    def _open_stream(self, opened: StreamOpened, outcome: Outcome) -> None:
         """Begin a stream as part of the input under way.
 
         The outcome gets its id and first frames, or the reply that refuses it or is a download.
         """
-        admitted = self.pipeline.open(given)
+        admitted = self.pipeline.open(opened)
         if isinstance(admitted, Reply):
             outcome.reply = admitted
             return
         try:
             outcome.stream, effects = self.hub.open(admitted)
             outcome.effects += effects
-            self.pipeline.log_subscription(given, admitted)
+            self.pipeline.log_subscription(opened, admitted)
         except Refusal as refusal:
-            outcome.reply = self.pipeline.refuse_subscription(given, admitted, refusal)
+            outcome.reply = self.pipeline.refuse_subscription(opened, admitted, refusal)
 
-    def _perform(self, given: Controlled, outcome: Outcome) -> object:
+    def _perform(self, controlled: Controlled, outcome: Outcome) -> object:
         """Perform an operator's action; the answer, or the refusal as a value."""
-        body = json.decode(given.arguments)
+        body = json.decode(controlled.arguments)
         try:
-            return self.behaviour.act(self, given.action, given.subject, body, outcome)
+            return self.behaviour.act(self, controlled.action, controlled.subject, body, outcome)
         except Refusal as refusal:
             return refusal
 

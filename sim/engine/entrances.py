@@ -136,12 +136,12 @@ class Entrances(RunView):
         """
         return self.engine.enter(AnswerDue(pending_on))
 
-    def enter(self, given: Input) -> Outcome:
+    def enter(self, input_: Input) -> Outcome:
         """Handle a redacted input, and then what it makes the script ask for."""
-        return self.engine.enter(given)
+        return self.engine.enter(input_)
 
-    def handle(self, given: Input) -> Outcome:
+    def handle(self, input_: Input) -> Outcome:
         """Handle exactly one redacted input, such as one that was read from a journal, which also
         holds the inputs that it made the script ask for.
         """
-        return self.engine.handle(given)
+        return self.engine.handle(input_)

@@ -47,7 +47,7 @@ class Extension:
         """
         return None
 
-    def cause_of(self, given: Input) -> int:
+    def cause_of(self, input_: Input) -> int:
         """The earlier input that made it ask for this one, its next; 0 for none."""
         return 0
 
@@ -74,13 +74,13 @@ class Extension:
     def on_events(self, events: Sequence[Event], outcome: Outcome) -> None:
         """Events have just happened, at virtual now."""
 
-    def on_call(self, given: Input, outcome: Outcome) -> None:
+    def on_call(self, input_: Input, outcome: Outcome) -> None:
         """A call was answered."""
 
     def on_answer(self, name: str, reply: Reply, outcome: Outcome) -> None:
         """The answer of a deferred call leaves."""
 
-    def on_done(self, given: Input, outcome: Outcome) -> None:
+    def on_done(self, input_: Input, outcome: Outcome) -> None:
         """The input is complete. Nothing may happen any more, but the record is not written yet."""
 
     # ---- streams of its own

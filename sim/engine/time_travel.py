@@ -231,8 +231,8 @@ def _handle_again(
                 close_streams(engine, "the simulation was moved to another moment")
                 on = branch
             engine.journal.branch = branch
-            for given in inputs:
-                engine.handle(given)
+            for input_ in inputs:
+                engine.handle(input_)
     finally:
         engine.journal.shadow = False
 

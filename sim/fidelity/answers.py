@@ -51,16 +51,20 @@ class Checker:
     def check(self, seen: Seen) -> list[Difference]:
         """What differs, with culprits. NoEvidence where no document describes what was seen."""
         if seen.closed is not None:
-            found = list(self._closed(seen, seen.closed))
+            differences = list(self._closed(seen, seen.closed))
         elif seen.frame is not None:
-            found = self._frame(seen, seen.frame.body)
+            differences = self._frame(seen, seen.frame.body)
         elif seen.answer is None:
             raise NoEvidence("the answer did not come to its end")
         elif seen.entry.plane == "grpc":
-            found = self._rpc(seen, seen.answer)
+            differences = self._rpc(seen, seen.answer)
         else:
-            found = self._http(seen, seen.answer, seen.entry.plane)
-        return [one.blamed(self.culprit(seen.operation, one)) for one in found] if found else found
+            differences = self._http(seen, seen.answer, seen.entry.plane)
+        return (
+            [one.blamed(self.culprit(seen.operation, one)) for one in differences]
+            if differences
+            else differences
+        )
 
     def culprit(self, operation: Operation | None, one: Difference) -> Culprit:
         """Whose a difference between a recording and the contract is."""
@@ -88,14 +92,14 @@ class Checker:
         served = operation is not None and operation.exists_at(seen.now)
         if status == 304 and operation is not None and operation.cache:
             return []
-        found: list[Difference] = []
+        differences: list[Difference] = []
         if status >= 400:
-            found += self._refusal(seen, answer, plane, status)
+            differences += self._refusal(seen, answer, plane, status)
         elif operation is not None:
-            found += self._success(seen, answer, operation, status, served=served)
+            differences += self._success(seen, answer, operation, status, served=served)
         if answer.headers:
-            found += _headers(answer, plane, status, operation)
-        return found
+            differences += _headers(answer, plane, status, operation)
+        return differences
 
     def _success(
         self, seen: Seen, answer: Message, operation: Operation, status: int, *, served: bool
@@ -140,9 +144,9 @@ class Checker:
                 yield Difference("answer.status", status, 200, "status")
                 return
         yield from (one.under("answer.body") for one in wrong)
-        told = body.get("status") if isinstance(body, dict) else None
-        if type(told) is int and told != status and "status" in (form.members or ()):
-            yield Difference("answer.status", status, told, "status")
+        body_status = body.get("status") if isinstance(body, dict) else None
+        if type(body_status) is int and body_status != status and "status" in (form.members or ()):
+            yield Difference("answer.status", status, body_status, "status")
             return
         code = _code(body)
         if code is not None and "code" in (form.members or ()):
@@ -172,8 +176,8 @@ class Checker:
         if isinstance(body, dict) and body.keys() == {"unreadable"}:
             size = f"{body['unreadable']} bytes"
             return [Difference("", size, operation.response_name, "bytes")]
-        found = self.shape(operation, "grpc", now).check({} if body is None else body)
-        return found or _report(operation, body)
+        wrong = self.shape(operation, "grpc", now).check({} if body is None else body)
+        return wrong or _report(operation, body)
 
     def _frame(self, seen: Seen, body: Any) -> list[Difference]:
         operation = seen.operation
@@ -223,15 +227,15 @@ def _headers(
     if kind != expected and not (status == 304 or (answer.body is None and not kind)):
         yield Difference("answer.headers.content-type", kind or ABSENT, expected, "header")
     if "retry-after" in headers and not _SECONDS.fullmatch(headers["retry-after"]):
-        told = headers["retry-after"]
-        yield Difference("answer.headers.retry-after", told, "whole seconds, at least 1", "header")
+        value = headers["retry-after"]
+        yield Difference("answer.headers.retry-after", value, "whole seconds, at least 1", "header")
     if status == 405 and "allow" not in headers:
         yield Difference("answer.headers.allow", ABSENT, "the verbs of this address", "header")
     if status == 200 and operation is not None and operation.cache:
-        told = headers.get("cache-control", ABSENT)
+        value = headers.get("cache-control", ABSENT)
         ours = plane == "gateway" or "gateway" not in operation.planes
-        if ours and told != operation.cache:
-            yield Difference("answer.headers.cache-control", told, operation.cache, "header")
+        if ours and value != operation.cache:
+            yield Difference("answer.headers.cache-control", value, operation.cache, "header")
     for name in ("x-trace-id", "x-pm-trace-id"):
         if name in headers and not _TRACE.fullmatch(headers[name]):
             yield Difference(
@@ -264,12 +268,12 @@ def _status_in(body: Any, plane: str) -> int | None:
         return statuses_of(code)[0]
     if plane == "auth":
         return 400 if "error" in body else None
-    told = body.get("status")
-    return told if body.keys() == {"status", "message"} and type(told) is int else None
+    status = body.get("status")
+    return status if body.keys() == {"status", "message"} and type(status) is int else None
 
 
-def _under(parent: str, found: Found | None) -> Iterator[Difference]:
-    for one in found or ():
+def _under(parent: str, misfit: Found | None) -> Iterator[Difference]:
+    for one in misfit or ():
         yield one.under(parent)
 
 

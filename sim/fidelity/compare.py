@@ -112,9 +112,9 @@ class Comparison:
             if lines >= _LINES_MAX:
                 yield f"… and {len(operations) - number} more operations: --json lists all"
                 break
-            told = [f"{name}: {one.differ:,} of {one.seen:,} differ", *_places(places[name])]
-            lines += len(told)
-            yield from told
+            differing = [f"{name}: {one.differ:,} of {one.seen:,} differ", *_places(places[name])]
+            lines += len(differing)
+            yield from differing
         if operations:
             yield ""
 
@@ -175,12 +175,12 @@ def compare(path: Path, recording: Recording, reading: str) -> Comparison:
     with told_of(path), _through(recording) as progress:
         for seen in progress.each(Reader(recording.entries).seen()):
             try:
-                found = checker.check(seen)
+                differences = checker.check(seen)
             except NoEvidence as why:
                 tally.no_evidence(seen.name, str(why))
                 continue
-            if found:
-                tally.differ(seen.name, seen.entry.n, found)
+            if differences:
+                tally.differ(seen.name, seen.entry.n, differences)
             else:
                 tally.agree(seen.name)
     return Comparison(path, recording, reading, tally, interrupted=progress.interrupted)

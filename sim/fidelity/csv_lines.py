@@ -85,7 +85,7 @@ def messages(cls: type[Message], text: str) -> list[dict[str, Any]]:
     except csv.Error:
         return []
     names = {name: _json_path(cls, name) for name in columns_of(cls)}
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for line in lines:
         whole: dict[str, Any] = {}
         for name, cell in line.items():
@@ -94,8 +94,8 @@ def messages(cls: type[Message], text: str) -> list[dict[str, Any]]:
             for part in outer:
                 into = into.setdefault(part, {})
             into[last] = cell
-        found.append(whole)
-    return found
+        rows.append(whole)
+    return rows
 
 
 def _read(cls: type[Message], text: str) -> tuple[set[str], list[dict[str, str]]]:
@@ -154,10 +154,10 @@ def _field(cls: type[Message], name: str) -> Field:
 
 def _json_path(cls: type[Message], name: str) -> tuple[str, ...]:
     parts = name.split(".")
-    found = [_by_name(cls)[parts[0]]]
+    fields = [_by_name(cls)[parts[0]]]
     for part in parts[1:]:
-        found.append(_by_name(find_message(found[-1].type_name))[part])
-    return tuple(field.json_name for field in found)
+        fields.append(_by_name(find_message(fields[-1].type_name))[part])
+    return tuple(field.json_name for field in fields)
 
 
 @cache

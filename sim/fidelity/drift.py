@@ -108,12 +108,12 @@ class Drift:
         self, comparison: Comparison, accepted: tuple[Entry, ...], earlier: Earlier | None
     ) -> None:
         self.comparison, self.entries, self.earlier = comparison, accepted, earlier
-        found = list(_found(comparison, accepted, earlier))
-        self.open = [one for one in found if one.entry is None]
-        self.accepted = [one for one in found if one.entry is not None]
+        drifts = list(_found(comparison, accepted, earlier))
+        self.open = [one for one in drifts if one.entry is None]
+        self.accepted = [one for one in drifts if one.entry is not None]
         used = {one.entry for one in self.accepted}
         self.stale = [one for one in accepted if one not in used]
-        keys, seen = {one.key for one in found}, set(comparison.tally.operations)
+        keys, seen = {one.key for one in drifts}, set(comparison.tally.operations)
         self.gone = sorted(earlier.keys - keys) if earlier else []
         self.unseen = sorted(earlier.seen - seen) if earlier else []
 
@@ -147,10 +147,10 @@ def read_accepted(path: Path) -> tuple[Entry, ...]:
     """The entries of a file of reviewed differences. Raises ScenarioError with places, OSError."""
     node = read_file(path)
     problems: list[Problem] = []
-    found = record(_File).read(node, problems)
-    if found is INVALID or problems:
+    file = record(_File).read(node, problems)
+    if file is INVALID or problems:
         raise ScenarioError(problems)
-    for one in found.accepted:
+    for one in file.accepted:
         if not one.reason.strip():
             said = f"say why {one.operation} {one.where} is accepted: its reason is empty"
             problems.append(problem(node.at, said))
@@ -159,7 +159,7 @@ def read_accepted(path: Path) -> tuple[Entry, ...]:
             problems.append(problem(node.at, said))
     if problems:
         raise ScenarioError(problems)
-    return found.accepted  # type: ignore[no-any-return]
+    return file.accepted  # type: ignore[no-any-return]
 
 
 def read_earlier(path: Path) -> Earlier:

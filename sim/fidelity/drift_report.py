@@ -48,8 +48,8 @@ def _verdict(drift: Drift) -> str:
         return f"no drift: {seen}"
     operations = len({one.operation for one in drift.open})
     new = sum(1 for one in drift.open if one.since)
-    told = f", {new} of them new" if drift.earlier else ""
-    return f"DRIFT: {_count(len(drift.open), 'place')} in {_count(operations, 'operation')}{told}"
+    suffix = f", {new} of them new" if drift.earlier else ""
+    return f"DRIFT: {_count(len(drift.open), 'place')} in {_count(operations, 'operation')}{suffix}"
 
 
 def _as_the_other_reading(drift: Drift) -> Iterator[str]:
@@ -63,10 +63,10 @@ def _since(drift: Drift) -> Iterator[str]:
     if drift.earlier is None:
         return
     new = sum(1 for one in (*drift.open, *drift.accepted) if one.since)
-    told = f"since {drift.earlier.file.name}: {new} new, {len(drift.gone)} gone"
+    text = f"since {drift.earlier.file.name}: {new} new, {len(drift.gone)} gone"
     if drift.unseen:
-        told += f"; not seen any more: {', '.join(drift.unseen)}"
-    yield from wrap(told, _WIDTH, subsequent_indent="  ", break_long_words=False)
+        text += f"; not seen any more: {', '.join(drift.unseen)}"
+    yield from wrap(text, _WIDTH, subsequent_indent="  ", break_long_words=False)
 
 
 def _accepted(drift: Drift) -> Iterator[str]:
@@ -75,8 +75,8 @@ def _accepted(drift: Drift) -> Iterator[str]:
         places = _count(len(drift.accepted), "place")
         yield f"accepted:    {places} in {_count(operations, 'operation')}"
     for entry in drift.stale:
-        told = f"not needed:  {entry.operation} {entry.where} matches nothing any more"
-        yield from wrap(told, _WIDTH, subsequent_indent=" " * 13, break_long_words=False)
+        text = f"not needed:  {entry.operation} {entry.where} matches nothing any more"
+        yield from wrap(text, _WIDTH, subsequent_indent=" " * 13, break_long_words=False)
 
 
 def described(one: Found, width: int) -> Iterator[str]:
@@ -85,9 +85,9 @@ def described(one: Found, width: int) -> Iterator[str]:
     times = f" ×{one.place.count:,}" if one.place.count > 1 else ""
     yield f"{one.where}{times}{'  NEW' if one.since else ''}"
     recorded, ours = short(difference.recorded), short(difference.ours)
-    told = f"{one.kind}, {difference.culprit}: recorded {recorded}, ours {ours}"
-    told += f", line {one.place.first.n + 1}"
-    yield from wrap(told, width, initial_indent="  ", subsequent_indent="  ")
+    text = f"{one.kind}, {difference.culprit}: recorded {recorded}, ours {ours}"
+    text += f", line {one.place.first.n + 1}"
+    yield from wrap(text, width, initial_indent="  ", subsequent_indent="  ")
 
 
 def suite(drift: Drift) -> Suite:

@@ -65,9 +65,9 @@ def _pairs() -> frozenset[tuple[int, int]]:
     classes = (one for one in _classes(Refusal) if not issubclass(one, refusals.Injected))
     # only the class matters, so a sample need not be constructed
     samples = [one.__new__(one) for one in classes]
-    found = {(http_status(sample), grpc_code(sample)) for sample in samples}
-    found |= {(http, int(code)) for code, http in HTTP_OF_CODE.items()}
-    return frozenset(found | {(http, int(code)) for http, code in CODE_OF_HTTP.items()})
+    pairs = {(http_status(sample), grpc_code(sample)) for sample in samples}
+    pairs |= {(http, int(code)) for code, http in HTTP_OF_CODE.items()}
+    return frozenset(pairs | {(http, int(code)) for http, code in CODE_OF_HTTP.items()})
 
 
 def _classes(base: type[Refusal]) -> Iterator[type[Refusal]]:
@@ -83,17 +83,17 @@ def misfits(body: Any, form: Form) -> list[Difference]:
     if type(body) is not dict:
         names = ", ".join(form.members)
         return [Difference("", body, f"an object of {names}", "error form")]
-    found = []
+    sentences = []
     for name, kind in form.members.items():
         if name not in body:
             if name not in _MAY_LACK:
-                found.append(Difference(name, ABSENT, _WORDS[kind], "error form"))
+                sentences.append(Difference(name, ABSENT, _WORDS[kind], "error form"))
         elif type(body[name]) is not kind:
-            found.append(Difference(name, body[name], _WORDS[kind], "error form"))
+            sentences.append(Difference(name, body[name], _WORDS[kind], "error form"))
     for name in body:
         if name not in form.members:
-            found.append(Difference(name, body[name], ABSENT, "error form"))
-    return found
+            sentences.append(Difference(name, body[name], ABSENT, "error form"))
+    return sentences
 
 
 _WORDS: dict[type, str] = {int: "a whole number", str: "text", list: "a list"}

@@ -37,11 +37,11 @@ def read_evidence(
         recording = read_recording(file)
         for reading in READINGS:
             if scenario is None:
-                found = compare(file, recording, reading)
+                comparison = compare(file, recording, reading)
             else:
-                found = compare_with(file, recording, replace(scenario, reading=reading), seed)
+                comparison = compare_with(file, recording, replace(scenario, reading=reading), seed)
             before = evidence.tallies.get(reading, {})
-            evidence.tallies[reading] = with_tally(before, found.tally.operations)
+            evidence.tallies[reading] = with_tally(before, comparison.tally.operations)
         answers = _note(evidence, recording)
         header = recording.header
         evidence.sources.append(
@@ -76,11 +76,11 @@ def _inferred(file: Path) -> dict[str, dict[str, Any]]:
     remedy = "`sim infer FILE --scenario NAME --json PATH` writes one"
     try:
         document = json.decode(file.read_bytes(), type=dict[str, Any])
-        found = {**document["assumptions"], **document["quirks"]}
+        verdicts = {**document["assumptions"], **document["quirks"]}
     except (DecodeError, KeyError, TypeError):
         raise NotInferred(f"{file} holds no verdicts on assumptions; {remedy}") from None
     if not all(
-        isinstance(one, dict) and isinstance(one.get("verdict"), str) for one in found.values()
+        isinstance(one, dict) and isinstance(one.get("verdict"), str) for one in verdicts.values()
     ):
         raise NotInferred(f"{file} holds no verdicts on assumptions; {remedy}")
-    return found
+    return verdicts

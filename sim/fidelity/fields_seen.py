@@ -19,17 +19,17 @@ Place: TypeAlias = tuple[str, str]  # message, field in JSON
 @cache
 def fields_below(cls: type[Message]) -> frozenset[Place]:
     """Every field that an answer of this type can show, its own and those of messages in it."""
-    found: set[Place] = set()
+    places: set[Place] = set()
     left, known = [cls], {cls}
     while left:
         message = left.pop()
         for field in fields_by_name(message).values():
-            found.add((message.__name__, field.json_name))
+            places.add((message.__name__, field.json_name))
             inner = _message_of(field)
             if inner is not None and inner not in known:
                 known.add(inner)
                 left.append(inner)
-    return frozenset(found)
+    return frozenset(places)
 
 
 def note_fields(cls: type[Message], value: Any, seen: set[Place]) -> None:

@@ -46,7 +46,7 @@ class FrameQueue:
         self.ours: deque[Any] = deque()
         self._last = 0
 
-    def told(self, *, final: bool = False) -> Iterator[Verdict]:
+    def decided(self, *, final: bool = False) -> Iterator[Verdict]:
         """Verdicts on what can be compared by now; with `final` on everything."""
         recorded, ours = self.recorded, self.ours
         while recorded and ours:
@@ -80,12 +80,12 @@ class FrameQueue:
                     yield self._verdict(one, [alone])
                 return
         one = recorded.popleft()
-        found = self._fit(one.body, ours.popleft())
-        yield self._verdict(one, [difference.under("frame.body") for difference in found])
+        differences = self._fit(one.body, ours.popleft())
+        yield self._verdict(one, [difference.under("frame.body") for difference in differences])
 
-    def _verdict(self, one: Recorded, found: list[Difference]) -> Verdict:
+    def _verdict(self, one: Recorded, differences: list[Difference]) -> Verdict:
         self._last = one.n
-        return Verdict(one.n, merged(one.known, found))
+        return Verdict(one.n, merged(one.known, differences))
 
     def _missing(self, body: Any) -> Verdict:
         n = self.recorded[0].n if self.recorded else self._last
@@ -93,11 +93,11 @@ class FrameQueue:
         return Verdict(n, [lacks], seen=False)
 
 
-def merged(known: list[Difference], found: list[Difference]) -> list[Difference]:
+def merged(known: list[Difference], further: list[Difference]) -> list[Difference]:
     """Differences from the contract with our values, and those of values at other places."""
     if not known:
-        return found
-    ours = {one.where: one.ours for one in found}
+        return further
+    ours = {one.where: one.ours for one in further}
     places = {one.where for one in known}
     with_ours = [
         Difference(
@@ -110,7 +110,7 @@ def merged(known: list[Difference], found: list[Difference]) -> list[Difference]
         )
         for one in known
     ]
-    return with_ours + [one for one in found if not _within(one.where, places)]
+    return with_ours + [one for one in further if not _within(one.where, places)]
 
 
 def _within(where: str, places: set[str]) -> bool:

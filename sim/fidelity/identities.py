@@ -88,33 +88,33 @@ class Identities:
     # ---- who
 
     def _key(self, recorded: str) -> ApiKey:
-        found = self._key_of.get(recorded)
-        if found is None:
+        ours = self._key_of.get(recorded)
+        if ours is None:
             named = [key for key in self._keys if key.key_id == recorded]
             taken = {key.key_id for key in self._key_of.values()}
             free = named or [key for key in self._keys if key.key_id not in taken]
             if not free:
                 raise Unmatched("the scenario has too few API keys")
-            found = self._key_of[recorded] = free[0]
-        return found
+            ours = self._key_of[recorded] = free[0]
+        return ours
 
     def _firm(self, token: str, participant: str) -> Firm:
-        found = self._firm_of.get(token)
-        if found is None:
+        ours = self._firm_of.get(token)
+        if ours is None:
             having = [
                 firm
                 for firm in self._firms
                 if participant and any(user.name == participant for user in firm.users)
             ]
-            found = self._firm_of[token] = having[0] if having else self._next_firm()
-        return found
+            ours = self._firm_of[token] = having[0] if having else self._next_firm()
+        return ours
 
     def _firm_of_client(self, client_id: str) -> Firm:
-        found = self._firm_of.get(client_id)
-        if found is None:
+        ours = self._firm_of.get(client_id)
+        if ours is None:
             named = [firm for firm in self._firms if firm.client_id == client_id]
-            found = self._firm_of[client_id] = named[0] if named else self._next_firm()
-        return found
+            ours = self._firm_of[client_id] = named[0] if named else self._next_firm()
+        return ours
 
     def _next_firm(self) -> Firm:
         taken = {firm.name for firm in self._firm_of.values()}

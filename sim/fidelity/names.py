@@ -36,8 +36,8 @@ def is_resource(value: str) -> bool:
 @cache
 def fields_by_name(cls: type[Message]) -> dict[str, Field]:
     """Fields of a message by JSON name, in both spellings."""
-    found = {field.vendor_json: field for field in fields_of(cls) if field.vendor_json}
-    return found | {field.json_name: field for field in fields_of(cls)}
+    fields = {field.vendor_json: field for field in fields_of(cls) if field.vendor_json}
+    return fields | {field.json_name: field for field in fields_of(cls)}
 
 
 class Names:
@@ -111,4 +111,4 @@ class Names:
 
     def ours_in(self, text: str) -> str:
         """A path in which our identifiers stand for those of the recording."""
-        return _WORDS.sub(lambda found: self._ours.get(found[0], found[0]), text)
+        return _WORDS.sub(lambda match: self._ours.get(match[0], match[0]), text)

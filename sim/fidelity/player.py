@@ -140,18 +140,18 @@ class Player:
         if operation is None or not isinstance(body, dict):
             return b""
         kind = descriptor_pool().FindMessageTypeByName(operation.request_name)
-        made = message_factory.GetMessageClass(kind)()
+        encoded = message_factory.GetMessageClass(kind)()
         text = _ENCODER.encode(self._identities.body(body)).decode()
         try:
-            json_format.Parse(text, made, descriptor_pool=descriptor_pool())
+            json_format.Parse(text, encoded, descriptor_pool=descriptor_pool())
         except json_format.Error:
             return b""
-        return bytes(made.SerializeToString())
+        return bytes(encoded.SerializeToString())
 
     def _json(self, operation: Operation | None, message: bytes) -> Any:
         # as a recording has it: numbers with all their digits
-        found = self._bodies.json(operation, message, request=False)
-        return body_value(json.encode(found))
+        decoded = self._bodies.json(operation, message, request=False)
+        return body_value(json.encode(decoded))
 
     # ---- streams
 

@@ -84,9 +84,9 @@ class Replayed:
             self._tally.no_evidence(seen.name, str(why))
             return None
 
-    def _count(self, seen: Seen, found: list[Difference]) -> None:
-        if found:
-            self._tally.differ(seen.name, seen.entry.n, found)
+    def _count(self, seen: Seen, differences: list[Difference]) -> None:
+        if differences:
+            self._tally.differ(seen.name, seen.entry.n, differences)
         else:
             self._tally.agree(seen.name)
 
@@ -102,15 +102,15 @@ class Replayed:
             return _codes(recorded.body, ours.body)
         sides, operation = self._sides, seen.operation
         assert sides is not None
-        found = _values(sides, operation, recorded.body, ours.body)
-        return self._blamed(seen, ours, [one.under("answer.body") for one in found])
+        differences = _values(sides, operation, recorded.body, ours.body)
+        return self._blamed(seen, ours, [one.under("answer.body") for one in differences])
 
-    def _blamed(self, seen: Seen, ours: Message, found: list[Difference]) -> list[Difference]:
+    def _blamed(self, seen: Seen, ours: Message, differences: list[Difference]) -> list[Difference]:
         """Differences of which those are ours that lie where our answer breaks the contract."""
-        if not found:
-            return found
+        if not differences:
+            return differences
         places = {one.where for one in self._misfits(seen, ours)}
-        return [one.blamed("us" if one.where in places else "unknown") for one in found]
+        return [one.blamed("us" if one.where in places else "unknown") for one in differences]
 
     def _misfits(self, seen: Seen, ours: Message) -> list[Difference]:
         try:
@@ -146,9 +146,9 @@ class Replayed:
 
             def trial(recorded: Any, ours: Any) -> list[Difference]:
                 mark = sides.names.mark()
-                found = _values(sides, operation, recorded, ours)
+                differences = _values(sides, operation, recorded, ours)
                 sides.names.back(mark)
-                return found
+                return differences
 
             queue = self._queues[number] = FrameQueue(fit, trial)
             self._of_stream.setdefault(number, seen)
@@ -177,7 +177,7 @@ class Replayed:
     def _pump(self, *, final: bool = False) -> None:
         for number, queue in self._queues.items():
             self._take(number, queue)
-            for verdict in queue.told(final=final):
+            for verdict in queue.decided(final=final):
                 seen = self._of_stream[number]
                 if verdict.differences:
                     self._tally.differ(seen.name, verdict.n, verdict.differences, verdict.seen)
@@ -197,16 +197,16 @@ class Replayed:
         self._heartbeats_of(seen)
         self._count_heartbeats(stream.number)
         ours = self._player.streams.get(stream.number)
-        found: list[Difference] = []
+        differences: list[Difference] = []
         code = closed.get("code")
         if closed.get("from") == "client":
             if ours is not None and ours.end is not None and ours.end[0]:
-                found.append(Difference("closed.from", "client", "service", "status"))
+                differences.append(Difference("closed.from", "client", "service", "status"))
         elif closed.get("from") == "service" and code is not None:
             ended = _end_of(ours, seen.entry.plane)
             if ended != code:
-                found.append(Difference("closed.code", code, ended, "status"))
-        self._count(seen, merged(known, found))
+                differences.append(Difference("closed.code", code, ended, "status"))
+        self._count(seen, merged(known, differences))
 
 
 def _values(sides: Sides, operation: Operation, recorded: Any, ours: Any) -> list[Difference]:

@@ -265,11 +265,11 @@ def _observation_tests() -> dict[str, list[str]]:
 
 
 def _observed_by_operation() -> dict[str, list[Observation]]:
-    found: dict[str, list[Observation]] = {}
+    by_operation: dict[str, list[Observation]] = {}
     for one in catalogue().values():
         for name in one.operations:
-            found.setdefault(name, []).append(one)
-    return found
+            by_operation.setdefault(name, []).append(one)
+    return by_operation
 
 
 def _fields(operation: Operation) -> frozenset[Place]:
@@ -307,11 +307,11 @@ def with_tally(
     known: dict[str, OperationTally], more: dict[str, OperationTally]
 ) -> dict[str, OperationTally]:
     """Tallies of two recordings as one; only counts are kept."""
-    found = dict(known)
+    merged = dict(known)
     for name, one in more.items():
-        before = found.get(name)
+        before = merged.get(name)
         if before is None:
-            found[name] = one
+            merged[name] = one
             continue
         counts = {
             count: getattr(before, count) + getattr(one, count)
@@ -319,5 +319,5 @@ def with_tally(
         }
         places = {**one.places, **before.places}
         unknown = before.unknown + one.unknown
-        found[name] = replace(before, **counts, places=places, unknown=unknown)
-    return found
+        merged[name] = replace(before, **counts, places=places, unknown=unknown)
+    return merged

@@ -156,11 +156,11 @@ def _agreement(one: OperationScore, reading: str) -> str:
 
 def differences(card: Scorecard) -> Rows:
     """Where answers and frames differ, with their number in each reading."""
-    found: dict[tuple[str, str, str, str], dict[str, Any]] = {}
+    rows: dict[tuple[str, str, str, str], dict[str, Any]] = {}
     for reading, tallies in card.evidence.tallies.items():
         for name, tally in tallies.items():
             for (where, kind, culprit), place in tally.places.items():
-                row = found.setdefault(
+                row = rows.setdefault(
                     (name, where, kind, culprit),
                     {
                         "operation": f"`{name}`",
@@ -170,19 +170,19 @@ def differences(card: Scorecard) -> Rows:
                     },
                 )
                 row[reading] = f"{place.count:,}"
-    return [found[key] for key in sorted(found)]
+    return [rows[key] for key in sorted(rows)]
 
 
 def unknown(card: Scorecard) -> Rows:
     """What recordings show and no document describes."""
-    found: dict[tuple[str, str], int] = {}
+    counts: dict[tuple[str, str], int] = {}
     for tallies in card.evidence.tallies.values():
         for name, tally in tallies.items():
             for why, count in tally.unknown.items():
-                found[name, why] = max(count, found.get((name, why), 0))
+                counts[name, why] = max(count, counts.get((name, why), 0))
     return [
         {"of": f"`{name}`", "why nobody knows": why, "times": f"{count:,}"}
-        for (name, why), count in sorted(found.items())
+        for (name, why), count in sorted(counts.items())
     ]
 
 
@@ -202,9 +202,9 @@ def loose_statements(card: Scorecard, link: Link) -> Rows:
 
 def loose_observations(card: Scorecard, link: Link) -> Rows:
     """Observations of the service as a whole."""
-    found = (one for one in catalogue().values() if not one.operations)
+    loose = (one for one in catalogue().values() if not one.operations)
     return [
-        _observation(card, one, f"[{one.name}]({link('observation', one.name)})") for one in found
+        _observation(card, one, f"[{one.name}]({link('observation', one.name)})") for one in loose
     ]
 
 
@@ -236,10 +236,10 @@ def _switch_evidence(one: SwitchScore, link: Link) -> str:
     if one.verdict:
         fits = ", ".join(f"`{value}`" for value in one.inferred.get("consistent", ()))
         lines = len(one.inferred.get("evidence", ()))
-        told = f"{one.verdict} by the recording"
+        text = f"{one.verdict} by the recording"
         if one.verdict != "not observed":
-            told += f" ({lines} calls" + (f"; fits {fits})" if fits else ")")
-        parts.append(told)
+            text += f" ({lines} calls" + (f"; fits {fits})" if fits else ")")
+        parts.append(text)
     return "<br>".join(parts) or NOTHING
 
 

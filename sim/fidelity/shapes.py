@@ -65,24 +65,24 @@ class Shape(Struct):
         """What does not fit; None where all does."""
         if type(value) is not dict:
             return [Difference("", value, "an object", "type")]
-        found: Found = []
+        misfits: Found = []
         members = self.members
         for name, inner in value.items():
             member = members.get(name)
             if member is None:
-                found.append(self._unknown(name, inner))
+                misfits.append(self._unknown(name, inner))
             elif inner is None:
                 if not member.null:
-                    found.append(Difference(name, None, ABSENT, "null"))
+                    misfits.append(Difference(name, None, ABSENT, "null"))
             elif not member.empty and not inner and type(inner) is not dict:
-                found.append(Difference(name, inner, ABSENT, "null"))
+                misfits.append(Difference(name, inner, ABSENT, "null"))
             elif wrong := member.check(inner):
-                found += [one.under(name) for one in wrong]
+                misfits += [one.under(name) for one in wrong]
         for name, other, switch in self.always:
             if name not in value and other not in value:
                 expected = members[name].expected
-                found.append(Difference(name, ABSENT, expected, "missing name", switch))
-        return found or None
+                misfits.append(Difference(name, ABSENT, expected, "missing name", switch))
+        return misfits or None
 
     def _unknown(self, name: str, value: Any) -> Difference:
         switch = self.gone.get(name)
@@ -213,10 +213,10 @@ def _with_digits(check: Check, digits: Digits) -> Check:
     """A value that fits, with as many decimals as recordings have."""
 
     def checked(value: Any) -> Found | None:
-        found = check(value)
-        if found is None and (wrong := misfit(digits, value)) is not None:
+        misfits = check(value)
+        if misfits is None and (wrong := misfit(digits, value)) is not None:
             return [wrong]
-        return found
+        return misfits
 
     return checked
 
@@ -224,21 +224,21 @@ def _with_digits(check: Check, digits: Digits) -> Check:
 def _list(value: Any, element: Check) -> Found | None:
     if type(value) is not list:
         return [Difference("", value, "a list", "type")]
-    found: Found = []
+    misfits: Found = []
     for number, inner in enumerate(value):
         if wrong := element(inner):
-            found += [one.under(f"[{number}]") for one in wrong]
-    return found or None
+            misfits += [one.under(f"[{number}]") for one in wrong]
+    return misfits or None
 
 
 def _map(value: Any, element: Check) -> Found | None:
     if type(value) is not dict:
         return [Difference("", value, "an object", "type")]
-    found: Found = []
+    misfits: Found = []
     for key, inner in value.items():
         if wrong := element(inner):
-            found += [one.under(key) for one in wrong]
-    return found or None
+            misfits += [one.under(key) for one in wrong]
+    return misfits or None
 
 
 def _integer(value: Any, lowest: int, highest: int, *, quoted: bool) -> Found | None:

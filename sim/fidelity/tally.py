@@ -51,7 +51,7 @@ class OperationTally(Struct):
 
     def document(self) -> dict[str, Any]:
         """As `--json` shows it."""
-        found: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "seen": self.seen,
             "agree": self.agree,
             "differ": self.differ,
@@ -59,10 +59,10 @@ class OperationTally(Struct):
             "differences": [_row(one) for one in self.listed],
         }
         if self.left_out:
-            found["left_out"] = self.left_out
+            fields["left_out"] = self.left_out
         if self.unknown:
-            found["unknown"] = dict(self.unknown)
-        return found
+            fields["unknown"] = dict(self.unknown)
+        return fields
 
 
 class Tally:
@@ -84,12 +84,12 @@ class Tally:
         operation.no_evidence += 1
         operation.unknown[why] += 1
 
-    def differ(self, name: str, n: int, found: list[Difference], seen: bool = True) -> None:
+    def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
         """One answer or frame differs. A frame that only we sent was not `seen`."""
         operation = self._operation(name)
         operation.seen += seen
         operation.differ += 1
-        for one in found:
+        for one in differences:
             where = without_positions(one.where)
             key = (where, one.kind, one.culprit)
             place = operation.places.get(key)
@@ -100,11 +100,11 @@ class Tally:
                 operation.listed.append(Listed(n, one))
 
     def _operation(self, name: str) -> OperationTally:
-        found = self.operations.get(name)
-        if found is None:
+        operation = self.operations.get(name)
+        if operation is None:
             # own lists: a default of a Struct is copied, that of a Counter is not
-            found = self.operations[name] = OperationTally(unknown=Counter())
-        return found
+            operation = self.operations[name] = OperationTally(unknown=Counter())
+        return operation
 
     @property
     def same(self) -> bool:

@@ -31,59 +31,64 @@ class Sides(Struct):
 
     def message(self, cls: type[Message], recorded: Any, ours: Any) -> list[Difference]:
         """What differs between two messages of a type."""
-        found: list[Difference] = []
-        self._message(cls, recorded, ours, "", found)
-        return found
+        differences: list[Difference] = []
+        self._message(cls, recorded, ours, "", differences)
+        return differences
 
     def messages(
         self, cls: type[Message], recorded: list[Any], ours: list[Any]
     ) -> list[Difference]:
         """What differs between two lists of messages of a type."""
-        found: list[Difference] = []
+        differences: list[Difference] = []
         for number, (one, other) in enumerate(zip(recorded, ours, strict=False)):
-            self._message(cls, one, other, f"[{number}]", found)
+            self._message(cls, one, other, f"[{number}]", differences)
         for number in range(len(ours), len(recorded)):
-            found.append(Difference(f"[{number}]", recorded[number], ABSENT, "value"))
+            differences.append(Difference(f"[{number}]", recorded[number], ABSENT, "value"))
         for number in range(len(recorded), len(ours)):
-            found.append(Difference(f"[{number}]", ABSENT, ours[number], "value"))
-        return found
+            differences.append(Difference(f"[{number}]", ABSENT, ours[number], "value"))
+        return differences
 
     def _message(
-        self, cls: type[Message], recorded: Any, ours: Any, where: str, found: list[Difference]
+        self,
+        cls: type[Message],
+        recorded: Any,
+        ours: Any,
+        where: str,
+        differences: list[Difference],
     ) -> None:
         if not (isinstance(recorded, dict) and isinstance(ours, dict)):
-            _leaf(recorded, ours, where, found)
+            _leaf(recorded, ours, where, differences)
             return
         fields = fields_by_name(cls)
         dot = "." if where else ""
         for name, value in recorded.items():
             place = f"{where}{dot}{name}"
             if name not in ours:
-                found.append(Difference(place, value, ABSENT, "unknown name"))
+                differences.append(Difference(place, value, ABSENT, "unknown name"))
             elif (field := fields.get(name)) is None:
-                _leaf(value, ours[name], place, found)
+                _leaf(value, ours[name], place, differences)
             else:
-                self._field(field, value, ours[name], place, found)
+                self._field(field, value, ours[name], place, differences)
         for name, value in ours.items():
             if name not in recorded:
                 place = f"{where}{dot}{name}"
-                found.append(Difference(place, ABSENT, value, "missing name"))
+                differences.append(Difference(place, ABSENT, value, "missing name"))
 
     def _field(
-        self, field: Field, recorded: Any, ours: Any, where: str, found: list[Difference]
+        self, field: Field, recorded: Any, ours: Any, where: str, differences: list[Difference]
     ) -> None:
         if field.key_kind and isinstance(recorded, dict) and isinstance(ours, dict):
-            self._map(field, recorded, ours, where, found)
+            self._map(field, recorded, ours, where, differences)
         elif field.repeated and isinstance(recorded, list) and isinstance(ours, list):
             for number, (one, other) in enumerate(zip(recorded, ours, strict=False)):
-                self._element(field, one, other, f"{where}[{number}]", found)
+                self._element(field, one, other, f"{where}[{number}]", differences)
             for number in range(len(ours), len(recorded)):
                 place = f"{where}[{number}]"
-                found.append(Difference(place, recorded[number], ABSENT, "value"))
+                differences.append(Difference(place, recorded[number], ABSENT, "value"))
             for number in range(len(recorded), len(ours)):
-                found.append(Difference(f"{where}[{number}]", ABSENT, ours[number], "value"))
+                differences.append(Difference(f"{where}[{number}]", ABSENT, ours[number], "value"))
         else:
-            self._element(field, recorded, ours, where, found)
+            self._element(field, recorded, ours, where, differences)
 
     def _map(
         self,
@@ -91,47 +96,47 @@ class Sides(Struct):
         recorded: dict[str, Any],
         ours: dict[str, Any],
         where: str,
-        found: list[Difference],
+        differences: list[Difference],
     ) -> None:
         named = {self.names.ours(key): (key, value) for key, value in recorded.items()}
         for key, (was, value) in named.items():
             if key in ours:
-                self._element(field, value, ours[key], f"{where}.{was}", found)
+                self._element(field, value, ours[key], f"{where}.{was}", differences)
             else:
-                found.append(Difference(f"{where}.{was}", value, ABSENT, "value"))
+                differences.append(Difference(f"{where}.{was}", value, ABSENT, "value"))
         for key in ours.keys() - named.keys():
-            found.append(Difference(f"{where}.{key}", ABSENT, ours[key], "value"))
+            differences.append(Difference(f"{where}.{key}", ABSENT, ours[key], "value"))
 
     def _element(
-        self, field: Field, recorded: Any, ours: Any, where: str, found: list[Difference]
+        self, field: Field, recorded: Any, ours: Any, where: str, differences: list[Difference]
     ) -> None:
         if field.kind == "message":
-            self._message(find_message(field.type_name), recorded, ours, where, found)
+            self._message(find_message(field.type_name), recorded, ours, where, differences)
         elif not (isinstance(recorded, str) and isinstance(ours, str)):
-            _leaf(recorded, ours, where, found)
+            _leaf(recorded, ours, where, differences)
         elif field.kind == "timestamp":
             if not self._same_instant(recorded, ours):
-                found.append(Difference(where, recorded, ours, "value"))
+                differences.append(Difference(where, recorded, ours, "value"))
         elif is_resource(recorded) and is_resource(ours):
             if not self.names.same_resource(recorded, ours):
-                found.append(Difference(where, recorded, ours, "value"))
+                differences.append(Difference(where, recorded, ours, "value"))
         elif recorded.count(SECRET) and not recorded.startswith(SECRET):
             if not self._around_secrets(recorded, ours):
-                found.append(Difference(where, recorded, ours, "value"))
+                differences.append(Difference(where, recorded, ours, "value"))
         elif is_drawn(field) or recorded.startswith(SECRET):
             empty = not recorded or not ours
             if recorded != ours if empty else not self.names.same(recorded, ours):
-                found.append(Difference(where, recorded, ours, "value"))
+                differences.append(Difference(where, recorded, ours, "value"))
         elif self.names.ours(recorded) != ours:
-            _leaf(recorded, ours, where, found)
+            _leaf(recorded, ours, where, differences)
 
     def _around_secrets(self, recorded: str, ours: str) -> bool:
         """Whether texts are the same around what is a fingerprint in the recorded one."""
         parts = _FINGERPRINT.split(recorded)
         pattern = "(.+?)".join(map(re.escape, parts))
-        found = re.fullmatch(pattern, ours, re.DOTALL)
+        match = re.fullmatch(pattern, ours, re.DOTALL)
         secrets = _FINGERPRINT.findall(recorded)
-        return found is not None and all(map(self.names.same, secrets, found.groups()))
+        return match is not None and all(map(self.names.same, secrets, match.groups()))
 
     def _same_instant(self, recorded: str, ours: str) -> bool:
         if recorded == ours:
@@ -144,7 +149,7 @@ class Sides(Struct):
         return abs(since[0] - since[1]) <= TOLERANCE
 
 
-def _leaf(recorded: Any, ours: Any, where: str, found: list[Difference]) -> None:
+def _leaf(recorded: Any, ours: Any, where: str, differences: list[Difference]) -> None:
     if recorded == ours and (recorded is True or recorded is False) == (
         ours is True or ours is False
     ):
@@ -153,7 +158,7 @@ def _leaf(recorded: Any, ours: Any, where: str, found: list[Difference]) -> None
         isinstance(recorded, str) and isinstance(ours, str) and _number(recorded) == _number(ours)
     )
     kind = "format" if same_number and _number(ours) is not None else "value"
-    found.append(Difference(where, recorded, ours, kind))  # type: ignore[arg-type]
+    differences.append(Difference(where, recorded, ours, kind))  # type: ignore[arg-type]
 
 
 def _number(text: str) -> Decimal | None:

@@ -52,9 +52,9 @@ def disagreement(
         yield Trouble("agreement", name, f"{name}: REST answers {over_rest.status}, gRPC OK")
         return
     encode = json_encoder(operation.response, dialect_at("exchange", now))
-    told = json.decode(encode(protobuf_decoder(operation.response)(over_grpc.body)))
+    over_rpc = json.decode(encode(protobuf_decoder(operation.response)(over_grpc.body)))
     rest = json.decode(over_rest.body) if over_rest.body else None
-    for where in _differences(rest, told):
+    for where in _differences(rest, over_rpc):
         yield Trouble("agreement", f"{name} {where}", f"{name}: REST and gRPC differ at {where}")
         return
 

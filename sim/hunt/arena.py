@@ -144,8 +144,8 @@ class Arena:
         elif gene.kind == "wait":
             self._answer_held(choices)
         elif not self.happened.over:
-            for given in self._clients.inputs(gene, choices):
-                self._enter(given)
+            for input_ in self._clients.inputs(gene, choices):
+                self._enter(input_)
         self._answer_webhooks(choices)
 
     def _operate(self, choices: Stream, action: str) -> None:
@@ -178,10 +178,10 @@ class Arena:
         replies: list[Reply] = []
         mark = len(self._features)
         for plane in ("exchange", "grpc"):
-            given = self._clients.call(choices, plane, operation, body, who)
-            if isinstance(given, RestCall) and not given.path.rpartition("/")[2]:
+            input_ = self._clients.call(choices, plane, operation, body, who)
+            if isinstance(input_, RestCall) and not input_.path.rpartition("/")[2]:
                 return  # an empty name is another address
-            outcome = self._enter(given)
+            outcome = self._enter(input_)
             if outcome is None or outcome.reply is None or outcome.struck:
                 return
             entry = self._simulation.log.last(outcome.seq)
@@ -209,12 +209,12 @@ class Arena:
 
     # ---- inputs
 
-    def _enter(self, given: Input) -> Outcome | None:
+    def _enter(self, input_: Input) -> Outcome | None:
         """Hand an input to the exchange and look at what comes of it."""
         if self.happened.over:
             return None
         try:
-            outcome = self._simulation.enter(given)
+            outcome = self._simulation.enter(input_)
             self._read(outcome)
         except Refusal:
             return None
@@ -224,11 +224,11 @@ class Arena:
             self.happened.troubles.append(Trouble("internal error", kind, says))
             self.happened.over = True
             return None
-        self._note(given, outcome)
+        self._note(input_, outcome)
         self._features += self._reader.after_input(outcome)
-        self._watch.outcome(given, outcome)
+        self._watch.outcome(input_, outcome)
         self._learn()
-        self.happened.troubles += self._oracles.after_input(given, outcome)
+        self.happened.troubles += self._oracles.after_input(input_, outcome)
         return outcome
 
     @staticmethod
@@ -239,18 +239,18 @@ class Arena:
             for _ in zip(range(_CHUNKS_MAX), reply.chunks, strict=False):
                 pass
 
-    def _note(self, given: Input, outcome: Outcome) -> None:
+    def _note(self, input_: Input, outcome: Outcome) -> None:
         """Follow streams, webhooks and answers that are still to come."""
         reply = outcome.reply
-        if isinstance(given, StreamOpened) and outcome.stream:
+        if isinstance(input_, StreamOpened) and outcome.stream:
             name = self._simulation.engine.hub.operations().get(outcome.stream)
             if name is not None:
                 self._clients.open[outcome.stream] = load_contract().by_name(name)
                 self._features.append(f"stream:{name}|opened")
-                if len(given.message) > RESUME_TOKEN:
+                if len(input_.message) > RESUME_TOKEN:
                     self._features.append(f"stream:{name}|resumed")
-        elif isinstance(given, StreamHungUp):
-            operation = self._clients.open.pop(given.stream, None)
+        elif isinstance(input_, StreamHungUp):
+            operation = self._clients.open.pop(input_.stream, None)
             if operation is not None:
                 self._features.append(f"stream:{operation.name}|hung up")
         if reply is not None and reply.pending_on:
@@ -271,7 +271,12 @@ class Arena:
             elif isinstance(effect, Resolve) and effect.pending_on in self._held:
                 self._held.remove(effect.pending_on)
                 self._features.append(f"answer:late|{effect.reply.status}|{effect.reply.code}")
-        if isinstance(given, RestCall) and given.plane == "auth" and reply and reply.status == 200:
+        if (
+            isinstance(input_, RestCall)
+            and input_.plane == "auth"
+            and reply
+            and reply.status == 200
+        ):
             self._keep_token(json.decode(reply.body))
 
     def _keep_token(self, answer: dict[str, Any]) -> None:

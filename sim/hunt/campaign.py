@@ -82,7 +82,7 @@ class Hunted(Struct):
     episodes: int = 0
     rounds: int = 0
     news: dict[str, int] = field(default_factory=dict)
-    found: list[Found] = field(default_factory=list)
+    finds: list[Found] = field(default_factory=list)
     canary: int | None = None
     canary_cpu_s: float = 0.0
     moments: int = 0
@@ -95,7 +95,7 @@ class Listener(Protocol):
     def news(self, features: Sequence[str], so_far: Hunted) -> None:
         """Features that were never met before."""
 
-    def trouble(self, found: Found, so_far: Hunted) -> None:
+    def trouble(self, new: Found, so_far: Hunted) -> None:
         """Something is wrong."""
 
     def round(self, so_far: Hunted) -> None:
@@ -145,7 +145,7 @@ class Campaign:
     def _over(self) -> bool:
         hunted, plan = self.hunted, self._plan
         spent = bool(plan.inputs) and hunted.inputs >= plan.inputs
-        return spent or (bool(hunted.found) and not plan.keep_going) or self._stopped()
+        return spent or (bool(hunted.finds) and not plan.keep_going) or self._stopped()
 
     # ---- rounds
 
@@ -193,8 +193,8 @@ class Campaign:
         return Task(self._plan.roots, self._plan.seed, place, tuple(genes), canary, replay)
 
     def _has_canary(self, number: int) -> bool:
-        wanted = self._plan.canary and self.hunted.canary is None
-        return wanted and number % CANARY_EVERY == CANARY_EVERY - 1
+        needed = self._plan.canary and self.hunted.canary is None
+        return needed and number % CANARY_EVERY == CANARY_EVERY - 1
 
     # ---- results
 
@@ -229,9 +229,9 @@ class Campaign:
         genes: list[Gene] = []
         for _, part in task.place.way:
             genes += [*part, Gene(PART, 0)]
-        found = Found(trouble, task.place.root, [*genes, *task.genes])
-        self.hunted.found.append(found)
-        self._listener.trouble(found, self.hunted)
+        new = Found(trouble, task.place.root, [*genes, *task.genes])
+        self.hunted.finds.append(new)
+        self._listener.trouble(new, self.hunted)
 
     def _grow(
         self, parent: int, place: Place, genes: list[Gene], news: dict[int, list[str]]

@@ -70,26 +70,26 @@ class Corpus:
             path.write_bytes(json.encode(head))
             return
         try:
-            found = json.decode(path.read_bytes(), type=Head)
+            stored = json.decode(path.read_bytes(), type=Head)
         except DecodeError as error:
             raise UsageError(f"{path} is no corpus of a hunt: {error}") from None
-        if found.roots != head.roots or found.seed != seed:
+        if stored.roots != head.roots or stored.seed != seed:
             raise UsageError(
                 f"the corpus in {path.parent} belongs to another scenario, seed"
-                f" ({found.seed}) or version; take another folder"
+                f" ({stored.seed}) or version; take another folder"
             )
 
     def stored(self) -> list[Entry]:
         """The entries on disk, in their order."""
         if self._folder is None:
             return []
-        found = []
+        entries = []
         for path in sorted(self._folder.glob("moment-*.json")):
             try:
-                found.append(json.decode(path.read_bytes(), type=Entry))
+                entries.append(json.decode(path.read_bytes(), type=Entry))
             except DecodeError as error:
                 raise UsageError(f"{path} is no moment of a corpus: {error}") from None
-        return found
+        return entries
 
     def add(self, entry: Entry, *, write: bool = True) -> int:
         """Add a moment; its number."""

@@ -39,12 +39,12 @@ class Find(Struct, frozen=True):
 
     def lines(self) -> list[str]:
         """Where it is, and what shows it, a line each."""
-        told = []
+        sentences = []
         if self.journal:
-            told.append(sim_command("timeline", Path(self.journal)))
+            sentences.append(sim_command("timeline", Path(self.journal)))
         if self.scenario:
-            told.append(sim_command("run", Path(self.scenario)))
-        return told
+            sentences.append(sim_command("run", Path(self.scenario)))
+        return sentences
 
 
 class Finds:
@@ -58,19 +58,19 @@ class Finds:
         self._on_trial = on_trial
         self._count = 0
 
-    def write(self, found: Found) -> Find:
+    def write(self, new: Found) -> Find:
         """Write one find: its journal, and as a scenario what of it a scenario can say."""
         self._count += 1
-        genes = self._smallest(found)
+        genes = self._smallest(new)
         journal = BytesIO()
-        stand = self._moments.fresh(found.root, journal)
-        troubles = _troubles(stand.simulation, Arena(stand).run(genes).troubles, found.trouble)
-        says = next((one.says for one in troubles if _same(one, found.trouble)), found.trouble.says)
+        stand = self._moments.fresh(new.root, journal)
+        troubles = _troubles(stand.simulation, Arena(stand).run(genes).troubles, new.trouble)
+        says = next((one.says for one in troubles if _same(one, new.trouble)), new.trouble.says)
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._folder / f"find-{self._count}.ndjson"
         path.write_bytes(journal.getvalue())
-        scenario = self._scenario(path, found.trouble.kind, says)
-        return Find(found.trouble.kind, says, str(path), scenario, stand.simulation.seq)
+        scenario = self._scenario(path, new.trouble.kind, says)
+        return Find(new.trouble.kind, says, str(path), scenario, stand.simulation.seq)
 
     def _scenario(self, journal: Path, kind: str, says: str) -> str:
         """Write a journal as a scenario; its path, or "" where the journal cannot be repeated."""
@@ -88,7 +88,7 @@ class Finds:
         path.write_text(as_yaml(scenario.document, comments))
         return str(path)
 
-    def _smallest(self, found: Found) -> list[Gene]:
+    def _smallest(self, new: Found) -> list[Gene]:
         """The fewest genes that lead to the same trouble; all of them where it does not show up
         again in one run.
         """
@@ -100,20 +100,20 @@ class Finds:
             self._on_trial(len(genes))
             if tried > TRIALS_MAX:
                 return False
-            stand = self._moments.stand(Place(found.root))
+            stand = self._moments.stand(Place(new.root))
             troubles = Arena(stand).run(genes).troubles
-            return any(_same(one, found.trouble) for one in troubles)
+            return any(_same(one, new.trouble) for one in troubles)
 
-        together = [gene for gene in found.genes if gene.kind != PART]
-        for genes in (together, found.genes):
-            if found.trouble.kind != "replay" and fails(genes):
+        together = [gene for gene in new.genes if gene.kind != PART]
+        for genes in (together, new.genes):
+            if new.trouble.kind != "replay" and fails(genes):
                 return minimal(genes, fails)
-        return found.genes
+        return new.genes
 
 
 def _same(one: Trouble, other: Trouble) -> bool:
     return (one.kind, one.subject) == (other.kind, other.subject)
 
 
-def _troubles(simulation: Simulation, seen: list[Trouble], wanted: Trouble) -> list[Trouble]:
-    return [*seen, *replays(simulation)] if wanted.kind == "replay" else seen
+def _troubles(simulation: Simulation, seen: list[Trouble], sought: Trouble) -> list[Trouble]:
+    return [*seen, *replays(simulation)] if sought.kind == "replay" else seen

@@ -53,13 +53,13 @@ class Gene(Struct, frozen=True, array_like=True):
 @cache
 def kinds() -> tuple[str, ...]:
     """Every kind of gene, in the order of the contract."""
-    found: dict[str, None] = {}
+    offered: dict[str, None] = {}
     for operation in load_contract().operations:
-        found.update(dict.fromkeys(_of_operation(operation)))
-    found.update(dict.fromkeys(f"do {name}" for name in ACTIONS))
-    found.update(dict.fromkeys(("order exchange", "order retail", "order grpc", "order script")))
-    found.update(dict.fromkeys((*_TWICE, "token", "wait")))
-    return tuple(found)
+        offered.update(dict.fromkeys(_of_operation(operation)))
+    offered.update(dict.fromkeys(f"do {name}" for name in ACTIONS))
+    offered.update(dict.fromkeys(("order exchange", "order retail", "order grpc", "order script")))
+    offered.update(dict.fromkeys((*_TWICE, "token", "wait")))
+    return tuple(offered)
 
 
 def _of_operation(operation: Operation) -> Iterable[str]:

@@ -58,10 +58,10 @@ class Moments:
         """The last moment on the way that has a stand, and how much of the way leads there."""
         for count in range(len(place.way), 0, -1):
             key = place.root, place.way[count - 1][0]
-            found = self._stands.get(key)
-            if found is not None:
+            stand = self._stands.get(key)
+            if stand is not None:
                 self._stands.move_to_end(key)
-                return found, count
+                return stand, count
         key = place.root, -1
         if key not in self._stands:
             self._keep(key, self.fresh(place.root))

@@ -36,7 +36,7 @@ class Operators:
         """Instruments that somebody has looked at or traded lately, and a few others."""
         instruments = self._simulation.exchange.instruments
         symbols = self._vocabulary.known("symbol")
-        found = [instruments.get(symbol) for symbol in symbols if isinstance(symbol, str)]
+        listed = [instruments.get(symbol) for symbol in symbols if isinstance(symbol, str)]
         return [
             Terms(
                 one.symbol,
@@ -47,7 +47,7 @@ class Operators:
                 one.price_low,
                 one.price_high,
             )
-            for one in found
+            for one in listed
             if one is not None
         ]
 
@@ -238,12 +238,12 @@ class Operators:
 @cache
 def _switches() -> tuple[tuple[str, tuple[Any, ...]], ...]:
     """Assumptions with the values that may be tried."""
-    found = []
+    switches = []
     for one in assumptions.catalogue().values():
         default = one.show(one.default)
         written = str(default).lower() if isinstance(default, bool) else str(default)
-        found.append((one.name, tuple(dict.fromkeys((*one.alternatives(), written)))))
-    return tuple(found)
+        switches.append((one.name, tuple(dict.fromkeys((*one.alternatives(), written)))))
+    return tuple(switches)
 
 
 _ACTIONS: dict[str, Callable[[Operators, Stream], tuple[str, Body]]] = {

@@ -42,13 +42,13 @@ class Oracles:
         self._seen = simulation.exchange.trading.books.version
         self._inputs = 0
 
-    def after_input(self, given: Any, outcome: Outcome) -> Iterator[Trouble]:
+    def after_input(self, input_: Any, outcome: Outcome) -> Iterator[Trouble]:
         """What is wrong after an input."""
         yield from self._invariants()
-        if isinstance(given, RestCall | RpcCall) and outcome.reply is not None:
+        if isinstance(input_, RestCall | RpcCall) and outcome.reply is not None:
             entry = self._simulation.log.last(outcome.seq)
             if entry is not None and entry.seq == outcome.seq:
-                yield from self._answer(given, outcome.reply, entry, bool(outcome.struck))
+                yield from self._answer(input_, outcome.reply, entry, bool(outcome.struck))
 
     def at_the_end(self) -> Iterator[Trouble]:
         """What is wrong of everything."""
@@ -66,19 +66,19 @@ class Oracles:
             yield Trouble("invariant", one.invariant, str(one))
 
     def _answer(
-        self, given: RestCall | RpcCall, reply: Reply, entry: LoggedCall, struck: bool
+        self, call: RestCall | RpcCall, reply: Reply, entry: LoggedCall, struck: bool
     ) -> Iterator[Trouble]:
         name = entry.operation or "unknown path"
         why = entry.explanation
-        failed = reply.status >= 500 if isinstance(given, RestCall) else reply.code in (2, 13)
+        failed = reply.status >= 500 if isinstance(call, RestCall) else reply.code in (2, 13)
         if failed and not struck and not entry.fault and (why is None or not why["rule"]):
             yield Trouble("internal error", name, f"{name}: {entry.status} {reply.message}")
-        if isinstance(given, RestCall) and not (struck or entry.fault or reply.pending_on):
-            yield from self._conformance(given, reply, name)
+        if isinstance(call, RestCall) and not (struck or entry.fault or reply.pending_on):
+            yield from self._conformance(call, reply, name)
 
-    def _conformance(self, given: RestCall, reply: Reply, name: str) -> Iterator[Trouble]:
+    def _conformance(self, call: RestCall, reply: Reply, name: str) -> Iterator[Trouble]:
         """What of an answer over HTTP our contract does not describe."""
-        plane, status = given.plane, reply.status
+        plane, status = call.plane, reply.status
         if reply.chunks is not None or reply.content_type.startswith("text/csv"):
             return
         try:
@@ -88,12 +88,12 @@ class Oracles:
             return
         if status >= 400:
             plain = isinstance(body, str) and plain_form(plane, status) is not None
-            found = [] if plain else misfits(body, form_of(plane, status))
+            wrong = [] if plain else misfits(body, form_of(plane, status))
         else:
             operation = load_contract().by_name(name)
             dialect = self._simulation.engine.pipeline.replies.dialect(plane)
-            found = shape_of(operation.response, dialect).check(body) or []
-        for one in found[:_SHOWN]:
+            wrong = shape_of(operation.response, dialect).check(body) or []
+        for one in wrong[:_SHOWN]:
             says = f"{name} on {plane}: {status}, {one.where}: {one.recorded!r}, not {one.ours!r}"
             yield Trouble("conformance", f"{name} {one.where}", says)
 

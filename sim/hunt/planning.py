@@ -18,10 +18,10 @@ _ALWAYS = ("order exchange", "order retail", "order script", "do instrument.crea
 @cache
 def _groups() -> dict[str, tuple[str, ...]]:
     """Kinds of genes by the group that a swarm keeps or leaves out."""
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for kind in kinds():
-        found.setdefault(group_of(kind), []).append(kind)
-    return {group: tuple(members) for group, members in found.items()}
+        groups.setdefault(group_of(kind), []).append(kind)
+    return {group: tuple(members) for group, members in groups.items()}
 
 
 class Planner:
@@ -74,25 +74,25 @@ class Planner:
         """Genes with a few of them left out, doubled, swapped, moved in time, drawn anew, or with
         those of another moment behind them.
         """
-        found = list(genes)
+        mutated = list(genes)
         for _ in range(choices.between(1, MUTATIONS_MAX)):
-            place = choices.below(len(found)) if found else 0
+            place = choices.below(len(mutated)) if mutated else 0
             match choices.below(7):
-                case 0 if len(found) > 1:
-                    del found[place]
-                case 1 if found:
-                    found.insert(place, found[place])
-                case 2 if len(found) > 1:
-                    other = choices.below(len(found))
-                    found[place], found[other] = found[other], found[place]
-                case 3 if found:
-                    one = found[place]
-                    found[place] = Gene(one.kind, one.seed, choices.choice(GAPS))
-                case 4 if found:
-                    one = found[place]
-                    found[place] = Gene(one.kind, choices.bits() >> 1, one.gap)
+                case 0 if len(mutated) > 1:
+                    del mutated[place]
+                case 1 if mutated:
+                    mutated.insert(place, mutated[place])
+                case 2 if len(mutated) > 1:
+                    other = choices.below(len(mutated))
+                    mutated[place], mutated[other] = mutated[other], mutated[place]
+                case 3 if mutated:
+                    one = mutated[place]
+                    mutated[place] = Gene(one.kind, one.seed, choices.choice(GAPS))
+                case 4 if mutated:
+                    one = mutated[place]
+                    mutated[place] = Gene(one.kind, choices.bits() >> 1, one.gap)
                 case 5:
-                    found.insert(place, self._gene(choices, self._swarm(choices)))
+                    mutated.insert(place, self._gene(choices, self._swarm(choices)))
                 case _:
-                    found += choices.choice(self._corpus.entries).genes
-        return found[: 2 * LENGTHS[-1]]
+                    mutated += choices.choice(self._corpus.entries).genes
+        return mutated[: 2 * LENGTHS[-1]]

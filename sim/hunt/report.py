@@ -37,9 +37,9 @@ class Printer:
             else:
                 self._more[group] += 1
 
-    def trouble(self, found: Found, so_far: Hunted) -> None:
+    def trouble(self, new: Found, so_far: Hunted) -> None:
         """Tell that something is wrong."""
-        said = f"{so_far.inputs:>8}  FOUND {found.trouble.kind}: {found.trouble.says}"
+        said = f"{so_far.inputs:>8}  FOUND {new.trouble.kind}: {new.trouble.says}"
         print(*wrapped(said, " " * 10, first=""), sep="\n", file=self._out, flush=True)
 
     def round(self, so_far: Hunted) -> None:
@@ -81,14 +81,14 @@ def never(hunted: Hunted) -> dict[str, list[str]]:
 
 def lines(hunted: Hunted, finds: Sequence[Find], *, canary: bool = True) -> Iterator[str]:
     """The verdict for people."""
-    told = ", ".join(
+    counts = ", ".join(
         counted(number, name.removesuffix("s")) if name in GROUPS else f"{number} {name}"
         for name, number in totals(hunted.news).items()
     )
     yield ""
     where = f"{hunted.inputs:,} inputs in {counted(hunted.episodes, 'episode')}"
     yield f"{where}, {hunted.cpu_s:.1f} s of processor time"
-    yield from wrapped(f"met {told}", "  ", first="")
+    yield from wrapped(f"met {counts}", "  ", first="")
     yield counted(hunted.moments, "moment") + " in the corpus"
     for name, rows in never(hunted).items():
         if rows:

@@ -251,12 +251,12 @@ class Requests:
         verb, template, takes = choices.choice(_bindings(operation, plane))
         fields = dict(body)
 
-        def filled(found: re.Match[str]) -> str:
-            key = found[1]
+        def filled(match: re.Match[str]) -> str:
+            key = match[1]
             value = _taken(fields, key)
             if value is None or isinstance(value, dict | list):
                 value = self._variable(choices, operation, key)
-            return quote(str(value), safe="/" if "=" in found[0] else "")
+            return quote(str(value), safe="/" if "=" in match[0] else "")
 
         path = _VARIABLE.sub(filled, template)
         if operation.content == "form":
@@ -285,12 +285,12 @@ def _taken(fields: dict[str, Any], name: str) -> Any:
 
 def _flat(fields: dict[str, Any], under: str = "") -> dict[str, Any]:
     """Fields as parameters of a query; those of messages by their dotted path."""
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for name, value in fields.items():
         if isinstance(value, dict):
-            found |= _flat(value, f"{under}{name}.")
+            flat |= _flat(value, f"{under}{name}.")
         elif isinstance(value, list):
-            found[under + name] = [item for item in value if not isinstance(item, dict | list)]
+            flat[under + name] = [item for item in value if not isinstance(item, dict | list)]
         else:
-            found[under + name] = str(value).lower() if isinstance(value, bool) else value
-    return found
+            flat[under + name] = str(value).lower() if isinstance(value, bool) else value
+    return flat

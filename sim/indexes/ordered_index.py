@@ -94,8 +94,8 @@ class KeyIndex:
         """All places by key; kept until a key moves."""
         if descending not in self._ordered:
             keys = reversed(self._places) if descending else self._places
-            found = chain.from_iterable(map(self._places.__getitem__, keys))
-            self._ordered[descending] = list(found)
+            places = chain.from_iterable(map(self._places.__getitem__, keys))
+            self._ordered[descending] = list(places)
         return self._ordered[descending]
 
     def between(self, low: Any, high: Any) -> Iterator[int]:
@@ -110,12 +110,12 @@ class SparseAmounts:
 
     def __init__(self, amounts: Iterable[float]) -> None:
         """`amounts` are those of the places, in order; 0 is none."""
-        given = list(amounts)
+        listed = list(amounts)
         self._amounts: dict[int, float] = {}
-        self._without = bytearray(b"\1" * len(given))
+        self._without = bytearray(b"\1" * len(listed))
         self._places: SortedDict[float, list[int]] = SortedDict()
-        for place in flagged(bytes(map(bool, given))):
-            self.move(place, given[place])
+        for place in flagged(bytes(map(bool, listed))):
+            self.move(place, listed[place])
 
     def key(self, place: int) -> float:
         """The amount of a place."""
@@ -145,11 +145,11 @@ class SparseAmounts:
     def within(self, low: float | None, high: float | None) -> bytearray:
         """Flags of the places whose amount lies within inclusive bounds."""
         zero = (low is None or low <= 0) and (high is None or high >= 0)
-        found = bytearray(self._without) if zero else bytearray(len(self._without))
+        flags = bytearray(self._without) if zero else bytearray(len(self._without))
         for amount in self._places.irange(low, high):
             for place in self._places[amount]:
-                found[place] = 1
-        return found
+                flags[place] = 1
+        return flags
 
 
 class Codes:
@@ -166,14 +166,14 @@ class Codes:
         """Give a place another number."""
         self._codes[place] = key
 
-    def among(self, *wanted: int) -> bytes | bytearray:
+    def among(self, *codes: int) -> bytes | bytearray:
         """Flags of the places that have one of some numbers."""
-        return self._codes.translate(_table(wanted))
+        return self._codes.translate(_table(codes))
 
 
 @lru_cache(maxsize=256)
-def _table(wanted: tuple[int, ...]) -> bytes:
-    return bytes(code in wanted for code in range(256))
+def _table(codes: tuple[int, ...]) -> bytes:
+    return bytes(code in codes for code in range(256))
 
 
 OrderedIndex = KeyIndex | SparseAmounts
@@ -194,8 +194,8 @@ def pick(
     first, *others = keys
     if isinstance(first, KeyIndex) and not others:
         places = first.ordered(descending)
-        wanted = compress(places, map(flags.__getitem__, places))
-        return list(islice(wanted, offset, offset + limit))
+        chosen = compress(places, map(flags.__getitem__, places))
+        return list(islice(chosen, offset, offset + limit))
     page: list[int] = []
     for group in first.groups(flags, descending):
         if offset >= len(group):
@@ -228,10 +228,10 @@ def flagged(flags: bytes | bytearray) -> list[int]:
 
 def flags_of(places: Iterable[int], count: int) -> bytearray:
     """Flags of some of `count` places."""
-    found = bytearray(count)
+    flags = bytearray(count)
     for place in places:
-        found[place] = 1
-    return found
+        flags[place] = 1
+    return flags
 
 
 def both(one: bytes | bytearray, other: bytes | bytearray) -> bytes:

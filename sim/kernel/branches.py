@@ -112,15 +112,15 @@ class Branch:
         """The inputs `start`+1 … `end` by the branch that each was written on, oldest first, each
         part as (branch, the input before its first, its last).
         """
-        found: list[tuple[Branch, int, int]] = []
+        spans: list[tuple[Branch, int, int]] = []
         branch: Branch | None = self
         while branch is not None and end > start:
             origin = branch.from_seq if branch.parent is not None else 0
             if end > origin:
-                found.append((branch, max(start, origin), end))
+                spans.append((branch, max(start, origin), end))
                 end = origin
             branch = branch.parent
-        return found[::-1]
+        return spans[::-1]
 
     def seq_at(self, at: int) -> int:
         """Number of inputs that were complete at an instant, inclusive."""
@@ -128,8 +128,8 @@ class Branch:
 
     def scheduled_by(self, timer: int, until: int) -> int:
         """The input, up to `until`, that scheduled a timer, by the timer's number; 0: the start."""
-        found = self._first(timer, _TIMERS, until)
-        return found + 1 if found < until and timer >= self.timers else 0
+        seq = self._first(timer, _TIMERS, until)
+        return seq + 1 if seq < until and timer >= self.timers else 0
 
     def _first(self, limit: int, column: int, until: int) -> int:
         """How many of the inputs up to `until` have at most `limit` in a column, which grows."""

@@ -98,10 +98,10 @@ class Entropy:
 
     def stream(self, name: str) -> Stream:
         """The stream of a purpose, for example "quirk.unfiltered_search_times_out"."""
-        found = self._streams.get(name)
-        if found is None:
-            found = self._streams[name] = Stream(self.key(name))
-        return found
+        known = self._streams.get(name)
+        if known is None:
+            known = self._streams[name] = Stream(self.key(name))
+        return known
 
     def key(self, name: str) -> bytes:
         """32 bytes that look random and depend on seed and name only."""

@@ -109,22 +109,22 @@ def parse_instant(text: str) -> Instant:
     bare = _DATE.fullmatch(text)
     if bare:
         return eastern(date(int(bare[1]), int(bare[2]), int(bare[3])))
-    found = _INSTANT.fullmatch(text)
-    if not found:
+    match = _INSTANT.fullmatch(text)
+    if not match:
         raise ValueError(f"not an RFC 3339 instant with an offset: {text!r}")
-    year, month, day, hour, minute = (int(found[i]) for i in range(1, 6))
-    second = int(found[6] or 0)
+    year, month, day, hour, minute = (int(match[i]) for i in range(1, 6))
+    second = int(match[6] or 0)
     if second == 60:
         raise ValueError(f"leap seconds are not supported: {text!r}")
     whole = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     offset = 0
-    if found[8] not in ("Z", "z"):
-        sign = -1 if found[8][0] == "-" else 1
-        offset_hours, offset_minutes = int(found[8][1:3]), int(found[8][4:6])
+    if match[8] not in ("Z", "z"):
+        sign = -1 if match[8][0] == "-" else 1
+        offset_hours, offset_minutes = int(match[8][1:3]), int(match[8][4:6])
         if offset_hours > 23 or offset_minutes > 59:
             raise ValueError(f"impossible offset: {text!r}")
         offset = sign * (offset_hours * 3600 + offset_minutes * 60)
-    fraction = int((found[7] or "").ljust(9, "0"))
+    fraction = int((match[7] or "").ljust(9, "0"))
     return from_datetime(whole) - offset * NS_PER_S + fraction
 
 
@@ -277,8 +277,8 @@ def next_weekly(after: Instant, weekday: int, hour: int, minute: int = 0) -> Ins
     """First Eastern `weekday` (Monday 0) at hour:minute strictly after an instant."""
     day = eastern_date(after)
     day += timedelta(days=(weekday - day.weekday()) % 7)
-    found = eastern(day, hour, minute)
-    return found if found > after else eastern(day + timedelta(days=7), hour, minute)
+    candidate = eastern(day, hour, minute)
+    return candidate if candidate > after else eastern(day + timedelta(days=7), hour, minute)
 
 
 FIRST, BEYOND = parse_instant("1990-01-01T00:00:00Z"), parse_instant("2200-01-01T00:00:00Z")

@@ -38,11 +38,15 @@ def access_problems(step: Mapping, parties: Parties) -> Iterator[Problem]:
 
 
 def _caller(operation: Operation, plane: str, part: Mapping, parties: Parties) -> Iterator[Problem]:
-    wanted = operation.credential_on(None if plane == "grpc" else plane)  # type: ignore[arg-type]
-    if wanted == "none" or "headers" in part.items:
+    credential = operation.credential_on(None if plane == "grpc" else plane)  # type: ignore[arg-type]
+    if credential == "none" or "headers" in part.items:
         return
     if not {"as", "account"} & part.items.keys():
-        who = "a retail API key or its account" if wanted == "api_key" else "a firm or participant"
+        who = (
+            "a retail API key or its account"
+            if credential == "api_key"
+            else "a firm or participant"
+        )
         yield problem(
             part.at, f"{operation.name} asks who calls: `as` names {who} {_meant(401, plane)}"
         )
@@ -52,7 +56,7 @@ def _caller(operation: Operation, plane: str, part: Mapping, parties: Parties) -
         return
     user = parties.user(name.text)
     firm = parties.firm(name.text if user is None else user.name.partition("/users/")[0])
-    if wanted == "api_key":
+    if credential == "api_key":
         yield from _key(operation, name, firm, parties)
     elif firm is not None:
         yield from _firm(operation, name, firm, _meant(403, plane), acts=user is not None)

@@ -42,8 +42,8 @@ def operation_called(step: Mapping) -> tuple[Operation, str, Mapping] | None:
             continue
         plane, rpc, path = (text_at(part, name) for name in ("plane", "rpc", "web_socket"))
         if rpc is not None:
-            found = _rpcs().get(rpc.text)
-            return (found, "grpc", part) if found is not None else None
+            operation = _rpcs().get(rpc.text)
+            return (operation, "grpc", part) if operation is not None else None
         if path is not None or plane is None or plane.text not in REST_PLANES:
             return None
         for verb in VERBS:
@@ -92,13 +92,13 @@ def _path(plane: str, verb: str, path: Scalar) -> Iterator[Problem]:
     """An address that nothing answers, in a step that does not expect a refusal."""
     if plane not in REST_PLANES:
         return
-    found = _router(plane).match(verb, path.text.partition("?")[0])
+    match = _router(plane).match(verb, path.text.partition("?")[0])
     meant = "(if that is meant: `expect: {status: 404}`)"
-    if isinstance(found, MethodNotAllowed):
-        verbs = ", ".join(found.allowed)
+    if isinstance(match, MethodNotAllowed):
+        verbs = ", ".join(match.allowed)
         text = f"{plane} answers {path.text} to {verbs}, not to {verb}"
         yield problem(path.at, f"{text} (if that is meant: `expect: {{status: 405}}`)")
-    elif isinstance(found, NotFound):
+    elif isinstance(match, NotFound):
         templates = [route.template for route in load_contract().routes(plane)]  # type: ignore[arg-type]
         near = suggestion(path.text.partition("?")[0], templates)
         yield problem(path.at, f"{plane} has no {verb} {path.text}{near} {meant}")

@@ -28,9 +28,9 @@ def about_older(node: Node) -> Iterator[Problem]:
 
 
 def _named(node: Node) -> Scalar | None:
-    found = node.items.get("release") if isinstance(node, Mapping) else None
-    if isinstance(found, Scalar) and RELEASE_FORM.fullmatch(found.text):
-        return found
+    release = node.items.get("release") if isinstance(node, Mapping) else None
+    if isinstance(release, Scalar) and RELEASE_FORM.fullmatch(release.text):
+        return release
     return None  # reading the scenario says what is wrong with it
 
 

@@ -71,23 +71,23 @@ class Fingerprints:
 
     def headers(self, pairs: list[tuple[str, str]]) -> dict[str, str]:
         """Headers by name in lower case, as they may be written; repeated ones are joined."""
-        found: dict[str, str] = {}
+        redacted: dict[str, str] = {}
         for name, value in pairs:
             name = name.lower()
-            shown = self._secret(value) if is_secret(name) else self.text(value)
-            found[name] = f"{found[name]}, {shown}" if name in found else shown
-        return found
+            text = self._secret(value) if is_secret(name) else self.text(value)
+            redacted[name] = f"{redacted[name]}, {text}" if name in redacted else text
+        return redacted
 
     def query(self, text: str) -> str:
         """A query or form, as it may be written. What needs no change keeps its spelling."""
         pairs = parse_qsl(text, keep_blank_values=True, errors="surrogateescape")
         if not any(is_secret(name) for name, _ in pairs):
             return self.text(text)
-        shown = [
+        redacted = [
             (name, self._secret(value) if is_secret(name) else self.text(value))
             for name, value in pairs
         ]
-        return urlencode(shown, safe=":", errors="surrogateescape")
+        return urlencode(redacted, safe=":", errors="surrogateescape")
 
     def json(self, value: Any, name: str = "") -> Any:
         """A JSON value as it may be written; `name` is that of its field."""
@@ -112,9 +112,9 @@ class Fingerprints:
         form. The values of secret names in it are secrets too.
         """
 
-        def shown(found: re.Match[str]) -> str:
-            value = found["value"]
-            return found["before"] + (self._secret(value) if is_secret(found["name"]) else value)
+        def shown(match: re.Match[str]) -> str:
+            value = match["value"]
+            return match["before"] + (self._secret(value) if is_secret(match["name"]) else value)
 
         return self.text(_NAMED_VALUE.sub(shown, text))
 
@@ -123,8 +123,8 @@ class Fingerprints:
         if self._seen and len(text) >= _LEAST:
             seen = self._seen
             for words in _WORDS:
-                text = words.sub(lambda found: seen.get(found[0], found[0]), text)
-        return _SHAPES.sub(lambda found: self._secret(found[0]), text)
+                text = words.sub(lambda match: seen.get(match[0], match[0]), text)
+        return _SHAPES.sub(lambda match: self._secret(match[0]), text)
 
     def _secret(self, value: str) -> str:
         """The fingerprint of a value, which is looked for everywhere from now on. A scheme such as
@@ -135,14 +135,14 @@ class Fingerprints:
             return f"{scheme} {self._secret(rest)}"
         if value.startswith(_PREFIX):
             return value
-        found = self.of(value)
+        fingerprint = self.of(value)
         bare = value.replace("-", "")
         for spelling in {value, bare} if bare.isdecimal() and len(bare) == 9 else {value}:
             if len(spelling) >= _LEAST and spelling not in self._seen:
                 if len(self._seen) >= _MOST:
                     del self._seen[next(iter(self._seen))]
-                self._seen[spelling] = found
-        return found
+                self._seen[spelling] = fingerprint
+        return fingerprint
 
 
 def is_secret(name: str) -> bool:

@@ -62,9 +62,9 @@ class Bodies:
             return unreadable
         name = operation.request_name if request else operation.response_name
         try:
-            made = message_factory.GetMessageClass(self._pool.FindMessageTypeByName(name))()
-            made.ParseFromString(message)
-            return json_format.MessageToDict(made, descriptor_pool=self._pool)
+            parsed = message_factory.GetMessageClass(self._pool.FindMessageTypeByName(name))()
+            parsed.ParseFromString(message)
+            return json_format.MessageToDict(parsed, descriptor_pool=self._pool)
         except (KeyError, DecodeError, json_format.Error, ValueError):
             return unreadable
 
@@ -102,19 +102,19 @@ class GrpcRelay:
     @contextmanager
     def _channel(self, peer: str) -> Iterator[grpc.Channel]:
         """The channel of a client connection, for one call. Of many, the idle ones are closed."""
-        found = self._channels.get(peer)
-        if found is None:
+        channel = self._channels.get(peer)
+        if channel is None:
             # Without a pool of its own a channel shares its connection with others to the target.
             options = (*_OPTIONS, ("grpc.use_local_subchannel_pool", 1))
             if self._credentials is None:
-                found = grpc.insecure_channel(self._target, options)
+                channel = grpc.insecure_channel(self._target, options)
             else:
-                found = grpc.secure_channel(self._target, self._credentials, options)
-            self._channels[peer] = found
+                channel = grpc.secure_channel(self._target, self._credentials, options)
+            self._channels[peer] = channel
         self._channels.move_to_end(peer)
         self._busy[peer] += 1
         try:
-            yield found
+            yield channel
         finally:
             self._busy[peer] -= 1
             idle = (name for name in self._channels if not self._busy[name])
@@ -155,11 +155,11 @@ class GrpcRelay:
         began: Instant,
         context: Context,
         message: bytes,
-        told: tuple[int, str, bytes],
+        outcome: tuple[int, str, bytes],
         metadata: tuple[Metadata, Metadata],
     ) -> None:
         operation, writer = self.bodies.operation(method), self._writer
-        status, text, answer = told
+        status, text, answer = outcome
         body = self.bodies.json(operation, answer, request=False) if not status else text
         request = writer.request("gRPC", method, "", _pairs(context.invocation_metadata()), b"")
         asked = self.bodies.json(operation, message, request=True)
@@ -183,8 +183,8 @@ class GrpcRelay:
     ) -> AsyncIterator[bytes]:
         """Pass a call with any number of messages on, and what it is told back."""
         client, writer = self._client(context), self._writer
-        told = writer.request("gRPC", method, "", _pairs(context.invocation_metadata()), b"")
-        opened = {"rpc": told.path, "request": {"headers": told.headers}}
+        number = writer.request("gRPC", method, "", _pairs(context.invocation_metadata()), b"")
+        opened = {"rpc": number.path, "request": {"headers": number.headers}}
         stream = writer.open("grpc", client, opened)
         keep = partial(self._keep, self.bodies.operation(method), client, stream)
 
@@ -266,8 +266,8 @@ def _pairs(metadata: Any) -> list[tuple[str, str]]:
 
 def _passed(metadata: Any) -> Metadata:
     """Metadata without what belongs to one connection."""
-    found: Iterable[tuple[str, str | bytes]] = metadata or ()
-    return tuple((key, value) for key, value in found if not key.startswith(_OWN))
+    pairs: Iterable[tuple[str, str | bytes]] = metadata or ()
+    return tuple((key, value) for key, value in pairs if not key.startswith(_OWN))
 
 
 def _closed(ended: Ended | None) -> dict[str, Any]:

@@ -79,13 +79,13 @@ def _entries(one: dict[str, Any], plane: Plane, first: int) -> Iterator[Entry]:
     )
     messages = one.get("_webSocketMessages")
     if messages is None:
-        told = Message(
+        request_line = Message(
             status=int(response["status"]),
             headers=_headers(response),
             body=body_value(_content(response.get("content") or {})),
             at=at,
         )
-        answered = told if told.status else None
+        answered = request_line if request_line.status else None
         yield Entry(first, at, plane, url.netloc, asked, answered, cut=answered is None)
         return
     opened = {"path": url.path, "request": {"query": url.query, "headers": asked.headers}}

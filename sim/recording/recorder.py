@@ -135,8 +135,8 @@ async def _record(options: RecordOptions) -> int:
     code = await ended
     await recorder.stop()
     writer = recorder.writer
-    told = f"{writer.calls} calls, {writer.frames} messages of streams"
-    print(f"sim record: {options.to} has {told}", file=sys.stderr)
+    summary = f"{writer.calls} calls, {writer.frames} messages of streams"
+    print(f"sim record: {options.to} has {summary}", file=sys.stderr)
     return code
 
 

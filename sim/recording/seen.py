@@ -51,18 +51,18 @@ class Reader:
         self._contract = load_contract()
         self._routers = {plane: Router(self._contract.routes(plane)) for plane in PLANES}
         self._streams: dict[int, Stream] = {}
-        self._told: dict[str, Instant] = {}
+        self._instant_of: dict[str, Instant] = {}
         # what comes before the service first tells its time happened then, or shortly before
-        self._first = next((at for at in map(_told, entries) if at is not None), None)
+        self._first = next((at for at in map(_instant_of, entries) if at is not None), None)
 
     def seen(self) -> Iterator[Seen]:
         """Every answer, frame of the service and end of a stream. UnreadableRecording for a line
         that cannot be one of a recording.
         """
         for entry in self._entries:
-            found = self.line(entry)
-            if found is not None:
-                yield found
+            shown_by_line = self.line(entry)
+            if shown_by_line is not None:
+                yield shown_by_line
 
     def line(self, entry: Entry) -> Seen | None:
         """What a line shows of the service; None for a stream's begin and frames of the client."""
@@ -93,10 +93,10 @@ class Reader:
             operation = self._contract.by_rpc(request.path)
             name = operation.name if operation else unknown
             return Seen(entry, name, operation, now, answer=entry.answer)
-        found = self._routers[entry.plane].match(request.method, request.path)
-        if isinstance(found, Match):
-            return Seen(entry, found.operation.name, found.operation, now, answer=entry.answer)
-        allowed = found.allowed if isinstance(found, MethodNotAllowed) else ()
+        match = self._routers[entry.plane].match(request.method, request.path)
+        if isinstance(match, Match):
+            return Seen(entry, match.operation.name, match.operation, now, answer=entry.answer)
+        allowed = match.allowed if isinstance(match, MethodNotAllowed) else ()
         return Seen(entry, unknown, None, now, answer=entry.answer, allowed=allowed)
 
     def _opened(self, entry: Entry, number: int, opened: dict[str, Any]) -> Stream:
@@ -105,21 +105,23 @@ class Reader:
         if isinstance(rpc, str):
             operation = self._contract.by_rpc(rpc)
         elif isinstance(path, str) and entry.plane in self._routers:
-            found = self._routers[entry.plane].match("GET", path)
-            operation = found.operation if isinstance(found, Match) else None
+            match = self._routers[entry.plane].match("GET", path)
+            operation = match.operation if isinstance(match, Match) else None
         return Stream(number, operation, opened)
 
     def operation_of(self, stream: int) -> Operation | None:
         """The operation of an open stream; None for an unknown one."""
-        found = self._streams.get(stream)
-        return None if found is None else found.operation
+        operation = self._streams.get(stream)
+        return None if operation is None else operation.operation
 
     def now(self, entry: Entry) -> Instant:
         """What the service's clock said at a line, as far as it told."""
-        told = _told(entry)
-        if told is not None:
-            self._told[entry.plane] = max(told, self._told.get(entry.plane, told))
-        known = self._told.get(entry.plane) or max(self._told.values(), default=self._first)
+        instant = _instant_of(entry)
+        if instant is not None:
+            self._instant_of[entry.plane] = max(instant, self._instant_of.get(entry.plane, instant))
+        known = self._instant_of.get(entry.plane) or max(
+            self._instant_of.values(), default=self._first
+        )
         if known is not None:
             return known
         try:
@@ -132,7 +134,7 @@ class Reader:
 _PAST = frozenset(("processedSentTime", "transactTime", "updateTime"))
 
 
-def _told(entry: Entry) -> Instant | None:
+def _instant_of(entry: Entry) -> Instant | None:
     """What a service says is now, at least; None where it does not say, or not legibly."""
     try:
         if entry.plane == "grpc":

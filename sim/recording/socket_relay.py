@@ -105,8 +105,8 @@ def _refusal(
         return web.Response(status=502)
     answer, body = refused[0]
     kind = answer.headers.get("Content-Type", "")
-    told = writer.answer(answer.status, spelt(answer.raw_headers), body, kind)
-    writer.call(upstream.plane, began, client, asked, told)
+    number = writer.answer(answer.status, spelt(answer.raw_headers), body, kind)
+    writer.call(upstream.plane, began, client, asked, number)
     passed = CIMultiDict(
         (name, value)
         for name, value in spelt(answer.raw_headers)
@@ -128,8 +128,8 @@ async def _relay(
     )
     await here.prepare(request)
     path, _, query = request.raw_path.partition("?")
-    told = writer.request("GET", path, query, spelt(request.raw_headers), b"")
-    opened = {"path": told.path, "request": {"query": told.query, "headers": told.headers}}
+    number = writer.request("GET", path, query, spelt(request.raw_headers), b"")
+    opened = {"path": number.path, "request": {"query": number.query, "headers": number.headers}}
     stream = writer.open(plane, client, opened)
 
     def keep(sender: Literal["client", "service"], body: bytes) -> None:

@@ -108,8 +108,8 @@ class RecordingWriter:
 
     def close(self, plane: Plane, client: str, stream: int, closed: dict[str, Any]) -> None:
         """Write that a stream has ended."""
-        told = self._secrets.json(closed)
-        self.file.append(plane, wall_clock(), client=client, stream=stream, closed=told)
+        redacted = self._secrets.json(closed)
+        self.file.append(plane, wall_clock(), client=client, stream=stream, closed=redacted)
 
     # ---- who
 
@@ -123,8 +123,8 @@ class RecordingWriter:
 
 def service_time(value: Any) -> str:
     """The latest instant in the time fields of a message; "" where it tells none."""
-    found = [at for at in _times(value) if at]
-    return format_instant(max(found)) if found else ""
+    instants = [at for at in _times(value) if at]
+    return format_instant(max(instants)) if instants else ""
 
 
 def _times(value: Any, name: str = "") -> Iterable[Instant]:

@@ -138,13 +138,13 @@ class Catalogue:
         if slots == self._shown:
             return False
         self._shown = list(slots)
-        shown = [self._reference.recurring.event(Slot(*slot)) for slot in slots]
+        events = [self._reference.recurring.event(Slot(*slot)) for slot in slots]
         markets = self.recurring_markets()
         for event, market in zip(self._slots, markets, strict=True):
             self._event_places.pop(self.events[event].slug, None)
             self._places.pop(self.rows[market].slug, None)
-        shown += [_NO_EVENT] * (len(self._slots) - len(shown))
-        for event, market, now in zip(self._slots, markets, shown, strict=True):
+        events += [_NO_EVENT] * (len(self._slots) - len(events))
+        for event, market, now in zip(self._slots, markets, events, strict=True):
             self.events[event] = now
             row = self.rows[market] = row_of(now.markets[0]) if now.markets else _NO_ROW
             self._event_places[now.slug], self._places[row.slug] = event, market
@@ -220,11 +220,11 @@ def _value(row: Event | Market | MarketRow, field: str) -> Any:
 
 
 def _key(
-    made: dict[str, KeyIndex],
+    indexes: dict[str, KeyIndex],
     name: str,
     fields: Mapping[str, str],
     rows: Iterable[Event | MarketRow],
 ) -> KeyIndex | None:
-    if name in fields and name not in made:
-        made[name] = KeyIndex(_value(row, fields[name]) for row in rows)
-    return made.get(name)
+    if name in fields and name not in indexes:
+        indexes[name] = KeyIndex(_value(row, fields[name]) for row in rows)
+    return indexes.get(name)

@@ -240,7 +240,7 @@ def _points(league: str, slug: str, final: Game, legs: Sequence[Leg]) -> Iterato
         yield Point(at, leg.part, int(goal.team == "home"), int(goal.team == "away"))
     if final.goals is not None:
         return
-    by_part = {part: list(found) for part, found in groupby(legs, lambda leg: leg.part) if part}
+    by_part = {part: list(group) for part, group in groupby(legs, lambda leg: leg.part) if part}
     for part, score in final.periods.items():
         mine = by_part[part]
         if _counts_parts(league):

@@ -226,8 +226,8 @@ class GeneratedGames:
         """Return the instruments of an event, in order of listing."""
         if event not in self._plan:
             return ()
-        found = map(self.find, self._made(event))
-        return [instrument for instrument in found if instrument is not None]
+        instruments = map(self.find, self._made(event))
+        return [instrument for instrument in instruments if instrument is not None]
 
     def next_edge(self, after: Instant) -> Instant | None:
         """Return the first date after an instant at which a market moves, or None."""
@@ -244,14 +244,14 @@ class GeneratedGames:
     @cached_property
     def _edges(self) -> list[tuple[Instant, int]]:
         """Which event moves when, ascending."""
-        found = []
+        instants = []
         for number, game in enumerate(self._plan.values()):
             dates = game.dates
             edges = [self._over(game), dates.expiration, dates.termination]
             if dates.start != dates.created:
                 edges.append(dates.start)
-            found += [(at, number) for at in edges]
-        return sorted(found)
+            instants += [(at, number) for at in edges]
+        return sorted(instants)
 
     def _over(self, game: Game) -> Instant:
         """Return when a game is over if nobody reports it."""

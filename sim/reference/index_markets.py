@@ -60,10 +60,10 @@ def index_metadata(instrument: Instrument, horizon: str) -> dict[str, str]:
 
 def read_metadata(reading: IndexObservation, settled: bool) -> dict[str, str]:
     """Return the metadata that say what the index has shown so far."""
-    found = {"price_to_beat": reading.to_beat}
+    metadata = {"price_to_beat": reading.to_beat}
     if settled:
-        found["crypto_settlement_price"] = reading.at_end
-    return {name: price_text(price) for name, price in found.items() if price is not None}
+        metadata["crypto_settlement_price"] = reading.at_end
+    return {name: price_text(price) for name, price in metadata.items() if price is not None}
 
 
 def asset_terms(condition: IndexCondition, horizon: str) -> wire.AssetPriceTerms:

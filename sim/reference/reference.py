@@ -96,10 +96,10 @@ class Reference(Leagues):
 
     def event_named(self, slug: str) -> Event | None:
         """Return an event by slug, or None."""
-        found = self.event_by_slug.get(slug) or self.changed.get(slug)
-        if found is None and self.generated.has(slug):
+        event = self.event_by_slug.get(slug) or self.changed.get(slug)
+        if event is None and self.generated.has(slug):
             return self.generated.event(slug)
-        return found or self.recurring.event_named(slug)
+        return event or self.recurring.event_named(slug)
 
     def event_numbered(self, number: int) -> Event | None:
         """Return an event by its number, or None."""
@@ -110,10 +110,10 @@ class Reference(Leagues):
 
     def event_called(self, name: str) -> Event | None:
         """Return an event by slug or number, or None."""
-        found = self.event_named(name)
-        if found is None and name.isascii() and name.isdecimal() and len(name) < 18:
+        event = self.event_named(name)
+        if event is None and name.isascii() and name.isdecimal() and len(name) < 18:
             return self.event_numbered(int(name))
-        return found
+        return event
 
     def game_event(self, slug: str) -> Event | None:
         """Return the event of a game that the world began with or that was added, or None.

@@ -103,8 +103,8 @@ class Results:
         """Return what a market pays, in dollars and in words, or None for an unknown market."""
         if instrument.game_condition is not None:
             game = self.final_game(instrument.event)
-            found = outcome_of(instrument.game_condition, game) if game is not None else None
-            return None if found is None else found.worth
+            result = outcome_of(instrument.game_condition, game) if game is not None else None
+            return None if result is None else result.worth
         if instrument.related is None:
             return None
         group = self._groups.get(instrument.related.group, [])
@@ -116,11 +116,11 @@ class Results:
     @cached_property
     def _groups(self) -> dict[str, list[Instrument]]:
         """Instruments whose outcomes depend on each other, by group."""
-        found: dict[str, list[Instrument]] = {}
+        groups: dict[str, list[Instrument]] = {}
         for one in self._instruments:
             if one.related is not None:
-                found.setdefault(one.related.group, []).append(one)
-        return found
+                groups.setdefault(one.related.group, []).append(one)
+        return groups
 
 
 def _came_true(instrument: Instrument, related: Related, group: list[Instrument]) -> bool:
@@ -195,22 +195,22 @@ def _parts(league: str, slug: str, before: tuple[int, int], first: int) -> Perio
         early = spread(before[place], f"{slug}:{side}early", max(1, first - 1))
         late = spread(total, f"{slug}:{side}late", parts + 1 - first, units)
         sides.append([*early[: first - 1], *late])
-    found = {f"{mark}{number}": score for number, score in enumerate(zip(*sides, strict=True), 1)}
+    by_part = {f"{mark}{number}": score for number, score in enumerate(zip(*sides, strict=True), 1)}
     if league == "mlb":
-        found["I9"] = (0, 0)
+        by_part["I9"] = (0, 0)
     if sum(sides[0]) == sum(sides[1]):
-        found[extra] = (more, 0)
-    return found
+        by_part[extra] = (more, 0)
+    return by_part
 
 
 def _quarters(slug: str, least: int, more: int) -> Periods:
-    found = {
+    quarters = {
         f"Q{n}": (least + draw(slug, f"home{n}", more), least + draw(slug, f"away{n}", more))
         for n in (1, 2, 3, 4)
     }
-    if sum(home - away for home, away in found.values()) == 0:
-        found["OT1"] = (11, 8) if draw(slug, "overtime", 2) else (8, 11)
-    return found
+    if sum(home - away for home, away in quarters.values()) == 0:
+        quarters["OT1"] = (11, 8) if draw(slug, "overtime", 2) else (8, 11)
+    return quarters
 
 
 def _best_of(slug: str, league: str, mark: str, wins: int) -> Periods:
@@ -220,14 +220,14 @@ def _best_of(slug: str, league: str, mark: str, wins: int) -> Periods:
         "cs2": lambda purpose: (13, draw(slug, purpose, 12)),
         "wtt": lambda purpose: (11, draw(slug, purpose, 10)),
     }.get(league, lambda purpose: _SETS[draw(slug, purpose, len(_SETS))])
-    found: Periods = {}
+    periods: Periods = {}
     won = [0, 0]
     while max(won) < wins:
-        number = len(found) + 1
+        number = len(periods) + 1
         winner, score = draw(slug, f"winner{number}", 2), unit(f"score{number}")
         won[winner] += 1
-        found[f"{mark}{number}"] = score if winner == 0 else (score[1], score[0])
-    return found
+        periods[f"{mark}{number}"] = score if winner == 0 else (score[1], score[0])
+    return periods
 
 
 def _goals(slug: str) -> Iterator[Goal]:

@@ -116,8 +116,8 @@ class _Expansion:
                 message = f"${{{name}}} has no value here: only a later step saves it"
                 add_problem(node.at, message, self.problems)
             else:
-                wanted = wants_suggestion(self.problems)
-                near = nearest(name, [*values, *self._saved]) if wanted else ""
+                suggested = wants_suggestion(self.problems)
+                near = nearest(name, [*values, *self._saved]) if suggested else ""
                 hint = f", did you mean ${{{near}}}?" if near else ": name it in `params`"
                 message = f"nothing gives ${{{name[:80]}}}{hint}"
                 add_problem(node.at, message, self.problems)

@@ -43,14 +43,14 @@ def never_strikes(fault: FaultSpec) -> str:
 
 def _places(name: str) -> tuple[str, ...]:
     """Planes on which a fault may match a name."""
-    found: dict[str, None] = {}
+    places: dict[str, None] = {}
     for operation in load_contract().operations:
         if name in (operation.name, operation.rpc):
-            found |= dict.fromkeys(operation.planes)
-            found |= {"grpc": None} if operation.grpc else {}
-            found |= {"stream": None} if operation.kind != "unary" else {}
+            places |= dict.fromkeys(operation.planes)
+            places |= {"grpc": None} if operation.grpc else {}
+            places |= {"stream": None} if operation.kind != "unary" else {}
     return (
-        *found,
+        *places,
         *(("webhook",) if name in _WEBHOOKS else ()),
         *(("engine",) if name in ENGINE else ()),
     )

@@ -37,10 +37,10 @@ _RICHEST = 10**10 * CASH_SCALE
 
 def mean_wait(rate: str) -> Span:
     """Average time between two arrivals of a rate such as "12/m"."""
-    found = _RATE.fullmatch(rate)
-    if found is None:
+    match = _RATE.fullmatch(rate)
+    if match is None:
         raise ValueError(f'write "12/m" or "1/30s", not {rate[:40]!r}')
-    return parse_span(f"{found[2] or 1}{found[3]}") // int(found[1])
+    return parse_span(f"{match[2] or 1}{match[3]}") // int(match[1])
 
 
 def _rate(text: str) -> str:

@@ -24,11 +24,11 @@ def with_carets(problems: Iterable[Problem]) -> Iterator[str]:
 
 def _caret(line: str, column: int) -> Iterator[str]:
     start = max(0, column - BEFORE) if len(line) > SHOWN else 0
-    shown = line[start : start + SHOWN].replace("\t", "\N{RIGHTWARDS ARROW TO BAR}").rstrip()
-    if not shown.strip():
+    excerpt = line[start : start + SHOWN].replace("\t", "\N{RIGHTWARDS ARROW TO BAR}").rstrip()
+    if not excerpt.strip():
         return
     left = "…" if start else ""
-    yield f"    {left}{shown}{'…' if len(line) > start + SHOWN else ''}"
+    yield f"    {left}{excerpt}{'…' if len(line) > start + SHOWN else ''}"
     yield f"    {' ' * (len(left) + column - 1 - start)}^"
 
 

@@ -185,8 +185,8 @@ class Record(ValueType):
     def _defaults(self) -> dict[str, Any]:
         defaults = {}
         for field in struct_fields(self.kind):
-            made = field.default_factory is not NODEFAULT
-            defaults[key_of(field.name)] = field.default_factory() if made else field.default
+            has_factory = field.default_factory is not NODEFAULT
+            defaults[key_of(field.name)] = field.default_factory() if has_factory else field.default
         return defaults
 
     @cached_property

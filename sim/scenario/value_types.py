@@ -118,8 +118,11 @@ class Text(ValueType):
             return f"expected {self.expected}: {said}"
         if len(text) > _DIGITS and said.startswith("not ") and _NUMBER.fullmatch(text):
             return f"expected {self.expected}, in at most {_DIGITS} digits, {wrong}"
-        told = said.removeprefix(text).removeprefix(" is ").removeprefix("not ")
-        if said.startswith(("not ", "a negative ", "Invalid ", "Month ")) or told in self.expected:
+        reason = said.removeprefix(text).removeprefix(" is ").removeprefix("not ")
+        if (
+            said.startswith(("not ", "a negative ", "Invalid ", "Month "))
+            or reason in self.expected
+        ):
             return f"expected {self.expected}, {wrong}"
         return f"expected {self.expected}: {said}"
 
@@ -249,8 +252,8 @@ _UNITS = re.compile(r"\s*([0-9]+)\s*(s|m|h|d)[a-z]*\s*", re.ASCII | re.IGNORECAS
 
 def _with_unit(text: str) -> str:
     """A duration with its unit as one letter, seconds if it has none: "5 minutes", "5"."""
-    found = _UNITS.fullmatch(text)
-    return f"{found[1]}{found[2].lower()}" if found else f"{text}s"
+    match = _UNITS.fullmatch(text)
+    return f"{match[1]}{match[2].lower()}" if match else f"{text}s"
 
 
 def _with_offset(text: str) -> str:

@@ -143,14 +143,14 @@ def _advice(text: str, line: int, column: int) -> str:
     lines = text.splitlines()
     if not line <= len(lines):
         return ""
-    shown = lines[line - 1][: column + _SHOWN].replace("\t", "\N{RIGHTWARDS ARROW TO BAR}")
+    excerpt = lines[line - 1][: column + _SHOWN].replace("\t", "\N{RIGHTWARDS ARROW TO BAR}")
     before = lines[line - 1][: column - 1]
     advice = ""
     if "\t" in lines[line - 1][:column] and not before.strip():
         advice = " (a tab does not indent in YAML: write spaces)"
     elif not before.strip():
         advice = " (does it begin below the line that it belongs to?)"
-    return f"{advice}\n    {shown}\n    {' ' * (column - 1)}^" if column <= _SHOWN else advice
+    return f"{advice}\n    {excerpt}\n    {' ' * (column - 1)}^" if column <= _SHOWN else advice
 
 
 class _Frame:

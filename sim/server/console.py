@@ -68,8 +68,8 @@ class Console:
         if not self._json:
             print(greeting, flush=True)
             return
-        shown = {key: facts[key] for key in facts if key not in ("firms", "api_keys", "symbols")}
-        print(json.encode({"kind": "ready", **shown}).decode(), flush=True)
+        fields = {key: facts[key] for key in facts if key not in ("firms", "api_keys", "symbols")}
+        print(json.encode({"kind": "ready", **fields}).decode(), flush=True)
 
     def say(self, message: str, *, error: bool = False) -> None:
         """Say a sentence, on standard error or output."""
@@ -138,9 +138,9 @@ class Console:
 
     def _request_line(self, entry: LoggedCall) -> str:
         good = entry.status < 400 and not entry.code
-        shown = str(entry.code) if entry.plane == "grpc" else str(entry.status)
+        status = str(entry.code) if entry.plane == "grpc" else str(entry.status)
         line = (
-            f"{_time(entry.at)} {entry.plane:<9} {entry.address}  {self._painted(shown, good)}"
+            f"{_time(entry.at)} {entry.plane:<9} {entry.address}  {self._painted(status, good)}"
             f"  {entry.operation or 'unknown'}  {entry.caller or 'anyone'}"
         )
         why = entry.explanation

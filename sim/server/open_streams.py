@@ -101,8 +101,8 @@ class OpenStreams:
         """What was sent last on an open stream, oldest first: (input, instant, frame); None when no
         stream of this number is open.
         """
-        found = self._open.get(number)
-        return None if found is None else list(found.last)
+        stream = self._open.get(number)
+        return None if stream is None else list(stream.last)
 
     def end_all(self, close: Close) -> None:
         """End every stream."""

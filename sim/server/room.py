@@ -48,13 +48,13 @@ class Room:
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer with a file, 304 to a browser that has it, or 404."""
         path = request.raw_path.partition("?")[0]
-        found = room_file(path)
-        if found is None:
+        file = room_file(path)
+        if file is None:
             text = "the room is at /, the control plane lives under /_sim/v1"
             return error_response(404, 5, text, now=self._now())
         if request.method not in ("GET", "HEAD"):
             return error_response(405, 12, "the room's files take GET", now=self._now())
-        content, kind = found
+        content, kind = file
         tag = f'"{sha256(content).hexdigest()[:32]}"'
         unchanged = tag in request.headers.get("If-None-Match", "")
         return Response(

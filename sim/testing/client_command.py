@@ -67,9 +67,11 @@ def run_client(
             sim, addresses = service.simulation, service.addresses
             facts = service.call(lambda: ready_facts(sim, addresses, str(journal)))
             ready.write_bytes(json.encode(facts))
-            told = {f"SIM_{name.upper()}": str(facts[name]) for name in _SURFACES}
-            told["SIM_READY_FILE"] = str(ready.absolute())
-            return _run(command, folder / "output.txt", limit_s, {**told, **(environment or {})})
+            surfaces = {f"SIM_{name.upper()}": str(facts[name]) for name in _SURFACES}
+            surfaces["SIM_READY_FILE"] = str(ready.absolute())
+            return _run(
+                command, folder / "output.txt", limit_s, {**surfaces, **(environment or {})}
+            )
         finally:
             service.stop()
 

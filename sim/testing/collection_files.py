@@ -78,10 +78,10 @@ def _alone(script: str) -> str:
 
 
 def _by_plane(requests: Iterable[Request]) -> dict[str, list[Request]]:
-    found: dict[str, list[Request]] = {plane: [] for plane in FOLDERS}
+    by_plane: dict[str, list[Request]] = {plane: [] for plane in FOLDERS}
     for request in requests:
-        found[request.plane].append(request)
-    return found
+        by_plane[request.plane].append(request)
+    return by_plane
 
 
 def _says(request: Request) -> str:

@@ -70,19 +70,19 @@ def requests(simulation: Simulation) -> list[Request]:
     }
     names = _names(world, firm.users[0])
     variables: dict[str, str] = {}
-    found = []
+    listed = []
     for plane in FOLDERS:
         for draft in _drafts(plane, names):
             world.advance("200ms")  # within the limits of every plane
-            found.append(_tried(draft, clients[plane], variables))
-    return found
+            listed.append(_tried(draft, clients[plane], variables))
+    return listed
 
 
 def _tried(draft: Request, client: Http, variables: dict[str, str]) -> Request:
     """The request with the status that it gets; what it keeps is in `variables` afterwards."""
 
     def filled(text: str) -> str:
-        return re.sub(r"\{\{(\w+)\}\}", lambda found: variables.get(found[1], "1"), text)
+        return re.sub(r"\{\{(\w+)\}\}", lambda match: variables.get(match[1], "1"), text)
 
     answer = client.request(
         draft.verb, filled(draft.path), body=filled(draft.body).encode() or None

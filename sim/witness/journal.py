@@ -71,40 +71,40 @@ class Watch:
         seen, self._seen = self._seen, []
         return seen
 
-    def outcome(self, given: Input, outcome: Outcome) -> None:
+    def outcome(self, input_: Input, outcome: Outcome) -> None:
         """Look at an input and what came of it."""
         for struck in outcome.struck:
             for each in self._streams.values() if struck.plane == "stream" else ():
                 each.disturbed |= struck.operation == each.operation.name
-        match given:
+        match input_:
             case RestCall() | RpcCall():
-                self._call(given, outcome)
+                self._call(input_, outcome)
             case StreamOpened():
-                self._begin(given, outcome)
+                self._begin(input_, outcome)
             case StreamFrame():
-                stream = self._streams.get(given.stream)
+                stream = self._streams.get(input_.stream)
                 if stream is not None:
-                    ask(stream, self._decoded(stream.operation, given.message, request=True))
+                    ask(stream, self._decoded(stream.operation, input_.message, request=True))
             case StreamHungUp():
-                self._end(given.stream, outcome.seq)
+                self._end(input_.stream, outcome.seq)
         self._effects(outcome)
 
     # ---- calls
 
-    def _call(self, given: RestCall | RpcCall, outcome: Outcome) -> None:
-        reply, operation = outcome.reply, self._operation(given, outcome)
+    def _call(self, call: RestCall | RpcCall, outcome: Outcome) -> None:
+        reply, operation = outcome.reply, self._operation(call, outcome)
         if reply is None or operation is None:
             return
-        over_http = isinstance(given, RestCall)
+        over_http = isinstance(call, RestCall)
         seen = Observation(
             n=outcome.seq,
             kind="answer",
             operation=operation,
-            client=_client(given),
+            client=_client(call),
             began=outcome.seq,
             ended=outcome.seq,
             now=self._now(),
-            request=self._request(given, operation),
+            request=self._request(call, operation),
             body=None,
         )
         if reply.pending_on:
@@ -119,32 +119,32 @@ class Watch:
             seen.body = _json(body) if over_http else self._decoded(seen.operation, body)
         self._seen.append(seen)
 
-    def _operation(self, given: RestCall | RpcCall, outcome: Outcome) -> Operation | None:
+    def _operation(self, call: RestCall | RpcCall, outcome: Outcome) -> Operation | None:
         contract = self._simulation.contract
-        if isinstance(given, RpcCall):
-            return contract.by_rpc(given.method)
+        if isinstance(call, RpcCall):
+            return contract.by_rpc(call.method)
         logged = self._simulation.log.last(outcome.seq)
         return contract.by_name(logged.operation) if logged and logged.operation else None
 
-    def _request(self, given: RestCall | RpcCall, operation: Operation) -> dict[str, Any]:
-        if isinstance(given, RpcCall):
-            asked = self._decoded(operation, given.message, request=True)
+    def _request(self, call: RestCall | RpcCall, operation: Operation) -> dict[str, Any]:
+        if isinstance(call, RpcCall):
+            asked = self._decoded(operation, call.message, request=True)
         else:
-            asked = _json(given.body.encode()) or dict(parse_qsl(given.query))
+            asked = _json(call.body.encode()) or dict(parse_qsl(call.query))
         return asked if isinstance(asked, dict) else {}
 
     # ---- streams
 
-    def _begin(self, given: StreamOpened, outcome: Outcome) -> None:
+    def _begin(self, opened: StreamOpened, outcome: Outcome) -> None:
         contract, number = self._simulation.contract, outcome.stream
         name = self._simulation.engine.hub.operations().get(number, "") if number else ""
         if not name:
             return
         operation = contract.by_name(name)
-        stream = Stream(number, operation, _client(given), outcome.seq)
+        stream = Stream(number, operation, _client(opened), outcome.seq)
         self._streams[number] = stream
-        if given.message:
-            ask(stream, self._decoded(operation, given.message, request=True))
+        if opened.message:
+            ask(stream, self._decoded(operation, opened.message, request=True))
         self._stream(stream, "begun", outcome.seq)
 
     def _end(self, number: int, seq: int) -> None:
@@ -200,9 +200,9 @@ class Watch:
             return None
 
 
-def _client(given: RestCall | RpcCall | StreamOpened) -> str:
-    who = given.credential.key or given.peer
-    return f"{who} {given.participant}" if given.participant else who
+def _client(call: RestCall | RpcCall | StreamOpened) -> str:
+    who = call.credential.key or call.peer
+    return f"{who} {call.participant}" if call.participant else who
 
 
 def _json(body: bytes) -> Any:

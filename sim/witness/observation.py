@@ -76,9 +76,9 @@ def ask(stream: Stream, body: Any) -> None:
     """Note what a client asked on a stream."""
     if not isinstance(body, dict):
         return
-    wanted = body.get("subscribe")
+    subscribe = body.get("subscribe")
     if stream.operation.content == "web_socket":
-        if isinstance(wanted, dict):
-            stream.subscriptions[str(wanted.get("requestId", ""))] = wanted
+        if isinstance(subscribe, dict):
+            stream.subscriptions[str(subscribe.get("requestId", ""))] = subscribe
     elif not stream.request:
         stream.request = body

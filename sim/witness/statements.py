@@ -98,10 +98,10 @@ def _orders(value: dict[str, Any], client: str) -> Iterator[tuple[str, Fact]]:
 
 
 def _executions(value: dict[str, Any], client: str) -> Iterator[tuple[str, Fact]]:
-    found = _execution(value)
-    if found is not None:
-        yield "past_order", found.order
-        yield "execution", found
+    execution = _execution(value)
+    if execution is not None:
+        yield "past_order", execution.order
+        yield "execution", execution
 
 
 def _trades(value: dict[str, Any], client: str) -> Iterator[tuple[str, Fact]]:

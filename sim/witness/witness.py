@@ -63,8 +63,8 @@ class Witness(Struct):
 
     def document(self) -> dict[str, Any]:
         """The verdict for a program."""
-        found: dict[str, Any] = to_builtins(self)
-        return found
+        fields: dict[str, Any] = to_builtins(self)
+        return fields
 
 
 class _Stretch:
@@ -101,7 +101,7 @@ class _Stretch:
 def judge(observations: Iterable[Observation | Begun]) -> Witness:
     """Look for contradictions in what clients saw."""
     verdicts = {check.name: CheckVerdict() for check in CHECKS}
-    found, stretch = Witness(verdicts), _Stretch()
+    witness, stretch = Witness(verdicts), _Stretch()
 
     def finish() -> None:
         for check in stretch.checks:
@@ -114,11 +114,11 @@ def judge(observations: Iterable[Observation | Begun]) -> Witness:
                 finish()
                 stretch = _Stretch()
                 continue
-            found.observations += 1
+            witness.observations += 1
             if not stretch.look(seen):
-                found.illegible.append(seen.n)
+                witness.illegible.append(seen.n)
         finish()
-    return found
+    return witness
 
 
 def witness_file(path: Path) -> Witness:
@@ -151,13 +151,13 @@ def _begins_recording(path: Path) -> bool:
         return file.read(12) == b'{"recording"'
 
 
-def document(found: dict[str, Witness]) -> dict[str, Any]:
+def document(witnesses: dict[str, Witness]) -> dict[str, Any]:
     """The verdict on some files for a program: of all together, and of each where they are many. A
     contradiction then says in which `file` its lines are.
     """
-    if len(found) == 1:
-        return next(iter(found.values())).document()
-    files = {name: one.document() for name, one in found.items()}
+    if len(witnesses) == 1:
+        return next(iter(witnesses.values())).document()
+    files = {name: one.document() for name, one in witnesses.items()}
     checks: dict[str, dict[str, Any]] = {}
     for name, one in files.items():
         for check, verdict in one["checks"].items():
@@ -167,14 +167,14 @@ def document(found: dict[str, Witness]) -> dict[str, Any]:
             for counted_ in ("applied", "count", "cannot_tell"):
                 whole[counted_] += verdict[counted_]
             whole["contradictions"] += [
-                {"file": name, **told} for told in verdict["contradictions"]
+                {"file": name, **contradiction} for contradiction in verdict["contradictions"]
             ]
     return {"checks": checks, "files": files}
 
 
-def write(found: Witness, name: str, out: TextIO) -> None:
+def write(witness: Witness, name: str, out: TextIO) -> None:
     """The verdict as text: contradictions first, then how often each check applied."""
-    for check, verdict in found.checks.items():
+    for check, verdict in witness.checks.items():
         for one in verdict.contradictions:
             lines = ", ".join(map(str, one.evidence))
             text = f"{check}: {one.says} [{counted(len(one.evidence), 'line')} {lines}]"
@@ -189,28 +189,33 @@ def write(found: Witness, name: str, out: TextIO) -> None:
             "contradictions": verdict.count,
             "cannot tell": verdict.cannot_tell,
         }
-        for check, verdict in found.checks.items()
+        for check, verdict in witness.checks.items()
         if verdict.applied or verdict.cannot_tell
     ]
     if rows:
         print_table(rows, out)
-    never = [check for check, verdict in found.checks.items() if not verdict.applied]
+    never = [check for check, verdict in witness.checks.items() if not verdict.applied]
     if never:
         text = f"never applied: {', '.join(never)}"
         print(*wrapped(text, "  ", first=""), sep="\n", file=out)
-    if found.illegible:
-        count = counted(len(found.illegible), "message")
-        text = f"{count} could not be read, the first in line {found.illegible[0]}; `sim compare` "
+    if witness.illegible:
+        count = counted(len(witness.illegible), "message")
+        text = (
+            f"{count} could not be read, the first in line {witness.illegible[0]}; `sim compare` "
+        )
         print(*wrapped(text + "says what is wrong", "  ", first=""), sep="\n", file=out)
-    total = sum(verdict.count for verdict in found.checks.values())
-    seen = counted(found.observations, "observation")
+    total = sum(verdict.count for verdict in witness.checks.values())
+    seen = counted(witness.observations, "observation")
     print(f"{name}: {seen}, {counted(total, 'contradiction')}", file=out)
 
 
-def junit_of(found: dict[str, Witness]) -> bytes:
+def junit_of(witnesses: dict[str, Witness]) -> bytes:
     """JUnit XML: a suite for each file, a case for each check, skipped if it never applied."""
     return junit(
-        [Suite(name, [_case(*row) for row in one.checks.items()]) for name, one in found.items()]
+        [
+            Suite(name, [_case(*row) for row in one.checks.items()])
+            for name, one in witnesses.items()
+        ]
     )
 
 

@@ -63,11 +63,11 @@ class Parties(Struct, frozen=True, kw_only=True):
         """Return a user by resource name, or by its last part alone: a scripted participant, or
         any other whose last part nobody else has.
         """
-        wanted = scripted_user(name)
+        user_name = scripted_user(name)
         users = [user for firm in self.firms for user in firm.users]
-        found = next((user for user in users if user.name == wanted), None)
-        if found is not None or "/" in name or not name:
-            return found
+        exact = next((user for user in users if user.name == user_name), None)
+        if exact is not None or "/" in name or not name:
+            return exact
         called = [user for user in users if last_part(user.name) == name]
         return called[0] if len(called) == 1 else None
 
@@ -85,11 +85,11 @@ class Parties(Struct, frozen=True, kw_only=True):
         """Return who trades under a name: that of a user or of its account. `firms` know those too
         who came during the run. Raise NotFound, with the nearest name.
         """
-        found = self.user(name) or self.holder(name)
-        if found is None and firms is not None:
-            found = firms.user(name) or firms.holder(name)
-        if found is not None:
-            return found
+        user = self.user(name) or self.holder(name)
+        if user is None and firms is not None:
+            user = firms.user(name) or firms.holder(name)
+        if user is not None:
+            return user
         if (firm := self.firm(name)) is not None:
             remedy = f"name one of its participants: {', '.join(self.users_of(firm)) or 'none'}"
             raise NotFound(
@@ -108,8 +108,8 @@ class Parties(Struct, frozen=True, kw_only=True):
     def account(self, name: str) -> Account | None:
         """Return an account by resource name, or that of a user."""
         user = self.user(name)
-        wanted = user.account if user else name
-        return next((account for account in self.accounts if account.name == wanted), None)
+        account_name = user.account if user else name
+        return next((account for account in self.accounts if account.name == account_name), None)
 
     def short_names(self) -> list[str]:
         """Return the names by which a scenario may call users and firms, the sandbox's first."""
@@ -138,7 +138,7 @@ def scripted_user(name: str) -> str:
 
 def with_traders(firms: Iterable[FirmEntry], traders: Iterable[Trader]) -> list[FirmEntry]:
     """Add a user to the sandbox firm for each scripted participant that trades as itself."""
-    found = []
+    added = []
     for firm in firms:
         if firm.name == SANDBOX_FIRM:
             known = {user.name.rpartition("/")[2] for user in firm.users}
@@ -148,8 +148,8 @@ def with_traders(firms: Iterable[FirmEntry], traders: Iterable[Trader]) -> list[
                 if not one.as_ and one.name not in known
             ]
             firm = replace(firm, users=(*firm.users, *new))
-        found.append(firm)
-    return found
+        added.append(firm)
+    return added
 
 
 def credentials_of(

@@ -38,8 +38,8 @@ def change_events(reference: Reference, entries: Iterable[EventEntry], now: Inst
 
 def _changes(entry: EventEntry) -> bool:
     """Return whether an entry says more than how a game stands and what partners call it."""
-    shown = (entry.title, entry.description, entry.category, entry.league, entry.start, entry.end)
-    return any(value is not None for value in shown)
+    fields = (entry.title, entry.description, entry.category, entry.league, entry.start, entry.end)
+    return any(value is not None for value in fields)
 
 
 def _apply(reference: Reference, event: Event, entry: EventEntry) -> None:

@@ -227,8 +227,8 @@ def _changed_by(name: Any, base: list[Any], changes: tuple[Any, ...]) -> list[An
         known = entries.get(name(change))
         if known is not None:
             fields = ((field, getattr(change, field)) for field in change.__struct_fields__)
-            given = {field: value for field, value in fields if value not in (None, (), {}, "")}
-            change = structs.replace(known, **given)
+            changed = {field: value for field, value in fields if value not in (None, (), {}, "")}
+            change = structs.replace(known, **changed)
         entries[name(change)] = change
     return list(entries.values())
 

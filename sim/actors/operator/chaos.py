@@ -95,7 +95,7 @@ def set_quirk(engine: Engine, entry: SettingEntry) -> Answer:
     quirks = engine.exchange.ctx.quirks
     with _refused("quirks"):
         quirk = quirks.change(entry.name, entry.value)
-    value, default = quirks.shown(entry.name), str(quirk.default)
+    value, default = quirks.as_written(entry.name), str(quirk.default)
     return {"name": entry.name, "value": value, "default": default}
 
 
@@ -110,7 +110,7 @@ def set_assumption(engine: Engine, entry: SettingEntry) -> Answer:
     if name.startswith("limits."):
         exchange.rate_limits.reread()
     default = assumption.show(assumption.default)
-    return {"name": name, "value": assumptions.shown(name), "default": default}
+    return {"name": name, "value": assumptions.as_written(name), "default": default}
 
 
 @contextmanager

@@ -205,17 +205,17 @@ def _faults(engine: Engine, only: Only) -> Rows:
 
 
 def _quirks(engine: Engine, only: Only) -> Rows:
-    shown = engine.exchange.ctx.quirks.shown
+    value_of = engine.exchange.ctx.quirks.as_written
     return [
-        {"name": one.name, "value": shown(one.name), "default": str(one.default)}
+        {"name": one.name, "value": value_of(one.name), "default": str(one.default)}
         for one in quirks.catalogue().values()
     ]
 
 
 def _assumptions(engine: Engine, only: Only) -> Rows:
-    shown = engine.exchange.ctx.assumptions.shown
+    value_of = engine.exchange.ctx.assumptions.as_written
     return [
-        {"name": one.name, "value": shown(one.name), "default": one.show(one.default)}
+        {"name": one.name, "value": value_of(one.name), "default": one.show(one.default)}
         for one in assumptions.catalogue().values()
     ]
 
@@ -282,8 +282,8 @@ def _quotes(engine: Engine, only: Only) -> Rows:
 
 def _figures(engine: Engine, only: Only, read: Callable[[Exchange, str], Rows]) -> Rows:
     names = sorted(account.name for account in _accounts_of(engine, only))
-    found = [{"account": name, **row} for name in names for row in read(engine.exchange, name)]
-    return found[-only.last :] if only.last else found
+    rows = [{"account": name, **row} for name in names for row in read(engine.exchange, name)]
+    return rows[-only.last :] if only.last else rows
 
 
 VIEWS: dict[str, Callable[[Engine, Only], Rows]] = {
@@ -352,10 +352,10 @@ def find_instruments(engine: Engine, text: str, limit: int) -> dict[str, Any]:
     """
     words, trading = text.lower().split(), engine.exchange.trading
     symbols = engine.exchange.instruments.symbols()
-    found = [symbol for symbol in symbols if all(word in symbol.lower() for word in words)]
-    found.sort(key=lambda symbol: (trading.books.touched(symbol) is None, symbol))
-    rows = [{"symbol": one, "state": trading.state(one).name} for one in found[:limit]]
-    return {"instruments": rows, "found": len(found)}
+    matching = [symbol for symbol in symbols if all(word in symbol.lower() for word in words)]
+    matching.sort(key=lambda symbol: (trading.books.touched(symbol) is None, symbol))
+    rows = [{"symbol": one, "state": trading.state(one).name} for one in matching[:limit]]
+    return {"instruments": rows, "found": len(matching)}
 
 
 def unknown_view(name: str) -> NotFound:

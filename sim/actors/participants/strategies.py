@@ -91,8 +91,8 @@ class Maker(TraderOnInstrument):
         working, refused = self.working(), self.state.refused
         quotes = self._quotes(book, bid, offer, working)
         for order in working:
-            wanted = quotes.get((order.side, order.price), 0)
-            if order.leaves_qty <= wanted <= 2 * order.leaves_qty:
+            desired = quotes.get((order.side, order.price), 0)
+            if order.leaves_qty <= desired <= 2 * order.leaves_qty:
                 del quotes[order.side, order.price]
             else:
                 self.cancel(order)

@@ -158,11 +158,11 @@ class ClientCalls:
         for one in saved:
             self.streams.resume(one, *self._coding(one.step))
 
-    def readable(self, given: Input, reply: Reply) -> Reply:
+    def readable(self, input_: Input, reply: Reply) -> Reply:
         """A reply with a body of JSON, so that expectations read the same on both protocols."""
-        if not isinstance(given, RpcCall) or reply.code:
+        if not isinstance(input_, RpcCall) or reply.code:
             return reply
-        operation = self._engine.contract.by_rpc(given.method)
+        operation = self._engine.contract.by_rpc(input_.method)
         assert operation is not None  # the step was read with the same contract
         return replace(reply, body=as_json(operation.response, reply.body))
 

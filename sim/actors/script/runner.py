@@ -148,10 +148,10 @@ class Script(Extension):
             return state.under_way.inputs[0]
         return Stepped(state.queue[0][0] + 1) if state.queue else None
 
-    def cause_of(self, given: Input) -> int:
+    def cause_of(self, input_: Input) -> int:
         """A step comes of the input that brought its moment; what a step does, of the step."""
         state = self._state
-        if isinstance(given, Stepped):
+        if isinstance(input_, Stepped):
             return state.queue[0][2] if state.queue else 0
         return state.under_way.seq if state.under_way is not None else 0
 
@@ -163,13 +163,13 @@ class Script(Extension):
         if armed is not None and any(matches_event(armed, event) for event in events):
             self._order.wake(self._state.waiting)
 
-    def on_call(self, given: Input, outcome: Outcome) -> None:
+    def on_call(self, input_: Input, outcome: Outcome) -> None:
         """Wake the armed step if this client's call is what it waits for.
 
         A call of the step under way whose answer is deferred leaves that step pending.
         """
         state, reply = self._order.state, outcome.reply
-        if self._is_next(given):
+        if self._is_next(input_):
             if reply is not None and reply.pending_on:
                 assert state.under_way is not None
                 state.pending[reply.pending_on] = (state.under_way.index, state.under_way.at)
@@ -185,12 +185,12 @@ class Script(Extension):
         if pending is not None:
             self._answered.append((*pending, reply))
 
-    def on_done(self, given: Input, outcome: Outcome) -> None:
+    def on_done(self, input_: Input, outcome: Outcome) -> None:
         """The input is complete: keep frames on the script's own streams, and end the steps that
         have nothing left to do.
         """
-        ours = self._is_next(given)
-        if ours and isinstance(given, StreamOpened):
+        ours = self._is_next(input_)
+        if ours and isinstance(input_, StreamOpened):
             self._opened(outcome)
         self._clients.streams.absorb(outcome)
         if self._answered:
@@ -198,7 +198,7 @@ class Script(Extension):
             for index, at, reply in answered:
                 self._check(index, at, reply, "", outcome)
         if ours:
-            self._did(given, outcome)
+            self._did(input_, outcome)
 
     # ---- one step
 
@@ -216,17 +216,17 @@ class Script(Extension):
         """A step with the values that earlier steps saved in the place of their `${name}`."""
         return self._clients.filled(self.steps[index], self._state.values)
 
-    def _is_next(self, given: Input) -> bool:
+    def _is_next(self, input_: Input) -> bool:
         """Whether an input is what the step under way does next."""
         under_way = self._order.state.under_way
-        return under_way is not None and by_script(given) and given == under_way.inputs[0]
+        return under_way is not None and by_script(input_) and input_ == under_way.inputs[0]
 
-    def _begin(self, given: Input, outcome: Outcome) -> None:
+    def _begin(self, input_: Input, outcome: Outcome) -> None:
         """Begin the step at the head of the queue. What it does follows as inputs of their own;
         one that does nothing, or cannot, ends at the end of this input.
         """
         state = self._state
-        if not state.queue or given != Stepped(state.queue[0][0] + 1):
+        if not state.queue or input_ != Stepped(state.queue[0][0] + 1):
             return  # of a journal from which inputs were taken away
         index, at, _ = state.queue.pop(0)
         following = index + 1
@@ -234,12 +234,12 @@ class Script(Extension):
             # before this step acts, for it may cause what that one waits for
             self._order.arm(following)
         step = _with_order_id(self._step(index))
-        under_way = StepUnderWay(index, at, [given], outcome.seq)
+        under_way = StepUnderWay(index, at, [input_], outcome.seq)
         try:
             self._require_values(step, index)
             under_way.inputs += [*_actions(step), *self._clients.inputs(step)]
         except Refusal as refusal:
-            under_way.refusal = _told(refusal)
+            under_way.refusal = _sentence(refusal)
         state.under_way = under_way
 
     def _require_values(self, step: Step, index: int) -> None:
@@ -259,23 +259,23 @@ class Script(Extension):
         rest = self._clients.opened(step, outcome.stream, rest) if outcome.stream else []
         under_way.inputs = [first, *rest]
 
-    def _did(self, given: Input, outcome: Outcome) -> None:
+    def _did(self, input_: Input, outcome: Outcome) -> None:
         """Go on behind an input of the step under way; the step ends with its last one."""
         state, under_way = self._state, self._state.under_way
         assert under_way is not None
         del under_way.inputs[0]
-        if isinstance(given, StreamHungUp):
-            self._clients.streams.leave(given.stream)
+        if isinstance(input_, StreamHungUp):
+            self._clients.streams.leave(input_.stream)
         if isinstance(outcome.value, Refusal):
-            under_way.refusal = _told(outcome.value)
+            under_way.refusal = _sentence(outcome.value)
         if under_way.inputs and not under_way.refusal:
             return
         state.under_way = None
-        if under_way.refusal and isinstance(given, Stepped) and self._must_work(under_way.index):
+        if under_way.refusal and isinstance(input_, Stepped) and self._must_work(under_way.index):
             at, problems = under_way.at, [under_way.refusal]  # it did nothing else to be checked
             self._end(under_way.index, at, problems, outcome, refused=True)
             return
-        reply = outcome.reply and self._clients.readable(given, outcome.reply)
+        reply = outcome.reply and self._clients.readable(input_, outcome.reply)
         self._check(under_way.index, under_way.at, reply, under_way.refusal, outcome)
 
     def _check(
@@ -347,7 +347,7 @@ def _actions(step: Step) -> Iterator[Controlled]:
                 yield Controlled(action.name, subject, arguments, SCRIPT)
 
 
-def _told(refusal: Refusal) -> str:
+def _sentence(refusal: Refusal) -> str:
     remedy = f" ({refusal.remedy})" if refusal.remedy else ""
     return f"refused: {refusal.message}{remedy}"
 

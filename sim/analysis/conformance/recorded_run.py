@@ -205,8 +205,8 @@ class _Reader:
         body = out.get("body")
         operation = out.get("operation", "")
         if not operation and not isinstance(recorded, RestCall):
-            found = self._sim.contract.by_rpc(recorded.method)
-            operation = found.name if found is not None else ""  # refused before the look-up
+            rpc = self._sim.contract.by_rpc(recorded.method)
+            operation = rpc.name if rpc is not None else ""  # refused before the look-up
         return Call(
             seq=seq,
             at=at,

@@ -100,15 +100,15 @@ def _document(verdict: Verdict) -> dict[str, Any]:
 
 
 def _broken_lines(verdict: Verdict) -> Iterator[str]:
-    rule, found = verdict.rule, verdict.broken
-    times = f"{len(found)} of the {counted(len(verdict.applied), 'time')} that it applied"
+    rule, breaches = verdict.rule, verdict.broken
+    times = f"{len(breaches)} of the {counted(len(verdict.applied), 'time')} that it applied"
     head = f"{verdict.word} {rule.name}, §{rule.section}, {times}: {rule.says}"
     yield from wrapped(head, "  ", first="")
-    for finding in found[:SHOWN_MAX]:
+    for finding in breaches[:SHOWN_MAX]:
         after = f", after input {finding.because_of}" if finding.because_of else ""
         yield from wrapped(f"{finding.line()}{after}", "    ", first="  ")
-    if len(found) > SHOWN_MAX:
-        yield f"  … and {len(found) - SHOWN_MAX} more; --json has all"
+    if len(breaches) > SHOWN_MAX:
+        yield f"  … and {len(breaches) - SHOWN_MAX} more; --json has all"
 
 
 def _case(verdict: Verdict) -> Case:

@@ -155,8 +155,8 @@ def idempotent_retry(run: Run) -> Iterator[Finding]:
 
 def _repeats(call: Call, key: str) -> Callable[[Call], bool]:
     """Whether another call asks for the same, apart from the idempotency key."""
-    wanted = _without_key(call, key)
-    return lambda other: other.operation == call.operation and _without_key(other, key) == wanted
+    keyless = _without_key(call, key)
+    return lambda other: other.operation == call.operation and _without_key(other, key) == keyless
 
 
 def _without_key(call: Call, key: str) -> bytes:

@@ -52,12 +52,16 @@ class Basis:
             document["section"] = f"§{self.section}"
         if taken := [one for one in self.assumptions if one.name not in without]:
             document["assumptions"] = [
-                {"name": one.name, "value": ctx.assumptions.shown(one.name), "source": one.source}
+                {
+                    "name": one.name,
+                    "value": ctx.assumptions.as_written(one.name),
+                    "source": one.source,
+                }
                 for one in taken
             ]
         if self.quirk is not None:
             name, section = self.quirk.name, f"§{self.quirk.spec}"
-            odds = ctx.quirks.shown(name)
+            odds = ctx.quirks.as_written(name)
             document["quirk"] = {"name": name, "odds": odds, "section": section}
         return document
 

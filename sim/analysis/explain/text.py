@@ -115,18 +115,18 @@ def explain_journal(path: str, subject: str, until: Instant | None) -> dict[str,
     return explanation
 
 
-def text_of(found: dict[str, Any]) -> Iterator[str]:
+def text_of(explanation: dict[str, Any]) -> Iterator[str]:
     """What `explain_journal` found, as lines."""
-    if "refused" not in found:
-        yield from lines(found)
+    if "refused" not in explanation:
+        yield from lines(explanation)
         return
-    for row in found["refused"]:
+    for row in explanation["refused"]:
         said = f"{row['request_id']}  {row['status']:<4} {row['address']}  {row['message']}"
         yield from wrapped(said, " " * 23, first="")
-    if found["refused"]:
-        refused = counted(len(found["refused"]), "refused call")
+    if explanation["refused"]:
+        refused = counted(len(explanation["refused"]), "refused call")
         yield f"{refused}; `sim explain JOURNAL ID` says why"
-    if not found["refused"]:
+    if not explanation["refused"]:
         yield "nothing was refused"
 
 

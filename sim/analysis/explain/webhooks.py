@@ -126,8 +126,8 @@ def _chain(sim: Simulation, event_id: str, records: list[DeliveryRecord]) -> Ite
     """
     firm, person = records[0].firm, _external_id(sim, event_id)
     log = sim.exchange.webhooks.save().log
-    made = [name for name, one in log.items() if one.event_id == event_id and one.attempt]
-    numbers = {name: number for number, name in enumerate(made, start=1)}
+    attempts = [name for name, one in log.items() if one.event_id == event_id and one.attempt]
+    numbers = {name: number for number, name in enumerate(attempts, start=1)}
     needles = [event_id, '"type":"answer"', '"webhook.timeout"']
     if person:
         needles.append(json.encode(person).decode()[1:-1])

@@ -50,18 +50,18 @@ def totals(features: Iterable[str]) -> dict[str, int]:
     """How many features of each group, the promised ones first; operations count once, whatever
     their planes.
     """
-    found = dict.fromkeys(GROUPS, 0)
+    counts = dict.fromkeys(GROUPS, 0)
     operations = set()
     for feature in features:
         group, _, detail = feature.partition(":")
-        name = f"{group}s" if f"{group}s" in found else group
+        name = f"{group}s" if f"{group}s" in counts else group
         if group == "operation":
             operations.add(detail.partition("|")[0])
         else:
-            found[name] = found.get(name, 0) + 1
-    found["operations"] = len(operations)
-    others = sorted(name for name in found if name not in GROUPS)
-    return {name: found[name] for name in (*GROUPS, *others)}
+            counts[name] = counts.get(name, 0) + 1
+    counts["operations"] = len(operations)
+    others = sorted(name for name in counts if name not in GROUPS)
+    return {name: counts[name] for name in (*GROUPS, *others)}
 
 
 class FeatureReader:
@@ -82,25 +82,25 @@ class FeatureReader:
         """
         simulation, since = self._simulation, self._seq
         self._seq = simulation.seq
-        found = [feature for entry in simulation.log.since(since) for feature in _of_call(entry)]
+        features = [feature for entry in simulation.log.since(since) for feature in _of_call(entry)]
         for _, entry in simulation.log.corrected(simulation.seq):
-            found += _of_call(entry)
+            features += _of_call(entry)
         for raw in simulation.journal.lines(since, simulation.seq):
             line = read_line(raw)
             if not line.mark:
-                found += self._of_record(json.decode(line.input), json.decode(line.out))
+                features += self._of_record(json.decode(line.input), json.decode(line.out))
         for struck in outcome.struck:
-            found += (f"fault:{struck.plane}|{kind}" for kind in _kinds_of(struck.act))
+            features += (f"fault:{struck.plane}|{kind}" for kind in _kinds_of(struck.act))
         quirks = simulation.exchange.ctx.quirks.take_struck()
-        found += (f"quirk:{name}" for name in quirks)
-        found += self._states.take()
-        if found:
-            found += self._dates()
-        return found + [f"rule:{rule}" for feature in found for rule in rules_of(feature)]
+        features += (f"quirk:{name}" for name in quirks)
+        features += self._states.take()
+        if features:
+            features += self._dates()
+        return features + [f"rule:{rule}" for feature in features for rule in rules_of(feature)]
 
-    def _of_record(self, given: dict[str, Any], out: dict[str, Any]) -> Iterator[str]:
-        if given["type"] == "control":
-            yield f"action:{given['action']}|{'refused' if out.get('message') else 'done'}"
+    def _of_record(self, recorded: dict[str, Any], out: dict[str, Any]) -> Iterator[str]:
+        if recorded["type"] == "control":
+            yield f"action:{recorded['action']}|{'refused' if out.get('message') else 'done'}"
         for fired in out.get("fired", ()):
             yield f"timer:{fired['timer']}"
         events = out.get("events", ())
@@ -116,10 +116,10 @@ class FeatureReader:
         name: str = event["event"]
         match name:
             case "Executed":
-                found = execution_features(event["execution"])
-                yield from found.features
-                yield from self._states.order(found.order, found.kind)
-                return f"{name} {found.kind}"
+                of_execution = execution_features(event["execution"])
+                yield from of_execution.features
+                yield from self._states.order(of_execution.order, of_execution.kind)
+                return f"{name} {of_execution.kind}"
             case "StateChanged" | "ShelfMoved":
                 was, state = _state(event["was"]), _state(event["state"])
                 yield f"edge:lifecycle|{was}|{state}"

@@ -176,7 +176,7 @@ def rules_of(feature: str) -> tuple[str, ...]:
 
 def _shown_by(feature: str) -> Iterator[str]:
     if feature.startswith("answer:"):
-        found = _NUMBERED.match(feature.rpartition("|")[2])
-        if found is not None:
-            yield found[0]
+        match = _NUMBERED.match(feature.rpartition("|")[2])
+        if match is not None:
+            yield match[0]
     yield from (rule for pattern, rule in _PATTERNS if pattern.match(feature))

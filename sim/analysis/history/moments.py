@@ -135,9 +135,9 @@ class Moments:
             for snapshot in (*snapshots.every, *(kept.snapshot for kept in self._kept.values()))
             if snapshot.checkpoint.seq <= seq and journal.on_branch(snapshot.checkpoint, branch)
         ]
-        found = max(before, key=lambda one: one.checkpoint.seq, default=None)
-        kept = next((one for one in self._kept.values() if one.snapshot is found), None)
-        return kept.whole() if kept is not None else found
+        nearest = max(before, key=lambda one: one.checkpoint.seq, default=None)
+        kept = next((one for one in self._kept.values() if one.snapshot is nearest), None)
+        return kept.whole() if kept is not None else nearest
 
     def _begin(self, looker: Simulation, root: Branch, snapshot: Snapshot | None) -> None:
         engine, journal = looker.engine, looker.engine.journal
@@ -248,5 +248,5 @@ class _Kept:
     def bytes(self) -> int:
         """What it takes besides rows."""
         streams = self.snapshot.streams
-        told = len(streams.hub.state) if streams is not None else 0
-        return len(self.snapshot.state) + told + _REFERENCE_BYTES * len(self.trades)
+        stream_bytes = len(streams.hub.state) if streams is not None else 0
+        return len(self.snapshot.state) + stream_bytes + _REFERENCE_BYTES * len(self.trades)

@@ -133,25 +133,25 @@ class Rows:
 
     def _read(self, branch: Branch, place: Place, raw: bytes) -> Entry:
         line = read_line(raw)
-        given, out = json.decode(line.input), json.decode(line.out)
-        row = row_of_parts(line, given, out, self._steps)
-        row = self._completed(branch, place, row, line, given)
-        return Entry(branch, place, line, given, out, row)
+        recorded, out = json.decode(line.input), json.decode(line.out)
+        row = row_of_parts(line, recorded, out, self._steps)
+        row = self._completed(branch, place, row, line, recorded)
+        return Entry(branch, place, line, recorded, out, row)
 
     def _completed(
-        self, branch: Branch, place: Place, row: Row, line: Line, given: dict[str, Any]
+        self, branch: Branch, place: Place, row: Row, line: Line, recorded: dict[str, Any]
     ) -> Row:
         """A row with what its own line does not say."""
         if row.kind == "request" and not row.subject:
             return row._replace(subject=self._asked_about(line))
-        if given["type"] in _OF_ANOTHER and place.cause:
+        if recorded["type"] in _OF_ANOTHER and place.cause:
             cause = read_line(self.journal.line_at(branch.place(place.cause)))
             out = json.decode(cause.out)
             if row.kind != "webhook":
                 return row._replace(caller=out.get("caller", ""))
             for post in out.get("posts", ()):
                 attempt, event, url, *_ = post.split(" ")
-                if attempt == given["attempt"]:
+                if attempt == recorded["attempt"]:
                     return row._replace(subject=f"webhook/{event}", what=f"{url} answers")
         return row
 
@@ -196,13 +196,13 @@ class Rows:
         """
         last = branch.seq
         self._check_query(query, branch, last)
-        found: list[dict[str, Any]] = []
-        seq = yield from self._fill(found, query, branch)
-        if not found and seq == last and (query.caller or query.subject):
+        page_rows: list[dict[str, Any]] = []
+        seq = yield from self._fill(page_rows, query, branch)
+        if not page_rows and seq == last and (query.caller or query.subject):
             yield from self._check_names(query, branch)
-        return {"rows": found, "next": seq if seq < last else None, "last": last}
+        return {"rows": page_rows, "next": seq if seq < last else None, "last": last}
 
-    def _fill(self, found: list[dict[str, Any]], query: Query, branch: Branch) -> Work[int]:
+    def _fill(self, page_rows: list[dict[str, Any]], query: Query, branch: Branch) -> Work[int]:
         """Add the rows of a page; the last input that was looked at."""
         fits, may_hold = _prefilter(query), _block_filter(query)
         seq, missed = query.after, 0
@@ -219,8 +219,8 @@ class Rows:
                         continue
                     entry = self._read(on, place, raw)
                     if _holds(query, entry.row):
-                        found.append(self.plain(entry))
-                        if len(found) == query.limit:
+                        page_rows.append(self.plain(entry))
+                        if len(page_rows) == query.limit:
                             return seq
                     else:
                         missed += 1
@@ -356,15 +356,15 @@ def _prefilter(query: Query) -> Callable[[bytes], bool]:
     types, texts = _wanted(query)
 
     def fits(raw: bytes) -> bool:
-        found = _TYPE.search(raw)
-        if found is None or found[1] not in types:
+        match = _TYPE.search(raw)
+        if match is None or match[1] not in types:
             return False
-        return found[1] in _UNNAMED or all(text in raw for text in texts)
+        return match[1] in _UNNAMED or all(text in raw for text in texts)
 
     return fits
 
 
 def _some(names: list[str] | tuple[str, ...]) -> str:
     """Names for a sentence; how many more there are when there are many."""
-    shown = ", ".join(names[:20])
-    return f"{shown} and {len(names) - 20} more" if len(names) > 20 else shown
+    listed = ", ".join(names[:20])
+    return f"{listed} and {len(names) - 20} more" if len(names) > 20 else listed

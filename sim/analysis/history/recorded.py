@@ -122,8 +122,8 @@ class RecordedRun:
         """Whether the replay has come by a moment."""
         if self.finished:
             return True
-        found = simulation.journal.branches.get(branch)
-        return found is not None and found.seq >= seq
+        replayed = simulation.journal.branches.get(branch)
+        return replayed is not None and replayed.seq >= seq
 
 
 def _named(lines: NumberedLines) -> Iterator[tuple[int, bytes]]:

@@ -118,19 +118,19 @@ def _causes(rows: Rows, branch: Branch, entry: Entry) -> list[dict[str, Any]]:
 
 def _input(sim: Simulation, entry: Entry, streams: dict[int, Operation]) -> dict[str, Any]:
     """The input as the journal has it, with its message decoded."""
-    shown, recorded = dict(entry.input), recorded_input(entry.line)
+    fields, recorded = dict(entry.input), recorded_input(entry.line)
     if isinstance(recorded, RpcCall | StreamOpened) and recorded.message:
         operation = sim.contract.by_rpc(recorded.method)
         if operation is not None:
-            shown["message"] = _decoded(_protobuf(operation.request), recorded.message)
+            fields["message"] = _decoded(_protobuf(operation.request), recorded.message)
     elif isinstance(recorded, StreamFrame) and recorded.stream in streams:
         operation = streams[recorded.stream]
         decode = json.decode if _in_json(operation) else _protobuf(operation.request)
-        shown["message"] = _decoded(decode, recorded.message)
+        fields["message"] = _decoded(decode, recorded.message)
     for name in ("body", "arguments"):
-        if isinstance(shown.get(name), str) and not shown.get("form"):
-            shown[name] = _decoded(json.decode, shown[name].encode())
-    return shown
+        if isinstance(fields.get(name), str) and not fields.get("form"):
+            fields[name] = _decoded(json.decode, fields[name].encode())
+    return fields
 
 
 # ---- what was answered and sent
@@ -155,7 +155,7 @@ def _answer(sim: Simulation, entry: Entry, outcome: Outcome) -> dict[str, Any] |
 def _reply(reply: Reply, decode: Decode) -> dict[str, Any]:
     """A reply without its secrets; `streamed` where the body is made while it is read."""
     body = reply.body if reply.journal is None else reply.journal
-    shown: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "status": reply.status,
         "code": reply.code,
         "message": reply.message,
@@ -163,10 +163,10 @@ def _reply(reply: Reply, decode: Decode) -> dict[str, Any]:
         "body": _decoded(decode, body) if body else None,
     }
     if reply.chunks is not None:
-        shown["streamed"] = True
+        fields["streamed"] = True
     if reply.pending_on:
-        shown["pending"] = reply.pending_on
-    return shown
+        fields["pending"] = reply.pending_on
+    return fields
 
 
 def _frame(effect: Send, streams: dict[int, Operation]) -> dict[str, Any]:
@@ -214,12 +214,15 @@ def _why(sim: Simulation, entry: Entry) -> dict[str, Any] | None:
     """What `explain` says right after the input about what it is about; None where it says nothing:
     the causes are all there is to tell.
     """
-    found = next(
+    explanation = next(
         (why for subject in _subjects(entry) if (why := explain(sim, subject)) is not None), None
     )
-    if found is None or len(found["chain"]) <= CHAIN_MAX:
-        return found
-    return found | {"chain": found["chain"][-CHAIN_MAX:], "chain_length": len(found["chain"])}
+    if explanation is None or len(explanation["chain"]) <= CHAIN_MAX:
+        return explanation
+    return explanation | {
+        "chain": explanation["chain"][-CHAIN_MAX:],
+        "chain_length": len(explanation["chain"]),
+    }
 
 
 def _subjects(entry: Entry) -> Iterator[str]:

@@ -75,11 +75,11 @@ def steps_of(header: Header) -> list[str]:
 
 def row_of(line: Line, steps: list[str]) -> Row:
     """The row of a line, with the names of the scenario's steps (`steps_of`)."""
-    given, out = json.decode(line.input), json.decode(line.out)
-    return row_of_parts(line, given, out, steps)
+    recorded, out = json.decode(line.input), json.decode(line.out)
+    return row_of_parts(line, recorded, out, steps)
 
 
-def row_of_parts(line: Line, given: Record, out: Record, steps: list[str]) -> Row:
+def row_of_parts(line: Line, recorded: Record, out: Record, steps: list[str]) -> Row:
     """The same of a line whose parts are read already."""
     events = out.get("events", ())
     resolved = out.get("resolved", ())
@@ -88,9 +88,9 @@ def row_of_parts(line: Line, given: Record, out: Record, steps: list[str]) -> Ro
         *(f"{name} is answered: {status}" for name, status, _ in resolved),
         *(result_of(result) for result in out.get("steps", ())),
     )
-    row = _ROWS[given["type"]](line.at, given, out)
-    if row.kind == "step" and 0 < given["step"] <= len(steps):
-        row = row._replace(what=" ".join(steps[given["step"] - 1].split()))
+    row = _ROWS[recorded["type"]](line.at, recorded, out)
+    if row.kind == "step" and 0 < recorded["step"] <= len(steps):
+        row = row._replace(what=" ".join(steps[recorded["step"] - 1].split()))
     return row._replace(
         details=details,
         seq=line.seq,
@@ -105,43 +105,43 @@ def _subject(events: Sequence[Record]) -> str:
     """What the events of an input are about: the first of them that says."""
     for event in events:
         execution = event.get("execution")
-        found = execution["order"]["symbol"] if execution else event.get("symbol")
-        if found:
-            return str(found)
+        symbol = execution["order"]["symbol"] if execution else event.get("symbol")
+        if symbol:
+            return str(symbol)
         if external_id := event.get("external_id"):
             return f"kyc/{external_id}"
     return ""
 
 
-def _rest(at: Instant, given: Record, out: Record) -> Row:
+def _rest(at: Instant, recorded: Record, out: Record) -> Row:
     status = out["status"]
     body = out.get("body")  # some refusals are plain text, which the journal holds as bytes
     says = out.get("message", "")
     if isinstance(body, dict):  # OAuth has words of its own (§5.1)
         says = body.get("message") or body.get("error_description") or body.get("error", "")
     message = "" if status < 400 else f" {says}"
-    request = f"{given['verb']} {given['path']}"
+    request = f"{recorded['verb']} {recorded['path']}"
     return Row(
         at, "request", _caller(out), request, f"{status}{message}", status < 400, status=status
     )
 
 
-def _rpc(at: Instant, given: Record, out: Record) -> Row:
+def _rpc(at: Instant, recorded: Record, out: Record) -> Row:
     code = out.get("code", 0)
     result = f"{code} {out.get('message', '')}".strip() if code else "OK"
-    what = f"gRPC {_method(given['method'])}"
+    what = f"gRPC {_method(recorded['method'])}"
     return Row(at, "request", _caller(out), what, result, not code, status=_code(out))
 
 
-def _open(at: Instant, given: Record, out: Record) -> Row:
+def _open(at: Instant, recorded: Record, out: Record) -> Row:
     refused = out.get("code") or out.get("status")
     result = f"refused: {out.get('message', '')}" if refused else f"stream {out.get('stream')}"
-    status = out.get("status") if given.get("web_socket") else None
+    status = out.get("status") if recorded.get("web_socket") else None
     return Row(
         at,
         "stream",
         _caller(out),
-        f"opens {_method(given['method'])}",
+        f"opens {_method(recorded['method'])}",
         result,
         "stream" in out,
         subject=f"stream/{out['stream']}" if "stream" in out else "",
@@ -153,16 +153,16 @@ def _code(out: Record) -> str:
     return Code(out.get("code", 0)).name
 
 
-def _on_stream(kind: str, what: str, at: Instant, given: Record, out: Record) -> Row:
-    who = "scenario" if given.get("peer") == SCRIPT else "client"
-    number = given["stream"]
+def _on_stream(kind: str, what: str, at: Instant, recorded: Record, out: Record) -> Row:
+    who = "scenario" if recorded.get("peer") == SCRIPT else "client"
+    number = recorded["stream"]
     return Row(at, kind, who, f"{what} stream {number}", subject=f"stream/{number}")
 
 
-def _advance(at: Instant, given: Record, out: Record) -> Row:
+def _advance(at: Instant, recorded: Record, out: Record) -> Row:
     fired = out.get("fired", ())
     kinds = ", ".join(dict.fromkeys(one["timer"] for one in fired))
-    kind, to = "timer" if fired else "clock", max(given["to"], at)
+    kind, to = "timer" if fired else "clock", max(recorded["to"], at)
     if any(one["timer"] == STEP_TIMER for one in fired):
         to = max(one["at"] for one in fired)  # a step stops the advance
     subject = next((one["subject"] for one in fired if one["subject"]), "")
@@ -170,28 +170,29 @@ def _advance(at: Instant, given: Record, out: Record) -> Row:
     return Row(to, kind, "clock", passed, kinds, fired=len(fired), subject=subject)
 
 
-def _step(at: Instant, given: Record, out: Record) -> Row:
-    step = f"step {given['step']}"
+def _step(at: Instant, recorded: Record, out: Record) -> Row:
+    step = f"step {recorded['step']}"
     return Row(at, "step", "scenario", step, subject=step)
 
 
-def _control(at: Instant, given: Record, out: Record) -> Row:
-    what = f"{given['action']} {given.get('subject', '')} {given.get('arguments', '')}".strip()
-    who = "scenario" if given.get("peer") == SCRIPT else "tester"
-    subject = given.get("subject", "")
+def _control(at: Instant, recorded: Record, out: Record) -> Row:
+    words = (recorded["action"], recorded.get("subject", ""), recorded.get("arguments", ""))
+    what = " ".join(words).strip()
+    who = "scenario" if recorded.get("peer") == SCRIPT else "tester"
+    subject = recorded.get("subject", "")
     if refused := out.get("message", ""):
         return Row(at, "control", who, what, f"refused: {refused}", False, subject=subject)
     return Row(at, "control", who, what, subject=subject)
 
 
-def _answer_due(at: Instant, given: Record, out: Record) -> Row:
-    return Row(at, "control", "server", f"needs {given['awaits']}", "the clock stood still")
+def _answer_due(at: Instant, recorded: Record, out: Record) -> Row:
+    return Row(at, "control", "server", f"needs {recorded['awaits']}", "the clock stood still")
 
 
-def _webhook_answer(at: Instant, given: Record, out: Record) -> Row:
-    status = given.get("status", 0)
-    result = str(status or given.get("error", ""))
-    who = "scripted receiver" if given.get("peer") == RECEIVER else "receiver"
+def _webhook_answer(at: Instant, recorded: Record, out: Record) -> Row:
+    status = recorded.get("status", 0)
+    result = str(status or recorded.get("error", ""))
+    who = "scripted receiver" if recorded.get("peer") == RECEIVER else "receiver"
     good = 200 <= status < 300
     return Row(at, "webhook", who, "answers the webhook", result, good, status=status or None)
 

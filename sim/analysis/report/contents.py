@@ -109,8 +109,8 @@ class Contents:
         record["frames"] = record["frames"][:FRAMES_MAX]
         for stream in {frame["stream"] for frame in record["frames"]}:
             self._frames.setdefault(stream, []).append(position)
-        told = {name: value for name, value in record.items() if value not in (None, [], 0)}
-        self._records.add(position, {"p": position, **told})
+        facts = {name: value for name, value in record.items() if value not in (None, [], 0)}
+        self._records.add(position, {"p": position, **facts})
         goes_on = self._branch == self.simulation.journal.branch.name and position > self._since
         if goes_on:
             changed = touched(entry.out.get("events", ()))
@@ -120,17 +120,17 @@ class Contents:
 
     def _figures_now(self) -> dict[str, dict[str, int]]:
         """Write the figures of every account, whose rows say after which input they hold."""
-        found: dict[str, dict[str, int]] = {}
+        figures: dict[str, dict[str, int]] = {}
         for name in ("fills", "performance", "quotes"):
             of: dict[str, list[dict[str, object]]] = {}
             for row in view(self.simulation.engine, name)[name]:
                 of.setdefault(row["account"], []).append(row)
             self._cut += sum(len(rows) > FIGURES_MAX for rows in of.values())
-            found[name] = {
+            figures[name] = {
                 account: self._parts.add(json.encode(rows[-FIGURES_MAX:]))
                 for account, rows in of.items()
             }
-        return found
+        return figures
 
     def _note_rows(self, step: Callable[[], None]) -> None:
         """Write the rows that this version does not come by."""
@@ -149,13 +149,13 @@ class Contents:
 
     def notices(self) -> list[str]:
         """What is not in the report, in sentences."""
-        found, total = [], self._recorded.total
+        sentences, total = [], self._recorded.total
         if self._since:
             whole = f"records and states of the last {self._inputs:,} of {total:,} inputs"
-            found.append(f"{whole}; every row is here, and sim open shows every moment")
+            sentences.append(f"{whole}; every row is here, and sim open shows every moment")
         if self._cut:
-            found.append(f"the last {FIGURES_MAX:,} figures of a kind and account")
-        return found
+            sentences.append(f"the last {FIGURES_MAX:,} figures of a kind and account")
+        return sentences
 
     def _index(self) -> dict[str, Any]:
         simulation, header = self.simulation, self._recorded.header

@@ -101,11 +101,13 @@ def search(path: Path, asked: Question, becomes: bool, stride: int) -> SearchRes
 
     UnreadableJournal and Divergence as for a replay.
     """
-    found = _walk(path, asked, becomes, 1, stride)
-    if found.change is not None and stride > 1:
-        close = _walk(path, asked, becomes, found.change.before.number, 1)
-        found = found._replace(change=close.change or found.change, interrupted=close.interrupted)
-    return found
+    result = _walk(path, asked, becomes, 1, stride)
+    if result.change is not None and stride > 1:
+        close = _walk(path, asked, becomes, result.change.before.number, 1)
+        result = result._replace(
+            change=close.change or result.change, interrupted=close.interrupted
+        )
+    return result
 
 
 def _walk(path: Path, asked: Question, becomes: bool, start: int, stride: int) -> SearchResult:
@@ -137,29 +139,29 @@ class Bisection(NamedTuple):
     asked: Question
     becomes: bool
     lines: int
-    found: SearchResult
+    result: SearchResult
 
     @property
     def ok(self) -> bool:
         """Whether the answer ends as it should: it never became false, or it became true."""
-        return self.becomes if self.found.change is not None else self.found.last.holds
+        return self.becomes if self.result.change is not None else self.result.last.holds
 
     def document(self) -> dict[str, Any]:
         """The result for a program; `changed` is null when the answer never changed."""
-        change = self.found.change
+        change = self.result.change
         return {
             "journal": str(self.path),
             "question": self.asked.text,
             "becomes": self.becomes,
             "lines": self.lines,
-            "every": self.found.stride,
-            "interrupted": self.found.interrupted,
-            "first": self.found.first.holds,
-            "last": self.found.last.holds,
+            "every": self.result.stride,
+            "interrupted": self.result.interrupted,
+            "first": self.result.first.holds,
+            "last": self.result.last.holds,
             "changed": None if change is None else _check_document(change.after),
             "says": (change.before if self.becomes else change.after).wrong
             if change is not None
-            else self.found.last.wrong,
+            else self.result.last.wrong,
         }
 
 
@@ -171,21 +173,21 @@ def bisect(path: Path, asked: Question, *, becomes: bool, every: int = 0) -> Bis
     """Search a journal. `every` is the number of lines between two checks, 0 for the usual."""
     with journal_lines(path) as (_, lines):
         total = sum(1 for _ in lines)
-    found = search(path, asked, becomes, every or max(1, total // CHECKS))
-    return Bisection(path, asked, becomes, total, found)
+    result = search(path, asked, becomes, every or max(1, total // CHECKS))
+    return Bisection(path, asked, becomes, total, result)
 
 
 def print_bisection(result: Bisection, out: TextIO) -> None:
     """Print what was found, and what to do next."""
-    path, asked, becomes, total, found = result
-    steps = "line" if found.stride == 1 else f"{found.stride}. line, then line by line"
+    path, asked, becomes, total, answer = result
+    steps = "line" if answer.stride == 1 else f"{answer.stride}. line, then line by line"
     print(f"{path}: {total} lines, checked after every {steps}", file=out)
-    if found.interrupted:
-        print(f"interrupted after line {found.last.number} of {total}", file=out)
-    if found.change is None:
-        _print_unchanged(found, asked, out)
+    if answer.interrupted:
+        print(f"interrupted after line {answer.last.number} of {total}", file=out)
+    if answer.change is None:
+        _print_unchanged(answer, asked, out)
         return
-    before, after = found.change
+    before, after = answer.change
     was, now = ("false", "true") if becomes else ("true", "false")
     print(
         f"{asked.text}: {was} up to line {before.number}, {now} after line {after.number}, input"
@@ -194,28 +196,28 @@ def print_bisection(result: Bisection, out: TextIO) -> None:
     )
     with journal_lines(path) as (_, lines):
         end = after.number - 1
-        shown = islice((raw for _, raw in lines), max(0, end - 1 - LINES_BEFORE), end)
-        write(rows(shown), out)
+        lines_before = islice((raw for _, raw in lines), max(0, end - 1 - LINES_BEFORE), end)
+        write(rows(lines_before), out)
     for line in before.wrong if becomes else after.wrong:
         print(f"  {'before' if becomes else 'now'}: {line}", file=out)
     at = format_instant(after.at)
     print(f"next: {sim_command('replay', path, '--until', at, '--serve')}", file=out)
 
 
-def _print_unchanged(found: SearchResult, asked: Question, out: TextIO) -> None:
-    first, last = (str(check.holds).lower() for check in (found.first, found.last))
+def _print_unchanged(answer: SearchResult, asked: Question, out: TextIO) -> None:
+    first, last = (str(check.holds).lower() for check in (answer.first, answer.last))
     if first == last:
         print(f"{asked.text}: {first} at every check", file=out)
-    elif found.interrupted:
+    elif answer.interrupted:
         print(f"{asked.text}: {first} at the start, {last} at the last check", file=out)
     else:
         print(f"{asked.text}: {first} at the start, {last} at the end", file=out)
         print(f"next: --becomes {last} finds where it changed", file=out)
-    if found.stride > 1:
+    if answer.stride > 1:
         print(
             "a change that was undone between two checks was not seen: --every 1 checks after each"
             " line",
             file=out,
         )
-    for line in found.last.wrong:
+    for line in answer.last.wrong:
         print(f"  {line}", file=out)

@@ -214,9 +214,9 @@ def run_all(plan: RunPlan, out: TextIO) -> list[Report]:
     return reports
 
 
-def not_made(plan: RunPlan, made: int, planned: int) -> str:
+def not_made(plan: RunPlan, completed: int, planned: int) -> str:
     """What an interrupt has left out, and how to go on."""
-    left = f"interrupted: {made} of {counted(planned, 'run')} were made"
+    left = f"interrupted: {completed} of {counted(planned, 'run')} were made"
     if plan.results:
         return f"{left}; the same command with --resume makes the others"
     return f"{left}; with --results FILE a later one can go on with --resume"
@@ -283,8 +283,8 @@ def _report(job: Job, scenario: Scenario) -> Report:
 
 def _function(name: str) -> Callable[[Simulation], Iterable[str]]:
     module, _, function = name.partition(":")
-    found: Callable[[Simulation], Iterable[str]] = getattr(import_module(module), function)
-    return found
+    check: Callable[[Simulation], Iterable[str]] = getattr(import_module(module), function)
+    return check
 
 
 def _differences(digest: str, written: BytesIO, report: Report) -> Iterator[str]:

@@ -111,14 +111,14 @@ def _trials(request: ExploreRequest) -> Iterator[Trial]:
     for name in request.scenarios:
         for variant in matching_variants(name, request.params):
             params = {**variant, **request.params}
-            found = points(
+            fault_points = points(
                 _survey(load_scenario(name, params)),
                 wire=False,
                 operations=request.operations,
                 faults=request.faults,
                 max_occurrences=request.max_occurrences,
             )
-            for point in found:
+            for point in fault_points:
                 yield Trial(name, tuple(params.items()), point.where, point.kind, point.as_json())
 
 

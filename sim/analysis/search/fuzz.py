@@ -89,10 +89,10 @@ def _entry(terms: Terms) -> Document:
 
 def _parse(kind: type[Struct], document: Document) -> Any:
     problems: list[Any] = []
-    found = record(kind).read(read_text(json.encode(document), "fuzz"), problems)
+    entry = record(kind).read(read_text(json.encode(document), "fuzz"), problems)
     if problems:
         raise AssertionError(f"a random step is no {kind.__name__}: {problems}")
-    return found
+    return entry
 
 
 class _RandomSteps(MarketSteps):

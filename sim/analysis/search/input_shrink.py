@@ -49,10 +49,10 @@ def session_of(path: Path) -> Session:
     inputs = []
     for raw in sim.journal.lines():
         line = read_line(raw)
-        given = recorded_input(line)
-        if not by_script(given):
+        input_ = recorded_input(line)
+        if not by_script(input_):
             stream = json.decode(line.out).get("stream", 0)
-            inputs.append(RecordedInput(given, stream))
+            inputs.append(RecordedInput(input_, stream))
     return Session(header, sim.seed, inputs)
 
 

@@ -88,8 +88,8 @@ def scenario_of(header: Header, lines: Iterable[bytes], seed: int) -> WrittenSce
     return WrittenScenario(document, writer.left_out)
 
 
-def _by_itself(given: Input) -> bool:
-    return isinstance(given, Advanced) or by_script(given)
+def _by_itself(input_: Input) -> bool:
+    return isinstance(input_, Advanced) or by_script(input_)
 
 
 class _Writer:

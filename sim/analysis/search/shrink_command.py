@@ -85,16 +85,16 @@ def write_shortest(request: ShrinkRequest, out: TextIO) -> Written:
     """Shrink a journal to its fewest inputs and write them as a journal."""
     session, asked = session_of(Path(request.source)), question(request.expect)
     with Progress(0, "trials", keeps=False) as bar:
-        found = smallest(session, asked, lambda left: bar.step(f"{left} inputs tried"))
-        if found.interrupted:
+        shrunk = smallest(session, asked, lambda left: bar.step(f"{left} inputs tried"))
+        if shrunk.interrupted:
             bar.interrupt()
-    inputs = found.inputs
+    inputs = shrunk.inputs
     path = (request.out or Path(f"{file_name(session.header.name)}-small")).with_suffix(".ndjson")
     path.unlink(missing_ok=True)
     with path.open("w+b", buffering=0) as file:
         sim = at_the_start(session.header, session.seed, file)
         feed(sim, inputs)
-    if found.interrupted:
+    if shrunk.interrupted:
         print(_INTERRUPTED, file=out)
     print(f"{len(session.inputs)} inputs before, {len(inputs)} after; written to {path}", file=out)
     wrong = asked.ask(sim)
@@ -102,7 +102,7 @@ def write_shortest(request: ShrinkRequest, out: TextIO) -> Written:
         print(f"  {line}", file=out)
     print(f"next: {sim_command('timeline', path)}", file=out)
     sizes = ({"inputs": len(session.inputs)}, {"inputs": len(inputs)})
-    return Written(path, wrong, *sizes, done=not found.interrupted, interrupted=found.interrupted)
+    return Written(path, wrong, *sizes, done=not shrunk.interrupted, interrupted=shrunk.interrupted)
 
 
 def write_smallest(scenario: Scenario, request: ShrinkRequest, out: TextIO) -> Written:
@@ -115,29 +115,29 @@ def write_smallest(scenario: Scenario, request: ShrinkRequest, out: TextIO) -> W
             trials=request.trials,
             on_trial=lambda steps: bar.step(f"{steps} steps left"),
         )
-        found = shrinker.shrink()
+        shrunk = shrinker.shrink()
         if shrinker.interrupted:
             bar.interrupt()
     path = request.out or Path(f"{file_name(scenario.name)}-small.yaml")
-    failure = found.report.first_failure
-    path.write_text(as_yaml(found.document, _comment(request, scenario, shrinker, failure, path)))
+    failure = shrunk.report.first_failure
+    path.write_text(as_yaml(shrunk.document, _comment(request, scenario, shrinker, failure, path)))
     if run_scenario(load_scenario(str(path))).first_failure != failure:
         raise AssertionError(f"{path} does not fail as the shrunk scenario did")
-    _print_shrunk(scenario.plain(), found, path, out, interrupted=shrinker.interrupted)
+    _print_shrunk(scenario.plain(), shrunk, path, out, interrupted=shrinker.interrupted)
     if shrinker.because:
         print(
             f"{shrinker.because} is kept: without it this step does not fail (--because names"
             " another cause, or nothing)",
             file=out,
         )
-    sizes = (_sizes(scenario.plain()), _sizes(found.document))
+    sizes = (_sizes(scenario.plain()), _sizes(shrunk.document))
     return Written(
         path,
         [failure],
         *sizes,
         because=shrinker.because,
-        trials=found.trials,
-        done=found.done,
+        trials=shrunk.trials,
+        done=shrunk.done,
         interrupted=shrinker.interrupted,
     )
 
@@ -195,12 +195,12 @@ def _scenario_of_journal(request: ShrinkRequest, out: TextIO) -> Scenario | None
             f"{path}: {request.expect or 'every invariant'} holds at its end: there is nothing to"
             " shrink (--expect says what should hold)"
         )
-    found = scenario_document(path)
-    document = found.document
+    converted = scenario_document(path)
+    document = converted.document
     if request.expect:
         expect = value_of(read_text(request.expect, "--expect"))
         document["steps"] = [*document["steps"], {"name": "expected", "expect": expect}]
-    left_out = ", ".join(f"{count} {kind}" for kind, count in found.left_out.items())
+    left_out = ", ".join(f"{count} {kind}" for kind, count in converted.left_out.items())
     print(
         f"{path}: written as {counted(len(document['steps']), 'step')}"
         + (f"; left out: {left_out}" if left_out else ""),
@@ -217,9 +217,9 @@ def _scenario_of_journal(request: ShrinkRequest, out: TextIO) -> Scenario | None
 
 
 def _print_shrunk(
-    whole: dict[str, Any], found: Shrunk, path: Path, out: TextIO, *, interrupted: bool
+    whole: dict[str, Any], shrunk: Shrunk, path: Path, out: TextIO, *, interrupted: bool
 ) -> None:
-    before, after = _sizes(whole), _sizes(found.document)
+    before, after = _sizes(whole), _sizes(shrunk.document)
     print_table(
         [
             {"": name, "before": before[name], "after": after[name]}
@@ -231,9 +231,9 @@ def _print_shrunk(
     print("", path.read_text(), sep="\n", file=out)
     if interrupted:
         print(_INTERRUPTED, file=out)
-    elif not found.done:
-        print(f"stopped after {found.trials} trials; raise --trials to continue", file=out)
-    print(f"{found.trials} trials; written to {path}", file=out)
+    elif not shrunk.done:
+        print(f"stopped after {shrunk.trials} trials; raise --trials to continue", file=out)
+    print(f"{shrunk.trials} trials; written to {path}", file=out)
 
 
 def _sizes(document: dict[str, Any]) -> dict[str, int]:

@@ -63,12 +63,12 @@ def variations(
     scenarios: Sequence[str], kinds: Sequence[str], only: str
 ) -> list[tuple[Change, ...]]:
     """No change, then each alternative of the kinds that one of the scenarios leaves open."""
-    found: dict[tuple[Change, ...], None] = {(): None}
+    combinations: dict[tuple[Change, ...], None] = {(): None}
     for name in scenarios:
         scenario = load_scenario(name)
         for kind in kinds:
-            found.update(((change,), None) for change in alternatives(kind, scenario, only))
-    return list(found)
+            combinations.update(((change,), None) for change in alternatives(kind, scenario, only))
+    return list(combinations)
 
 
 class Sweep(NamedTuple):
@@ -139,8 +139,8 @@ def sweep(plan: RunPlan, out: TextIO) -> Sweep:
             if not report.ok:
                 failures.append((job, report))
             bar.step(f"{len(failures)} failed" if failures else "")
-    shown = [row.document() for row in rows.values() if row.failed or not row.change]
-    print_table(shown, out)
+    documents = [row.document() for row in rows.values() if row.failed or not row.change]
+    print_table(documents, out)
     reports = [report for _, report in failures]
     print(file=out)
     for line in _summary(plan, list(rows.values()), reports):

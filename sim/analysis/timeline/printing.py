@@ -25,7 +25,7 @@ _OF_MANY = re.compile(r"(\S+)(: \w+ → \w+| settles: .*| is listed, .*)")
 _SHOWN_EACH = 3
 
 
-class Wanted(NamedTuple):
+class Selection(NamedTuple):
     """Which rows to show: all, unless a part says otherwise.
 
     `caller` is a whole name or its last part. `symbol` shows rows whose input or outcome names it.
@@ -46,41 +46,45 @@ class Wanted(NamedTuple):
         return (row.at if self.since > row.seq + 10**12 else row.seq) >= self.since
 
 
-def timeline(path: str, out: TextIO, wanted: Wanted) -> None:
+def timeline(path: str, out: TextIO, selection: Selection) -> None:
     """Print a journal's timeline. UnreadableJournal."""
-    with _shown(path, wanted) as (header, found):
+    with _selected(path, selection) as (header, selected):
         print(f"{header.name}, seed {header.seed}", file=out)
-        write(found if wanted.kinds else folded(found), out)
+        write(selected if selection.kinds else folded(selected), out)
 
 
-def document(path: str, wanted: Wanted) -> dict[str, Any]:
+def document(path: str, selection: Selection) -> dict[str, Any]:
     """A journal's timeline for a program, every row on its own. UnreadableJournal."""
-    with _shown(path, wanted) as (header, found):
-        return {"scenario": header.name, "seed": header.seed, "rows": [plain(row) for row in found]}
+    with _selected(path, selection) as (header, selected):
+        return {
+            "scenario": header.name,
+            "seed": header.seed,
+            "rows": [plain(row) for row in selected],
+        }
 
 
 @contextmanager
-def _shown(path: str, wanted: Wanted) -> Iterator[tuple[Header, Iterator[Row]]]:
+def _selected(path: str, selection: Selection) -> Iterator[tuple[Header, Iterator[Row]]]:
     """The header of a journal and the rows that are wanted. UnreadableJournal names the line."""
     number = 1
-    named = re.compile(rb"(?<![\w-])%s(?![\w-])" % re.escape(wanted.symbol.encode()))
+    named = re.compile(rb"(?<![\w-])%s(?![\w-])" % re.escape(selection.symbol.encode()))
 
     def lines_of(numbered: Iterable[tuple[int, bytes]]) -> Iterator[bytes]:
         nonlocal number
         for number, raw in numbered:  # noqa: B007  (an error names the line it was in)
-            if not wanted.symbol or named.search(raw):
+            if not selection.symbol or named.search(raw):
                 yield raw
 
     with journal_lines(path) as (header, numbered):
         try:
-            yield header, filter(wanted.holds, rows(lines_of(numbered), header))
+            yield header, filter(selection.holds, rows(lines_of(numbered), header))
         except (DecodeError, LookupError, TypeError, ValueError, AttributeError) as error:
             # Nothing has checked these lines: anything that has not the form of a record fails.
             reason = error if isinstance(error, DecodeError) else repr(error)
             raise UnreadableJournal(path, f"no journal record: {reason}", number) from error
 
 
-def folded(found: Iterable[Row]) -> Iterator[Row]:
+def folded(unfolded: Iterable[Row]) -> Iterator[Row]:
     """Rows, with consecutive moves of the clock that show nothing else as one, and without those
     that only brought the step behind them.
     """
@@ -88,7 +92,7 @@ def folded(found: Iterable[Row]) -> Iterator[Row]:
     def is_bare(row: Row) -> bool:
         return row.kind in ("clock", "timer") and not row.details
 
-    for bare, group in groupby(found, is_bare):
+    for bare, group in groupby(unfolded, is_bare):
         together = list(group)
         if bare:
             together = [row for row in together if row.result != STEP_TIMER]
@@ -102,14 +106,14 @@ def folded(found: Iterable[Row]) -> Iterator[Row]:
         yield last._replace(what=what, result=f"{fired} timers fired" if fired else "")
 
 
-def write(found: Iterable[Row], out: TextIO) -> None:
+def write(selected: Iterable[Row], out: TextIO) -> None:
     """Print rows in columns, and a line with the date wherever the Eastern day changes.
 
     Long text moves the columns after it to the right, and wraps; nothing is cut.
     """
     day = ""
     who, what = (28, 52) if width() >= WIDE else (16, 34)
-    for row in found:
+    for row in selected:
         moment = to_datetime(row.at, EASTERN)
         if f"{moment:%A %Y-%m-%d}" != day:
             day = f"{moment:%A %Y-%m-%d}"
@@ -163,8 +167,8 @@ def together(details: Iterable[str], of_many: re.Pattern[str] = _OF_MANY) -> Ite
     """
     alike: dict[str, list[str]] = {}
     for detail in details:
-        found = of_many.fullmatch(detail)
-        alike.setdefault(found[2] if found else detail, []).append(detail)
+        match = of_many.fullmatch(detail)
+        alike.setdefault(match[2] if match else detail, []).append(detail)
     for many in alike.values():
         if len(many) > _SHOWN_EACH:
             yield f"{many[0]}  (and {len(many) - 1} more)"

@@ -121,13 +121,13 @@ class _Readers:
                 raise BadField("", "expected an object")
             values: dict[str, Any] = {}
             chosen: dict[str, str] = {}
-            for key, given in raw.items():
+            for key, value in raw.items():
                 entry = table.get(key)
                 if entry is None:
                     unknown.append(key)
                     continue
                 attribute, convert, exact, name, oneof, nullable, nested = entry
-                if given is None and not nullable:
+                if value is None and not nullable:
                     continue
                 if attribute in values:
                     raise BadField(name, "given twice, once in each spelling")
@@ -135,12 +135,12 @@ class _Readers:
                     other = chosen.setdefault(oneof, name)
                     if other != name:
                         raise BadField(name, f"cannot be given together with {other}")
-                if type(given) is exact:
-                    values[attribute] = given
+                if type(value) is exact:
+                    values[attribute] = value
                     continue
                 seen = len(unknown) if nested else 0
                 try:
-                    values[attribute] = convert(given, unknown)
+                    values[attribute] = convert(value, unknown)
                 except BadField as refused:
                     raise refused.under(name) from None
                 if nested and len(unknown) > seen:
@@ -191,18 +191,18 @@ def _list(field: Field, element: Convert) -> Convert:
     def convert(raw: Any, unknown: list[str]) -> list[Any]:
         if not isinstance(raw, list):
             raise BadField("", "expected a list")
-        found = []
-        for index, given in enumerate(raw):
-            if given is None and not nullable:
+        items = []
+        for index, item in enumerate(raw):
+            if item is None and not nullable:
                 raise BadField(f"[{index}]", "a list holds no nulls")
             seen = len(unknown)
             try:
-                found.append(element(given, unknown))
+                items.append(element(item, unknown))
             except BadField as refused:
                 raise refused.under(f"[{index}]") from None
             if nested and len(unknown) > seen:
                 _move(unknown, seen, f"[{index}]")
-        return found
+        return items
 
     return convert
 
@@ -214,18 +214,18 @@ def _map(field: Field, element: Convert) -> Convert:
     def convert(raw: Any, unknown: list[str]) -> dict[Any, Any]:
         if not isinstance(raw, dict):
             raise BadField("", "expected an object")
-        found = {}
-        for text, given in raw.items():
+        entries = {}
+        for text, value in raw.items():
             seen = len(unknown)
             try:
-                if given is None and not nullable:
+                if value is None and not nullable:
                     raise BadField("", "a map holds no nulls")
-                found[read_key(text)] = element(given, unknown)
+                entries[read_key(text)] = element(value, unknown)
             except BadField as refused:
                 raise refused.under(f"[{text}]") from None
             if len(unknown) > seen:
                 _move(unknown, seen, f"[{text}]")
-        return found
+        return entries
 
     return convert
 

@@ -57,7 +57,7 @@ def query_decoder(cls: type[Message], casing: Casing, *, blanks: bool = True) ->
     def decode(query: str | Pairs, unknown: list[str] | None = None) -> Any:
         message = cls()
         pairs = _pairs(query) if isinstance(query, str) else query
-        given: set[str] = set()
+        seen: set[str] = set()
         chosen: dict[str, str] = {}
         for name, text in pairs:
             target = _target(cls, name, casing)
@@ -65,9 +65,9 @@ def query_decoder(cls: type[Message], casing: Casing, *, blanks: bool = True) ->
                 if unknown is not None:
                     unknown.append(name)
                 continue
-            if not target.repeated and target.path in given:
+            if not target.repeated and target.path in seen:
                 raise BadField(name, "given more than once")
-            given.add(target.path)
+            seen.add(target.path)
             if not blanks and target.texts and not text:
                 continue
             if target.oneof and chosen.setdefault(target.oneof, target.path) != target.path:

@@ -29,13 +29,13 @@ def create_participant_api_token(
     """A token that acts as one participant: no header is needed with it, and it does nothing for
     the rest of the firm.
     """
-    found = _granted(exchange, caller, request, admin=False)
+    grant = _granted(exchange, caller, request, admin=False)
     return wire.CreateParticipantAPITokenResponse(
-        participant_token=_text(exchange, found),
-        issue_time=found.issued,
-        expiration_time=found.expires,
+        participant_token=_text(exchange, grant),
+        issue_time=grant.issued,
+        expiration_time=grant.expires,
         participant_id=request.participant_id,
-        from_cache=found.again,
+        from_cache=grant.again,
     )
 
 
@@ -44,13 +44,13 @@ def create_participant_admin_token(
     exchange: Exchange, caller: Caller, request: wire.CreateParticipantAdminTokenRequest
 ) -> wire.CreateParticipantAdminTokenResponse:
     """The same under another name: nothing says what an administrative token may do beyond that."""
-    found = _granted(exchange, caller, request, admin=True)
+    grant = _granted(exchange, caller, request, admin=True)
     return wire.CreateParticipantAdminTokenResponse(
-        participant_admin_token=_text(exchange, found),
-        issue_time=found.issued,
-        expiration_time=found.expires,
+        participant_admin_token=_text(exchange, grant),
+        issue_time=grant.issued,
+        expiration_time=grant.expires,
         participant_id=request.participant_id,
-        from_cache=found.again,
+        from_cache=grant.again,
     )
 
 

@@ -116,7 +116,7 @@ def _listed(
 ) -> wire.ListInstrumentsResponse:
     length = page_length(request.page_size, PAGE_DEFAULT)
     page, token = page_of(
-        _found(exchange, request.symbols, _asked(exchange, request)), request.page_token, length
+        _matching(exchange, request.symbols, _asked(exchange, request)), request.page_token, length
     )
     instruments = [one if isinstance(one, Instrument) else _at_place(exchange, one) for one in page]
     return wire.ListInstrumentsResponse(
@@ -126,7 +126,7 @@ def _listed(
     )
 
 
-def _found(exchange: Exchange, symbols: list[str], asked: _Asked) -> Iterator[Instrument | int]:
+def _matching(exchange: Exchange, symbols: list[str], asked: _Asked) -> Iterator[Instrument | int]:
     """Yield what passes every filter, in order of listing.
 
     Instruments that began dormant come as their places in the catalogue, so that only what is
@@ -134,8 +134,8 @@ def _found(exchange: Exchange, symbols: list[str], asked: _Asked) -> Iterator[In
     """
     instruments, tests = exchange.instruments, list(_single_tests(exchange, asked))
 
-    def passing(found: Iterable[Instrument]) -> Iterator[Instrument]:
-        return (one for one in found if all(test(one) for test in tests))
+    def passing(instruments: Iterable[Instrument]) -> Iterator[Instrument]:
+        return (one for one in instruments if all(test(one) for test in tests))
 
     if symbols:
         yield from passing(
@@ -201,9 +201,9 @@ def _asked(exchange: Exchange, request: wire.ListInstrumentsRequest) -> _Asked:
     return asked
 
 
-def _add_conditions(exchange: Exchange, given: wire.InstrumentFilter, asked: _Asked) -> None:
+def _add_conditions(exchange: Exchange, asked_filter: wire.InstrumentFilter, asked: _Asked) -> None:
     """What a filter's clause and fields ask for."""
-    conditions = parse_clause(given.where_clause)
+    conditions = parse_clause(asked_filter.where_clause)
     named = {condition.column for condition in conditions}
     if named & _FAILING and exchange.ctx.quirks.strikes(INSTRUMENT_COLUMNS_FAIL):
         if named & _FAILING != {_EVENT}:
@@ -212,7 +212,7 @@ def _add_conditions(exchange: Exchange, given: wire.InstrumentFilter, asked: _As
                 remedy="filter these columns yourself, or by the fields of the request",
             )
         asked.alike.append(lambda instrument: False)
-    conditions += field_conditions(given.field_filters, tuple(_COLUMNS))
+    conditions += field_conditions(asked_filter.field_filters, tuple(_COLUMNS))
     # refuses what it does not know, in the order it was asked
     predicate(conditions, _COLUMNS | _METADATA_COLUMNS)
     for condition in conditions:
@@ -309,15 +309,15 @@ def _dates(
             )
 
 
-def _day(given: str, name: str) -> date | None:
+def _day(value: str, name: str) -> date | None:
     """A date as it was given, or that of a timestamp; None for none."""
-    if not given:
+    if not value:
         return None
     try:
-        return eastern_date(parse_instant(given))
+        return eastern_date(parse_instant(value))
     except ValueError:
         raise InvalidRequest(
-            f"{name}: not a date: {given[:40]!r}", rule="S4.3-13", remedy="write YYYY-MM-DD"
+            f"{name}: not a date: {value[:40]!r}", rule="S4.3-13", remedy="write YYYY-MM-DD"
         ) from None
 
 

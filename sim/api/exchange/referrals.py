@@ -37,14 +37,14 @@ def get_referral_codes(
     otherwise (at most 1000).
     """
     firm = firm_of(exchange, caller).name
-    found = [
+    codes = [
         referral
         for referral in exchange.referrals.of(firm).values()
         if request.user_id in (None, referral.user)
         and request.category in (None, referral.category)
         and request.code in (None, referral.code)
     ]
-    rows, cursor = page_of(found, request.cursor, page_length(request.limit, _PAGE))
+    rows, cursor = page_of(codes, request.cursor, page_length(request.limit, _PAGE))
     used = exchange.kyc.referred(firm)
     return wire.GetReferralCodesResponse(
         referral_codes=[

@@ -163,8 +163,8 @@ def _tag_tests(exchange: Exchange, request: wire.ListEventsRequest) -> Iterator[
     numbers = {*request.tag_ids, *([request.tag_id] if request.tag_id else [])}
     tags, related = exchange.reference.tags, request.related_tags
     if numbers:
-        wanted = carrying(tags, numbers, related=related)
-        yield lambda event: not wanted.isdisjoint([tag.id for tag in event.tags])
+        tagged = carrying(tags, numbers, related=related)
+        yield lambda event: not tagged.isdisjoint([tag.id for tag in event.tags])
     if request.exclude_tag_id:
         excluded = carrying(tags, request.exclude_tag_id, related=related)
         yield lambda event: excluded.isdisjoint([tag.id for tag in event.tags])
@@ -205,8 +205,8 @@ def _on_what_changes(index: MarketIndex, request: wire.ListEventsRequest) -> Ite
     """Yield flags for each filter that is set on what trading and the game change."""
     count = len(index.catalogue.events)
     for name, aspect in _SWITCHES.items():
-        if (wanted := getattr(request, name)) is not None:
-            yield index.of(aspect).events.among(wanted)
+        if (asked := getattr(request, name)) is not None:
+            yield index.of(aspect).events.among(asked)
     if request.period:
         period = request.period
         yield flags_of(index.of(PERIOD).events.between(period, period), count)

@@ -87,14 +87,14 @@ def within(value: float | None, low: float | None, high: float | None) -> bool:
     return value is not None and (low is None or value >= low) and (high is None or value <= high)
 
 
-def of_sport(market: Market, wanted: Container[str]) -> bool:
+def of_sport(market: Market, sports: Container[str]) -> bool:
     """Return whether a market is of a wanted sports market type, by its present or former name.
 
     The former name has left the answers, not the parameters (§9).
     """
-    return market.sports_market_type in wanted or market.sports_market_type_v2 in wanted
+    return market.sports_market_type in sports or market.sports_market_type_v2 in sports
 
 
-def agrees(value: bool, wanted: bool | None) -> bool:
+def agrees(value: bool, asked: bool | None) -> bool:
     """Return whether a flag is as wanted; None wants nothing."""
-    return wanted is None or value is wanted
+    return asked is None or value is asked

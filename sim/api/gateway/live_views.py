@@ -118,21 +118,25 @@ def _settlement_version(
     A market that settles by itself is asked only while its state leaves the answer open.
     """
     trading = exchange.trading
-    found = trading.settlements.written(slug)
-    if found is None and (
+    settlement = trading.settlements.written(slug)
+    if settlement is None and (
         state is _S.CLOSED or (state is _S.EXPIRED and (on_index or trading.resolution.delays()[1]))
     ):
-        found = trading.settlements.get(slug)
-    return None if found is None else (found.price, found.preliminary, found.set_at)
+        settlement = trading.settlements.get(slug)
+    return (
+        None
+        if settlement is None
+        else (settlement.price, settlement.preliminary, settlement.set_at)
+    )
 
 
 def _market(exchange: Exchange, market: Market) -> Market:
     trading, slug = exchange.trading, market.slug
     instrument, book = exchange.instruments.require(slug), trading.books.touched(slug)
     state, final = trading.state(slug), trading.settlements.final(slug)
-    shown = book is not None and not book.hidden
-    bid = book.bids.best or None if book is not None and shown else None
-    ask = book.offers.best or None if book is not None and shown else None
+    visible = book is not None and not book.hidden
+    bid = book.bids.best or None if book is not None and visible else None
+    ask = book.offers.best or None if book is not None and visible else None
     long, short = _side_prices(instrument, kept_stats(exchange, slug), bid, ask)
     tradable = state is _S.OPEN
     sides = [

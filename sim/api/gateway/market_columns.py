@@ -144,7 +144,7 @@ def _game(exchange: Exchange, event: Event) -> Game:
     return live_views.how_it_stands(exchange, event) if event.game_id else UNKNOWN_GAME
 
 
-def _shown(name: str) -> Callable[[Exchange, Event, list[Any]], Any]:
+def _columns(name: str) -> Callable[[Exchange, Event, list[Any]], Any]:
     """Return what finds a value that an event shows unless its game says another."""
 
     def value(exchange: Exchange, event: Event, markets: list[Any]) -> Any:
@@ -161,9 +161,9 @@ def _finished(exchange: Exchange, event: Event, markets: list[Any]) -> Any:
     return MISSING if at is None else at
 
 
-LIVE = Aspect(index=Codes, event=_shown("live"))
-ENDED = Aspect(index=Codes, event=_shown("ended"))
-PERIOD = Aspect(index=KeyIndex, event=_shown("period"))
+LIVE = Aspect(index=Codes, event=_columns("live"))
+ENDED = Aspect(index=Codes, event=_columns("ended"))
+PERIOD = Aspect(index=KeyIndex, event=_columns("period"))
 FINISHED = Aspect(index=KeyIndex, event=_finished)
 
 # By which lists sort, by name.

@@ -135,8 +135,8 @@ class Column(Generic[I_co]):
             yield from (at for at in begun.between(since - DAY, now) if ending.key(at) > since)
 
 
-def _places(found: Iterable[int | None]) -> list[int]:
-    return sorted({place for place in found if place is not None})
+def _places(places: Iterable[int | None]) -> list[int]:
+    return sorted({place for place in places if place is not None})
 
 
 class MarketIndex:

@@ -79,8 +79,8 @@ def _tests(
     if request.categories:
         yield lambda market: market.category in request.categories
     if tags:
-        wanted = carrying(exchange.reference.tags, tags, related=request.related_tags)
-        yield lambda market: not wanted.isdisjoint([tag.id for tag in market.tags])
+        tagged = carrying(exchange.reference.tags, tags, related=request.related_tags)
+        yield lambda market: not tagged.isdisjoint([tag.id for tag in market.tags])
     if types:
         yield lambda market: market.market_type in types
     if sports_types:
@@ -141,9 +141,9 @@ def _rewarded(exchange: Exchange, least: float) -> list[str]:
 
 def _on_what_changes(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator[Flags]:
     """Yield flags for each filter that is set on what trading changes."""
-    for aspect, wanted in ((ACTIVE, request.active), (CLOSED, request.closed)):
-        if wanted is not None:
-            yield index.of(aspect).markets.among(wanted)
+    for aspect, asked in ((ACTIVE, request.active), (CLOSED, request.closed)):
+        if asked is not None:
+            yield index.of(aspect).markets.among(asked)
     for name in ("volume_num", "volume", "liquidity_num", "liquidity"):
         low, high = getattr(request, f"{name}_min"), getattr(request, f"{name}_max")
         if low is not None or high is not None:

@@ -36,9 +36,9 @@ def get_asset_price_history(
     return wire.GetAssetPriceHistoryResponse(series=series)
 
 
-def _symbols(given: list[str]) -> list[str]:
+def _symbols(texts: list[str]) -> list[str]:
     """Distinct symbols, sorted."""
-    symbols = sorted({_symbol(text) for text in given})
+    symbols = sorted({_symbol(text) for text in texts})
     if not symbols:
         raise _invalid("assets is required", f"name 1 to {ASSETS_MAX} assets, each {_FORM}")
     if len(symbols) > ASSETS_MAX:
@@ -48,12 +48,12 @@ def _symbols(given: list[str]) -> list[str]:
 
 def _symbol(text: str) -> str:
     """Symbol of an asset in its canonical form (§2.1)."""
-    found = _ID.fullmatch(text)
-    if found is None:
+    match = _ID.fullmatch(text)
+    if match is None:
         raise _invalid(f"not an asset: {text[:80]!r}", f"the form is {_FORM}")
-    if found[1] not in _CLASSES:
-        raise _invalid(f"unknown asset class: {found[1][:80]!r}", "the only class is crypto")
-    return found[2]
+    if match[1] not in _CLASSES:
+        raise _invalid(f"unknown asset class: {match[1][:80]!r}", "the only class is crypto")
+    return match[2]
 
 
 def _bucket(number: int) -> Bucket:

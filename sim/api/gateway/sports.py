@@ -76,17 +76,17 @@ def list_players(
     exchange: Exchange, caller: Caller, request: wire.ListPlayersRequest
 ) -> wire.ListPlayersResponse:
     """Players that markets are about."""
-    wanted = request.filters or wire.PlayerFilters()
+    filters = request.filters or wire.PlayerFilters()
     every = (_player(exchange, subject) for subject in exchange.reference.subjects)
-    found = [
+    players = [
         player
         for player in every
-        if (not wanted.league or player.league in wanted.league)
-        and (not wanted.name or player.name in wanted.name)
-        and (not wanted.id or player.id in wanted.id)
-        and (not wanted.team_id or player.team_id in wanted.team_id)
+        if (not filters.league or player.league in filters.league)
+        and (not filters.name or player.name in filters.name)
+        and (not filters.id or player.id in filters.id)
+        and (not filters.team_id or player.team_id in filters.team_id)
     ]
-    return wire.ListPlayersResponse(players=page(found, request.limit, request.offset))
+    return wire.ListPlayersResponse(players=page(players, request.limit, request.offset))
 
 
 def teams_where(exchange: Exchange, filters: wire.TeamFilters | TeamsFilters) -> list[wire.Team]:

@@ -35,8 +35,8 @@ def list_tags(
 @handles("GatewayTagsAPI.GetTag")
 def get_tag(exchange: Exchange, caller: Caller, request: wire.GetTagRequest) -> wire.GetTagResponse:
     """One tag by its number."""
-    found = next((tag for tag in exchange.reference.tags if tag.id == str(request.id)), None)
-    return wire.GetTagResponse(tag=_require(found, str(request.id)))
+    tag_asked = next((tag for tag in exchange.reference.tags if tag.id == str(request.id)), None)
+    return wire.GetTagResponse(tag=_require(tag_asked, str(request.id)))
 
 
 @handles("GatewayTagsAPI.GetTagBySlug")
@@ -44,8 +44,8 @@ def get_tag_by_slug(
     exchange: Exchange, caller: Caller, request: wire.GetTagBySlugRequest
 ) -> wire.GetTagResponse:
     """One tag by its slug."""
-    found = exchange.reference.tag_by_slug.get(request.slug)
-    return wire.GetTagResponse(tag=_require(found, request.slug))
+    tag = exchange.reference.tag_by_slug.get(request.slug)
+    return wire.GetTagResponse(tag=_require(tag, request.slug))
 
 
 @handles("GatewayTagsAPI.ListTagEvents")
@@ -73,7 +73,7 @@ def list_series(
 ) -> wire.ListSeriesResponse:
     """Series that pass every filter."""
     check_order(exchange, _SERIES_KEYS, wire.Series, request.order_by, request.order_direction)
-    found = [
+    matching = [
         series
         for series in exchange.reference.series
         if (not request.slug or series.slug in request.slug)
@@ -82,7 +82,7 @@ def list_series(
         and agrees(series.archived, request.archived)
         and request.recurrence in ("", series.recurrence)
     ]
-    ordered = arranged(found, _SERIES_KEYS, request.order_by, request.order_direction)
+    ordered = arranged(matching, _SERIES_KEYS, request.order_by, request.order_direction)
     return wire.ListSeriesResponse(series=page(ordered, request.limit, request.offset))
 
 
@@ -92,10 +92,10 @@ def get_series(
 ) -> wire.GetSeriesResponse:
     """One series."""
     every, number = exchange.reference.series, str(request.id)
-    found = next((series for series in every if series.id == number), None)
-    if found is None:
+    series_asked = next((series for series in every if series.id == number), None)
+    if series_asked is None:
         raise NotFound(f"series not found: {request.id}", remedy="GET /v1/series lists the series")
-    return wire.GetSeriesResponse(series=found)
+    return wire.GetSeriesResponse(series=series_asked)
 
 
 def _require(tag: wire.Tag | None, name: str) -> wire.Tag:

@@ -70,11 +70,11 @@ def volumes(exchange: Exchange, instrument: Instrument) -> Volumes:
     if not exchange.trading.trades.of_symbol(instrument.symbol):
         return NO_VOLUME
     table = _sums.setdefault(exchange, {})
-    found = table.get(instrument.symbol)
-    if found is None:
-        found = table[instrument.symbol] = _Sums()
-    found.read(exchange, instrument.symbol)
+    sums = table.get(instrument.symbol)
+    if sums is None:
+        sums = table[instrument.symbol] = _Sums()
+    sums.read(exchange, instrument.symbol)
     hour = exchange.now // HOUR * HOUR + HOUR
     scale = instrument.notional_scale
-    day, week, month, year = (found.since(hour - window) / scale for window in _WINDOWS)
-    return Volumes(found.sums[-1] / scale, day, week, month, year)
+    day, week, month, year = (sums.since(hour - window) / scale for window in _WINDOWS)
+    return Volumes(sums.sums[-1] / scale, day, week, month, year)

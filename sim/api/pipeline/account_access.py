@@ -94,9 +94,9 @@ def balance_account(exchange: Exchange, caller: Caller, named: str) -> str:
     if not named:
         remedy = "send the account's resource name as name"
         raise InvalidRequest("name is required", rule="P26", remedy=remedy)
-    found = exchange.trading.ledger.get(named)
-    if found is None or found.kind == CLEARING:
+    account = exchange.trading.ledger.get(named)
+    if account is None or account.kind == CLEARING:
         read_pool = "GetFundingAccountBalance reads the pool of a partner"
-        remedy = read_pool if found else _SEE_ACCOUNTS
+        remedy = read_pool if account else _SEE_ACCOUNTS
         raise InvalidRequest("invalid account", rule="P26", remedy=remedy)
     return visible_accounts(caller, (named,))[0]

@@ -171,11 +171,11 @@ Input: TypeAlias = (
 )
 
 
-def by_script(given: Input) -> bool:
+def by_script(input_: Input) -> bool:
     """Whether an input is the scenario's own, of a step or a scripted receiver: a run of the same
     scenario makes it by itself.
     """
-    return isinstance(given, Stepped) or getattr(given, "peer", "") in (SCRIPT, RECEIVER)
+    return isinstance(input_, Stepped) or getattr(input_, "peer", "") in (SCRIPT, RECEIVER)
 
 
 _read_input = json.Decoder(Input).decode

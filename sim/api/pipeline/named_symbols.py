@@ -9,16 +9,16 @@ _FIELDS = frozenset({"symbol", "symbols", "market_slug", "market_slugs", "slug",
 
 def symbols_of(request: Message) -> tuple[str, ...]:
     """Return the symbols and slugs of a message and its parts, in order."""
-    found: list[str] = []
-    _collect(request, found)
-    return tuple(found)
+    symbols: list[str] = []
+    _collect(request, symbols)
+    return tuple(symbols)
 
 
-def _collect(message: Message, found: list[str]) -> None:
+def _collect(message: Message, symbols: list[str]) -> None:
     for name in message.__struct_fields__:
         value = getattr(message, name)
         for item in value if isinstance(value, list) else (value,):
             if isinstance(item, Message):
-                _collect(item, found)
+                _collect(item, symbols)
             elif item and name in _FIELDS:
-                found.append(str(item))
+                symbols.append(str(item))

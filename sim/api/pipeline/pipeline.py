@@ -118,9 +118,9 @@ class Pipeline:
 
     def rest(self, call: RestCall) -> Reply:
         """Answer one HTTP request."""
-        found = self._routers[call.plane].match(call.verb, call.path)
-        operation = found.operation if isinstance(found, Match) else None
-        state = CallState(self._services, call.plane, call.plane, operation, found)
+        match = self._routers[call.plane].match(call.verb, call.path)
+        operation = match.operation if isinstance(match, Match) else None
+        state = CallState(self._services, call.plane, call.plane, operation, match)
         _walk(call, state, _REST)
         return state.reply
 
@@ -153,9 +153,9 @@ class Pipeline:
     def _stream_state(self, call: StreamOpened) -> CallState:
         if not call.web_socket:
             return CallState(self._services, None, "grpc", self._contract.by_rpc(call.method))
-        found = self._routers["retail"].match("GET", call.method)
-        operation = found.operation if isinstance(found, Match) else None
-        return CallState(self._services, "retail", "retail", operation, found)
+        match = self._routers["retail"].match("GET", call.method)
+        operation = match.operation if isinstance(match, Match) else None
+        return CallState(self._services, "retail", "retail", operation, match)
 
     def log_subscription(self, call: StreamOpened, admitted: Admitted) -> None:
         """Log that a feed took a subscription."""

@@ -97,17 +97,17 @@ def redact_rest(
     """
     form = False
     credential = NOBODY
-    given = Headers(headers)
+    texts = Headers(headers)
     path, query = valid_text(path), valid_text(query)
     if plane == "auth":
-        media_type = given.get("content-type").partition(";")[0].strip().lower()
+        media_type = texts.get("content-type").partition(";")[0].strip().lower()
         form = media_type == "application/x-www-form-urlencoded"
         credential, body = _token_call(context, body, form, wall)
     else:
         if plane == "exchange":
-            credential = bearer(given.optional("authorization"))
+            credential = bearer(texts.optional("authorization"))
         elif plane == "retail":
-            credential = api_key(context, verb, path, given, wall)
+            credential = api_key(context, verb, path, texts, wall)
         if body and (secrets := _secrets_of(plane, path) or _misplaced_secrets(plane, body)):
             body = redact_body(body, secrets, _redaction_key(context), context.signing_secrets)
     text, binary = _text(body)
@@ -118,7 +118,7 @@ def redact_rest(
         redact_query(query) if query else query,
         _without_tokens(text),
         binary,
-        given.optional("x-participant-id"),
+        texts.optional("x-participant-id"),
         credential,
         peer,
         form,
@@ -128,9 +128,9 @@ def redact_rest(
 
 def redact_rpc(method: str, metadata: Mapping[str, str], message: bytes, peer: str) -> RpcCall:
     """Return one unary gRPC request as it is journalled."""
-    given = Headers(metadata)
-    credential = bearer(given.optional("authorization"))
-    participant = given.optional("x-participant-id")
+    texts = Headers(metadata)
+    credential = bearer(texts.optional("authorization"))
+    participant = texts.optional("x-participant-id")
     return RpcCall(valid_text(method), message, participant, credential, peer)
 
 
@@ -147,13 +147,13 @@ def redact_open(
 
     A WebSocket handshake is signed as GET of its path; `method` may carry a query.
     """
-    given, method = Headers(metadata), valid_text(method)
+    texts, method = Headers(metadata), valid_text(method)
     if web_socket:
         path = method.partition("?")[0]
-        credential = api_key(context, "GET", path, given, wall)
+        credential = api_key(context, "GET", path, texts, wall)
     else:
-        credential = bearer(given.optional("authorization"))
-    participant = given.optional("x-participant-id")
+        credential = bearer(texts.optional("authorization"))
+    participant = texts.optional("x-participant-id")
     return StreamOpened(method, message, participant, credential, peer, web_socket)
 
 

@@ -112,12 +112,12 @@ class RequestLog:
 
     def since(self, seq: int) -> list[LoggedCall]:
         """Return the calls after an input, oldest first; costs as much as there are such calls."""
-        found = []
+        entries = []
         for entry in reversed(self._entries):
             if entry.seq <= seq:
                 break
-            found.append(entry)
-        return found[::-1]
+            entries.append(entry)
+        return entries[::-1]
 
     def corrected(self, seq: int) -> list[tuple[LoggedCall, LoggedCall]]:
         """Return the calls that an input gave another answer: as they were, and as they are."""

@@ -99,8 +99,8 @@ class Router:
             )
         if len(self._known) >= _CACHED_MAX:
             self._known.clear()
-        found = self._known[verb, path] = Match(leaf.route.operation, params, leaf.route.body)
-        return found
+        match = self._known[verb, path] = Match(leaf.route.operation, params, leaf.route.body)
+        return match
 
     def _add(self, route: Route) -> None:
         node = self._root
@@ -147,13 +147,13 @@ def _parts(template: str) -> Iterator[tuple[str, list[str]]]:
     [d, *]).
     """
     end = 0
-    for found in _PART.finditer(template):
-        if found.start() != end:
+    for match in _PART.finditer(template):
+        if match.start() != end:
             break
-        end = found.end()
-        if found[3]:
-            yield "", [found[3]]
-        elif found[1]:
-            yield found[1], (found[2] or "*").split("/")
+        end = match.end()
+        if match[3]:
+            yield "", [match[3]]
+        elif match[1]:
+            yield match[1], (match[2] or "*").split("/")
     if not template or end != len(template):
         raise ValueError(f"not a path template: {template!r}")

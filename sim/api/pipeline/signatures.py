@@ -139,10 +139,10 @@ def _object(part: str) -> dict[str, Any] | None:
     if raw is None:
         return None
     try:
-        found = msgspec.json.decode(raw)
+        value = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def _decoded(text: str, *, urlsafe: bool) -> bytes | None:

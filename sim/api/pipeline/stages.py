@@ -54,7 +54,7 @@ class Services(Struct, frozen=True, kw_only=True):
 class CallState(Struct):
     """What is known of one call on its way through the stages.
 
-    `plane` is None for gRPC; `surface` is the plane's name or "grpc". `found` is what the router
+    `plane` is None for gRPC; `surface` is the plane's name or "grpc". `match` is what the router
     found for a path. `fault` is the injected fault that struck, `ignored` the names of parameters
     and keys that no message field takes. `refused_in` names the stage that refused. `over` names
     the published limits that the call is over, and that are not enforced.
@@ -67,7 +67,7 @@ class CallState(Struct):
     plane: Plane | None
     surface: str
     operation: Operation | Any
-    found: Match | Any = None
+    match: Match | Any = None
     caller: Caller | Any = None
     request: Any = None
     answer: Any = None
@@ -144,7 +144,7 @@ def parse(call: Call, state: CallState) -> None:
     """Read the request message. Streams whose frames bring their requests have none yet."""
     requests, operation = state.services.requests, state.operation
     if isinstance(call, RestCall):
-        state.request = requests.rest(call, state.found, state.ignored)
+        state.request = requests.rest(call, state.match, state.ignored)
     elif isinstance(call, RpcCall) or operation.kind == "server":
         state.request = requests.rpc(operation, call.message)
 
@@ -279,8 +279,8 @@ def _not_served(call: Call, state: CallState) -> Refusal:
     if state.operation is not None:
         remedy = f"{state.operation.name} is not served on this date"
         return refusals.UnknownPath(rule="S9-3", remedy=remedy)
-    if isinstance(state.found, MethodNotAllowed):
-        return refusals.MethodNotAllowed(state.found.allowed)
+    if isinstance(state.match, MethodNotAllowed):
+        return refusals.MethodNotAllowed(state.match.allowed)
     return refusals.UnknownPath(rule="S7.1-4", remedy="`sim catalogue operations` lists every path")
 
 

@@ -37,8 +37,8 @@ class Headers:
 
     __slots__ = ("_found",)
 
-    def __init__(self, found: Mapping[str, str]) -> None:
-        self._found = found
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self._found = headers
 
     def get(self, name: str, default: str = "") -> str:
         """The value of a header."""

@@ -117,61 +117,63 @@ def _price_text(price: Price, price_scale: int) -> str:
 # ---- in
 
 
-def read_price(given: Amount, instrument: Instrument, field: str) -> Price:
+def read_price(amount: Amount, instrument: Instrument, field: str) -> Price:
     """Return a YES price, cut down to the tick. Refuses what is no amount of dollars."""
-    price = read_amount(given, instrument.price_scale, field)
+    price = read_amount(amount, instrument.price_scale, field)
     return price // instrument.tick * instrument.tick
 
 
-def sent_text(given: Amount | None, price: Price, price_scale: int) -> str:
+def sent_text(amount: Amount | None, price: Price, price_scale: int) -> str:
     """The text of a price as it was sent, where it means `price` and is not the usual spelling."""
-    text = "" if given is None else given.value
+    text = "" if amount is None else amount.value
     if not _PLAIN.fullmatch(text) or text == _price_text(price, price_scale):
         return ""
     return text if Decimal(text) * price_scale == price else ""
 
 
-def read_amount(given: Amount, scale: int, field: str) -> int:
+def read_amount(amount: Amount, scale: int, field: str) -> int:
     """An amount of dollars at a scale, cut down. Refuses other currencies, negative amounts and
     what is no decimal.
     """
-    if given.currency not in ("", CURRENCY):
+    if amount.currency not in ("", CURRENCY):
         raise InvalidRequest(
             f"{field}.currency must be {CURRENCY}", remedy=f'send "currency": "{CURRENCY}"'
         )
     try:
-        found = scaled_down(given.value, scale)
+        scaled = scaled_down(amount.value, scale)
     except NotADecimal as wrong:
         raise InvalidRequest(
             f"{field}.value: {wrong}", remedy='send decimal text such as "0.55"'
         ) from None
-    if given.value.startswith("-") or found > _DOLLARS_MAX * scale:
+    if amount.value.startswith("-") or scaled > _DOLLARS_MAX * scale:
         raise InvalidRequest(
-            f"{field}.value is out of range: {given.value[:40]}",
+            f"{field}.value is out of range: {amount.value[:40]}",
             remedy="send dollars, zero or more",
         )
-    return found
+    return scaled
 
 
-def read_quantity(given: float, instrument: Instrument, field: str = "quantity") -> Qty:
+def read_quantity(quantity: float, instrument: Instrument, field: str = "quantity") -> Qty:
     """Contracts as a scaled quantity, cut down to the step.
 
     The step is the largest that reaches both the minimum quantity and every whole contract:
     hundredths at a minimum of 0.01, whole contracts at 1 or 5.
     """
     step = gcd(instrument.min_qty, instrument.qty_scale)
-    if not isfinite(given) or given < 0:
+    if not isfinite(quantity) or quantity < 0:
         raise InvalidRequest(
             f"{field} must be a number of contracts above zero",
             remedy="send a JSON number such as 10 or 2.5",
         )
-    whole = int(given)
+    whole = int(quantity)
     units = (
         whole * instrument.qty_scale
-        if whole == given
-        else int(Fraction(repr(given)) * instrument.qty_scale)
+        if whole == quantity
+        else int(Fraction(repr(quantity)) * instrument.qty_scale)
     )
     if units > _UNITS_MAX:
-        raise InvalidRequest(f"{field} is out of range: {given!r}", remedy="send fewer contracts")
+        raise InvalidRequest(
+            f"{field} is out of range: {quantity!r}", remedy="send fewer contracts"
+        )
     # what is less than a step is refused as too little, not as nothing
     return units // step * step or units

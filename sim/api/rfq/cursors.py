@@ -47,9 +47,9 @@ def page(
 ) -> tuple[list[R], str]:
     """Return a page of rows, which have rising places, and the cursor of the next page."""
     size, first = page_size(limit), place_of(cursor, *query) or 0
-    found = list(islice((each for each in rows if each[0] >= first), size + 1))
-    following = bound_cursor(found[size][0], *query) if len(found) > size else ""
-    return [row for _, row in found[:size]], following
+    taken = list(islice((each for each in rows if each[0] >= first), size + 1))
+    following = bound_cursor(taken[size][0], *query) if len(taken) > size else ""
+    return [row for _, row in taken[:size]], following
 
 
 def _digest(query: tuple[object, ...]) -> str:

@@ -33,8 +33,8 @@ def get_combos(exchange: Exchange, request: wire.GetCombosRequest) -> wire.GetCo
             "symbol is required", rule="combo", remedy="POST /v1/combos tells a combo's symbol"
         )
     combo = exchange.combos.get(request.symbol)
-    found = [] if combo is None else [combo_message(exchange, combo)]
-    return wire.GetCombosResponse(combos=found)
+    combos = [] if combo is None else [combo_message(exchange, combo)]
+    return wire.GetCombosResponse(combos=combos)
 
 
 def get_rfqs(
@@ -55,30 +55,30 @@ def get_rfqs(
 
     query = ("rfqs", account, request.symbol, request.status, request.user_filter)
     rows = ((place, rfq) for place, rfq in exchange.rfqs.rfqs(account) if matches(rfq))
-    found, cursor = page(rows, request.limit, request.cursor, *query)
-    return wire.GetRFQsResponse(rfqs=[rfq_message(exchange, rfq) for rfq in found], cursor=cursor)
+    rfqs, cursor = page(rows, request.limit, request.cursor, *query)
+    return wire.GetRFQsResponse(rfqs=[rfq_message(exchange, rfq) for rfq in rfqs], cursor=cursor)
 
 
 def get_quotes(
     exchange: Exchange, account: str, request: wire.GetQuotesRequest
 ) -> wire.GetQuotesResponse:
     """Return a page of the quotes that the account made or was made, oldest first."""
-    made, asked = request.user_filter == _SELF, request.rfq_user_filter == _SELF
-    _check_quotes_query(request, filters=made + asked)
+    own_quotes, asked = request.user_filter == _SELF, request.rfq_user_filter == _SELF
+    _check_quotes_query(request, filters=own_quotes + asked)
 
     def matches(quote: Quote) -> bool:
         return (
             request.rfq_id in ("", quote.rfq_id)
             and request.quote_id in ("", quote.id)
             and request.status in (0, quote.status)
-            and (not made or quote.account == account)
+            and (not own_quotes or quote.account == account)
             and (not asked or quote.account != account)
         )
 
-    query = ("quotes", account, request.rfq_id, request.status, made, asked)
+    query = ("quotes", account, request.rfq_id, request.status, own_quotes, asked)
     rows = ((place, quote) for place, quote in exchange.rfqs.quotes(account) if matches(quote))
-    found, cursor = page(rows, request.limit, request.cursor, *query)
-    quotes = [quote_message(exchange, quote) for quote in found]
+    on_page, cursor = page(rows, request.limit, request.cursor, *query)
+    quotes = [quote_message(exchange, quote) for quote in on_page]
     return wire.GetQuotesResponse(quotes=quotes, cursor=cursor)
 
 
@@ -91,15 +91,15 @@ def get_rfq_trades(
         raise InvalidRequest("startTime must lie before endTime", rule="rfq")
     query = ("trades", account, request.limit, start, end, request.symbol)
     size, before = page_size(request.limit), place_of(request.cursor, *query)
-    found: list[Trade] = []
+    trades: list[Trade] = []
     for trade in _rfq_trades(exchange, request.symbol, before):
         if (start is None or trade.at >= start) and (end is None or trade.at < end):
-            found.append(trade)
-            if len(found) > size:
+            trades.append(trade)
+            if len(trades) > size:
                 break
     return wire.GetRFQTradesResponse(
-        trades=[trade_message(exchange, trade) for trade in found[:size]],
-        cursor=bound_cursor(found[size - 1].seq, *query) if len(found) > size else "",
+        trades=[trade_message(exchange, trade) for trade in trades[:size]],
+        cursor=bound_cursor(trades[size - 1].seq, *query) if len(trades) > size else "",
     )
 
 

@@ -185,8 +185,8 @@ class Hub:
 
     def opened_in(self, stream: int) -> int:
         """The input that opened a stream; 0 when none of this id is open."""
-        found = self._streams.get(stream)
-        return 0 if found is None else found.opened_in
+        opened = self._streams.get(stream)
+        return 0 if opened is None else opened.opened_in
 
     def close(self, stream: int, code: int, message: str) -> list[Effect]:
         """End one stream. NotFound when no stream has this id."""

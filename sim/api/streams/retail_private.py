@@ -144,13 +144,13 @@ class PrivateSocketFeed(SocketFeed[Topic]):
         exchange = self.exchange
         topics = self._followed(_ORDER, event.account, event.symbol)
         order = exchange.trading.orders.get(event.order_id)
-        told = exchange.ctx.assumptions.text(RETAIL_CHANGE_REJECTS)
+        choice = exchange.ctx.assumptions.text(RETAIL_CHANGE_REJECTS)
         # an order that nobody knows was not an order of this account: there is nothing to show
         if (
             order is None
             or not topics
-            or told == "silent"
-            or (told == "working" and not order.live)
+            or choice == "silent"
+            or (choice == "working" and not order.live)
         ):
             return
         execution = Execution(

@@ -28,8 +28,8 @@ def run(args: argparse.Namespace) -> int:
     check_regular_files(args.journals)
     out = text_output(args)
     first, second = map(Path, args.journals)
-    found = RunDiff(first, second)
+    difference = RunDiff(first, second)
     if args.json is not None:
-        give_json(args, found.document())
-    found.write(out)
-    return 0 if found.same else FAILED
+        give_json(args, difference.document())
+    difference.write(out)
+    return 0 if difference.same else FAILED

@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     from sim.analysis.explain.text import explain_journal, text_of
 
     out = text_output(args)
-    found = explain_journal(args.journal, args.subject, args.until)
-    give_json(args, found)
-    print(*text_of(found), sep="\n", file=out)
+    explanation = explain_journal(args.journal, args.subject, args.until)
+    give_json(args, explanation)
+    print(*text_of(explanation), sep="\n", file=out)
     return 0

@@ -30,13 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.analysis.timeline.printing import Wanted, document, timeline
+    from sim.analysis.timeline.printing import Selection, document, timeline
 
-    wanted = Wanted(tuple(args.kind), args.caller, args.symbol, args.since)
+    selection = Selection(tuple(args.kind), args.caller, args.symbol, args.since)
     out = text_output(args)
-    if args.json is not None and give_json(args, document(args.journal, wanted)):
+    if args.json is not None and give_json(args, document(args.journal, selection)):
         return 0
-    timeline(args.journal, out, wanted)
+    timeline(args.journal, out, selection)
     return 0
 
 

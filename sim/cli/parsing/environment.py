@@ -36,14 +36,14 @@ def options_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.
     """(option, action) of every option that may come from the environment."""
     for action in parser._actions:
         for option in action.option_strings:
-            shown = action.help is not argparse.SUPPRESS
-            if option.startswith("--") and shown and option not in _ELSEWHERE:
+            visible = action.help is not argparse.SUPPRESS
+            if option.startswith("--") and visible and option not in _ELSEWHERE:
                 yield option, action
                 break
 
 
 def from_environment(
-    parser: argparse.ArgumentParser, given: Sequence[str], environ: Mapping[str, str]
+    parser: argparse.ArgumentParser, arguments: Sequence[str], environ: Mapping[str, str]
 ) -> list[str]:
     """Arguments that the environment adds before those that were given. Exits with 2 where a
     switch has a value that is neither yes nor no.
@@ -61,7 +61,7 @@ def from_environment(
             added += [option] if value.lower() in _ON else []
         elif not isinstance(action, argparse._AppendAction):
             added.append(f"{option}={value}")
-        elif not any(one == option or one.startswith(f"{option}=") for one in given):
+        elif not any(one == option or one.startswith(f"{option}=") for one in arguments):
             added += [f"{option}={part.strip()}" for part in value.split(",") if part.strip()]
     if scenario := environ.get("SIM_SCENARIO", "").strip():
         parser.set_defaults(scenario=scenario)

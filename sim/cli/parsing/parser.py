@@ -64,19 +64,19 @@ class Parser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
         """Parse. `namespace.problems` are the mistakes; what is unknown is one of them."""
-        found = namespace if namespace is not None else argparse.Namespace()
+        parsed = namespace if namespace is not None else argparse.Namespace()
         self._problems, self._collects = [], True
         self._seen.clear()
         unknown: list[str] = []
         try:
-            unknown = super().parse_known_args(args, found)[1]
+            unknown = super().parse_known_args(args, parsed)[1]
         except _Stop:
             pass
         finally:
             self._collects = False
         self._problems += self._unrecognized(unknown)
-        found.problems = [*getattr(found, "problems", ()), *self._problems]
-        return found, []
+        parsed.problems = [*getattr(parsed, "problems", ()), *self._problems]
+        return parsed, []
 
     def _unrecognized(self, words: Sequence[str]) -> Iterator[str]:
         """What is said of words that nothing takes: each option, and everything else together."""

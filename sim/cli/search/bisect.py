@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         compared.write(out)
         return 0 if compared.same else FAILED
     becomes = args.becomes == "true"
-    found = bisect(paths[0], question(args.expect), becomes=becomes, every=args.every)
-    give_json(args, found.document())
-    print_bisection(found, out)
-    return 0 if found.ok else FAILED
+    bisection = bisect(paths[0], question(args.expect), becomes=becomes, every=args.every)
+    give_json(args, bisection.document())
+    print_bisection(bisection, out)
+    return 0 if bisection.ok else FAILED

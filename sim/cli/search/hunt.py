@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
     hunted.interrupted = rounds.interrupted
     with Progress(0, "trials", log=False) as bar:
         writing = Finds(moments_of(plan.roots, plan.seed), folder, lambda left: bar.step())
-        finds = [writing.write(found) for found in hunted.found]
+        finds = [writing.write(trouble) for trouble in hunted.finds]
     print(*lines(hunted, finds), sep="\n", file=out)
     give_json(args, document(hunted, finds, plan.seed))
     return FAILED if finds else 0

@@ -20,12 +20,12 @@ def notes(schema: Schema) -> bytes:
     """JSON object: full name of a message, field, enumeration or member → its comment on one line;
     those without one are left out.
     """
-    found = {}
+    notes_by_name = {}
     for entry in schema.by_name.values():
-        found[entry.full_name] = entry.comment
+        notes_by_name[entry.full_name] = entry.comment
         for name, text in entry.part_comments.items():
-            found[f"{entry.full_name}.{name}"] = text
-    lines = {name: " ".join(text.split()) for name, text in sorted(found.items()) if text}
+            notes_by_name[f"{entry.full_name}.{name}"] = text
+    lines = {name: " ".join(text.split()) for name, text in sorted(notes_by_name.items()) if text}
     return (json.dumps(lines, indent=0, ensure_ascii=False) + "\n").encode()
 
 
@@ -62,14 +62,14 @@ def _reached(schema: Schema) -> set[str]:
             schema.option(method, "sandbox_exchange.operation").grpc for method in service.method
         )
     ]
-    found: set[str] = set()
+    reached: set[str] = set()
     while waiting:
         name = waiting.pop()
-        if name in found:
+        if name in reached:
             continue
-        found.add(name)
+        reached.add(name)
         waiting += files[name].dependency if name in files else _imports_of_foreign(name)
-    return found
+    return reached
 
 
 def _imports_of_foreign(name: str) -> list[str]:

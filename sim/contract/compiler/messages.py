@@ -146,14 +146,14 @@ def _element(schema: Schema, entry: MessageEntry, field: FieldDescriptorProto) -
         return _SCALARS[kind][0]
     if kind in _WELL_KNOWN_TYPES:
         return _WELL_KNOWN_TYPES[kind]
-    found = schema.by_name.get(field.type_name[1:])
-    if found is None:
+    message = schema.by_name.get(field.type_name[1:])
+    if message is None:
         known = ", ".join((*_SCALARS, *WELL_KNOWN, *PLAIN_FOREIGN))
         raise ValueError(
             f"{entry.full_name}.{field.name}: {field.type_name[1:] or kind} has no form here"
             f" (known: {known})"
         )
-    return found.name if found.module == entry.module else f"{found.module}.{found.name}"
+    return message.name if message.module == entry.module else f"{message.module}.{message.name}"
 
 
 def _row(schema: Schema, message: DescriptorProto, field: FieldDescriptorProto) -> str:
@@ -206,15 +206,15 @@ def _kind(field: FieldDescriptorProto) -> str:
 
 
 def _imported(schema: Schema, messages: list[MessageEntry]) -> set[str]:
-    found = set()
+    modules = set()
     for entry in messages:
         for field in entry.proto.field:
             mapped = schema.map_entry(field)
             value = field if mapped is None else mapped.field[1]
             other = schema.by_name.get(value.type_name[1:])
             if _kind(value) == "message" and other is not None and other.module != entry.module:
-                found.add(other.module)
-    return found
+                modules.add(other.module)
+    return modules
 
 
 def _docstring(comment: str) -> list[str]:

@@ -105,7 +105,7 @@ def _bindings(
     if not method.HasField("options"):
         return ()
     rule = schema.option(method, "google.api.http")
-    found = []
+    bindings = []
     for binding in (rule, *rule.additional_bindings):
         verb = binding.WhichOneof("pattern")
         if verb is None:
@@ -118,8 +118,8 @@ def _bindings(
             raise ValueError(f"{where}: {whole}, not {binding.body}")
         for path in _VARIABLE.findall(template):
             _require_field(schema, method.input_type[1:], path, f"{where}: {template}")
-        found.append((verb.upper(), template, binding.body))
-    return tuple(found)
+        bindings.append((verb.upper(), template, binding.body))
+    return tuple(bindings)
 
 
 def _require_field(schema: Schema, message: str, path: str, where: str) -> None:

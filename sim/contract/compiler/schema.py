@@ -192,10 +192,10 @@ def _enums(file: FileDescriptorProto) -> Iterator[tuple[str, str, EnumDescriptor
 
 
 def _comments(file: FileDescriptorProto) -> dict[Address, str]:
-    found = {}
+    comments = {}
     for location in file.source_code_info.location:
         text = location.leading_comments or location.trailing_comments
         if text.strip():
             lines = map(str.strip, text.strip().splitlines())
-            found[tuple(location.path)] = "\n".join(lines)
-    return found
+            comments[tuple(location.path)] = "\n".join(lines)
+    return comments

@@ -87,10 +87,10 @@ class Ledger:
 
     def require(self, account: str) -> Account:
         """The account; NotFound when there is none."""
-        found = self._accounts.get(account)
-        if found is None:
+        entry = self._accounts.get(account)
+        if entry is None:
             raise NotFound(f"unknown account: {account[:80]}")
-        return found
+        return entry
 
     def balance(self, account: str) -> Cash:
         """Cash of an account."""

@@ -93,8 +93,8 @@ class Positions:
 
     def net(self, account: str, symbol: str) -> Qty:
         """Signed net contracts."""
-        found = self.get(account, symbol)
-        return found.net if found is not None else 0
+        position = self.get(account, symbol)
+        return position.net if position is not None else 0
 
     def of(self, account: str) -> list[Position]:
         """Positions of an account, flat ones too, in order of first touch."""

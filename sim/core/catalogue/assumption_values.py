@@ -68,7 +68,7 @@ class Assumptions:
         self.changes += 1
         return assumption
 
-    def shown(self, name: str) -> Value:
+    def as_written(self, name: str) -> Value:
         """Value of a named assumption as people write it."""
         return self._catalogue[name].show(self._values[name])
 

@@ -165,7 +165,7 @@ class Quirks:
         self._odds[name] = parse_chance(value)
         return quirk
 
-    def shown(self, name: str) -> str:
+    def as_written(self, name: str) -> str:
         """Odds in force, as people write them."""
         return str(self._odds[name])
 

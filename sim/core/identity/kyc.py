@@ -283,7 +283,7 @@ class Kyc(Stateful[KycState]):
         case.docv = self._docv() if stage is Stage.DOCUMENT else None
         if case.docv is not None:
             case.docv_tokens.append(case.docv.transaction_token)
-        case.decision, case.status, case.sub_status = self._shown(stage)
+        case.decision, case.status, case.sub_status = self._visible(stage)
         if stage is Stage.UPLOADED:
             self._wait(case, DOCUMENT_TIMER, ctx.now + ctx.assumptions.number(KYC_DOCUMENT_DELAY))
         elif stage is Stage.REVIEW and ctx.assumptions.text(KYC_REVIEW_OUTCOME) != "hold":
@@ -298,7 +298,7 @@ class Kyc(Stateful[KycState]):
             self._free(case)
             ctx.emit(KycDecided(case.firm, case.external_id, False, "", "", ctx.now))
 
-    def _shown(self, stage: Stage) -> tuple[str, str, str]:
+    def _visible(self, stage: Stage) -> tuple[str, str, str]:
         decision, status, sub_status = STAGES[stage]
         if stage is Stage.PROVISIONING:
             status = self._ctx.assumptions.text(KYC_PROVISIONING_STATUS)

@@ -60,8 +60,8 @@ def equilibrium_price(
     volume = max(volumes)
     surplus = {
         index: demand[index] - supply[index]
-        for index, found in enumerate(volumes)
-        if found == volume
+        for index, crossed_qty in enumerate(volumes)
+        if crossed_qty == volume
     }
     least = min(abs(value) for value in surplus.values())
     left = [index for index, value in surplus.items() if abs(value) == least]

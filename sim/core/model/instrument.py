@@ -117,27 +117,29 @@ class Instrument(Struct, frozen=True, kw_only=True):
 
     def problems(self) -> list[str]:
         """Say in words what is wrong with these terms; empty when they are sound."""
-        found = []
+        sentences = []
         if not is_decimal_scale(self.price_scale * self.qty_scale):
-            found.append(
+            sentences.append(
                 f"price_scale times fractional_qty_scale must divide {CASH_SCALE},"
                 f" {self.price_scale} x {self.qty_scale} does not"
             )
         if self.tick <= 0 or not 0 < self.tick < self.price_scale:
-            found.append("tick_size must lie between 0 and 1 dollar")
+            sentences.append("tick_size must lie between 0 and 1 dollar")
         elif self.price_scale % self.tick:
-            found.append(self._tick_problem())
+            sentences.append(self._tick_problem())
         if not 0 <= self.price_low < self.price_high <= self.price_scale:
-            found.append("price limits must satisfy 0 <= low < high <= 1 dollar")
+            sentences.append("price limits must satisfy 0 <= low < high <= 1 dollar")
         if self.min_qty <= 0:
-            found.append("minimum_trade_qty must be positive")
+            sentences.append("minimum_trade_qty must be positive")
         names = ("start", "closes", "expiration", "termination")
         dates = [(name, date) for name in names if (date := getattr(self, name))]
         for (before, first), (name, date) in pairwise(dates):
             if date < first:
                 what = f"{name} {format_instant(date)} is before {before} {format_instant(first)}"
-                found.append(f"{what}; an instrument starts, expires and terminates in this order")
-        return found
+                sentences.append(
+                    f"{what}; an instrument starts, expires and terminates in this order"
+                )
+        return sentences
 
     def _tick_problem(self) -> str:
         """A tick that does not divide a dollar, with the nearest that do."""

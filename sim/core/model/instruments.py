@@ -68,10 +68,10 @@ class Instruments:
     def of_event(self, event: str) -> list[Instrument]:
         """The instruments of an event, in order of listing."""
         listed = self._by_symbol
-        found = [instrument for instrument in listed.values() if instrument.event == event]
+        instruments = [instrument for instrument in listed.values() if instrument.event == event]
         for source in (self.dormant, self.recurring):
-            found += [one for one in source.of_event(event) if one.symbol not in listed]
-        return found
+            instruments += [one for one in source.of_event(event) if one.symbol not in listed]
+        return instruments
 
     def get(self, symbol: str) -> Instrument | None:
         """The instrument, or None."""
@@ -81,14 +81,14 @@ class Instruments:
     def require(self, symbol: str) -> Instrument:
         """The instrument; NotFound when there is none, InvalidRequest when `symbol` is empty."""
         # not `get`: every order comes here more than once
-        found = (
+        instrument = (
             self._by_symbol.get(symbol) or self.dormant.find(symbol) or self.recurring.find(symbol)
         )
-        if found is None:
+        if instrument is None:
             if not symbol:
                 raise InvalidRequest("symbol is required", rule="M2")
             raise NotFound(f"unknown symbol: {symbol[:80]}", rule="M2")
-        return found
+        return instrument
 
     def add(self, instrument: Instrument) -> None:
         """List one more."""

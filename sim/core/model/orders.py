@@ -158,10 +158,10 @@ def live_of(orders: list[Order]) -> list[Order]:
 
 def grouped(orders: list[Order], name: Callable[[Order], str]) -> dict[str, list[Order]]:
     """Orders by account or symbol, in unchanged order."""
-    found: defaultdict[str, list[Order]] = defaultdict(list)
+    groups: defaultdict[str, list[Order]] = defaultdict(list)
     for key, order in zip(map(name, orders), orders, strict=True):
-        found[key].append(order)
-    return found
+        groups[key].append(order)
+    return groups
 
 
 class Orders:
@@ -213,10 +213,10 @@ class Orders:
 
     def require(self, order_id: str) -> Order:
         """The order; NotFound when there is none."""
-        found = self._by_id.get(order_id)
-        if found is None:
+        order = self._by_id.get(order_id)
+        if order is None:
             raise NotFound(f"unknown order: {order_id[:80]}")
-        return found
+        return order
 
     def by_clord_id(self, participant: str, clord_id: str) -> Order | None:
         """The participant's newest order with this client order id, open or done (rule M6)."""
@@ -228,15 +228,15 @@ class Orders:
 
     def open_of(self, accounts: Iterable[str], symbols: Iterable[str] = ()) -> list[Order]:
         """Open orders of accounts, in some symbols or in all, in order of acceptance."""
-        wanted = frozenset(symbols)
-        found = [
+        symbols_asked = frozenset(symbols)
+        matching = [
             order
             for account in accounts
             for order in self._open.get(account, {}).values()
-            if not wanted or order.symbol in wanted
+            if not symbols_asked or order.symbol in symbols_asked
         ]
-        found.sort(key=lambda order: order.seq)
-        return found
+        matching.sort(key=lambda order: order.seq)
+        return matching
 
     @property
     def open_count(self) -> int:
@@ -245,10 +245,10 @@ class Orders:
 
     def open(self, symbols: Container[str] | None = None) -> list[Order]:
         """Every open order, or those in some symbols, by priority."""
-        found: Iterable[Order] = chain.from_iterable(mine.values() for mine in self._open.values())
+        orders: Iterable[Order] = chain.from_iterable(mine.values() for mine in self._open.values())
         if symbols is not None:
-            found = [order for order in found if order.symbol in symbols]
-        return sorted(found, key=attrgetter("priority"))
+            orders = [order for order in orders if order.symbol in symbols]
+        return sorted(orders, key=attrgetter("priority"))
 
     def working(self) -> dict[str, list[Order]]:
         """Open orders that the engine has taken, by account."""

@@ -42,12 +42,12 @@ class NotADecimal(ValueError):
 
 
 def _fraction(text: str) -> tuple[int, int]:
-    found = _DECIMAL.fullmatch(text)
-    if not found:
+    match = _DECIMAL.fullmatch(text)
+    if not match:
         raise NotADecimal(f"not a decimal number of at most 18 digits: {text[:40]!r}")
-    digits = found[3] or ""
-    value = int(found[2] + digits)
-    return (-value if found[1] == "-" else value), 10 ** len(digits)
+    digits = match[3] or ""
+    value = int(match[2] + digits)
+    return (-value if match[1] == "-" else value), 10 ** len(digits)
 
 
 def scaled(text: str, scale: int) -> int:

@@ -290,9 +290,9 @@ class Rfqs:
             for command in commands:
                 placed.append(service.place(replace(command, deferred=True)).id)
         except Refusal:
-            made = placed[0] if placed else ""
+            trade_id = placed[0] if placed else ""
             deleted = QuoteStatus.DELETED
-            self._change("quote_deleted", quote, status=deleted, quote_order_id=made)
+            self._change("quote_deleted", quote, status=deleted, quote_order_id=trade_id)
             return
         self._change(
             "quote_executed",

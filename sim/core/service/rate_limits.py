@@ -89,10 +89,10 @@ def parse_limit(text: str) -> tuple[int, Span]:
     """Calls and period of "20/s" or "5/10s"; (0, 0) for "off". ValueError says what is wrong."""
     if text == "off":
         return 0, 0
-    found = _LIMIT.fullmatch(text)
-    if found is None:
+    match = _LIMIT.fullmatch(text)
+    if match is None:
         raise ValueError(f'write "20/s", "12/m" or "off", not {text[:70]!r}')
-    calls, period = int(found[1]), found[2]
+    calls, period = int(match[1]), match[2]
     length = parse_span(period if period[0].isdigit() else f"1{period}")
     LIMIT_CALLS.check(calls)
     LIMIT_PERIOD.check(length, NS_PER_MS)

@@ -106,15 +106,15 @@ class Inference:
 
     def scenario_lines(self) -> str:
         """Lines of a scenario with which we answer like the recording; "" where ours do."""
-        found = ""
+        text = ""
         for key, verdicts in (("assumptions", self.assumptions), ("quirks", self.quirks)):
             lines = [
                 f"  {name}: {_yaml(one.consistent[0])}\n"
                 for name, one in verdicts.items()
                 if one.verdict == "refuted"
             ]
-            found += f"{key}:\n{''.join(lines)}" if lines else ""
-        return found
+            text += f"{key}:\n{''.join(lines)}" if lines else ""
+        return text
 
     def scenario_file(self, base: str) -> str:
         """A whole scenario with these lines, which extends `base`."""
@@ -150,13 +150,13 @@ class Inference:
 
     def _of_kind(self, kind: Kind) -> Iterator[str]:
         named = [*self.assumptions.items(), *self.quirks.items()]
-        found = [(name, one) for name, one in named if one.verdict == kind]
-        if not found:
+        verdicts = [(name, one) for name, one in named if one.verdict == kind]
+        if not verdicts:
             return
         yield ""
         yield f"{kind}:"
-        for name, one in found:
-            yield f"  {name}: {_told(one)}"
+        for name, one in verdicts:
+            yield f"  {name}: {_sentence(one)}"
 
     def _not_observed(self) -> Iterator[str]:
         named = [*self.assumptions.values(), *self.quirks.values()]
@@ -166,20 +166,20 @@ class Inference:
             yield f"not observed: {count} (--json lists them)"
 
     def _left(self) -> Iterator[str]:
-        found = self.unexplained()
-        if not found:
+        unexplained = self.unexplained()
+        if not unexplained:
             return
         yield ""
         yield "explained by no value:"
-        for one in found[:_SHOWN_MAX]:
+        for one in unexplained[:_SHOWN_MAX]:
             yield f"  line {one['n'] + 1} {one['operation']} {one['where']}"[:80]
             text = f"    {one['kind']}: recorded {one['recorded']!r}, ours {one['ours']!r}"
             yield text if len(text) <= 80 else f"{text[:79]}…"
-        if len(found) > _SHOWN_MAX:
-            yield f"  … and {len(found) - _SHOWN_MAX} more places: --json lists them"
+        if len(unexplained) > _SHOWN_MAX:
+            yield f"  … and {len(unexplained) - _SHOWN_MAX} more places: --json lists them"
 
 
-def _told(one: Verdict) -> str:
+def _sentence(one: Verdict) -> str:
     """A verdict in a line."""
     values = ", ".join(_yaml(value) for value in one.consistent[:4])
     values += ", …" if len(one.consistent) > 4 else ""
@@ -205,12 +205,12 @@ def _yaml(value: Any) -> str:
 
 def infer(path: Path, recording: Recording, scenario: Scenario, seed: int | None) -> Inference:
     """Say what values a recording allows. UnreadableRecording, Unmatched."""
-    found = Inference(path, recording, scenario, seed)
+    inference = Inference(path, recording, scenario, seed)
     gc.collect()
     gc.freeze()  # the recording is not looked at again each time that a finished replay is freed
     try:
         with told_of(path):
-            found.run()
+            inference.run()
     finally:
         gc.unfreeze()
-    return found
+    return inference

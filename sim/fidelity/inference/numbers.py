@@ -54,8 +54,8 @@ def resolution(entries: list[Entry]) -> int:
     and both ends of a span are read from it.
     """
     for entry in entries:
-        told = entry.answer.now if entry.answer is not None else ""
-        if told and _instant(told) % NS_PER_S:
+        instant = entry.answer.now if entry.answer is not None else ""
+        if instant and _instant(instant) % NS_PER_S:
             return 100 * NS_PER_MS
     return NS_PER_S
 
@@ -64,13 +64,13 @@ def probes(assumption: Assumption, base: int, length: int) -> list[int]:
     """Values that show whether a number matters at all: the smallest, some around our own, and one
     longer than the session.
     """
-    found = {assumption.least, base // 2, base * 2, base * 16 if base > 0 else 0}
+    values = {assumption.least, base // 2, base * 2, base * 16 if base > 0 else 0}
     if assumption.span:
-        found |= {NS_PER_S, length * 2}
+        values |= {NS_PER_S, length * 2}
     else:
-        found |= {1, 1_000}
+        values |= {1, 1_000}
     most = 300 * DAY if assumption.span else 1_000_000_000
-    return sorted(value for value in found - {base} if assumption.least <= value <= most)
+    return sorted(value for value in values - {base} if assumption.least <= value <= most)
 
 
 def ladder(assumption: Assumption, session: Session, length: int) -> list[int]:
@@ -85,15 +85,17 @@ def ladder(assumption: Assumption, session: Session, length: int) -> list[int]:
 
 def _distances(entries: list[Entry]) -> Iterator[int]:
     """How far apart lines of the recording are, the longest first."""
-    told = sorted({_instant(one.answer.now) for one in entries if one.answer and one.answer.now})
-    gaps = {after - before for before, after in pairwise(told)}
+    instants = sorted(
+        {_instant(one.answer.now) for one in entries if one.answer and one.answer.now}
+    )
+    gaps = {after - before for before, after in pairwise(instants)}
     yield from sorted(gaps, reverse=True)[:_DISTANCES_MAX]
 
 
 def session_length(entries: list[Entry]) -> int:
     """From the first instant that is told to the last, in nanoseconds."""
-    told = [_instant(one.answer.now) for one in entries if one.answer and one.answer.now]
-    return max(told) - min(told) if told else 0
+    instants = [_instant(one.answer.now) for one in entries if one.answer and one.answer.now]
+    return max(instants) - min(instants) if instants else 0
 
 
 def _instant(text: str) -> int:
@@ -117,14 +119,14 @@ def proportional(tries: Iterable[tuple[int, Outcome]]) -> Iterator[int]:
                 if theirs is not None and ours is not None:
                     points.setdefault((n, where), []).append((value, ours))
                     recorded[n, where] = theirs
-    found: dict[int, None] = {}
+    candidates: dict[int, None] = {}
     for place, seen in points.items():
         (low, first), (high, second) = seen[0], seen[-1]
         if low != high and first != second:
             steps = (recorded[place] - first) / (second - first)
             if abs(steps) < 10**6:
-                found.setdefault(low + round(steps * (high - low)))
-    yield from found
+                candidates.setdefault(low + round(steps * (high - low)))
+    yield from candidates
 
 
 def number_in(value: Any) -> Decimal | None:
@@ -195,15 +197,15 @@ def usual_in(low: int, high: int, *, span: bool) -> list[int]:
     nice = _SPANS if span else _INTEGERS
     if span and high >= 2 * NS_PER_S:
         nice = [value for value in nice if value % NS_PER_S == 0]
-    found = nice[bisect_left(nice, low) : bisect_right(nice, high)]
+    usual = nice[bisect_left(nice, low) : bisect_right(nice, high)]
     units = _UNITS if span else tuple(10**power for power in range(9, -1, -1))
     for unit in units:
         first, last = -(-low // unit), high // unit
-        if last >= first and len(found) < 3:
-            found += [count * unit for count in range(first, min(last, first + 8) + 1)]
-        if len(found) >= 3:
+        if last >= first and len(usual) < 3:
+            usual += [count * unit for count in range(first, min(last, first + 8) + 1)]
+        if len(usual) >= 3:
             break
-    return sorted(set(found), key=lambda value: (_digits(value, span), value))[:_SHOWN_MAX]
+    return sorted(set(usual), key=lambda value: (_digits(value, span), value))[:_SHOWN_MAX]
 
 
 def _digits(value: int, span: bool) -> int:

@@ -38,7 +38,7 @@ class Search:
         ctx = simulation.exchange.ctx
         self.catalogue = {name: one for name, one in catalogue().items() if name not in UNSEEN}
         self.base: dict[str, Value] = dict(ctx.assumptions.save())
-        self.odds = {name: ctx.quirks.shown(name) for name in ctx.quirks.save()}
+        self.odds = {name: ctx.quirks.as_written(name) for name in ctx.quirks.save()}
         self.length = session_length(session.entries)
         self.setting = Setting()
         self.outcome = Outcome()
@@ -63,13 +63,13 @@ class Search:
 
     def value(self, name: str) -> Value:
         """The present value of an assumption."""
-        told = self.setting.values.get(name)
-        return self.base[name] if told is None else self.catalogue[name].parse(told)
+        setting = self.setting.values.get(name)
+        return self.base[name] if setting is None else self.catalogue[name].parse(setting)
 
     def text(self, name: str, value: Value) -> str:
         """A value as scenarios write it."""
-        shown = self.catalogue[name].show(value)
-        return str(shown).lower() if isinstance(shown, bool) else str(shown)
+        written = self.catalogue[name].show(value)
+        return str(written).lower() if isinstance(written, bool) else str(written)
 
     def others(self, name: str) -> list[str]:
         """Values of an assumption that differ from the present one; of numbers, a few."""
@@ -104,11 +104,11 @@ class Search:
             for value in self.others(name):
                 if not first and (name, value) in self._dull:
                     continue
-                found = self.tried(name, value)
-                if not found.change.touched:
+                trial = self.tried(name, value)
+                if not trial.change.touched:
                     self._dull.add((name, value))
-                if found.change.gain > 0 and found.outcome.whole and not found.outcome.failure:
-                    gains.append(found)
+                if trial.change.gain > 0 and trial.outcome.whole and not trial.outcome.failure:
+                    gains.append(trial)
         gains.sort(key=lambda one: (-one.change.gain, len(one.change.worse), one.name))
         return self._take_best(gains)
 
@@ -134,13 +134,13 @@ class Search:
     def drop_needless(self) -> None:
         """Take back what something else has made needless."""
         for name in sorted(self.setting.values):
-            found = self.tried(name, self.text(name, self.base[name]))
-            if found.outcome.failure or found.change.worse or not found.outcome.whole:
+            trial = self.tried(name, self.text(name, self.base[name]))
+            if trial.outcome.failure or trial.change.worse or not trial.outcome.whole:
                 continue
-            if name not in self.outcome.asked or found.change.better or not found.change.touched:
+            if name not in self.outcome.asked or trial.change.better or not trial.change.touched:
                 values = {one: value for one, value in self.setting.values.items() if one != name}
                 setting = Setting(values, self.setting.quirks)
-                self._take(setting, found.outcome)
+                self._take(setting, trial.outcome)
 
     def still_dull(self) -> list[str]:
         """Names whose values changed nothing before the descent, and together change nothing now:
@@ -192,18 +192,18 @@ class Search:
         seen = [one for one in seen if one[0] > self.catalogue[name].least]
         now = int(self.value(name))
         seen = [*seen, *([(now, self.outcome)] if now > self.catalogue[name].least else [])]
-        found = self._best(name, self._proportional(seen))
-        if found is None or found.change.worse or self._touches(found):
+        best = self._best(name, self._proportional(seen))
+        if best is None or best.change.worse or self._touches(best):
             values = ladder(self.catalogue[name], self.session, self.length)
             other = self._best(name, values)
-            if other is not None and (found is None or other.change.gain > found.change.gain):
-                found = self._between(name, other, values)
-        if found is not None:
-            yield found
+            if other is not None and (best is None or other.change.gain > best.change.gain):
+                best = self._between(name, other, values)
+        if best is not None:
+            yield best
 
-    def _touches(self, found: Tried) -> bool:
+    def _touches(self, trial: Tried) -> bool:
         """Whether lines that a value touches differ still."""
-        return any(n in found.outcome.lines for n in found.change.touched)
+        return any(n in trial.outcome.lines for n in trial.change.touched)
 
     def _proportional(self, seen: list[tuple[int, Outcome]]) -> Iterator[int]:
         for one in range(len(seen) - 1):
@@ -211,7 +211,7 @@ class Search:
 
     def _best(self, name: str, values: Iterable[int]) -> Tried | None:
         one, now = self.catalogue[name], self.value(name)
-        found: Tried | None = None
+        best: Tried | None = None
         for value in dict.fromkeys(values):
             try:
                 text = self.text(name, one.parse(self.text(name, value)))
@@ -221,9 +221,9 @@ class Search:
                 continue
             trial = self.tried(name, text)
             gains = trial.change.gain > 0 and trial.outcome.whole and not trial.outcome.failure
-            if gains and (found is None or trial.change.gain > found.change.gain):
-                found = trial
-        return found
+            if gains and (best is None or trial.change.gain > best.change.gain):
+                best = trial
+        return best
 
     def _between(self, name: str, best: Tried, values: list[int]) -> Tried:
         """A better value between the neighbours of the best one of a ladder."""
@@ -235,9 +235,9 @@ class Search:
             if not self._touches(best) or above - below < 2:
                 break
             tries = [(below + middle) // 2, (middle + above) // 2]
-            found = self._best(name, tries)
-            if found is not None and found.change.gain > best.change.gain:
-                best = found
+            nearest = self._best(name, tries)
+            if nearest is not None and nearest.change.gain > best.change.gain:
+                best = nearest
             new = int(parse(best.value))
             if new < middle:
                 middle, above = new, middle
@@ -298,9 +298,9 @@ class Search:
         return self.setting.quirks.get(name) or Decisions(self.odds[name] != "never")
 
     def _quirk(self, name: str, decisions: Decisions) -> Outcome:
-        found = self.session.tried(self.setting.with_quirk(name, decisions), self.outcome)
+        trial = self.session.tried(self.setting.with_quirk(name, decisions), self.outcome)
         self._progress(f"{len(self.outcome.lines)} lines differ")
-        return found
+        return trial
 
     def _turn(self, name: str) -> None:
         """Turn single times of a quirk, those nearest to a line that differs first."""
@@ -320,6 +320,6 @@ class Search:
             budget -= 1
             decisions = self.decisions(name).turned(time)
             outcome = self._quirk(name, decisions)
-            found = change(self.outcome, outcome)
-            if found.gain > 0 and outcome.whole:
+            outcome_change = change(self.outcome, outcome)
+            if outcome_change.gain > 0 and outcome.whole:
                 self._take(self.setting.with_quirk(name, decisions), outcome)

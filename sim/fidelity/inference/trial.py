@@ -76,12 +76,12 @@ class Outcome(Struct):
 
     def signature(self, n: int) -> tuple[tuple[str, str, str], ...]:
         """How a line differs. Values that are drawn are left out."""
-        found = self.lines.get(n)
-        if not found:
+        line = self.lines.get(n)
+        if not line:
             return ()
         return tuple(
             (where, one.kind, "" if _DRAWN.search(where) else str(shown(one.ours)))
-            for where, one in sorted(found.items())
+            for where, one in sorted(line.items())
         )
 
 
@@ -191,7 +191,7 @@ class _Trial(Replayed):
         self._silent, self._line, self._outcome = session.silent, 0, outcome
         self._setting, self._times = setting, Counter[str]()
         ctx = self._player.world.simulation.exchange.ctx
-        self._odds = {name: ctx.quirks.shown(name) for name in ctx.quirks.save()}
+        self._odds = {name: ctx.quirks.as_written(name) for name in ctx.quirks.save()}
         ctx.quirks.decided_by(self._decide)
         outcome.asked = ctx.assumptions.watch()
 
@@ -217,8 +217,8 @@ class _Trial(Replayed):
             self._silent[seen.entry.n] = silent
         return None if silent else []
 
-    def _blamed(self, seen: Seen, ours: Message, found: list[Difference]) -> list[Difference]:
-        return found
+    def _blamed(self, seen: Seen, ours: Message, differences: list[Difference]) -> list[Difference]:
+        return differences
 
     def _spoilt(self, seen: Seen, ours: Message) -> bool:
         return False
@@ -236,11 +236,11 @@ class _Notes:
     def no_evidence(self, name: str, why: str) -> None:
         """Nothing to note."""
 
-    def differ(self, name: str, n: int, found: list[Difference], seen: bool = True) -> None:
+    def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
         """Note the places of a line. A frame that only we sent stands at the next recorded one."""
         line = self._outcome.lines.setdefault(n, {})
         self._outcome.names.setdefault(n, name)
-        for one in found:
+        for one in differences:
             where = one.where
             while where in line and one.kind in _WHOLE:
                 where += "+"  # several frames that only we sent

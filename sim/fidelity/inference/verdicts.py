@@ -36,17 +36,17 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
 
     def document(self) -> dict[str, Any]:
         """As `--json` shows it."""
-        found: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "verdict": self.verdict,
             "consistent": self.consistent,
             "evidence": self.evidence,
             "ours": self.ours,
         }
         if self.between is not None:
-            found["between"] = self.between
+            fields["between"] = self.between
         if self.of is not None:
-            found |= {"struck": self.struck, "of": self.of}
-        return found
+            fields |= {"struck": self.struck, "of": self.of}
+        return fields
 
 
 class Verdicts:
@@ -78,11 +78,11 @@ class Verdicts:
     def all_assumptions(self) -> dict[str, Verdict]:
         """Every name of the catalogue: what was not reached is undecided."""
         search = self._search
-        found = {name: self._not_observed(name) for name in search.base}
+        verdicts = {name: self._not_observed(name) for name in search.base}
         for name in search.catalogue:
             reached = self.assumptions.get(name)
-            found[name] = reached or self._unreached(name)
-        return found
+            verdicts[name] = reached or self._unreached(name)
+        return verdicts
 
     def all_quirks(self) -> dict[str, Verdict]:
         """Every quirk: what was not reached is undecided."""
@@ -93,13 +93,13 @@ class Verdicts:
         }
 
     def _unreached(self, name: str) -> Verdict:
-        ours = self._shown(name, self._search.base[name])
+        ours = self._as_written(name, self._search.base[name])
         return Verdict("undecided", [ours], [], ours)
 
     def _not_observed(self, name: str) -> Verdict:
         search = self._search
         base = search.base[name]
-        ours = self._shown(name, base)
+        ours = self._as_written(name, base)
         values: list[Any] = [ours]
         if isinstance(base, bool):
             values += [not base]
@@ -107,7 +107,7 @@ class Verdicts:
             values += [word for word in search.catalogue[name].options if word != base]
         return Verdict("not observed", values, [], ours)
 
-    def _shown(self, name: str, value: Value) -> Value:
+    def _as_written(self, name: str, value: Value) -> Value:
         one = self._search.catalogue.get(name)
         return one.show(value) if one is not None else value
 
@@ -137,14 +137,14 @@ class Verdicts:
                 consistent.append(search.catalogue[name].parse(one.value))
         if base not in consistent and self._is_luck(name, search.text(name, base)):
             consistent.append(base)
-        shown = [self._shown(name, value) for value in consistent]
-        ours = self._shown(name, base)
+        texts = [self._as_written(name, value) for value in consistent]
+        ours = self._as_written(name, base)
         evidence = _evidence(against or touched)
         if base not in consistent:
-            return Verdict("refuted", shown, evidence, ours)
+            return Verdict("refuted", texts, evidence, ours)
         if len(consistent) == 1:
-            return Verdict("confirmed", shown, evidence, ours)
-        return Verdict("undecided", shown, evidence, ours)
+            return Verdict("confirmed", texts, evidence, ours)
+        return Verdict("undecided", texts, evidence, ours)
 
     def _is_luck(self, name: str, ours: str) -> bool:
         """Whether our value explains the lines against it under another seed."""
@@ -167,33 +167,33 @@ class Verdicts:
         search, one = self._search, self._search.catalogue[name]
         now = int(search.value(name))
         tries = [search.tried(name, text) for text in search.others(name)]
-        touched = {n for found in tries for n in found.change.touched}
+        touched = {n for trial in tries for n in trial.change.touched}
         if not touched:
             return self._not_observed(name)
-        against = {n for found in tries if _excluded(found) for n in found.change.worse}
+        against = {n for trial in tries if _excluded(trial) for n in trial.change.worse}
         grain = numbers.resolution(search.session.entries) if one.span else 1
         fits = self._fits(name, against)
         special = now <= one.least or (now <= 0)
-        found = Range(now, now) if special else self._range(now, one.least, fits, grain, one.span)
+        trial = Range(now, now) if special else self._range(now, one.least, fits, grain, one.span)
         if not special and one.span:
-            found = Range(
-                None if found.low is None else max(one.least, found.low - grain),
-                None if found.high is None else found.high + grain,
+            trial = Range(
+                None if trial.low is None else max(one.least, trial.low - grain),
+                None if trial.high is None else trial.high + grain,
             )
-        values = self._values(name, now, base, found, fits)
+        values = self._values(name, now, base, trial, fits)
         if base not in values and self._is_luck(name, search.text(name, base)):
             values.append(base)
         between = None
         if not special:
-            between = [None if end is None else one.show(end) for end in (found.low, found.high)]
+            between = [None if end is None else one.show(end) for end in (trial.low, trial.high)]
         kind: Kind = "undecided"
         if base not in values:
             kind = "refuted"
-        elif values == [base] or (values[0] == base and _is_narrow(found, grain)):
+        elif values == [base] or (values[0] == base and _is_narrow(trial, grain)):
             kind = "confirmed"
-        shown = [one.show(value) for value in values]
+        texts = [one.show(value) for value in values]
         evidence = _evidence(against or touched)
-        return Verdict(kind, shown, evidence, one.show(base), between)
+        return Verdict(kind, texts, evidence, one.show(base), between)
 
     def _fits(self, name: str, against: set[int]) -> Callable[[int], bool]:
         search = self._search
@@ -201,11 +201,11 @@ class Verdicts:
         def fits(value: int) -> bool:
             if value == search.value(name):
                 return True
-            found = search.tried(name, search.text(name, value))
-            if found.outcome.failure:
+            trial = search.tried(name, search.text(name, value))
+            if trial.outcome.failure:
                 return True
-            if _excluded(found):
-                against.update(found.change.worse)
+            if _excluded(trial):
+                against.update(trial.change.worse)
                 return False
             return True
 
@@ -220,22 +220,22 @@ class Verdicts:
         return Range(low, high)
 
     def _values(
-        self, name: str, now: int, base: int, found: Range, fits: Callable[[int], bool]
+        self, name: str, now: int, base: int, allowed: Range, fits: Callable[[int], bool]
     ) -> list[int]:
         """Values that fit, as people would write them: the roundest first, ours before all."""
         one = self._search.catalogue[name]
-        if found.low == found.high == now:
+        if allowed.low == allowed.high == now:
             values = [now]
         else:
-            low = one.least if found.low is None else found.low
-            high = max(now, base) * 100 if found.high is None else found.high
+            low = one.least if allowed.low is None else allowed.low
+            high = max(now, base) * 100 if allowed.high is None else allowed.high
             values = numbers.usual_in(max(low, 0), high, span=one.span) or [now]
-        if found.has(base) and (found.low != found.high):
+        if allowed.has(base) and (allowed.low != allowed.high):
             values = [base, *(value for value in values if value != base)]
         elif base not in values and base <= max(one.least, 0) and fits(base):
             values = [base, *values]
         least = one.least
-        if least not in values and found.low is not None and least < found.low and fits(least):
+        if least not in values and allowed.low is not None and least < allowed.low and fits(least):
             values.append(least)
         return values
 
@@ -250,12 +250,12 @@ class Verdicts:
         self._look(name, now, times, visible)
         if not visible:
             return _no_odds(ours)
-        told = {time: one for time, one in visible.items() if one.worse and not one.better}
+        against = {time: one for time, one in visible.items() if one.worse and not one.better}
         evidence = _evidence({n for one in visible.values() for n in (one.worse or one.touched)})
-        count = Count(sum(now.at(time) for time in told), len(told))
+        count = Count(sum(now.at(time) for time in against), len(against))
         odds = parse_chance(ours)
         consistent = count.consistent(odds)
-        if not told:
+        if not against:
             return Verdict("undecided", [ours], evidence, ours)
         kind: Kind = "undecided"
         if not count.allows(odds):
@@ -278,11 +278,11 @@ class Verdicts:
             turned = turned.turned(time)
         search = self._search
         setting = search.setting.with_quirk(name, turned)
-        found = change(search.outcome, search.session.tried(setting))
-        if not found.touched:
+        outcome_change = change(search.outcome, search.session.tried(setting))
+        if not outcome_change.touched:
             return
         if len(times) == 1:
-            visible[times[0]] = found
+            visible[times[0]] = outcome_change
             return
         half = len(times) // 2
         self._look(name, now, times[:half], visible)
@@ -291,16 +291,16 @@ class Verdicts:
 
 def _excluded(one: Tried) -> bool:
     """Whether the present value dominates another."""
-    found = one.change
+    outcome_change = one.change
     if one.outcome.whole:
-        return bool(found.worse) and not found.better
-    return len(found.worse) > len(found.better)
+        return bool(outcome_change.worse) and not outcome_change.better
+    return len(outcome_change.worse) > len(outcome_change.better)
 
 
-def _is_narrow(found: Range, grain: int) -> bool:
-    if found.low is None or found.high is None:
+def _is_narrow(allowed: Range, grain: int) -> bool:
+    if allowed.low is None or allowed.high is None:
         return False
-    return found.high - found.low <= max(4 * grain, found.high // 10)
+    return allowed.high - allowed.low <= max(4 * grain, allowed.high // 10)
 
 
 def _no_odds(ours: str) -> Verdict:

@@ -113,8 +113,8 @@ class ControlPlane:
         if not self._token or path == PREFIX + "/health":
             return True
         header = request.headers.get("Authorization", "")
-        given = header.encode("utf-8", "surrogateescape")  # its bytes as they were sent
-        return hmac.compare_digest(given, f"Bearer {self._token}".encode())
+        sent = header.encode("utf-8", "surrogateescape")  # its bytes as they were sent
+        return hmac.compare_digest(sent, f"Bearer {self._token}".encode())
 
     def _find(self, verb: str, path: str) -> tuple[Endpoint, dict[str, str]] | Response:
         now = self._host.now
@@ -172,7 +172,7 @@ class ControlPlane:
 def _pattern(template: str) -> re.Pattern[str]:
     """Regular expression of a template; `{name*}` takes slashes too."""
     return re.compile(
-        _VARIABLE.sub(lambda found: f"(?P<{found[1]}>{'.+' if found[2] else '[^/]+'})", template)
+        _VARIABLE.sub(lambda match: f"(?P<{match[1]}>{'.+' if match[2] else '[^/]+'})", template)
     )
 
 

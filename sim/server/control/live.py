@@ -125,12 +125,12 @@ class LiveReader:
     def _rows(self) -> bytes:
         last = min(self._branch.seq, self._seq + _ROWS_PER_TURN)
         history = self._host.history
-        found = []
+        new_rows = []
         for seq in range(self._seq + 1, last + 1):
             row = history.row(self._branch, seq)
-            found.append(_event("row", row, f"{row['branch']}:{seq}"))
+            new_rows.append(_event("row", row, f"{row['branch']}:{seq}"))
         self._seq = last
-        return b"".join(found)
+        return b"".join(new_rows)
 
     def _jump(self) -> bytes:
         self._jumps, self._branch = self._host.jumps, self._journal_branch

@@ -35,11 +35,11 @@ async def read_scenario(host: Host, call: Call) -> object:
 
     journal, seed = host.simulation.journal, host.simulation.seed
     header = json.decode(encode_header(journal.header), type=Header)
-    found = await beside(scenario_of, header, list(journal.lines()), seed)
-    left_out = ", ".join(f"{count} {kind}" for kind, count in found.left_out.items())
+    document = await beside(scenario_of, header, list(journal.lines()), seed)
+    left_out = ", ".join(f"{count} {kind}" for kind, count in document.left_out.items())
     why = ["What was done by hand, as steps: run it with `sim run`."]
     why += [f"Left out, because no step says it: {left_out}."] if left_out else []
-    return Lines("application/yaml", [as_yaml(found.document, why).rstrip("\n").encode()])
+    return Lines("application/yaml", [as_yaml(document.document, why).rstrip("\n").encode()])
 
 
 async def read_digest(host: Host, call: Call) -> object:

@@ -31,7 +31,7 @@ class LastingServer:
         self._make = make
         self._former: dict[grpc.aio.Server, None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._server, self.port = self._made(port)
+        self._server, self.port = self._make_watched(port)
 
     async def start(self) -> None:
         """Accept calls."""
@@ -44,7 +44,7 @@ class LastingServer:
         servers = (self._server, *self._former)
         await asyncio.gather(*(each.stop(grace_s) for each in servers))
 
-    def _made(self, port: int) -> tuple[grpc.aio.Server, int]:
+    def _make_watched(self, port: int) -> tuple[grpc.aio.Server, int]:
         plain = cygrpc.AioServer
         cygrpc.AioServer = _Watched
         try:
@@ -71,7 +71,7 @@ class LastingServer:
             self._spawn(self._let_end(former))
         for _ in range(_TRIES):
             try:
-                self._server, _ = self._made(self.port)
+                self._server, _ = self._make_watched(self.port)
             except RuntimeError:  # the port is not free yet
                 await asyncio.sleep(_PAUSE_S)
             else:

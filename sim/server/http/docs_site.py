@@ -177,9 +177,9 @@ def _row(operation: Operation) -> str:
     )
     addresses += operation.full_methods[:1]
     cells = (operation.name, " ".join(operation.planes), operation.scope, operation.summary)
-    shown = "<br>".join(f"<code>{escape(address)}</code>" for address in addresses)
+    spelling = "<br>".join(f"<code>{escape(address)}</code>" for address in addresses)
     name, planes, scope, summary = (escape(cell) for cell in cells)
-    return f"<tr><td>{name}<td>{planes}<td>{shown}<td>{scope}<td>{summary}\n"
+    return f"<tr><td>{name}<td>{planes}<td>{spelling}<td>{scope}<td>{summary}\n"
 
 
 @lru_cache(maxsize=1)

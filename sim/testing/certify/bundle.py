@@ -87,17 +87,17 @@ def _differences(
     report: Report, profile: Profile, document: dict[str, Any], results: list[LegResult]
 ) -> list[str]:
     """Where what was judged again is not what the bundle says."""
-    found = []
+    differences = []
     known = profiles().get(profile.name)
     if known is not None and read_profile(known).digest != profile.digest:
-        found.append(f"its profile is not the {profile.name} of this installation")
+        differences.append(f"its profile is not the {profile.name} of this installation")
     recorded = {leg["leg"]: leg for leg in document["legs"]}
     for result in results:
         was = recorded[result.leg]["digest"]
         if was != result.digest:
-            found.append(f"leg {result.leg}: digest {was[:12]} became {result.digest[:12]}")
+            differences.append(f"leg {result.leg}: digest {was[:12]} became {result.digest[:12]}")
     verdicts = {one["id"]: one["verdict"] for one in document["items"]}
     for one in report.verdicts:
         if verdicts.get(one.item.id) != one.verdict:
-            found.append(f"{one.item.id}: {verdicts.get(one.item.id)} became {one.verdict}")
-    return found
+            differences.append(f"{one.item.id}: {verdicts.get(one.item.id)} became {one.verdict}")
+    return differences

@@ -252,10 +252,10 @@ class OwnOrders(Check):
                 continue
             self.applied += 1
             total = sum(rest.order.leaves for rest in own)
-            shown = next((level.qty for level in levels if level.price == price), 0)
-            if Decimal(shown) < Decimal(total):
+            visible = next((level.qty for level in levels if level.price == price), 0)
+            if Decimal(visible) < Decimal(total):
                 self.contradict(
                     f"own orders offer {total} of {book.symbol} at {price} and the book of "
-                    f"{book.at}Z shows {shown} there",
+                    f"{book.at}Z shows {visible} there",
                     [line, *(rest.first for rest in own[:3]), own[0].last],
                 )

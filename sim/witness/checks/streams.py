@@ -15,7 +15,7 @@ _COMPLETE = frozenset(("CreateDropCopySubscription", "CreateOrderSubscription"))
 _RETAIL_ORDERS = "SUBSCRIPTION_TYPE_ORDER"
 
 
-class _Told(Struct):
+class _Reported(Struct):
     """Executions that a stream told, by order: instants by id; and the latest of all."""
 
     orders: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
@@ -38,7 +38,7 @@ class NothingMissed(Check):
     def __init__(self) -> None:
         super().__init__()
         self._known: dict[str, dict[str, tuple[str, int]]] = defaultdict(dict)
-        self._streams: dict[int, tuple[Stream, _Told]] = {}
+        self._streams: dict[int, tuple[Stream, _Reported]] = {}
 
     def execution(self, fact: Execution, seen: Observation) -> None:
         order = f"{fact.order.dialect} {fact.order.id}"
@@ -46,31 +46,33 @@ class NothingMissed(Check):
         stream = seen.stream
         if stream is None or not _is_complete(stream, seen):
             return
-        _, told = self._streams.setdefault(stream.number, (stream, _Told()))
-        told.orders[order][fact.id] = fact.at
-        if fact.at > told.latest:
-            told.latest, told.line = fact.at, seen.n
+        _, reported = self._streams.setdefault(stream.number, (stream, _Reported()))
+        reported.orders[order][fact.id] = fact.at
+        if fact.at > reported.latest:
+            reported.latest, reported.line = fact.at, seen.n
 
     def finish(self) -> None:
-        for stream, told in self._streams.values():
+        for stream, reported in self._streams.values():
             if stream.disturbed:
-                self.cannot_tell += len(told.orders)
+                self.cannot_tell += len(reported.orders)
                 continue
-            for order, executions in told.orders.items():
-                self._judge(stream, told, order, executions)
+            for order, executions in reported.orders.items():
+                self._judge(stream, reported, order, executions)
 
-    def _judge(self, stream: Stream, told: _Told, order: str, executions: dict[str, str]) -> None:
+    def _judge(
+        self, stream: Stream, reported: _Reported, order: str, executions: dict[str, str]
+    ) -> None:
         first = min(executions.values())
         for name, (at, line) in self._known[order].items():
-            if not first < at < told.latest:
+            if not first < at < reported.latest:
                 continue
             self.applied += 1
             if name not in executions:
                 self.contradict(
                     f"stream {stream.operation.rpc} told what happened to order "
-                    f"{order.rpartition(' ')[2]} at {first}Z and to others at {told.latest}Z, and "
-                    f"never execution {name} of {at}Z",
-                    [line, told.line],
+                    f"{order.rpartition(' ')[2]} at {first}Z and to others at {reported.latest}Z,"
+                    f" and never execution {name} of {at}Z",
+                    [line, reported.line],
                 )
 
 
@@ -129,8 +131,11 @@ class Resumed(Check):
                 self._judge(*known, stream)
 
     def _judge(self, before: Stream, count: int, after: Stream) -> None:
-        told = self._told[after.number]
-        names, latest = {name for name, _, _ in told}, max((at for _, at, _ in told), default="")
+        reported = self._told[after.number]
+        names, latest = (
+            {name for name, _, _ in reported},
+            max((at for _, at, _ in reported), default=""),
+        )
         newer = self._told[before.number][count:]
         older = {name for name, _, _ in self._told[before.number][:count]}
         older -= {name for name, _, _ in newer}
@@ -140,7 +145,7 @@ class Resumed(Check):
                 if name not in names:
                     says = f"execution {name} of {at}Z came after the token and not after resuming"
                     self.contradict(says, [line])
-        for name, _, line in told:
+        for name, _, line in reported:
             self.applied += 1
             if name in older:
                 says = f"execution {name} stands before the token and was told after resuming"

@@ -49,7 +49,7 @@ def in_force(one: Observation, assumptions: Assumptions, quirks: Quirks) -> bool
     if one.switch is None:
         return one.done
     target = quirks if isinstance(one.switch, Quirk) else assumptions
-    return written(target.shown(one.switch.name)) == one.value
+    return written(target.as_written(one.switch.name)) == one.value
 
 
 def reading_in_force(assumptions: Assumptions, quirks: Quirks) -> str:
