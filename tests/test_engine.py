@@ -69,7 +69,7 @@ class CallCounter(Extension):
     def __init__(self, engine: Engine) -> None:
         self.state = CallCount()
 
-    def on_call(self, given: Input, outcome: Outcome) -> None:
+    def on_call(self, input_: Input, outcome: Outcome) -> None:
         self.state.calls += 1
 
     def save(self) -> CallCount:

@@ -1,4 +1,4 @@
-"""Run a client's own tests against a profile and report on the client.
+"""Run a client's own tests against a profile and report on it.
 
 COMMAND runs once for each leg of the profile, against an exchange of its own: without trouble, with
 errors, lost answers and pairs of faults, through halts, maintenance and announced dates. It finds
