@@ -38,6 +38,7 @@ COMMANDS: list[tuple[list[str], int, str]] = [
     (["conformance", "1.ndjson"], 0, "rules"),
     (["conformance", "--list"], 0, "rule"),
     (["certify", "--list"], 0, "items"),
+    (["calendar", "--list"], 0, "changes"),
     (["compare", "recorded.ndjson"], 1, "totals"),
     (["infer", "recorded.ndjson", "--scenario", "quickstart"], 1, "assumptions"),
     (["fidelity", "recorded.ndjson"], 0, "totals"),

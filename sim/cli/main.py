@@ -41,7 +41,7 @@ COMMANDS = {
         *("open", "report", "replay", "diff", "timeline", "explain", "conformance"),
     ),
     "the real service": ("record", "compare", "infer", "fidelity", "witness"),
-    "your client's own tests": ("certify",),
+    "your client's own tests": ("certify", "calendar"),
     "search for failures": ("sweep", "hunt", "explore", "shrink", "bisect"),
     "reference and credentials": (
         "catalogue",
@@ -62,7 +62,7 @@ _FOLDERS = {
     "search for failures": "search",
 }
 NAMES = tuple(name for group in COMMANDS.values() for name in group)
-WITH_REST = ("explore", "certify")
+WITH_REST = ("explore", "certify", "calendar")
 SERVING = ("serve", "demo", "open", "record")
 FORMER_NAMES = {"judge": "conformance"}
 EXAMPLES = """\

@@ -80,6 +80,7 @@ OUTPUTS: dict[str, list[str]] = {
 WITHOUT_JSON = ("mistakes", "proto", "keys", "demo", "compare")
 # Verbs of which no file is kept, and why.
 WITHOUT = {
+    "calendar": "it runs another program: tests/clients/test_calendar.py",
     "mcp": "it speaks JSON-RPC: tests/agents",
     "init": "a folder of files: tests/test_new_project.py",
     "token": "a new one each time: tests/server/test_curl_helpers.py",

@@ -1,0 +1,81 @@
+"""Run a client's own tests at every date of the changelog.
+
+Says which date breaks each test first, and what changed on it: dates of `sim catalogue dates`,
+announced ones too. COMMAND runs once for each date, against an exchange of its own that begins
+there. It finds the exchange by SIM_READY_FILE, SIM_GATEWAY, SIM_RETAIL, SIM_EXCHANGE, SIM_AUTH,
+SIM_GRPC and SIM_CONTROL. Tests are the cases of the JUnit file that it writes to SIM_JUNIT, which
+pytest does by itself; without one its exit code counts. Exit code 1 when a date breaks a test.
+
+examples:
+  sim calendar -- pytest tests/sandbox
+  sim calendar --bisect --clock manual --junit calendar.xml -- npm test
+  sim calendar --list
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+from sim.cli.arguments import (
+    FAILED,
+    add_flag,
+    add_option,
+    add_path,
+    add_text,
+    check_writable,
+    clock_mode,
+    ordinal,
+)
+from sim.cli.json_output import add_json, give_json, text_output
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    served = "what each exchange serves: bundled name or file"
+    add_text(parser, "--scenario", "SCENARIO", served, default="quickstart")
+    out = "keep the journal and the output of each run here"
+    add_option(parser, "--out", out, metavar="DIR", type=Path, default=Path("calendar"))
+    clock = "the clock of each exchange (default: paced)"
+    add_text(parser, "--clock", "MODE", clock, default="paced", type=clock_mode)
+    limit = "stop a run after so many seconds; it has failed (default: 120)"
+    add_option(parser, "--seconds", limit, metavar="N", type=ordinal, default=120)
+    bisect = "try only as many dates as it takes: tests that break stay broken"
+    add_flag(parser, "--bisect", bisect)
+    add_flag(parser, "--list", "list the dates and what changes on each")
+    add_path(parser, "--junit", "FILE", "also write JUnit XML, one case per test")
+    add_json(parser, "the calendar")
+
+
+def problems(args: argparse.Namespace) -> Iterator[str]:
+    if not args.list and not args.rest:
+        yield "name the client's test command after --: sim calendar -- pytest tests/sandbox"
+    if args.list and args.rest:
+        yield "--list runs no command: leave out what follows --"
+
+
+def run(args: argparse.Namespace) -> int:
+    from sim.testing import dated_runs
+
+    out = text_output(args)
+    if args.list:
+        every = dated_runs.every_date()
+        give_json(args, [{"day": one.day, "changes": list(one.changes)} for one in every])
+        for one in every:
+            print(one.day, *(f"  {change}" for change in one.changes), sep="\n", file=out)
+        return 0
+    check_writable((args.junit,), (args.out,))
+    plan = dated_runs.Plan(
+        command=args.rest,
+        scenario=args.scenario,
+        folder=args.out,
+        clock=args.clock,
+        limit_s=args.seconds,
+        bisect=args.bisect,
+    )
+    found = dated_runs.calendar(plan)
+    give_json(args, found.document())
+    dated_runs.write(found, out)
+    if args.junit is not None:
+        args.junit.write_bytes(dated_runs.junit_of(found))
+    return FAILED if found.broken or found.failing else 0
