@@ -9,16 +9,28 @@ const eastern = new Intl.DateTimeFormat('en-CA', {
 export const ms = instant => Date.parse(instant);
 export const instant = millis => new Date(millis).toISOString().replace(/\.000Z$/, 'Z');
 
+const spelled = new Map(); // by second: a list that is drawn anew spells the same ones again
+const SPELLED_MAX = 2000;
+
+function partsAt(second) {
+  let found = spelled.get(second);
+  if (!found) {
+    if (spelled.size >= SPELLED_MAX) spelled.clear();
+    const part = Object.fromEntries(eastern.formatToParts(second * 1000).map(({type, value}) => [type, value]));
+    found = {
+      date: `${part.year}-${part.month}-${part.day}`, time: `${part.hour}:${part.minute}:${part.second}`,
+      zone: part.timeZoneName,
+    };
+    spelled.set(second, found);
+  }
+  return found;
+}
+
 export function inEastern(text) {
   const millis = typeof text === 'number' ? text : ms(text);
   if (!Number.isFinite(millis)) return {date: '', time: String(text ?? ''), zone: ''};
-  const part = Object.fromEntries(eastern.formatToParts(millis).map(({type, value}) => [type, value]));
-  return {
-    date: `${part.year}-${part.month}-${part.day}`,
-    time: `${part.hour}:${part.minute}:${part.second}`,
-    fraction: '.' + String(((millis % 1000) + 1000) % 1000).padStart(3, '0'),
-    zone: part.timeZoneName,
-  };
+  const fraction = '.' + String(((millis % 1000) + 1000) % 1000).padStart(3, '0');
+  return {...partsAt(Math.floor(millis / 1000)), fraction};
 }
 
 export const timeOf = text => inEastern(text).time;
