@@ -188,6 +188,7 @@ def test_what_is_kept_where_one_looks_is_bounded(monkeypatch: pytest.MonkeyPatch
 def test_after_a_look_moments_nearby_have_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(moments, "_FINE_GRAIN", 5)
     monkeypatch.setattr(moments, "_AROUND", 20)
+    monkeypatch.setattr(moments, "_LOAD_INPUTS", 5)
     sim = Simulation(load_scenario("quickstart"))
     world, handled = connect(sim), list[int]()
     for _ in range(60):
@@ -201,7 +202,7 @@ def test_after_a_look_moments_nearby_have_snapshots(monkeypatch: pytest.MonkeyPa
     )
     for seq in (23, 58, 41, 40, 39, 31):
         done(history.state(seq, "books"))
-        assert len(handled) < 5, (seq, handled)
+        assert len(handled) <= 10, (seq, handled)
         handled.clear()
     done(history.around(40))
     assert not handled  # they are all there
