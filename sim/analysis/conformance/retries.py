@@ -1,4 +1,7 @@
-"""Rules about repeating calls (§7.1)."""
+"""Rules about repeating calls (§7.1).
+
+A client that never calls again shows nothing of how it repeats calls: such a rule did not apply.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,9 @@ def retry_after(run: Run) -> Iterator[Finding]:
         if call.status != 429 or call.retry_after is None:
             continue
         again = run.next_call(call, _same_operation(call))
-        if again is None or again.at >= call.at + call.retry_after:
+        if again is None:
+            continue
+        if again.at >= call.at + call.retry_after:
             yield call.finding()
         else:
             waited, wait = format_span(again.at - call.at), format_span(call.retry_after)
@@ -71,8 +76,6 @@ def _series(run: Run) -> Iterator[list[Call]]:
 )
 def backoff(run: Run) -> Iterator[Finding]:
     for attempts in _series(run):
-        if len(attempts) == 1:
-            yield attempts[0].finding()
         for number, (failed, again) in enumerate(pairwise(attempts)):
             wait = 1 if failed.status == 500 else _WAITS_S[min(number, len(_WAITS_S) - 1)]
             waited = again.at - failed.at
@@ -119,7 +122,9 @@ def narrow_reports(run: Run) -> Iterator[Finding]:
         if call.status != 504 or call.rpc not in REPORTS or is_narrowed(call):
             continue
         again = run.next_call(call, _same_operation(call))
-        if again is None or is_narrowed(again):
+        if again is None:
+            continue
+        if is_narrowed(again):
             yield call.finding()
         else:
             broken = "an unfiltered report again after its 504: narrow it instead"
@@ -143,7 +148,6 @@ def idempotent_retry(run: Run) -> Iterator[Finding]:
             continue
         again = run.next_call(call, _repeats(call, name))
         if again is None:
-            yield call.finding()
             continue
         key, broken = getattr(call.request, name), ""
         if not key:
