@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 import random
+from collections import Counter
 from contextlib import suppress
 from typing import Any
 
@@ -23,6 +24,7 @@ from sim.analysis.history.work import done
 from sim.analysis.replay import replay_file, simulation_of, verify
 from sim.core.model.refusals import Refusal
 from sim.engine import snapshots
+from sim.kernel.instants import format_instant, minutes
 from sim.kernel.journal_reader import read_journal
 from sim.testing.client import Connection, connect
 from tests.deeds import do
@@ -76,8 +78,8 @@ class Recorder:
     def _follow(self, number: int) -> None:
         try:
             if number % 7 == 0:
-                socket = self.world.retail(key(self.sim)).socket("/v1/ws/markets")
-                socket.send({"subscribe": {"requestId": "r", "subscriptionType": 1}})
+                socket = self.world.web_socket(key(self.sim), "/v1/ws/markets")
+                socket.send(json.encode({"subscribe": {"requestId": "r", "subscriptionType": 1}}))
             else:
                 rpc_trader(self.world).stream(STREAMS[number % len(STREAMS)])
         except Exception:
@@ -167,6 +169,29 @@ def test_a_fork_of_the_past_has_the_travels_that_led_there_in_its_journal() -> N
         check_replay(fork, file)
         fork.rewind(seq=seq - 1)  # across its beginning
         assert fork.digest == done(history.record(seq - 1, branch))["digest"]
+
+
+def test_books_that_nothing_happens_to_are_the_same_in_hindsight(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They are sent again each minute, with the instant of their last change."""
+    monkeypatch.setattr(snapshots, "FIRST_DISTANCE", 3)
+    sim = Simulation(load_scenario("quickstart"))
+    world = connect(sim)
+    stream = rpc_trader(world).stream("MarketDataSubscriptionAPI.CreateMarketDataSubscription")
+    socket = world.web_socket(key(sim), "/v1/ws/markets")
+    asked = {"requestId": "r", "subscriptionType": 1, "marketSlugs": [quiet(sim).symbol]}
+    socket.send(json.encode({"subscribe": asked}))
+    sent = {}
+    while (due := sim.next_due()) is not None and due < sim.start + minutes(6):
+        stream.take()
+        world.advance_to(due)
+        updates = [frame.update for frame in stream.take() if frame.update is not None]
+        sent[sim.seq] = Counter(format_instant(update.transact_time) for update in updates)
+    history = History(sim)
+    for seq, instants in sent.items():
+        updates = [frame["body"].get("update") for frame in done(history.record(seq))["frames"]]
+        assert instants == Counter(update["transactTime"] for update in updates if update)
 
 
 def test_what_is_kept_where_one_looks_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

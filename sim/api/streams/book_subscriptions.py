@@ -130,6 +130,20 @@ class Books:
         if not self._followers and not self._everything:
             self._encoded.clear()
 
+    def forget_outdated(self) -> None:
+        """Forget encoded books that have changed since."""
+        kept = self._encoded.items()
+        self._encoded = {
+            symbol: encoded for symbol, encoded in kept if encoded[0] == self._version(symbol)
+        }
+
+    def follow_versions(self) -> None:
+        """Take encoded books as present, whatever the versions of books are now: a frame shows when
+        its book was first sent as it is, and a loaded exchange counts versions anew.
+        """
+        kept = self._encoded.items()
+        self._encoded = {symbol: (self._version(symbol), frames) for symbol, (_, frames) in kept}
+
     def followed_symbols(self, *, dormant: bool = False) -> list[str]:
         """Return the symbols that somebody follows.
 

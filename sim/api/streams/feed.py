@@ -218,6 +218,15 @@ class Feed(ABC, Generic[S]):
     def flush(self) -> None:
         """Send what was gathered; called when all events of an input were read."""
 
+    def save(self) -> list[Any]:
+        """What changes while streams are open, for looking back."""
+        return [getattr(self, name) for name in self.state]
+
+    def load(self, values: list[Any]) -> None:
+        """Have what was saved; the exchange stands at that moment already."""
+        for name, value in zip(self.state, values, strict=True):
+            setattr(self, name, value)
+
     @abstractmethod
     def heartbeat(self, stream: S) -> bytes:
         """Return the heartbeat frame of a stream."""

@@ -221,7 +221,7 @@ class Hub:
                 "hub": (self._streams, self._sessions, self._pools),
                 "heartbeats": self._heartbeats.save(),
                 "faults": self._stream_faults.save(),
-                "feeds": [[getattr(feed, name) for name in feed.state] for feed in self._feeds],
+                "feeds": [feed.save() for feed in self._feeds],
             },
             self._own,
         )
@@ -235,8 +235,7 @@ class Hub:
         self._heartbeats.load(state["heartbeats"])
         self._stream_faults.load(state["faults"])
         for feed, values in zip(self._feeds, state["feeds"], strict=True):
-            for name, value in zip(feed.state, values, strict=True):
-                setattr(feed, name, value)
+            feed.load(values)
 
     def operations(self) -> dict[int, str]:
         """The names of the operations of the open streams, by stream."""

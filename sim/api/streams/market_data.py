@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sim.api.codecs.codecs import BadInput, protobuf_decoder
 from sim.api.streams import limits
@@ -66,6 +66,14 @@ class MarketDataFeed(Feed[BookStream]):
         self._quiet: dict[int, BookStream] = {}
         self._refresh_timer = SingleTimer(context, REFRESH_TIMER)
         self._idle_timer = SingleTimer(context, IDLE_TIMER)
+
+    def save(self) -> list[Any]:
+        self._books.forget_outdated()
+        return super().save()
+
+    def load(self, values: list[Any]) -> None:
+        super().load(values)
+        self._books.follow_versions()
 
     def reads(self) -> EventReaders:
         return {

@@ -6,7 +6,7 @@ frame per trade. A payload is encoded once per version of the book.
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from sim.api.codecs.codecs import Dialect, json_encoder
 from sim.api.rendering.retail_books import book_message, lite_message
@@ -62,6 +62,21 @@ class MarketsSocketFeed(SocketFeed[Topic]):
         self._terminated: set[str] = set()  # in this input: their books are sent once more
         self._debounced: dict[tuple[Topic, str], None] = {}
         self._timer = SingleTimer(context, DEBOUNCE_TIMER)
+
+    def save(self) -> list[Any]:
+        exchange, kept = self.exchange, self._payloads.items()
+        self._payloads = {
+            key: known for key, known in kept if known.version == data_version(exchange, key[1])
+        }
+        return super().save()
+
+    def load(self, values: list[Any]) -> None:
+        super().load(values)
+        exchange, kept = self.exchange, self._payloads.items()
+        # A payload shows when its book was encoded; a loaded exchange counts versions anew.
+        self._payloads = {
+            key: known._replace(version=data_version(exchange, key[1])) for key, known in kept
+        }
 
     def reads(self) -> EventReaders:
         return {
