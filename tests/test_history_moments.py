@@ -79,7 +79,9 @@ class Recorder:
         try:
             if number % 7 == 0:
                 socket = self.world.web_socket(key(self.sim), "/v1/ws/markets")
-                socket.send(json.encode({"subscribe": {"requestId": "r", "subscriptionType": 1}}))
+                asked: dict[str, Any] = {"requestId": "r", "subscriptionType": 1 + number % 3}
+                asked["marketSlugs"] = [quiet(self.sim).symbol]
+                socket.send(json.encode({"subscribe": asked}))
             else:
                 rpc_trader(self.world).stream(STREAMS[number % len(STREAMS)])
         except Exception:
