@@ -88,7 +88,8 @@ class ExecutionChain:
         """Forget all executions but the first `count`; their rows are still there."""
         rows, before, newest = self._rows, self._before, self._newest
         while len(before) > count:
-            newest[rows[len(before) - 1].order.seq] = before.pop()
+            number = rows[len(before) - 1].order.seq
+            newest[number] = before.pop()
 
     def back(self, order: Order) -> Iterator[int]:
         """Yield the seqs of an order's executions, newest first."""
