@@ -153,9 +153,8 @@ steps:
 """
     report = run_scenario(load_scenario(text))
     assert not report.ok
-    lines = list(report.lines())
-    assert lines[0].startswith("FAILED  wrong")
-    shown = "\n".join(lines)
+    shown = " ".join(" ".join(report.lines()).split())
+    assert shown.startswith("FAILED wrong")
     for part in (
         "order bid is NEW, not FILLED",
         "['0.45 x 10'], not ['0.46 x 10']",

@@ -391,8 +391,8 @@ steps:
     asked, looked = failures(report)
     assert asked.startswith("the answer has no orderId to keep as order: 404 {")
     assert looked == "refused: ${order} has no value: ask saved none"
-    lines = [line for line in report.lines() if " look at " in line]
-    assert lines == [f"  text:10: look at 2026-09-08T18:00:00Z: {looked}"]
+    shown = " ".join(" ".join(report.lines()).split())
+    assert f"text:10: look at 2026-09-08T18:00:00Z: {looked}" in shown
 
 
 def test_a_wrong_answer_is_shown_once_and_names_no_order_that_has_no_name() -> None:

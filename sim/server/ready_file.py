@@ -7,6 +7,7 @@ from __future__ import annotations
 import errno
 import os
 import socket
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -26,6 +27,12 @@ from sim.simulation import Simulation
 _ANSWER_S = 1.0  # a server that does not accept within this is gone
 
 
+@cache
+def _key_text(path: Path) -> str:
+    """A key's file, read once: a further world needs no descriptor for it."""
+    return path.read_text(encoding="ascii")
+
+
 def ready_facts(
     simulation: Simulation, addresses: Addresses, journal: str | None
 ) -> dict[str, Any]:
@@ -36,7 +43,7 @@ def ready_facts(
             "firm": firm.name,
             "client_id": firm.client_id,
             "private_key_path": str(parties.key_files[firm.client_id]),
-            "private_key_pem": parties.key_files[firm.client_id].read_text(encoding="ascii"),
+            "private_key_pem": _key_text(parties.key_files[firm.client_id]),
             "audience": addresses.exchange,
             "scopes": list(firm.scopes),
             "users": [user.name for user in firm.users],

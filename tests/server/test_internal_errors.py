@@ -275,7 +275,7 @@ def test_a_fork_for_which_there_are_no_descriptors_is_refused_and_the_process_go
         body = json.loads(answer.read())
         if answer.status != 200:
             break
-    assert answer.status == 503
+    assert answer.status == 503, body
     assert body["message"].endswith("Too many open files")
     assert "ulimit -n" in body["remedy"]
     connection.request("GET", "/_sim/v1/clock")

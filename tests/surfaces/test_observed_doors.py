@@ -4,6 +4,7 @@ covers, one subscription to every market, headers and caches.
 
 from __future__ import annotations
 
+import base64
 import json
 from email.message import Message
 from typing import Any
@@ -11,6 +12,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from sim import Simulation, load_scenario
 from sim.actors.operator import views
@@ -88,7 +90,12 @@ def test_a_signature_covers_the_path_without_its_query(world: Connection) -> Non
         ("/v1/portfolio/activities", 200),
         (f"/v1/portfolio/activities?{query}", 401),
     ):
-        headers = world.retail_headers(key(world.simulation), "GET", signed)
+        api_key = key(world.simulation)
+        headers = world.retail_headers(api_key, "GET", "/v1/portfolio/activities")
+        secret = world.simulation.world.parties.secrets[api_key.key_id]
+        signer = Ed25519PrivateKey.from_private_bytes(base64.b64decode(secret)[:32])
+        signature = signer.sign(f"{headers['x-pm-timestamp']}GET{signed}".encode())
+        headers["x-pm-signature"] = base64.b64encode(signature).decode()
         outcome = world.simulation.rest(
             "retail", "GET", "/v1/portfolio/activities", query, headers, b""
         )

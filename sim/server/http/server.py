@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from errno import EMFILE, ENFILE
 from typing import Any
 
 from aiohttp import HttpVersion10, HttpVersion11, web
@@ -21,6 +22,16 @@ from sim.server.platforms import reset_on_close
 log = logging.getLogger("sim.server")
 
 NO_MEMORY = "this process has no memory left for the request"
+_NO_DESCRIPTORS = "this process has no file descriptors left for the request"
+
+
+def _lacking(error: BaseException | None) -> str:
+    """What the process has too little of, if that is why a request failed; else empty."""
+    if isinstance(error, MemoryError):
+        return NO_MEMORY
+    if isinstance(error, OSError) and error.errno in (EMFILE, ENFILE):
+        return _NO_DESCRIPTORS
+    return ""
 
 
 class _Connection(Connection):
@@ -38,9 +49,9 @@ class _Connection(Connection):
         """Answer malformed HTTP or an internal failure; the cause of the latter is logged, not
         sent.
         """
-        if isinstance(exc, MemoryError):
-            log.error("a request failed: %s %s: %s", request.method, request.path, NO_MEMORY)
-            return self._error(503, 14, NO_MEMORY)
+        if lacking := _lacking(exc):
+            log.error("a request failed: %s %s: %s", request.method, request.path, lacking)
+            return self._error(503, 14, lacking)
         if status >= 500 and not isinstance(exc, RunEnded):
             # An OSError such as a full disk is no bug of ours: log it without a traceback.
             cause = None if isinstance(exc, OSError) else exc
