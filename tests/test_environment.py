@@ -1,9 +1,10 @@
-"""Options of `sim serve` from the environment: the same as on the command line, which wins; what
-nothing reads is warned of.
+"""Options from the environment: the same as on the command line, which wins; what nothing reads is
+warned of.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import socket
@@ -11,38 +12,67 @@ from pathlib import Path
 
 import pytest
 
-from sim.cli.main import main, parse, parsers
-from sim.cli.parsing.environment import options_of, variable
+from sim.cli.main import NAMES, main, parse, parsers
+from sim.cli.parsing.environment import NOT_READ, long_options, variable
 
 ROOT = Path(__file__).parent.parent
-SAMPLES = {  # a value for each option that takes one
+SAMPLES = {  # a value for each argument that does not take any text or path
     "--seed": "12",
     "--start": "2026-09-08T14:00:00-04:00",
+    "--since": "2026-09-08T14:00:00-04:00",
+    "--until": "2026-09-08T14:00:00-04:00",
+    "--at": "2026-09-08T14:00:00-04:00",
     "--param": "a=1,b=2",
     "--preset": "hostile",
     "--reading": "observed",
     "--environment": "production",
-    "--journal": "run.ndjson",
     "--clock": "paced:60",
     "--host": "0.0.0.0",
-    "--public-host": "exchange",
     "--port-base": "0",
-    "--tls": "tls",
     "--tls-name": "api.example,gateway.example",
-    "--ready-file": "ready.json",
-    "--latency": "hold",
-    "--client-clock": "wall",
-    "--webhook-clock": "virtual",
     "--webhook-host": "partner,other",
-    "--scenarios": "folder",
-    "--control-token-file": "token",
-    "--log-format": "json",
     "--otlp": "http://127.0.0.1:4318",
+    "--seeds": "1..3",
+    "--jobs": "3",
+    "--minutes": "7",
+    "--seconds": "7",
+    "--seq": "7",
+    "--every": "7",
+    "--trials": "7",
+    "--inputs": "700",
+    "--max-occurrences": "7",
+    "--lease": "7",
+    "--fuzz": "7",
+    "VERB": "GET",
+    "PATH": "/v1/account/balances",
 }
 
 
-def serve_options():
-    return dict(options_of(parsers(("serve",))[1]["serve"]))
+def sample(option: str, action: argparse.Action) -> str:
+    """A value that is not the default one."""
+    if action.choices:
+        return next(str(one) for one in reversed(list(action.choices)) if one != action.default)
+    return SAMPLES.get(option, "some")
+
+
+def needed(command: str, parser: argparse.ArgumentParser, option: str) -> list[str]:
+    """A command with the arguments that it cannot do without, besides this option."""
+    words = [command]
+    for action in parser._actions:
+        if action.option_strings:
+            if action.required and option not in action.option_strings:
+                words.append(f"{action.option_strings[0]}=quickstart")
+        elif action.nargs not in ("?", "*"):
+            count = action.nargs if isinstance(action.nargs, int) else 1
+            usual = SAMPLES.get(str(action.metavar), "some.yaml")
+            words += [str(next(iter(action.choices))) if action.choices else usual] * count
+    return words
+
+
+def every_option() -> list[tuple[str, str]]:
+    """(command, option) of all of them."""
+    commands = parsers()[1]
+    return [(name, option) for name in NAMES for option, _ in long_options(commands[name])]
 
 
 @pytest.fixture(autouse=True)
@@ -53,24 +83,31 @@ def nothing_set(monkeypatch):
         monkeypatch.delenv(name)
 
 
-@pytest.mark.parametrize("option", sorted(serve_options()))
-def test_every_option_of_serve_comes_from_the_environment(option, monkeypatch):
-    action = serve_options()[option]
+@pytest.mark.parametrize(("command", "option"), every_option())
+def test_every_option_of_every_command_comes_from_the_environment(command, option, monkeypatch):
+    """Or there is a reason, and then its variable changes nothing."""
+    parser = parsers((command,))[1][command]
+    action = dict(long_options(parser))[option]
+    words = needed(command, parser, option)
     if action.nargs == 0:
-        wanted = parse(["serve", option])
-        monkeypatch.setenv(variable(option), "Yes")
+        named, value = [option], "Yes"
     else:
-        values = (
-            SAMPLES[option].split(",") if isinstance(action.default, list) else [SAMPLES[option]]
-        )
-        wanted = parse(["serve", *(f"{option}={value}" for value in values)])
-        monkeypatch.setenv(variable(option), SAMPLES[option])
-    assert vars(parse(["serve"])) == vars(wanted) != vars(parse_plainly(monkeypatch, option))
+        value = sample(option, action)
+        values = value.split(",") if isinstance(action, argparse._AppendAction) else [value]
+        named = [f"{option}={one}" for one in values]
+    wanted = vars(parse([*words, *named]))
+    assert wanted[action.dest] != action.default
+    monkeypatch.setenv(variable(option), value)
+    if NOT_READ.get((command, option)) or NOT_READ.get(("", option)):
+        assert vars(parse(words))[action.dest] == action.default
+    else:
+        assert vars(parse(words)) == wanted
 
 
-def parse_plainly(monkeypatch, option):
-    monkeypatch.delenv(variable(option))
-    return parse(["serve"])
+def test_reasons_are_about_options_that_there_are():
+    every = every_option()
+    assert {option for name, option in NOT_READ if not name} <= {option for _, option in every}
+    assert {one for one in NOT_READ if one[0]} <= set(every)
 
 
 def test_the_command_line_wins_and_an_empty_value_is_none(monkeypatch):
@@ -112,6 +149,7 @@ def test_a_value_that_cannot_be_meant_is_told_with_its_variable(
 def test_a_variable_that_nothing_reads_is_warned_of(monkeypatch, capsys):
     monkeypatch.setenv("SIM_PORTBASE", "0")
     monkeypatch.setenv("SIM_GATEWAY", "http://127.0.0.1:1")
+    monkeypatch.setenv("SIM_JOBS", "2")  # of other commands
     parse(["serve"])
     told = capsys.readouterr().err
     assert told == "sim: warning: nothing reads SIM_PORTBASE, did you mean SIM_PORT_BASE?\n"

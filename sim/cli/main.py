@@ -215,7 +215,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser, by_name = parsers((name,) if name in NAMES else NAMES)
     if word and not word.startswith("-") and word not in by_name:
         parser.error(f"there is no command {word!r}{nearest(word, NAMES)}")
-    if name == "serve":
+    if name in NAMES:
         argv = _with_environment(by_name[name], argv)
     args, _ = parser.parse_known_args(argv)
     args.rest, args.command = rest, name
@@ -253,7 +253,7 @@ def _with_environment(parser: Parser, argv: list[str]) -> list[str]:
 
     word, *arguments = argv
     if "--help" not in arguments and "-h" not in arguments:
-        for warning in unknown_variables(parser, os.environ):
+        for warning in unknown_variables(parser, os.environ, lambda: parsers()[1].values()):
             print(warning, file=sys.stderr)
     added = from_environment(parser, arguments, os.environ)
     parser.added = added

@@ -5,19 +5,16 @@ ports, what its scenario says.
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from sim.cli.arguments import DEFAULT_BASE, add_flag, add_path
 
-READY_VARIABLE = "SIM_READY_FILE"
-
 
 def add_exchange(parser: argparse.ArgumentParser) -> None:
     """Add which exchange is meant, and the clock it goes by."""
-    ready = f"ready file of the exchange (default: {READY_VARIABLE}, else the default ports)"
+    ready = "ready file of the exchange (default: SIM_READY_FILE, else the default ports)"
     add_path(parser, "--ready-file", "PATH", ready)
     stamp = "stamp with the exchange's virtual time, for --client-clock virtual"
     add_flag(parser, "--virtual", stamp)
@@ -25,8 +22,7 @@ def add_exchange(parser: argparse.ArgumentParser) -> None:
 
 def facts_of(args: argparse.Namespace) -> dict[str, Any]:
     """Addresses and credentials, as in a ready file. UsageError where nothing tells them."""
-    path = args.ready_file or Path(os.environ.get(READY_VARIABLE, ""))
-    return facts_in(path) if path.name else _facts_on_default_ports()
+    return facts_in(args.ready_file) if args.ready_file else _facts_on_default_ports()
 
 
 def facts_in(path: Path) -> dict[str, Any]:

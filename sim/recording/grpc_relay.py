@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -24,6 +24,7 @@ from sim.kernel.instants import Instant, format_instant
 from sim.recording.files import Frame, Message, wall_clock
 from sim.recording.threaded_call import Begun, Ended, ThreadedCall
 from sim.recording.writer import RecordingWriter, service_time
+from sim.server.grpc.ports import add_ports
 
 if TYPE_CHECKING:
     _GenericHandler = grpc.GenericRpcHandler[bytes, bytes]
@@ -75,19 +76,19 @@ class GrpcRelay:
     def __init__(
         self,
         target: str,
-        listen_on: str,
+        listen_on: tuple[Sequence[str], int],
         bodies: Bodies,
         writer: RecordingWriter,
         credentials: grpc.ChannelCredentials | None,
     ) -> None:
-        """Bind. RuntimeError where the address cannot be used."""
+        """Bind addresses and a port, 0 for a free one. RuntimeError where it cannot be used."""
         self._target, self.bodies, self._writer = target, bodies, writer
         self._credentials = credentials
         self._channels: OrderedDict[str, grpc.Channel] = OrderedDict()
         self._busy: Counter[str] = Counter()  # calls under way, by client connection
         self._server = grpc.aio.server(options=_OPTIONS)
         self._server.add_generic_rpc_handlers((_Every(self),))
-        self.port = self._server.add_insecure_port(listen_on)
+        self.port = add_ports(self._server, *listen_on)
 
     async def start(self) -> None:
         """Accept calls."""

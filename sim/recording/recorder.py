@@ -20,7 +20,8 @@ from sim.recording.grpc_relay import Bodies, GrpcRelay
 from sim.recording.http_listener import HttpListener
 from sim.recording.upstream import Upstream
 from sim.recording.writer import RecordingWriter
-from sim.server.listeners import SURFACES, Bound, bind, port_taken, reachable
+from sim.server.grpc.ports import on_free_port
+from sim.server.listeners import SURFACES, Bound, addresses_to_bind, bind, port_taken, reachable
 from sim.server.ready_file import clear_ready_file, write_ready_file
 
 STOP_S = 1.0  # what a call under way gets when the recorder is stopped
@@ -62,14 +63,15 @@ class Recorder:
         context = ssl.create_default_context(cafile=str(options.ca)) if options.ca else None
         addresses: dict[str, str] = {}
         for plane in PLANES:
-            sock = self._bound.sockets.get(plane)
-            if sock is None:
+            if plane not in self._bound.sockets:
                 continue
             upstream = Upstream(plane, options.upstream[plane], self.writer, context)
             listener = HttpListener(upstream)
             self._upstreams.append(upstream)
-            self._servers.append((await loop.create_server(listener.server, sock=sock), listener))
-            addresses[plane] = f"http://{reachable(options.host, sock.getsockname()[1])}"
+            for sock in self._bound.sockets[plane]:
+                server = await loop.create_server(listener.server, sock=sock)
+                self._servers.append((server, listener))
+            addresses[plane] = f"http://{reachable(options.host, self._bound.port(plane))}"
         if "grpc" in options.upstream:
             self._grpc = self._grpc_relay()
             await self._grpc.start()
@@ -84,9 +86,11 @@ class Recorder:
             roots = options.ca.read_bytes() if options.ca else None
             credentials = grpc.ssl_channel_credentials(roots)
         port = options.port_base + SURFACES.index("grpc") if options.port_base else 0
-        here = reachable(options.host, port)
+        here, bodies = (self._bound.addresses, port), Bodies(load_contract())
         try:
-            return GrpcRelay(target, here, Bodies(load_contract()), self.writer, credentials)
+            return on_free_port(
+                lambda: GrpcRelay(target, here, bodies, self.writer, credentials), port
+            )
         except RuntimeError as problem:
             raise port_taken(options.host, port, "grpc") from problem
 
@@ -166,6 +170,7 @@ def ready_facts(options: RecordOptions, addresses: dict[str, str]) -> dict[str, 
         "firms": [],
         "api_keys": [],
         "symbols": {},
+        "listens_on": addresses_to_bind(options.host),
         "audience": upstream.get("exchange") or upstream.get("auth"),
         "upstream": upstream,
         "recording": str(options.to),

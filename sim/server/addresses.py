@@ -11,7 +11,7 @@ from sim.server.listeners import SURFACES, Bound, reachable
 
 class Addresses(Struct, frozen=True, kw_only=True):
     """URLs by surface, "" for one that is not served; for gRPC host:port. `tls_ca` is the
-    certificate that clients must trust.
+    certificate that clients must trust, `listens_on` are the IP addresses or the host of listeners.
     """
 
     gateway: str = ""
@@ -22,6 +22,7 @@ class Addresses(Struct, frozen=True, kw_only=True):
     control: str = ""
     docs: str = ""
     tls_ca: Path | None = None
+    listens_on: tuple[str, ...] = ()
 
     @property
     def token_url(self) -> str:
@@ -40,8 +41,7 @@ def addresses_of(bound: Bound, *, tls_ca: Path | None = None, public_host: str =
     name = public_host or bound.host
     scheme = "http" if tls_ca is None else "https"
     urls = {
-        surface: f"{scheme}://{reachable(name, listening.getsockname()[1])}"
-        for surface, listening in bound.sockets.items()
+        surface: f"{scheme}://{reachable(name, bound.port(surface))}" for surface in bound.sockets
     }
     grpc = reachable(name, bound.grpc_port) if bound.whole else ""
-    return Addresses(**urls, grpc=grpc, tls_ca=tls_ca)
+    return Addresses(**urls, grpc=grpc, tls_ca=tls_ca, listens_on=bound.addresses)

@@ -1,5 +1,8 @@
 """Ports: which surface listens where. Binding comes before anything is built, so that a taken port
 is reported at once.
+
+Loopback is 127.0.0.1 and, where the machine has it, ::1, on the same port: some clients, Node among
+them, take the name localhost for ::1 first. Another address is listened on alone.
 """
 
 from __future__ import annotations
@@ -7,10 +10,10 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
-from collections.abc import Container
+from collections.abc import Container, Iterable, Sequence
 from typing import NamedTuple
 
-from sim.server.platforms import claim_port
+from sim.server.platforms import claim_port, has_ipv6_loopback
 
 # Underscores are no part of DNS names, but of the names that container tools give to services.
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
@@ -18,16 +21,22 @@ _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*", re.ASCII)
 
 SURFACES = ("gateway", "retail", "exchange", "auth", "grpc", "control", "docs")
 
+LOOPBACK, LOOPBACK_6 = "127.0.0.1", "::1"
+_TRIES = 50  # until a free port of 127.0.0.1 is free on ::1 too
+
 
 class CouldNotListen(OSError):
     """A port is taken, or the address is not one of this machine's. The message says what to do."""
 
 
 class Bound(NamedTuple):
-    """Bound sockets by surface. gRPC binds by itself: its port is the requested one, 0 for any."""
+    """Bound sockets by surface, one for each of `addresses`. gRPC binds by itself: its port is the
+    requested one, 0 for any.
+    """
 
     host: str
-    sockets: dict[str, socket.socket]
+    addresses: tuple[str, ...]
+    sockets: dict[str, tuple[socket.socket, ...]]
     grpc_port: int
 
     @property
@@ -35,26 +44,70 @@ class Bound(NamedTuple):
         """Whether the exchange is served, and not only what shows it."""
         return "exchange" in self.sockets
 
+    def port(self, surface: str) -> int:
+        """The port of a surface."""
+        return int(self.sockets[surface][0].getsockname()[1])
+
     def close(self) -> None:
         """Close the sockets."""
         for listening in self.sockets.values():
-            listening.close()
+            _close(listening)
+
+
+def addresses_to_bind(host: str) -> tuple[str, ...]:
+    """What to listen on for a host: the host alone, or both loopback addresses."""
+    if host not in (LOOPBACK, "localhost"):
+        return (host,)
+    return (LOOPBACK, LOOPBACK_6) if has_ipv6_loopback() else (LOOPBACK,)
 
 
 def bind(host: str, base: int, surfaces: Container[str] = SURFACES) -> Bound:
     """Bind every HTTP surface to `base`, `base`+1, … in the order of `SURFACES`, or to free ports
     when `base` is 0; of these only `surfaces`, if given. Raises CouldNotListen.
     """
-    sockets: dict[str, socket.socket] = {}
+    addresses = addresses_to_bind(host)
+    bound = Bound(host, addresses, {}, base + SURFACES.index("grpc") if base else 0)
     try:
         for offset, surface in enumerate(SURFACES):
             if surface != "grpc" and surface in surfaces:
-                sockets[surface] = bind_one(host, base + offset if base else 0, surface)
+                port = base + offset if base else 0
+                bound.sockets[surface] = on_one_port(addresses, port, surface)
     except CouldNotListen:
-        for listening in sockets.values():
-            listening.close()
+        bound.close()
         raise
-    return Bound(host, sockets, base + SURFACES.index("grpc") if base else 0)
+    return bound
+
+
+def on_one_port(addresses: Sequence[str], port: int, surface: str) -> tuple[socket.socket, ...]:
+    """A socket for each address, all on one port; 0 takes one that is free on all of them. Raises
+    CouldNotListen.
+    """
+    for tries_left in reversed(range(_TRIES)):
+        listening = [bind_one(addresses[0], port, surface)]
+        try:
+            same = listening[0].getsockname()[1]
+            listening += [bind_one(address, same, surface) for address in addresses[1:]]
+        except CouldNotListen:
+            _close(listening)
+            if port or not tries_left:
+                raise
+        else:
+            return tuple(listening)
+    raise AssertionError("the last try raises")
+
+
+def free_port(addresses: Sequence[str], surface: str) -> int:
+    """A port that was free on all addresses just now. Raises CouldNotListen."""
+    sockets = on_one_port(addresses, 0, surface)
+    try:
+        return int(sockets[0].getsockname()[1])
+    finally:
+        _close(sockets)
+
+
+def _close(sockets: Iterable[socket.socket]) -> None:
+    for one in sockets:
+        one.close()
 
 
 def bind_one(host: str, port: int, surface: str) -> socket.socket:
@@ -82,8 +135,9 @@ def port_taken(
 ) -> CouldNotListen:
     """The error for a port that could not be bound."""
     why = getattr(error, "strerror", None) or "the port is taken"
+    where = f"[{host}]" if ":" in host else host
     return CouldNotListen(
-        f"cannot listen on {host}:{port} for the {surface} surface: {why}; try --port-base 0 for"
+        f"cannot listen on {where}:{port} for the {surface} surface: {why}; try --port-base 0 for"
         " free ports, or another --port-base"
     )
 
@@ -105,6 +159,13 @@ def is_host_name(text: str) -> bool:
     except ValueError:
         return _NAME.fullmatch(text) is not None and len(text) <= 253
     return "%" not in text
+
+
+def caller_address(peer: str) -> str:
+    """A client's address as limits and the journal have it. A client of this machine is the same
+    one whether it came by 127.0.0.1 or ::1: which it takes for localhost may change by the call.
+    """
+    return LOOPBACK if peer == LOOPBACK_6 else peer
 
 
 def reachable(host: str, port: int) -> str:

@@ -1,4 +1,4 @@
-"""What differs between operating systems: signals, exclusive ports, resets, file modes.
+"""What differs between machines: signals, exclusive ports, IPv6, resets, file modes.
 
 Linux, macOS and Windows are supported.
 """
@@ -39,6 +39,20 @@ def claim_port(listening: socket.socket) -> None:
     """
     option = getattr(socket, "SO_EXCLUSIVEADDRUSE", None)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR if option is None else option, 1)
+
+
+def has_ipv6_loopback() -> bool:
+    """Whether a listener can have the address ::1. Containers and hardened machines often lack it,
+    though Python was built with IPv6.
+    """
+    if not socket.has_ipv6:
+        return False
+    try:
+        with socket.socket(socket.AF_INET6, socket.SOCK_STREAM) as trial:
+            trial.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
 
 
 def reset_on_close(connected: socket.socket) -> None:

@@ -20,7 +20,7 @@ from sim.core.model.enums import InstrumentState, Side
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import format_instant
 from sim.server.addresses import Addresses
-from sim.server.listeners import SURFACES
+from sim.server.listeners import LOOPBACK, LOOPBACK_6, SURFACES
 from sim.server.room import room_url
 from sim.simulation import Simulation
 
@@ -63,6 +63,7 @@ def ready_facts(
         **dict(addresses.surfaces()),
         "room": room_url(addresses.control),
         "tls_ca": str(addresses.tls_ca) if addresses.tls_ca else None,
+        "listens_on": addresses.listens_on,
         "scenario": simulation.scenario.name,
         "seed": simulation.seed,
         "reading": reading(simulation),
@@ -147,6 +148,8 @@ def greeting(facts: dict[str, Any], took_ms: float, room: str) -> str:
     lines = [f"sandbox exchange: {started}, ready in {took_ms:.0f} ms", ""]
     lines += [f"  {surface:<9} {facts[surface]}" for surface in SURFACES]
     lines.append(f"  room      {room}")
+    if tuple(facts["listens_on"]) == (LOOPBACK,):
+        lines.append(f"  localhost {LOOPBACK} alone: this machine has no {LOOPBACK_6}")
     if facts["tls_ca"]:
         lines.append(f"  trust     {facts['tls_ca']}")
     if facts["api_keys"]:

@@ -51,7 +51,7 @@ class Service:
         other instance yet.
         """
         tls = (identity.private_key, identity.certificate_chain) if identity else None
-        grpc = GrpcListener(host, bound.host, bound.grpc_port, tls) if bound.whole else None
+        grpc = GrpcListener(host, bound.addresses, bound.grpc_port, tls) if bound.whole else None
         ca_file = identity.ca_file if identity else None
         public = host.settings.public_host
         addresses = addresses_of(
@@ -67,9 +67,9 @@ class Service:
         loop = asyncio.get_running_loop()
         context = identity.context if identity else None
         servers = [
-            (await loop.create_server(handler, sock=bound.sockets[surface], ssl=context), handler)
+            (await loop.create_server(handler, sock=listening, ssl=context), handler)
             for surface, handler in handlers.items()
-            if surface in bound.sockets
+            for listening in bound.sockets.get(surface, ())
         ]
         if grpc is not None:
             await grpc.start()

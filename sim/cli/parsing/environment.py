@@ -1,13 +1,15 @@
-"""Options of `sim serve` from the environment: `SIM_PORT_BASE` for `--port-base`, and so on.
+"""Options from the environment: `SIM_PORT_BASE` for `--port-base`, and so on, for every command
+that has the option.
 
 | Kind of option | Value of its variable |
 |---|---|
 | with a value | the value |
 | switch | 1, true, yes, on; 0, false, no, off |
 | repeatable | values with commas between them |
-| the scenario | `SIM_SCENARIO` |
+| the scenario of `serve` and `hunt` | `SIM_SCENARIO` |
 
-The command line wins. An empty value is none. A `SIM_*` that nothing here reads is warned of: a
+The command line wins. An empty value is none. Other arguments without a name come from the command
+line alone; so do the options of `NOT_READ`. A `SIM_*` that nothing here reads is warned of: a
 misspelt name would otherwise have no effect.
 """
 
@@ -15,15 +17,24 @@ from __future__ import annotations
 
 import argparse
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 # Read elsewhere, or written for clients.
 KNOWN = (
-    *("SIM_SCENARIO", "SIM_COMMAND", "SIM_CONTROL_TOKEN", "SIM_READING"),
+    *("SIM_SCENARIO", "SIM_COMMAND", "SIM_CONTROL_TOKEN", "SIM_READING", "SIM_READY_FILE"),
     *("SIM_GATEWAY", "SIM_RETAIL", "SIM_EXCHANGE", "SIM_AUTH", "SIM_GRPC", "SIM_CONTROL"),
-    *("SIM_DOCS", "SIM_TLS_CA"),
+    *("SIM_DOCS", "SIM_TLS_CA", "SIM_JUNIT", "SIM_CERTIFY_LEG"),
 )
 _ELSEWHERE = ("--help", "--control-token")  # the second has a rule of its own
+_PLANES = ("gateway", "retail", "exchange", "auth", "grpc")
+_FOR_CLIENTS = "it names a running exchange for its clients, not what is behind a recorder"
+_OF_A_RUNNING_ONE = "it names the ready file of a running exchange, for commands that ask it"
+# (command, option), "" for every command: why its variable is not read.
+NOT_READ = {
+    **{("record", f"--{plane}"): _FOR_CLIENTS for plane in _PLANES},
+    **{(name, "--ready-file"): _OF_A_RUNNING_ONE for name in ("open", "replay", "record")},
+    ("", "--junit"): "`sim calendar` gives a client this variable, for a report of its own",
+}
 _ON, _OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
@@ -33,7 +44,15 @@ def variable(option: str) -> str:
 
 
 def options_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Action]]:
-    """(option, action) of every option that may come from the environment."""
+    """(option, action) of every option of a command that may come from the environment."""
+    name = parser.prog.rpartition(" ")[2]
+    for option, action in long_options(parser):
+        if NOT_READ.keys().isdisjoint({("", option), (name, option)}):
+            yield option, action
+
+
+def long_options(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Action]]:
+    """(option, action) of every option that the help shows, by its first long name."""
     for action in parser._actions:
         for option in action.option_strings:
             visible = action.help is not argparse.SUPPRESS
@@ -63,16 +82,25 @@ def from_environment(
             added.append(f"{option}={value}")
         elif not any(one == option or one.startswith(f"{option}=") for one in arguments):
             added += [f"{option}={part.strip()}" for part in value.split(",") if part.strip()]
-    if scenario := environ.get("SIM_SCENARIO", "").strip():
+    scenario = environ.get("SIM_SCENARIO", "").strip()
+    if scenario and any(one.dest == "scenario" and one.nargs == "?" for one in parser._actions):
         parser.set_defaults(scenario=scenario)
     return added
 
 
-def unknown_variables(parser: argparse.ArgumentParser, environ: Mapping[str, str]) -> Iterator[str]:
-    """A warning for each `SIM_*` that nothing reads."""
+def unknown_variables(
+    parser: argparse.ArgumentParser,
+    environ: Mapping[str, str],
+    every: Callable[[], Iterable[argparse.ArgumentParser]],
+) -> Iterator[str]:
+    """A warning for each `SIM_*` that no command reads. `every` returns the parsers of all of them;
+    it is called only where this one does not read a variable.
+    """
     known = {*KNOWN, *(variable(option) for option, _ in options_of(parser))}
-    for name in sorted(environ):
-        if name.startswith("SIM_") and name not in known:
+    strange = [name for name in sorted(environ) if name.startswith("SIM_") and name not in known]
+    for name in strange:
+        known |= {variable(option) for other in every() for option, _ in options_of(other)}
+        if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f", did you mean {near[0]}?" if near else ""
             yield f"sim: warning: nothing reads {name}{hint}"

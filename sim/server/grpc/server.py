@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
@@ -20,8 +20,9 @@ from sim.core.model.refusals import Refusal
 from sim.kernel.journal import RunEnded
 from sim.server.grpc.health import HEALTH, Health
 from sim.server.grpc.lasting_server import LastingServer
+from sim.server.grpc.ports import add_ports, on_free_port
 from sim.server.host import Host
-from sim.server.listeners import port_taken
+from sim.server.listeners import caller_address, port_taken
 from sim.server.stream_buffer import StreamBuffer
 
 if TYPE_CHECKING:
@@ -57,24 +58,25 @@ class GrpcListener:
     """The gRPC listener of a host."""
 
     def __init__(
-        self, host: Host, address: str, port: int, tls: tuple[bytes, bytes] | None = None
+        self,
+        host: Host,
+        addresses: Sequence[str],
+        port: int,
+        tls: tuple[bytes, bytes] | None = None,
     ) -> None:
-        """Bind a port, a free one for 0. `tls` is a private key and a certificate chain, both PEM.
-        Raises CouldNotListen.
+        """Bind a port of every address, a free one for 0. `tls` is a private key and a certificate
+        chain, both PEM. Raises CouldNotListen.
         """
         handlers = _Handlers(host)
 
         def make(port: int) -> tuple[grpc.aio.Server, int]:
             server = grpc.aio.server(handlers=(handlers,), options=_OPTIONS)
-            target = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
-            if tls is None:
-                return server, server.add_insecure_port(target)
-            return server, server.add_secure_port(target, grpc.ssl_server_credentials([tls]))
+            return server, add_ports(server, addresses, port, tls)
 
         try:
-            self._server = LastingServer(make, port)
+            self._server = on_free_port(lambda: LastingServer(make, port), port)
         except RuntimeError as problem:
-            raise port_taken(address, port, "grpc") from problem
+            raise port_taken(addresses[0], port, "grpc") from problem
         self.port = self._server.port
 
     async def start(self) -> None:
@@ -270,4 +272,4 @@ def _metadata(context: Context) -> dict[str, str]:
 def _address(peer: str) -> str:
     """A client's address: "ipv4:127.0.0.1:5000" or "ipv6:%5B::1%5D:5000" without kind and port."""
     _, _, rest = peer.partition(":")
-    return rest.rpartition(":")[0].replace("%5B", "").replace("%5D", "")
+    return caller_address(rest.rpartition(":")[0].replace("%5B", "").replace("%5D", ""))

@@ -22,6 +22,7 @@ from sim.server.http.cors import PLANES, CrossOrigin
 from sim.server.http.fast_path import Handler
 from sim.server.http.response import SERVER, AlreadySent, Response, header_text, http_date
 from sim.server.http.server import HttpServer, body_or_refusal, reset_connection
+from sim.server.listeners import caller_address
 
 if TYPE_CHECKING:
     from aiohttp.http import RawRequestMessage
@@ -124,7 +125,8 @@ class RestListener:
         if not target.startswith("/"):
             target = _origin_form(target)
         path, _, query = target.partition("?")
-        return self._host.rest(self._plane, verb, path, query, headers, body, peer, oversize)
+        caller = caller_address(peer)
+        return self._host.rest(self._plane, verb, path, query, headers, body, caller, oversize)
 
     async def render(self, request: web.BaseRequest, reply: Reply) -> web.StreamResponse:
         """The HTTP response of a reply, once that is complete and may leave."""

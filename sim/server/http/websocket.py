@@ -21,6 +21,7 @@ from sim.core.model.refusals import Code
 from sim.server.host import Host
 from sim.server.http.response import SERVER, http_date
 from sim.server.http.server import error_response, reset_connection
+from sim.server.listeners import caller_address
 from sim.server.stream_buffer import StreamBuffer
 
 log = logging.getLogger("sim.server")
@@ -46,7 +47,8 @@ async def serve_web_socket(
     ):
         text = "no valid WebSocket handshake"
         return error_response(400, 3, text, now=host.now, close=True, retail=True)
-    stream = host.open(path, request.headers, b"", request.remote or "", web_socket=True)
+    caller = caller_address(request.remote or "")
+    stream = host.open(path, request.headers, b"", caller, web_socket=True)
     if isinstance(stream, Reply):
         return await render(request, stream)
     socket.headers["Date"] = http_date(host.now)
