@@ -19,6 +19,9 @@ from typing import Any
 
 _STABLE = (
     (re.compile(r"(127\.0\.0\.1|localhost):\d+"), r"\1:<port>"),
+    # what of loopback this machine has
+    (re.compile(r'(?<="listens_on":)\["127.0.0.1"(,"::1")?\]'), "<loopback>"),
+    (re.compile(r"  localhost 127.0.0.1 alone: .*\n"), ""),
     (re.compile(r"ready in \d+ ms"), "ready in <n> ms"),
     (re.compile(r"(?<=private_key=)\S+/"), "<keys>/"),
     (re.compile(r'(?<=secret_key=")[^"]+'), "<secret>"),
