@@ -77,7 +77,7 @@ def test_the_client_of_compose_runs_its_journey_with_the_ready_file_alone(
 def test_the_settings_of_image_and_compose_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = IMAGE | COMPOSE["services"]["exchange"]["environment"]
     assert {"SIM_HOST", "SIM_READY_FILE", "SIM_PUBLIC_HOST"} <= settings.keys()
-    assert list(unknown_variables(parsers(("serve",))[1]["serve"], settings)) == []
+    assert list(unknown_variables(parsers(("serve",))[1]["serve"], settings, list)) == []
 
 
 def test_the_services_of_compose_share_the_volume_of_the_ready_file() -> None:
