@@ -37,6 +37,7 @@ AREAS = (
         "campaign",
         "participants",
         "memory",
+        "refusals",
         "compare",
         "infer",
         "witness",

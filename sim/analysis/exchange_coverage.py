@@ -99,8 +99,8 @@ class Recorder:
 
 
 def _answer(entry: LoggedCall) -> Answer:
-    why = entry.explanation
-    rule = (why["rule"] or why["stage"]) if why is not None else ""
+    why = entry.why
+    rule = (why.rule or why.stage) if why is not None else ""
     if entry.fault and rule == f"fault {entry.fault}":
         rule = "fault"  # ids of faults differ from test to test
     name = entry.operation or _NO_OPERATION

@@ -69,9 +69,9 @@ class Oracles:
         self, call: RestCall | RpcCall, reply: Reply, entry: LoggedCall, struck: bool
     ) -> Iterator[Trouble]:
         name = entry.operation or "unknown path"
-        why = entry.explanation
+        why = entry.why
         failed = reply.status >= 500 if isinstance(call, RestCall) else reply.code in (2, 13)
-        if failed and not struck and not entry.fault and (why is None or not why["rule"]):
+        if failed and not struck and not entry.fault and (why is None or not why.rule):
             yield Trouble("internal error", name, f"{name}: {entry.status} {reply.message}")
         if isinstance(call, RestCall) and not (struck or entry.fault or reply.pending_on):
             yield from self._conformance(call, reply, name)

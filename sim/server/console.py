@@ -143,10 +143,10 @@ class Console:
             f"{_time(entry.at)} {entry.plane:<9} {entry.address}  {self._painted(status, good)}"
             f"  {entry.operation or 'unknown'}  {entry.caller or 'anyone'}"
         )
-        why = entry.explanation
+        why = entry.why
         if why is not None:
-            rule = f"{why['rule']}: " if why["rule"] else ""
-            line += f"  {rule}{why['message']}"
+            rule = f"{why.rule}: " if why.rule else ""
+            line += f"  {rule}{why.message}"
         if entry.over:
             line += f"  (over the published limit {', '.join(entry.over)}, which is off)"
         return line + (f"  (fault {entry.fault})" if entry.fault else "")
@@ -169,8 +169,8 @@ class Console:
 
 def _request(entry: LoggedCall) -> dict[str, Any]:
     row = {"kind": "request", **entry.row()}
-    why = entry.explanation
-    return row if why is None else row | {"rule": why["rule"], "says": why["message"]}
+    why = entry.why
+    return row if why is None else row | {"rule": why.rule, "says": why.message}
 
 
 def _time(at: Instant) -> str:

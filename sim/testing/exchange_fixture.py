@@ -393,7 +393,7 @@ class ServedExchange:
             lines[0] += f", the last {_CALLS_SHOWN} of them"
         for call in seen[-_CALLS_SHOWN:]:
             status = call.code if call.plane == "grpc" else call.status
-            why = f"  {call.explanation['message']}" if call.explanation is not None else ""
+            why = f"  {call.why.message}" if call.why is not None else ""
             at = format_instant(call.at)
             name = f"  {call.operation}" if call.plane != "grpc" else ""  # its address names it
             lines.append(f"  {at}  {call.plane:<8}  {call.address}  {status}{name}{why}")

@@ -325,3 +325,13 @@ def test_a_scenario_replaces_a_limit_for_everybody_or_switches_it_off() -> None:
     for name, text in (("nosuch", "1/s"), ("retail", "fast"), ("retail", "0/s")):
         with pytest.raises(ValueError):
             limits.replace(name, text)
+
+
+def test_a_call_that_a_limit_refuses_counts_for_no_limit_that_is_off_either() -> None:
+    _, limits = make()
+    limits.replace("trade_stats", "3/m")
+    assert allowed(limits, ("trade_stats", "book"), 100) == 3
+    assert limits.unenforced() == []
+    limits.replace("trade_stats", "off")
+    assert allowed(limits, ("trade_stats", "book"), 12) == 12
+    assert [(row.limit, row.used) for row in limits.unenforced()] == [("book", 3)]

@@ -29,7 +29,7 @@ from sim.api.pipeline.inputs import (
     recorded_input,
 )
 from sim.api.pipeline.request_log import LoggedCall
-from sim.kernel.instants import NS_PER_S, Instant, Span, parse_span
+from sim.kernel.instants import NS_PER_S, Instant, Span
 from sim.kernel.journal_reader import read_line
 from sim.simulation import Simulation
 
@@ -200,8 +200,8 @@ class _Reader:
 
     def _call(self, seq: int, at: Instant, recorded: CallInput, out: dict[str, Any]) -> Call:
         entry = self._log.get(seq)
-        explanation = (entry.explanation or {}) if entry is not None else {}
-        wait = explanation.get("retry_after_s")
+        why = entry.why if entry is not None else None
+        wait = why.retry_after if why is not None else None
         body = out.get("body")
         operation = out.get("operation", "")
         if not operation and not isinstance(recorded, RestCall):
@@ -217,7 +217,7 @@ class _Reader:
             message=out.get("message", ""),
             body=body if isinstance(body, dict) else {},
             events=out.get("events", []),
-            retry_after=-(-parse_span(f"{wait}s") // NS_PER_S) * NS_PER_S if wait else None,
+            retry_after=-(-wait // NS_PER_S) * NS_PER_S if wait else None,
             ignored=entry.ignored if entry is not None else (),
             over=entry.over if entry is not None else (),
             read=partial(self._request, recorded, operation),
@@ -262,7 +262,7 @@ def _status(recorded: CallInput, out: dict[str, Any]) -> int:
 
 def _deferred_status(entry: LoggedCall | None) -> int:
     """The status of a deferred answer that was refused in the end; the call's line lacks it."""
-    if entry is None or "answered_in" not in (entry.explanation or {}):
+    if entry is None or entry.why is None or not entry.why.answered_in:
         return 0
     return entry.status
 

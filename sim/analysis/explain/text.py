@@ -105,7 +105,7 @@ def explain_journal(path: str, subject: str, until: Instant | None) -> dict[str,
     sim = simulation_at(path, until)
     if not subject:
         entries = sim.log.entries(0, sim.seq)
-        return {"refused": [_refused(entry) for entry in entries if entry.explanation is not None]}
+        return {"refused": [_refused(entry) for entry in entries if entry.why is not None]}
     explanation = explain(sim, subject)
     if explanation is None:
         raise UsageError(
@@ -131,13 +131,14 @@ def text_of(explanation: dict[str, Any]) -> Iterator[str]:
 
 
 def _refused(entry: LoggedCall) -> dict[str, Any]:
-    why = entry.explanation or {}
+    assert entry.why is not None
+    why = entry.why
     return {
-        "request_id": why["request_id"],
+        "request_id": why.request_id,
         "at": format_instant(entry.at),
         "caller": entry.caller,
         "status": entry.status or entry.code,
         "address": entry.address,
-        "rule": why["rule"],
-        "message": why["message"],
+        "rule": why.rule,
+        "message": why.message,
     }

@@ -215,8 +215,8 @@ def _text(event: dict[str, Any]) -> str:
 
 
 def _of_call(entry: LoggedCall) -> Iterator[str]:
-    why = entry.explanation
-    rule = (why["rule"] or why["stage"]) if why is not None else ""
+    why = entry.why
+    rule = (why.rule or why.stage) if why is not None else ""
     if entry.fault and rule == f"fault {entry.fault}":
         rule = "fault"
     if not entry.operation:

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import json
+from msgspec import Struct, json
+from msgspec.structs import asdict
 
 from sim.core.model import refusals
 from sim.core.model.refusals import HTTP_OF_CODE, Refusal
-from sim.kernel.instants import NS_PER_S, format_instant, format_seconds
+from sim.kernel.instants import NS_PER_S, Instant, Span, format_instant, format_seconds
 
 # Where §7.1 differs from the mapping of codes.
 _HTTP_OF_CLASS: dict[type[Refusal], int] = {
@@ -40,12 +41,7 @@ def grpc_code(refusal: Refusal) -> int:
 
 def http_status(refusal: Refusal) -> int:
     """Return the HTTP status of a refusal, the same on every plane."""
-    if isinstance(refusal, refusals.Injected):
-        return refusal.http
-    own_status = getattr(refusal, "http", None)
-    if isinstance(own_status, int):
-        return own_status
-    return _HTTP_OF_CLASS.get(type(refusal)) or HTTP_OF_CODE[refusal.code]
+    return refusal.http or _HTTP_OF_CLASS.get(type(refusal)) or HTTP_OF_CODE[refusal.code]
 
 
 def http_body(refusal: Refusal, plane: str) -> bytes:
@@ -82,21 +78,60 @@ def http_headers(refusal: Refusal) -> tuple[tuple[str, str], ...]:
     return ()
 
 
-def explanation(refusal: Refusal, *, request_id: str, operation: str, now: int) -> dict[str, Any]:
-    """Explain to people why a call was refused, and what would have worked."""
-    return {
-        "request_id": request_id,
-        "operation": operation,
-        "refusal": type(refusal).__name__,
-        "status": http_status(refusal),
-        "code": grpc_code(refusal),
-        "message": refusal.message,
-        "rule": refusal.rule,
-        "section": refusal.section,
-        "remedy": refusal.remedy,
-        "retry": refusal.retry,
-        "retry_after_s": (
-            format_seconds(refusal.retry_after) if refusal.retry_after is not None else None
-        ),
-        "now": format_instant(now),
-    }
+class Explanation(Struct, frozen=True, gc=False):
+    """Why a call was refused, and what would have worked; `plain` is what people are shown.
+
+    `stage` refused it. `answered_in` is the input that brought the refusal of a call which waited
+    for `orders`; 0 for all others.
+    """
+
+    request_id: str
+    operation: str
+    refusal: str
+    status: int
+    code: int
+    message: str
+    rule: str
+    section: str
+    remedy: str
+    retry: bool
+    retry_after: Span | None
+    now: Instant
+    stage: str
+    answered_in: int = 0
+    orders: tuple[str, ...] = ()
+
+    def plain(self) -> dict[str, Any]:
+        """As an object of JSON, with times in words."""
+        retry_after = self.retry_after
+        plain = {
+            **asdict(self),
+            "retry_after_s": None if retry_after is None else format_seconds(retry_after),
+            "now": format_instant(self.now),
+            "orders": list(self.orders),
+        }
+        del plain["retry_after"]
+        if not self.answered_in:
+            del plain["answered_in"], plain["orders"]
+        return plain
+
+
+def explanation(
+    refusal: Refusal, code: int, *, request_id: str, operation: str, now: Instant, stage: str
+) -> Explanation:
+    """Explain to people why a call was refused; `code` is the gRPC status of its reply."""
+    return Explanation(  # positional arguments: a Struct searches for each keyword
+        request_id,
+        operation,
+        type(refusal).__name__,
+        http_status(refusal),
+        code,
+        refusal.message,
+        refusal.rule,
+        refusal.section,
+        refusal.remedy,
+        refusal.retry,
+        refusal.retry_after,
+        now,
+        stage.replace("_", " "),
+    )

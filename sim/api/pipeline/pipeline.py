@@ -17,6 +17,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sim.api.codecs.codecs import Dialect
 from sim.api.pipeline import stages
@@ -174,11 +175,12 @@ class Pipeline:
     def log_late_refusal(self, refusal: Refusal, reply: Reply, orders: list[str]) -> None:
         """Log that the deferred answer to a call about these orders became a refusal."""
         ctx, request_id = self._services.exchange.ctx, reply.request_id
-        why = explanation(refusal, request_id=request_id, operation="", now=ctx.now)
-        why |= {"stage": "answer", "answered_in": int(ctx.trace_id, 16), "orders": list(orders)}
-        self._services.log.answered(
-            int(request_id, 16), int(ctx.trace_id, 16), reply.status, reply.code, why
+        asked, answered = int(request_id, 16), int(ctx.trace_id, 16)
+        why = explanation(
+            refusal, reply.code, request_id=request_id, operation="", now=ctx.now, stage="answer"
         )
+        why = replace(why, answered_in=answered, orders=tuple(orders))
+        self._services.log.answered(asked, reply.status, reply.code, why)
 
 
 def _walk(call: Call, state: CallState, path: Path) -> None:
@@ -193,6 +195,9 @@ def _walk(call: Call, state: CallState, path: Path) -> None:
         for stage in walked:
             stage(call, state)
     except Refusal as refusal:
+        # Its traceback refers to this frame and the state, which refers to the refusal: a circle
+        # that only the garbage collector would free.
+        refusal.__traceback__ = None
         state.refuse(refusal, stage.__name__)
     for stage in closing:
         stage(call, state)

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sim.api.pipeline.error_mapping import Explanation
 from sim.kernel.instants import Instant, format_instant
 
 CAPACITY = 50_000
@@ -23,7 +24,7 @@ class LoggedCall(Struct, frozen=True, gc=False):
 
     `caller` is a firm, participant or API key id; `fault` is the id of the injected fault that
     struck, or ""; `over` names limits that would have refused it, were they on. A refused call
-    has an explanation.
+    has a reason.
     """
 
     seq: int
@@ -35,7 +36,7 @@ class LoggedCall(Struct, frozen=True, gc=False):
     code: int
     address: str
     ignored: tuple[str, ...]
-    explanation: dict[str, Any] | None
+    why: Explanation | None
     fault: str = ""
     over: tuple[str, ...] = ()
 
@@ -51,7 +52,7 @@ class LoggedCall(Struct, frozen=True, gc=False):
             "code": self.code,
             "address": self.address,
             "ignored": list(self.ignored),
-            "explain": self.explanation["request_id"] if self.explanation else "",
+            "explain": self.why.request_id if self.why is not None else "",
             "fault": self.fault,
             "over_limit": list(self.over),
         }
@@ -72,18 +73,14 @@ class RequestLog:
         """Add a call."""
         self._entries.append(entry)
 
-    def answered(
-        self, asked: int, seq: int, status: int, code: int, explanation: dict[str, Any]
-    ) -> None:
-        """Change the entry of the call `asked`: input `seq` brought a refusal as its answer."""
+    def answered(self, asked: int, status: int, code: int, why: Explanation) -> None:
+        """Change the entry of the call `asked`: a later input brought a refusal as its answer."""
         for place in range(len(self._entries) - 1, -1, -1):
             entry = self._entries[place]
             if entry.seq == asked:
-                self._changed.append((seq, entry))
-                explanation["operation"] = entry.operation
-                self._entries[place] = replace(
-                    entry, status=status, code=code, explanation=explanation
-                )
+                self._changed.append((why.answered_in, entry))
+                why = replace(why, operation=entry.operation)
+                self._entries[place] = replace(entry, status=status, code=code, why=why)
             if entry.seq <= asked:
                 return
 
@@ -133,9 +130,9 @@ class RequestLog:
     def explain(self, request_id: str) -> dict[str, Any] | None:
         """Return why a call was refused; None when the id is unknown or the call was answered."""
         for entry in reversed(self._entries):
-            why = entry.explanation
-            if why is not None and why["request_id"] == request_id:
-                return why
+            why = entry.why
+            if why is not None and why.request_id == request_id:
+                return why.plain()
             if f"{entry.seq:016x}" < request_id:
                 return None
         return None

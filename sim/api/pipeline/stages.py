@@ -211,26 +211,32 @@ def log(call: Call, state: CallState) -> None:
     why = None
     if refusal is not None:
         fault_id = fault_id or getattr(refusal, "fault", "")
-        why = explanation(refusal, request_id=ctx.trace_id, operation=operation, now=ctx.now)
-        why["stage"] = state.refused_in.replace("_", " ")
+        why = explanation(
+            refusal,
+            reply.code,
+            request_id=ctx.trace_id,
+            operation=operation,
+            now=ctx.now,
+            stage=state.refused_in,
+        )
     if fault_id:
         reply.headers = (*reply.headers, ("x-sim-fault", fault_id))
     if state.over:
         reply.headers = (*reply.headers, ("x-sim-over-limit", ", ".join(state.over)))
     services.log.add(
-        LoggedCall(
-            seq=int(ctx.trace_id, 16),
-            at=ctx.now,
-            plane=state.surface,
-            operation=operation,
-            caller=state.caller.name if state.caller is not None else call.credential.key,
-            status=reply.status,
-            code=reply.code,
-            address=f"{call.verb} {call.path}" if isinstance(call, RestCall) else call.method,
-            ignored=tuple(state.ignored),
-            explanation=why,
-            fault=fault_id,
-            over=state.over,
+        LoggedCall(  # positional arguments: a Struct searches for each keyword
+            int(ctx.trace_id, 16),
+            ctx.now,
+            state.surface,
+            operation,
+            state.caller.name if state.caller is not None else call.credential.key,
+            reply.status,
+            reply.code,
+            f"{call.verb} {call.path}" if isinstance(call, RestCall) else call.method,
+            tuple(state.ignored),
+            why,
+            fault_id,
+            state.over,
         )
     )
 

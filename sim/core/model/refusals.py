@@ -69,6 +69,7 @@ class Refusal(Exception):
     section: ClassVar[str] = "7.1"
     default: ClassVar[str] = "internal error"
     retry: ClassVar[bool] = False
+    http: int = 0  # an HTTP status of its own; 0: that of its class or code
     default_rule: ClassVar[str] = ""
     default_cancel_reason: ClassVar[CancelRejectReason] = CancelRejectReason.EXCHANGE_OPTION
 

@@ -232,13 +232,9 @@ class RateLimits(Stateful[RateLimitsState]):
         """
         checks = self._checks.get((method, names)) or self._checks_of(method, names)
         now = self._ctx.now
-        counters = checks.always
-        over: tuple[str, ...] = ()
-        if checks.extras:
-            if self._ctx.assumptions.flag(EXTRA_LIMITS):
-                counters += checks.extras
-            else:
-                over = self._unenforced(checks.extras, subject, method)
+        counters, unenforced = checks.always, checks.extras
+        if unenforced and self._ctx.assumptions.flag(EXTRA_LIMITS):
+            counters, unenforced = counters + unenforced, ()
         for counter in counters:
             wait = counter.wait(subject, now)
             if wait:
@@ -246,7 +242,7 @@ class RateLimits(Stateful[RateLimitsState]):
                 raise _refusal(counter.limit, method, wait, text)
         for counter in counters:
             counter.take(subject, now)
-        return over
+        return self._unenforced(unenforced, subject, method) if unenforced else ()
 
     def _unenforced(
         self, counters: tuple[Counter, ...], subject: str, method: str

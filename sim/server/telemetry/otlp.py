@@ -146,8 +146,8 @@ def _attributes(entry: LoggedCall) -> dict[str, str | int | float]:
     }
     if entry.fault:
         attributes["sim.fault"] = entry.fault
-    if entry.explanation is not None:
-        attributes["sim.refusal"] = str(entry.explanation.get("rule") or "")
+    if entry.why is not None:
+        attributes["sim.refusal"] = entry.why.rule
     return attributes
 
 
