@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from sim import Simulation, load_scenario
+from sim.core.history import NO_ROWS
 from sim.engine.snapshots import BYTES_MAX, FIRST_DISTANCE, KEPT, Snapshot, Snapshots
 from sim.kernel.journal import Checkpoint, Header, Journal
 from sim.testing import connect
@@ -20,7 +21,7 @@ HEADER = Header(name="t", seed=1, start=0, scenario=Raw(b"{}"), scenario_digest=
 
 def moment(journal: Journal, size: int = 10) -> Snapshot:
     nothing: Any = None
-    return Snapshot(journal.seq, journal.checkpoint(), bytes(size), nothing, nothing)
+    return Snapshot(journal.seq, journal.checkpoint(), bytes(size), NO_ROWS, nothing)
 
 
 def grow(journal: Journal, count: int, what: bytes = b"{}") -> None:

@@ -62,6 +62,7 @@ from sim.api.streams.hub import Hub
 from sim.contract.contract import Contract, load_contract
 from sim.core.exchange import Exchange
 from sim.core.identity.credentials import Environment
+from sim.core.model.orders import Order
 from sim.core.model.refusals import NotFound, Refusal
 from sim.engine.causes import Causes
 from sim.engine.consequences import Consequences
@@ -203,9 +204,11 @@ class Engine:
         """Name of the branch that it is on."""
         return self.journal.branch.name
 
-    def snapshot(self, *, log: bool = False) -> Snapshot:
-        """The state right now, with the calls so far where another branch may come back to it."""
-        state, history = encode_state(self.exchange, self.extensions)
+    def snapshot(self, *, log: bool = False, copies: Mapping[int, Order] | None = None) -> Snapshot:
+        """The state right now, with the calls so far where another branch may come back to it;
+        `copies` of live orders by their `seq` are shared where they are equal.
+        """
+        state, history = encode_state(self.exchange, self.extensions, copies or {})
         return Snapshot(
             self.now,
             self.journal.checkpoint(),

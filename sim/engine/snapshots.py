@@ -9,7 +9,8 @@ Theory.
   snapshot at or before the moment and handles the inputs in between, read from the journal.
 * A *snapshot* is a pair of state and checkpoint. The state comes in three parts, by how it changes:
   what may still change is encoded to bytes, so nothing that happens later reaches it (as JSON,
-  whose integers have any size: an instant of the year 9999 has more than 64 bits); rows that
+  whose integers have any size: an instant of the year 9999 has more than 64 bits), except live
+  orders, of which there may be many and which are copied; rows that
   never change again (executions, done orders, moved cash) are shared, in lists of the snapshot's
   own; reference data is replaced as a whole and never changed in place, so it is shared too.
   Streams are connections and no state to go back to; they are kept beside it, for the inputs that
@@ -46,6 +47,7 @@ from sim.api.streams.hub import Hub
 from sim.api.streams.saved_streams import SavedStreams
 from sim.core.exchange import Exchange, State
 from sim.core.history import History, join_history, split_history
+from sim.core.model.orders import Order
 from sim.engine.extension import Extension
 from sim.kernel.instants import Instant
 from sim.kernel.journal import Checkpoint, Journal
@@ -73,6 +75,11 @@ class Snapshot(NamedTuple):
     log: RequestLog | None = None
     streams: Streams | None = None
 
+    @property
+    def size(self) -> int:
+        """How many bytes the changing part of the state takes, about."""
+        return len(self.state) + self.history.live_bytes
+
 
 class Streams(NamedTuple):
     """The streams that were open, for a replay that begins here: those of clients, and what each
@@ -89,10 +96,14 @@ def save_streams(hub: Hub, extensions: Mapping[str, Extension]) -> Streams:
     return Streams(hub.save(), pickle.dumps(own, protocol=5))
 
 
-def encode_state(exchange: Exchange, extensions: Mapping[str, Extension]) -> tuple[bytes, History]:
-    """The state of an exchange and of its extensions, by name; apart from it, what is shared."""
+def encode_state(
+    exchange: Exchange, extensions: Mapping[str, Extension], copies: Mapping[int, Order]
+) -> tuple[bytes, History]:
+    """The state of an exchange and of its extensions, by name; apart from it, what is shared, with
+    `copies` of live orders where they are equal.
+    """
     state = exchange.save()
-    state.trading, history = split_history(state.trading)
+    state.trading, history = split_history(state.trading, copies)
     states = {name: extension.save() for name, extension in extensions.items()}
     return json.encode((state, states)), history
 
@@ -105,7 +116,7 @@ def load_state(
 ) -> None:
     """Make an exchange and its extensions what they were; with a hub, its streams too."""
     state, states = _state_decoder().decode(snapshot.state)
-    state.trading = join_history(state.trading, snapshot.history)
+    state.trading = join_history(state.trading, snapshot.history, exchange.trading.orders.rows.rows)
     exchange.reference = snapshot.reference
     exchange.load(state)
     for name, extension in extensions.items():
@@ -170,11 +181,11 @@ class Snapshots:
         """Add a snapshot, and drop every second one when there is no room."""
         self._kept.append(snapshot)
         while len(self._kept) > KEPT or (
-            len(self._kept) > 2 and sum(len(kept.state) for kept in self._kept) > BYTES_MAX
+            len(self._kept) > 2 and sum(kept.size for kept in self._kept) > BYTES_MAX
         ):
             self._kept[1:] = self._kept[2::2]
             self._distance *= 2
-        distance = max(self._distance, len(snapshot.state) // _BYTES_PER_INPUT)
+        distance = max(self._distance, snapshot.size // _BYTES_PER_INPUT)
         self._next = snapshot.checkpoint.seq + distance
 
     def nearest(self, seq: int, journal: Journal) -> Snapshot:
@@ -202,6 +213,6 @@ class Snapshots:
     def _set_aside(self, snapshots: Iterable[Snapshot]) -> None:
         self._left += snapshots
         while len(self._left) > KEPT or (
-            len(self._left) > 1 and sum(len(kept.state) for kept in self._left) > BYTES_MAX
+            len(self._left) > 1 and sum(kept.size for kept in self._left) > BYTES_MAX
         ):
             self._left = self._left[1::2]

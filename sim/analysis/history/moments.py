@@ -14,12 +14,13 @@ the journal recorded.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sim.analysis.history.work import Work
 from sim.api.pipeline.inputs import Outcome, recorded_input
-from sim.core.history import History
+from sim.core.history import NO_ROWS, History
+from sim.core.model.orders import Order
 from sim.engine.snapshots import Snapshot
 from sim.engine.time_travel import close_streams, load
 from sim.kernel.branches import Branch
@@ -29,15 +30,12 @@ from sim.simulation import Simulation
 BYTES_MAX = 128 << 20
 # A snapshot every so many inputs, over the last stretch before the moment that is asked for, and
 # more of them right before it: the next moment is often one step back.
-_GRAIN, _STRETCH = 250, 1_000
-_FINE_GRAIN, _FINE_STRETCH = 50, 150
+_GRAIN, _STRETCH = 240, 1_000
+_FINE_GRAIN, _FINE_STRETCH = 20, 160
 _AROUND = 350  # inputs before and after a moment that was looked at
 # Loading a snapshot takes as long as handling about so many inputs.
-_LOAD_INPUTS = 100
+_LOAD_INPUTS = 40
 _REFERENCE_BYTES = 8
-
-
-_NO_ROWS = History([], [], [], [], [], [])
 
 
 class LookedWrong(RuntimeError):
@@ -150,7 +148,7 @@ class Moments:
         self._on = journal.branches[point.branch].holder(point.seq) if point.seq else root
         journal.branch = self._on
         self._used(self._on, snapshot)
-        self._rows = _Rows()
+        self._rows = _Rows(snapshot.history.live)
 
     def _go(self, looker: Simulation, branch: Branch, seq: int) -> Work[None]:
         while looker.seq < seq:
@@ -161,7 +159,7 @@ class Moments:
             )
             if due and (self._on.name, at) not in self._kept:
                 if not looker.exchange.order_sessions.blocks_snapshots:
-                    self._keep(looker.engine.snapshot(log=True))
+                    self._keep(looker.engine.snapshot(log=True, copies=self._rows.copies))
             yield
 
     def _handle(self, looker: Simulation, branch: Branch, seq: int) -> Outcome:
@@ -213,40 +211,55 @@ class Moments:
 
 class _Rows:
     """Rows that never change, of a stretch that the looker went without loading anything: rows are
-    only added on it, so the snapshots of a stretch share one list of them.
+    only added on it, so the snapshots of a stretch share one list of them. They share the copies of
+    live orders that did not change between them, too.
     """
 
-    columns: History = _NO_ROWS
+    columns: History = NO_ROWS
+
+    def __init__(self, live: Sequence[Order] = ()) -> None:
+        """`live` are the copies of the snapshot that the stretch began at."""
+        self.copies = {order.seq: order for order in live}
+        self._copied = 0
+
+    def learn(self, history: History) -> None:
+        """Have the rows of a snapshot that was taken here."""
+        copies = self.copies
+        own = [order for order in history.live if copies.get(order.seq) is not order]
+        self._copied += history._replace(live=own).live_bytes
+        self.copies = {order.seq: order for order in history.live}
+        self.columns = history._replace(trades=[], live=[])
 
     @property
     def bytes(self) -> int:
-        """What they take: references, for the run has the rows too."""
-        return _REFERENCE_BYTES * sum(len(column) for column in self.columns)
+        """What they take: references, for the run has the rows too, and copies."""
+        return _REFERENCE_BYTES * sum(len(column) for column in self.columns) + self._copied
 
 
 class _Kept:
     """A snapshot whose rows are the first ones of a stretch. Trades are its own: clearing puts a
-    new row in the place of an old one.
+    new row in the place of an old one. So is the list of live orders.
     """
 
     def __init__(self, snapshot: Snapshot, rows: _Rows) -> None:
         history = snapshot.history
         self.lengths = [len(column) for column in history]
-        self.trades = history.trades
-        rows.columns = history._replace(trades=[])
+        self.trades, self.live = history.trades, history.live
+        rows.learn(history)
         self.rows = rows
-        self.snapshot = snapshot._replace(history=_NO_ROWS)
+        self.snapshot = snapshot._replace(history=NO_ROWS)
 
     def whole(self) -> Snapshot:
         """The snapshot with its rows."""
         shared: tuple[Any, ...] = self.rows.columns
         columns = [column[:length] for column, length in zip(shared, self.lengths, strict=True)]
-        history = History(*columns)._replace(trades=self.trades)
+        history = History(*columns)._replace(trades=self.trades, live=self.live)
         return self.snapshot._replace(history=history)
 
     @property
     def bytes(self) -> int:
-        """What it takes besides rows."""
+        """What it takes besides what it shares."""
         streams = self.snapshot.streams
         stream_bytes = len(streams.hub.state) if streams is not None else 0
-        return len(self.snapshot.state) + stream_bytes + _REFERENCE_BYTES * len(self.trades)
+        own_bytes = _REFERENCE_BYTES * (len(self.trades) + len(self.live))
+        return len(self.snapshot.state) + stream_bytes + own_bytes

@@ -275,10 +275,8 @@ class Orders:
         others = list(compress(places, map(is_not, rows, state)))
         gone = [rows[place] for place in others] + rows[len(state) :]
         come = [state[place] for place in others] + state[len(rows) :]
-        stay = {order.id: order for mine in self._open.values() for order in mine.values()}
         for order in gone:
             self._by_id.pop(order.id, None)
-            stay.pop(order.id, None)
         self._by_id.update(zip(map(attrgetter("id"), come), come, strict=True))
         # The indexes hold for rows that only changed: an order keeps its account and symbol.
         same = (place for place in others if _identity(rows[place]) != _identity(state[place]))
@@ -290,11 +288,20 @@ class Orders:
                 for order in state
                 if order.clord_id and order.state is not OrderState.REJECTED
             }
-        live = sorted(live_of([*stay.values(), *come]), key=attrgetter("seq"))
-        self._open = {
-            account: {order.id: order for order in mine}
-            for account, mine in grouped(live, attrgetter("account")).items()
-        }
+        self._reopen(gone, live_of(come))
+
+    def _reopen(self, gone: list[Order], live: list[Order]) -> None:
+        """Have other open orders, each account's in order of acceptance."""
+        accounts = dict.fromkeys(order.account for order in chain(gone, live))
+        for order in gone:
+            if (mine := self._open.get(order.account)) is not None:
+                mine.pop(order.id, None)
+        for order in live:
+            self._open.setdefault(order.account, {})[order.id] = order
+        for account in accounts:
+            if mine := self._open.pop(account, {}):
+                by_seq = sorted(mine.values(), key=attrgetter("seq"))
+                self._open[account] = {order.id: order for order in by_seq}
 
 
 def _identity(order: Order) -> tuple[str, str, str, Instant]:
