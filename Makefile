@@ -32,6 +32,7 @@ soak: $(VENV)/.ready      ## long runs: kills, fuzzers, public clients, tests in
 	$(BIN)/python -m tests.soak.edge --minutes $(or $(MINUTES),15) --seed $(or $(SEED),1) --preset hostile
 	$(BIN)/python -m tests.soak.scenario_mutants --count $(or $(COUNT),10000) --seed $(or $(SEED),1)
 	$(BIN)/python -m tests.soak.journal_mutants --count $(or $(COUNT),10000) --seed $(or $(SEED),1)
+	$(BIN)/python -m tests.soak.witness --count $(or $(SEEDS),1000) --seed $(or $(SEED),1)
 	$(BIN)/sim hunt --minutes $(or $(MINUTES),15) --jobs 2 --seed $(or $(SEED),1) --keep-going
 	$(BIN)/python -m tests.soak.sdk_versions
 	RECORD_ROUNDS=200 $(BIN)/python -m pytest -q tests/server/test_record_sdk.py

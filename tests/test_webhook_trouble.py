@@ -133,6 +133,17 @@ def test_a_fault_opens_the_circuit_breaker_and_its_end_closes_it() -> None:
     assert report.ok, report
 
 
+@pytest.mark.spec("S6.1-6")
+def test_a_fault_that_goes_on_opens_the_breaker_again_with_what_is_parked() -> None:
+    """The first probe after a cooldown fails at once, and the other deliveries stay parked."""
+    people = [PERSON | {"external_id": f"p-{n}", "ssn": f"90011224{n}"} for n in range(4)]
+    starts = [{"at": "+1s", "call": START | {"json": person}} for person in people]
+    still = {"at": "+10m", "expect": {"breaker": {"firm": "atlas", "state": "open"}}}
+    fault = {"match": {"plane": "webhook"}, "act": {"status": 500}}
+    report = run_scenario(scenario(faults=[fault], steps=[*starts, still]))
+    assert report.ok, report
+
+
 def test_a_delay_holds_up_the_attempt_that_it_names_and_one_with_a_status_fails_it_then() -> None:
     late = {"match": {"plane": "webhook", "attempts": "1"}, "act": {"delay": "30s"}}
     sim = after("29s", scenario(faults=[late]))

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct, field, json
 
 from sim.analysis.features.features import FeatureReader
+from sim.analysis.features.rules import rules_of
 from sim.api.pipeline.inputs import (
     Advanced,
     AnswerDue,
@@ -32,6 +33,7 @@ from sim.hunt.clients import Clients, encoded
 from sim.hunt.genes import PART, Gene
 from sim.hunt.operators import Operators
 from sim.hunt.oracles import Oracles, Trouble
+from sim.hunt.passages import deeds
 from sim.hunt.requests import Requests
 from sim.hunt.vocabulary import Vocabulary
 from sim.kernel.entropy import Stream
@@ -137,6 +139,8 @@ class Arena:
             self._hang_up()
         elif words[0] == "do":
             self._operate(choices, words[1])
+        elif words[0] == "edge":
+            self._pass(choices, words[1], words[2])
         elif gene.kind == "order script":
             self._operate(choices, "order.place")
         elif gene.kind == "agree":
@@ -151,7 +155,19 @@ class Arena:
     def _operate(self, choices: Stream, action: str) -> None:
         if action == "order.place" and not self._operators.markets():
             return
-        subject, body = self._operators.draw(choices, action)
+        self._act(action, *self._operators.draw(choices, action))
+
+    def _pass(self, choices: Stream, was: str, to: str) -> None:
+        """Bring a market along an edge of the lifecycle."""
+        for deed in deeds(choices, was, to, self._simulation.now):
+            if deed.wait:
+                self._wait(deed.wait)
+            else:
+                self._act(deed.action, deed.subject, deed.body)
+                if deed.action == "instrument.create":
+                    self._stand.vocabulary.add("symbol", deed.body["symbol"])
+
+    def _act(self, action: str, subject: str, body: dict[str, Any]) -> None:
         self._enter(Controlled(action, subject, json.encode(body, order="sorted").decode(), PEER))
 
     def _wait(self, gap: int) -> None:
@@ -224,10 +240,13 @@ class Arena:
             self.happened.troubles.append(Trouble("internal error", kind, says))
             self.happened.over = True
             return None
+        begun = len(self._features)
         self._note(input_, outcome)
-        self._features += self._reader.after_input(outcome)
         self._watch.outcome(input_, outcome)
         self._learn()
+        shown = self._features[begun:]
+        self._features += (f"rule:{rule}" for feature in shown for rule in rules_of(feature))
+        self._features += self._reader.after_input(outcome)
         self.happened.troubles += self._oracles.after_input(input_, outcome)
         return outcome
 

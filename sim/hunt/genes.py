@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from sim.actors.operator.actions import ACTIONS
 from sim.contract.contract import Operation, load_contract
+from sim.hunt.passages import passages
 from sim.kernel.entropy import Entropy, Stream
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Span, days, hours, minutes
 
@@ -33,6 +34,7 @@ class Gene(Struct, frozen=True, array_like=True):
     | stream OPERATION | opens a stream, or a WebSocket, and sends its first frames |
     | frame, hangup | a client's frame on an open stream; the client hangs up |
     | do ACTION | an operator's action |
+    | edge WAS TO | a market is brought to a state and along an edge of the lifecycle |
     | order PLANE | an order like those of `sim sweep --fuzz`: valid, and likely to trade |
     | again | the call before once more |
     | agree OPERATION | a read on REST and on gRPC, which must answer the same |
@@ -57,6 +59,7 @@ def kinds() -> tuple[str, ...]:
     for operation in load_contract().operations:
         offered.update(dict.fromkeys(_of_operation(operation)))
     offered.update(dict.fromkeys(f"do {name}" for name in ACTIONS))
+    offered.update(dict.fromkeys(passages()))
     offered.update(dict.fromkeys(("order exchange", "order retail", "order grpc", "order script")))
     offered.update(dict.fromkeys((*_TWICE, "token", "wait")))
     return tuple(offered)
@@ -77,4 +80,4 @@ def group_of(kind: str) -> str:
     if words[0] in ("call", "stream"):
         service = words[-1].partition(".")[0]
         return "gateway" if service.startswith("Gateway") else service
-    return kind
+    return words[0] if words[0] == "edge" else kind

@@ -135,16 +135,17 @@ def holdings(second: int) -> Tell:
     return tell
 
 
-def settled(price: int, *, corrected: bool = False) -> Tell:
-    """A final settlement price, twice."""
+def settled(price: int, *, corrected: bool = False, since: float = 9) -> Tell:
+    """A final settlement price, twice, and a ledger that goes on after it."""
 
     def tell(story: Story) -> None:
         for px in (100, price):
             stats = {"settlementPx": str(px), "settlementPreliminary": False}
             body = book([], state="EXPIRED") | {"stats": stats}
             story.get(f"/v1/orderbook/{SYMBOL}", body)
-        if corrected:
-            entries(cash("C1", "1", "2", "CORRECTION"))(story)
+        kind = "CORRECTION" if corrected else "ORDER_EXECUTION"
+        paid = cash("C1", "1", "2", "RESOLUTION", second=0)
+        entries(paid, cash("C2", "2", "1", kind, second=since))(story)
 
     return tell
 
@@ -300,7 +301,7 @@ PLANTED = (
         entries(cash("C1", "10", "9"), cash("C2", "8", "7")),
         [1],
     ),
-    Planted("settled once", settled(100), settled(0), [1, 2]),
+    Planted("settled once", settled(100), settled(0), [1, 2, 3]),
     Planted(
         "settled once",
         entries(cash("C1", "1", "2", "RESOLUTION"), cash("C1", "1", "2", "RESOLUTION")),
@@ -352,6 +353,7 @@ def test_every_check_has_a_case() -> None:
     [
         ("position sum", held(0, bust=True)),
         ("settled once", settled(0, corrected=True)),
+        ("settled once", settled(0, since=1)),
         ("balance ledger", entries(cash("C1", "10", "9"), cash("C2", "8", "7"), symbol=SYMBOL)),
     ],
 )

@@ -151,7 +151,7 @@ NEVER_SHOWN = {
     "S12": "a slow reader is the server's affair",
     "E4": "the Host header is the server's affair",
 }
-_NUMBERED = re.compile(r"[LMPSKRWE]\d{1,2}\b")
+_NUMBERED = re.compile(r"(?<!\w)[LMPSKRWE]\d{1,2}(?![\w.])")
 
 
 def _patterns() -> list[tuple[re.Pattern[str], str]]:
@@ -176,7 +176,5 @@ def rules_of(feature: str) -> tuple[str, ...]:
 
 def _shown_by(feature: str) -> Iterator[str]:
     if feature.startswith("answer:"):
-        match = _NUMBERED.match(feature.rpartition("|")[2])
-        if match is not None:
-            yield match[0]
+        yield from _NUMBERED.findall(feature.rpartition("|")[2])
     yield from (rule for pattern, rule in _PATTERNS if pattern.match(feature))

@@ -30,6 +30,7 @@ from sim.api.pipeline.inputs import (
     by_script,
     recorded_input,
 )
+from sim.core.model.enums import ExecutionType
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import format_instant, format_span
 from sim.kernel.journal import Header, Line
@@ -146,7 +147,7 @@ class _Writer:
             case StreamHungUp() if entry.stream in self._streams:
                 return {"disconnect": self._streams[entry.stream]["subscribe"]["name"]}
             case Controlled():
-                return self._action(entry)
+                return self._action(entry, refused="message" in out or _rejects(out))
             case Advanced():
                 return None
         self._leave_out(entry)
@@ -215,15 +216,17 @@ class _Writer:
 
         return {"json": json.decode(as_json(operation.request, message))} if message else {}
 
-    def _action(self, entry: Controlled) -> Step | None:
+    def _action(self, entry: Controlled, *, refused: bool) -> Step | None:
         arguments = json.decode(entry.arguments)
-        if entry.action == "instrument.create":
+        if entry.action == "instrument.create" and not refused:
             self.instruments.append(arguments)
             return None
         action = ACTIONS.get(entry.action)
         if action is not None and action.step:
+            expected: Step = {"expect": {"refused": True}} if refused else {}
             try:
-                return {action.step: action.step_value(action.read(entry.subject, arguments))}
+                value = action.step_value(action.read(entry.subject, arguments))
+                return {action.step: value, **expected}
             except InvalidRequest:
                 pass  # it was refused, and a scenario with such a step would not load
         self._leave_out(entry)
@@ -244,6 +247,14 @@ class _Writer:
                 text = text.replace(identifier, f"${{{name}}}")
         saved: Step = json.decode(text)
         return saved
+
+
+def _rejects(out: dict[str, Any]) -> bool:
+    """Whether an order was rejected, which a step has to expect."""
+    return any(
+        event["event"] == "Executed" and event["execution"]["type"] == ExecutionType.REJECTED
+        for event in out.get("events", ())
+    )
 
 
 def _identifiers(answer: Any, path: str = "") -> Iterator[tuple[str, str]]:

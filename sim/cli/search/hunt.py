@@ -46,7 +46,7 @@ def minutes_of(text: str) -> float:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    help_ = "bundled name or YAML file (default: the default world with few games)"
+    help_ = "bundled name or YAML file (default: a small world of everything)"
     parser.add_argument("scenario", nargs="?", default="", metavar="SCENARIO", help=help_)
     stop = "stop after N minutes of real time"
     add_option(parser, "--minutes", stop, type=minutes_of, default=0.0, metavar="N")

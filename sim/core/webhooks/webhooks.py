@@ -346,7 +346,8 @@ class Webhooks:
 
     def _cooled_down(self, timer: Timer) -> None:
         breaker = self._breakers.cool_down(timer.subject)
-        while breaker.parked and not breaker.probe:
+        # An injected fault ends an attempt at once: the breaker may be open again after the first.
+        while breaker.parked and breaker.state == "half_open" and not breaker.probe:
             self._attempt(self._state.deliveries[breaker.parked.pop(0)])
 
     # ---- reading and state

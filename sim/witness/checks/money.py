@@ -6,6 +6,9 @@ from bisect import bisect_left
 from collections import defaultdict
 from decimal import Decimal
 from itertools import accumulate, pairwise
+from typing import Any
+
+from msgspec import Struct, field
 
 from sim.witness.check import Check
 from sim.witness.facts import Cash, Execution, Holding, Number, Position, Settlement, Trade
@@ -204,22 +207,38 @@ class CashChain(Check):
                 self.contradict(says, lines)
 
 
-class SettledOnce(Check):
-    """An instrument has one final settlement price, and pays an account once.
+class _Page(Struct):
+    """A page of an account's balance ledger: when it shows settlements paid, by symbol, and the
+    last instant on it. `whole` is one on which no type of entry was left out.
+    """
 
-    A settlement may be corrected: where a balance ledger shows an entry CORRECTION of the same
-    instrument, nothing can be told.
+    line: int
+    account: str
+    whole: bool
+    paid: dict[str, str] = field(default_factory=dict)
+    last: str = ""
+
+
+class SettledOnce(Check):
+    """An instrument pays an account once, and its final settlement price changes only by a
+    correction.
+
+    A correction (rule L27) replaces the price and moves the difference. Whoever sees two prices
+    cannot tell a correction from a mistake, unless one page of a ledger shows the payout and what
+    came after the second price, and no correction between them.
     """
 
     name = "settled once"
-    rests_on = "§3.2: a settlement price is final once it is not preliminary"
+    rests_on = "§3.2: a settlement price is final once it is not preliminary; rule L27"
 
     def __init__(self) -> None:
         super().__init__()
         self._prices: dict[tuple[str, str], tuple[Number, int]] = {}
         self._paid: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
         self._corrected: set[str] = set()
-        self._changed: list[tuple[str, str, list[int]]] = []
+        self._changed: dict[tuple[str, Number], tuple[str, str, list[int]]] = {}
+        self._pages: dict[str, list[_Page]] = defaultdict(list)
+        self._page = _Page(-1, "", whole=False)
 
     def settlement(self, fact: Settlement, seen: Observation) -> None:
         known = self._prices.setdefault((fact.dialect, fact.symbol), (fact.price, seen.n))
@@ -228,23 +247,38 @@ class SettledOnce(Check):
         self.applied += 1
         if Decimal(known[0]) != Decimal(fact.price):
             says = f"{fact.symbol} settled at {known[0]} and at {fact.price}"
-            self._changed.append((fact.symbol, says, [known[1], seen.n]))
+            told = says, seen.now, [known[1], seen.n]
+            self._changed.setdefault((fact.symbol, fact.price), told)
 
     def cash(self, fact: Cash, seen: Observation) -> None:
+        self._follow_page(fact, seen)
         if not fact.symbol or not fact.id:
             return
-        kind = fact.type.removeprefix("LEDGER_ENTRY_TYPE_")
+        kind = _kind(fact)
         if kind == "CORRECTION":
             self._corrected.add(fact.symbol)
         elif kind == "RESOLUTION":
             self._paid[fact.account, fact.symbol].setdefault(fact.id, seen.n)
 
+    def _follow_page(self, fact: Cash, seen: Observation) -> None:
+        """Note which payouts and instants one page of an account's ledger shows."""
+        page = self._page
+        if (page.line, page.account) != (seen.n, fact.account):
+            whole = seen.stream is None and not _asks_for_types(seen.request)
+            page = self._page = _Page(seen.n, fact.account, whole)
+        page.last = max(page.last, fact.at)
+        if _kind(fact) == "RESOLUTION" and fact.symbol and fact.symbol not in page.paid:
+            page.paid[fact.symbol] = fact.at
+            self._pages[fact.symbol].append(page)
+
     def finish(self) -> None:
-        for symbol, says, lines in self._changed:
-            if symbol in self._corrected:
+        for (symbol, _), (says, at, lines) in self._changed.items():
+            pages = [one for one in self._pages[symbol] if one.whole]
+            proof = [one for one in pages if one.paid[symbol] < at < one.last]
+            if symbol in self._corrected or not proof:
                 self.cannot_tell += 1
             else:
-                self.contradict(says, lines)
+                self.contradict(f"{says}, and no ledger has a correction", [*lines, proof[0].line])
         for key, entries in self._paid.items():
             if key[1] in self._corrected:
                 self.cannot_tell += 1
@@ -253,3 +287,12 @@ class SettledOnce(Check):
             if len(entries) > 1:
                 says = f"{key[1]} paid {key[0]} {len(entries)} times: {', '.join(entries)}"
                 self.contradict(says, entries.values())
+
+
+def _kind(fact: Cash) -> str:
+    return fact.type.removeprefix("LEDGER_ENTRY_TYPE_")
+
+
+def _asks_for_types(request: dict[str, Any]) -> bool:
+    """Whether a ledger was asked for some types of entries only."""
+    return any(name.lower().replace("_", "") == "entrytypes" for name in request)

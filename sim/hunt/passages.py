@@ -1,0 +1,152 @@
+"""Passages: a market that is brought to one state and then along one edge of the lifecycle, by an
+operator, by its schedule or by its dates, with orders in its book. Each edge is a kind of gene, so
+that none depends on luck.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from sim.core.lifecycle.states import EDGES, LEGAL_EDGES
+from sim.core.model.enums import InstrumentState
+from sim.kernel.entropy import Stream
+from sim.kernel.instants import (
+    EASTERN,
+    NS_PER_S,
+    Instant,
+    Span,
+    days,
+    format_instant,
+    minutes,
+    to_datetime,
+)
+
+Body = dict[str, Any]
+_S = InstrumentState
+_SOON = 90 * NS_PER_S
+_ENDED = (_S.EXPIRED, _S.TERMINATED)
+_ORDERS_MAX = 4
+# What leads to a state that no market begins in, step by step.
+_BEFORE: dict[InstrumentState, tuple[str, ...]] = {
+    _S.EXPIRED: ("CLOSED", "EXPIRED"),
+    _S.TERMINATED: ("CLOSED", "EXPIRED", "TERMINATED"),
+}
+
+
+class Deed(NamedTuple):
+    """An operator's action, or (without a name) a wait."""
+
+    action: str = ""
+    subject: str = ""
+    body: Body = {}
+    wait: Span = 0
+
+
+def passages() -> tuple[str, ...]:
+    """The kinds of genes, one for each edge."""
+    return tuple(" ".join(("edge", was.name, to.name)) for was, to in EDGES)
+
+
+def deeds(choices: Stream, was: str, to: str, now: Instant) -> Iterator[Deed]:
+    """What brings a market of its own along an edge."""
+    start, end = InstrumentState[was], InstrumentState[to]
+    ways = [*_ways(start, end)]
+    symbol = f"hunt-{choices.below(24)}-{choices.below(1 << 16):04x}"
+    yield from choices.choice(ways)(choices, symbol, start, end, now)
+
+
+def _ways(start: InstrumentState, end: InstrumentState) -> Iterator[Any]:
+    """Who may take an edge: rule L10 says which ones an operator may."""
+    if end in LEGAL_EDGES[start]:
+        yield _by_operator
+    if end in _ENDED:
+        yield _by_date
+    elif start not in _ENDED:
+        yield _by_schedule
+
+
+def _by_operator(
+    choices: Stream, symbol: str, start: InstrumentState, end: InstrumentState, now: Instant
+) -> Iterator[Deed]:
+    yield from _begun(choices, symbol, start, now, {})
+    yield Deed("instrument.state", symbol, {"state": end.name})
+
+
+def _by_date(
+    choices: Stream, symbol: str, start: InstrumentState, end: InstrumentState, now: Instant
+) -> Iterator[Deed]:
+    """The expiration or the termination comes; not always by way of the states in between."""
+    at = now + _SOON
+    dates = {"expiration": format_instant(at), "termination": format_instant(at + days(1))}
+    if end is _S.TERMINATED:
+        dates = {"expiration": format_instant(at - NS_PER_S), "termination": format_instant(at)}
+    if start is not _S.CLOSED and end is _S.EXPIRED:
+        whole = {"value": choices.choice(("false", "false", "true"))}
+        yield Deed("assumption.set", "lifecycle.collapse_to_expired", whole)
+    yield from _begun(choices, symbol, start, now, dates)
+    yield Deed(wait=_SOON)
+
+
+def _by_schedule(
+    choices: Stream, symbol: str, start: InstrumentState, end: InstrumentState, now: Instant
+) -> Iterator[Deed]:
+    """A segment ends and another begins, both outside every segment where they are CLOSED."""
+    clock = to_datetime(now, EASTERN)
+    cut = min(clock.hour * 60 + clock.minute + 2, 24 * 60 - 1)
+    at = f"{cut // 60:02}:{cut % 60:02}"
+    first: Body = {"start": "00:00", "length": f"{cut}m", "state": start.name}
+    second: Body = {"start": at, "length": f"{24 * 60 - cut}m", "state": end.name}
+    if choices.chance(1, 3):
+        second |= {"expire_all_orders": True, "hide_market_data": choices.chance(1, 2)}
+    terms: Body = {"start": format_instant(now - days(2))}
+    if start is _S.PENDING:
+        second = {"start": "00:00", "length": "24h", "state": end.name}
+        terms = {"start": format_instant(now + minutes(1))}
+    segments: list[Body] = [
+        one for one in (first, second) if one["state"] not in ("CLOSED", "PENDING")
+    ]
+    if not segments:  # CLOSED all day
+        segments = [{"start": "00:00", "length": "1m", "days": [(clock.weekday() + 3) % 7]}]
+    yield Deed("instrument.create", "", {"symbol": symbol, **terms, "schedule": segments})
+    yield from _orders(choices, symbol)
+    yield Deed(wait=minutes(3))
+
+
+def _begun(
+    choices: Stream, symbol: str, state: InstrumentState, now: Instant, dates: Body
+) -> Iterator[Deed]:
+    """A market in a state, with orders where it takes them."""
+    body: Body = {"symbol": symbol, "tick_size": "0.01", **dates}
+    if state is _S.PENDING:
+        yield Deed("instrument.create", "", body | {"start": format_instant(now + days(3))})
+        return
+    steps = _BEFORE.get(state, (state.name,))
+    first = steps[0]
+    if state not in _ENDED and choices.chance(1, 2):
+        first = "OPEN"
+    yield Deed("instrument.create", "", body | {"state": first})
+    yield from _orders(choices, symbol)
+    if first != state.name:
+        way = steps if first == "OPEN" else steps[1:]
+        if state is _S.PREOPEN and first == "OPEN":
+            way = ("CLOSED", "PREOPEN")
+        for step in way:
+            yield Deed("instrument.state", symbol, {"state": step})
+        yield from _orders(choices, symbol)
+
+
+def _orders(choices: Stream, symbol: str) -> Iterator[Deed]:
+    for _ in range(choices.below(_ORDERS_MAX + 1)):
+        yield Deed(
+            "order.place",
+            "",
+            {
+                "as": choices.choice(("maker", "taker", "noise")),
+                "symbol": symbol,
+                "side": choices.choice(("buy", "sell")),
+                "price": f"0.{choices.between(45, 55)}",
+                "qty": str(choices.between(1, 20)),
+                "tif": choices.choice(("day", "gtc", "gtc", "ioc")),
+            },
+        )
