@@ -146,6 +146,16 @@ async function figures(index, name, seq, {branch = '', account, last}) {
   return {[name]: last ? rows.slice(-Number(last)) : rows};
 }
 
+// Several views of one moment; each is narrowed by what it takes.
+async function views(index, seq, query, names) {
+  const position = positionOf(index, query.branch, seq), row = seq ? await rowAt(index.rows, position) : null;
+  const at = row ? row.at : index.health.start;
+  const {digest = ''} = (row && await rowAt(index.records, position)) || (seq === index.health.seq && !query.branch ? index : {});
+  const known = {seq, at, branch: holderOf(index, branchOf(index, query.branch), seq).name, digest};
+  for (const name of names) Object.assign(known, await viewAt(index, name, seq, query));
+  return known;
+}
+
 const FIGURES = ['fills', 'performance', 'quotes'];
 
 const viewAt = (index, name, seq, query) => (FIGURES.includes(name) ? figures(index, name, seq, query)
@@ -195,6 +205,8 @@ const ROUTES = [
   [/^\/history$/, (index, query) => page(index, query)],
   [/^\/history\/(\d+)$/, (index, query, seq) => record(index, Number(seq), query.branch)],
   [/^\/history\/(\d+)\/state\/(\w+)$/, (index, query, seq, name) => viewAt(index, name, Number(seq), query)],
+  [/^\/history\/(\d+)\/state$/, (index, query, seq, names) => views(index, Number(seq), query, names)],
+  [/^\/state$/, (index, query, names) => views(index, index.health.seq, query, names)],
   [/^\/history\/(\d+)\/streams\/(\d+)\/frames$/, (index, query, seq, id) => frames(index, id, positionOf(index, query.branch, Number(seq)))],
   [/^\/state\/(\w+)$/, (index, query, name) => viewAt(index, name, index.health.seq, query)],
   [/^\/streams\/(\d+)\/frames$/, (index, query, id) => frames(index, id, lastPosition(index))],
@@ -211,7 +223,8 @@ export async function answer(verb, path) {
     const matched = pattern.exec(where);
     if (!matched) continue;
     try {
-      return {status: 200, value: await reply(index, Object.fromEntries(new URLSearchParams(query)), ...matched.slice(1)), seq: index.health.seq};
+      const asked = new URLSearchParams(query), names = asked.getAll('view');
+      return {status: 200, value: await reply(index, Object.fromEntries(asked), ...matched.slice(1), names), seq: index.health.seq};
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
       return {status: problem.status, value: {message: problem.message}, seq: NaN};

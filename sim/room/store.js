@@ -14,6 +14,7 @@ export const state = {
   last: 0, // last input of the branch that is looked at
   digest: '',
   moment: null, // the input after which everything is shown; null is now
+  momentAt: null, // its instant
   chosen: null, // the row whose detail is shown
   symbol: '',
   stream: null, // whose last frames are shown

@@ -13,8 +13,18 @@ export function beginTheme() {
   else document.documentElement.dataset.theme = chosen;
 }
 
-// The colour that a variable of the style sheet has at an element, as a canvas takes it.
+const colours = new Map(); // of the present theme: to ask for one makes the browser lay the page out
+const forget = () => colours.clear();
+addEventListener('themechange', forget);
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', forget);
+
+// The colour that a variable of the style sheet has, as a canvas takes it.
 export function colourOf(element, variable) {
+  if (!colours.has(variable)) colours.set(variable, asked(element, variable));
+  return colours.get(variable);
+}
+
+function asked(element, variable) {
   const probe = element.appendChild(document.createElement('i'));
   probe.style.color = `var(${variable})`;
   const found = getComputedStyle(probe).color;

@@ -2,7 +2,7 @@
 
 import {dayAndTime, inEastern, utc} from './format.js';
 import {patch, useKeys} from './store.js';
-import {html, useEffect, useLayoutEffect, useRef, useState} from './vendor/preact-htm.js';
+import {Component, html, useEffect, useLayoutEffect, useReducer, useRef} from './vendor/preact-htm.js';
 
 export const cx = (...names) => names.filter(Boolean).join(' ');
 
@@ -26,44 +26,60 @@ export function Answered({view, empty, children}) {
 // Draws the visible part of a long list. `count` rows of `height` pixels; `render(index)` draws one.
 export function VirtualList({count, height, render, focus, follow, testid, label, role = 'rowgroup', onKeyDown, header}) {
   const box = useRef(null);
-  const [range, setRange] = useState({from: 0, to: 40});
-  const atEnd = useRef(true);
+  const [, redraw] = useReducer(times => times + 1, 0);
+  // What is in view, as it was heard last: to ask makes the browser lay the page out.
+  const view = useRef({top: 0, high: 400, from: -1, to: -1, atEnd: true, moved: false, focus: undefined}).current;
 
-  const measure = () => {
+  const range = () => [
+    Math.max(0, Math.floor(view.top / height) - 6),
+    Math.min(count, Math.ceil((view.top + view.high) / height) + 6),
+  ];
+  const hear = () => {
     if (!box.current) return; // a scroll that comes after the list has gone
-    const {scrollTop, clientHeight, scrollHeight} = box.current;
-    atEnd.current = scrollTop + clientHeight >= scrollHeight - height;
-    const from = Math.max(0, Math.floor(scrollTop / height) - 6);
-    const to = Math.min(count, Math.ceil((scrollTop + clientHeight) / height) + 6);
-    setRange(old => (old.from === from && old.to === to ? old : {from, to}));
+    view.top = box.current.scrollTop;
+    view.high = box.current.clientHeight;
+    view.atEnd = view.top + view.high >= (count - 1) * height;
+    const [from, to] = range();
+    if (from !== view.from || to !== view.to) redraw();
   };
+  const go = top => {
+    view.top = Math.max(0, Math.min(top, count * height - view.high));
+    view.moved = true;
+  };
+  if (follow && view.atEnd) go(count * height);
+  if (focus !== view.focus) {
+    view.focus = focus;
+    const top = focus * height;
+    if (focus >= 0 && (top < view.top || top + height > view.top + view.high)) go(top - view.high / 2);
+  }
+  [view.from, view.to] = range();
   useLayoutEffect(() => {
-    if (follow && atEnd.current) box.current.scrollTop = count * height;
-    measure();
-  }, [count, follow, height]);
-  useEffect(() => {
-    const watch = new ResizeObserver(measure);
+    if (!view.moved) return;
+    view.moved = false;
+    box.current.scrollTop = view.top;
+  });
+  useLayoutEffect(() => {
+    hear();
+    const watch = new ResizeObserver(hear);
     watch.observe(box.current);
     return () => watch.disconnect();
-  }, [count]);
-  useLayoutEffect(() => {
-    if (focus === undefined || focus < 0 || !box.current) return;
-    const {scrollTop, clientHeight} = box.current;
-    const top = focus * height;
-    if (top < scrollTop || top + height > scrollTop + clientHeight) {
-      box.current.scrollTop = Math.max(0, top - clientHeight / 2);
-      measure();
-    }
-  }, [focus]);
+  }, [count, height]);
 
   const rows = [];
-  for (let index = range.from; index < Math.min(range.to, count); index++) rows.push(render(index));
-  return html`<div class="scroll" ref=${box} onScroll=${measure} tabindex="0" role=${role} aria-label=${label} data-testid=${testid} onKeyDown=${onKeyDown}>
+  for (let index = view.from; index < view.to; index++) rows.push(render(index));
+  return html`<div class="scroll" ref=${box} onScroll=${hear} tabindex="0" role=${role} aria-label=${label} data-testid=${testid} onKeyDown=${onKeyDown}>
     ${header}
     <div class="tall" style=${{height: count * height + 'px'}}>
-      <div style=${{transform: `translateY(${range.from * height}px)`}}>${rows}</div>
+      <div style=${{transform: `translateY(${view.from * height}px)`}}>${rows}</div>
     </div>
   </div>`;
+}
+
+// A part that is drawn again only when one of its properties differs.
+export class Steady extends Component {
+  shouldComponentUpdate(next) {
+    return Object.keys(next).some(key => !Object.is(next[key], this.props[key]));
+  }
 }
 
 const ROW = 25;

@@ -76,6 +76,7 @@ def steps(exchange):
             "GET /history/{seq}/state/{view}": [
                 (f"/history/1/state/{what}", None) for what in VIEWS
             ],
+            "GET /history/{seq}/state": [("/history/1/state?view=books&view=trades&last=3", None)],
             "GET /branches": [("/branches", None)],
             "GET /requests": [
                 ("/requests?operation=StartKYCVerification&status=200&since=0", None)
@@ -144,6 +145,7 @@ def steps(exchange):
                 ("/webhooks/firms/atlas/redeliver", {}),
             ],
             "GET /streams": [("/streams", None)],
+            "GET /state": [("/state?view=books&view=trades&last=3", None)],
             "GET /state/{view}": [(f"/state/{what}", None) for what in VIEWS],
             "GET /catalogue": [("/catalogue", None)],
             "GET /catalogue/{kind}": [

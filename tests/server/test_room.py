@@ -267,6 +267,11 @@ async def test_everything_follows_the_scrubber(room, exchange, watched):
     await room.until(f"return one('digest').dataset.digest === '{record['digest']}'")
     await room.until(f"return one('clock-now').getAttribute('datetime') === '{record['at']}'")
     assert seq_of(exchange) == max(watched)
+    # Everything that is shown of a moment is one request: book, terms, trades, instant, digest.
+    asked = await room.look("return window.asked")
+    await room.scrub(max(watched) - 1)
+    await room.book(max(watched) - 1)
+    assert await room.look("return window.asked") == asked + 1
     await room.click("back-to-now")
     assert await room.book(max(watched)) == watched[max(watched)]
     assert await room.look("return one('banner-past')") is None

@@ -195,6 +195,38 @@ def test_views_are_narrowed_to_a_symbol_an_account_and_the_last_rows(exchange, t
     assert [row["symbol"] for row in rows("instruments", f"?symbol={traded}")] == [traded]
 
 
+def test_several_views_are_of_one_moment_and_say_what_each_says(exchange, traded):
+    views = ("books", "trades", "orders", "breakers")
+    query = "?" + "&".join(f"view={name}" for name in views) + f"&symbol={traded}&last=2"
+    narrowings = {"books": f"?symbol={traded}", "breakers": ""}
+    last = exchange.control("GET", "/digest")
+    for base in ("", *(f"/history/{seq}" for seq in (last["seq"], last["seq"] - 2))):
+        moment = exchange.control("GET", f"{base}/state{query}")
+        for name in views:
+            one = narrowings.get(name, f"?symbol={traded}&last=2")
+            assert moment[name] == exchange.control("GET", f"{base}/state/{name}{one}")[name]
+        record = exchange.control("GET", f"/history/{moment['seq']}")
+        assert moment["digest"] == record["digest"] and moment["branch"] == record["branch"]
+        assert moment["at"] == record["at"]  # no input here moves the clock
+    assert exchange.control("GET", "/digest") == last
+    assert exchange.control("GET", "/history/0/state").keys() == {"seq", "at", "branch", "digest"}
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("?view=books&last=1", "none of the views asked for can be narrowed by last"),
+        ("?symbol=watched", "can be narrowed by symbol"),
+        ("?view=book", "book"),
+        ("?view=books&symbol=nothing", "unknown symbol: nothing"),
+    ],
+)
+def test_a_mistake_in_the_query_of_several_views_is_told(exchange, traded, query, said):
+    for base in ("", "/history/1"):
+        _, _, body = ask(exchange.control, f"/_sim/v1{base}/state{query}")
+        assert said in json.loads(body)["message"]
+
+
 @pytest.mark.parametrize(
     ("query", "status", "said"),
     [

@@ -346,6 +346,25 @@ def view(engine: Engine, name: str, only: Only = _ALL) -> dict[str, Rows]:
     return {name: VIEWS[name](engine, only)}
 
 
+def views(engine: Engine, names: Iterable[str], only: Only = _ALL) -> dict[str, Rows]:
+    """Several views, by name. Each is narrowed by what it can be narrowed by; what none of them
+    takes is InvalidRequest, and so on as for one.
+    """
+    narrowings = {name: NARROWED.get(name, ()) for name in names}
+    for by, value in only._asdict().items():
+        if value and not any(by in taken for taken in narrowings.values()):
+            remedy = (
+                f"views with {by}: {', '.join(name for name in NARROWED if by in NARROWED[name])}"
+            )
+            message = f"none of the views asked for can be narrowed by {by}"
+            raise InvalidRequest(message, rule="control", remedy=remedy)
+    rows: dict[str, Rows] = {}
+    for name, taken in narrowings.items():
+        own = {by: value for by, value in only._asdict().items() if by in taken}
+        rows |= view(engine, name, Only(**own))
+    return rows
+
+
 def find_instruments(engine: Engine, text: str, limit: int) -> dict[str, Any]:
     """At most `limit` instruments whose symbol contains every word of a text, those with a book
     first, and how many there are. Creates none but those that it shows.

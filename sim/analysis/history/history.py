@@ -5,16 +5,19 @@ Looking moves nothing and journals nothing. Answers are `Work`, done in small st
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sim.actors.operator.views import VIEWS, Only, unknown_view
 from sim.actors.operator.views import view as read_view
+from sim.actors.operator.views import views as read_views
 from sim.analysis.history.frames import last_frames
 from sim.analysis.history.moments import Moments
 from sim.analysis.history.pages import Query, Rows, Source
 from sim.analysis.history.records import record
 from sim.analysis.history.work import Work
 from sim.kernel.branches import Branch
+from sim.kernel.instants import format_instant
 from sim.simulation import Simulation
 
 
@@ -52,6 +55,24 @@ class History:
         self._rows.check(on, seq, least=0)
         looked_at = yield from self._moments.at(on, seq)
         return read_view(looked_at.engine, view, only or Only())
+
+    def states(
+        self, seq: int, names: Sequence[str], branch: str = "", only: Only | None = None
+    ) -> Work[dict[str, Any]]:
+        """Several views right after an input, all of one moment, with its instant and digest."""
+        for name in names:
+            if name not in VIEWS:
+                raise unknown_view(name)
+        on = self._rows.branch(branch)
+        self._rows.check(on, seq, least=0)
+        looked_at = yield from self._moments.at(on, seq)
+        return {
+            "seq": seq,
+            "at": format_instant(looked_at.now),
+            "branch": on.holder(seq).name,
+            "digest": looked_at.digest,
+            **read_views(looked_at.engine, names, only or Only()),
+        }
 
     def frames(self, seq: int, stream: int, branch: str = "") -> Work[dict[str, Any]]:
         """The last frames of a stream as of an input; see `frames.last_frames`."""

@@ -28,7 +28,7 @@ function options(width, height, box, series) {
 
 // Lines over virtual time. `at` are instants in ms; a series is {name, colour, values}, null where it has none.
 export function Plot({at, series, label, testid, empty, height = 120, stepped}) {
-  const box = useRef(null), plot = useRef(null);
+  const box = useRef(null), plot = useRef(null), drawn = useRef(0); // with which colours
   const [themes, repaint] = useReducer(count => count + 1, 0);
   const key = at.join() + '|' + series.map(one => one.values.join()).join('|');
   useEffect(() => {
@@ -40,6 +40,11 @@ export function Plot({at, series, label, testid, empty, height = 120, stepped}) 
     }
     plots().then(UPlot => {
       if (over || !box.current) return;
+      if (plot.current && drawn.current === themes) {
+        plot.current.setData([at, ...series.map(one => one.values)]);
+        return;
+      }
+      drawn.current = themes;
       plot.current?.destroy();
       box.current.replaceChildren();
       const steps = stepped && UPlot.paths.stepped({align: 1});

@@ -3,29 +3,30 @@
 import {fractionOf, grouped, headline, lastPart, timeOf, utc} from '../format.js';
 import {choose, goTo, rows} from '../run.js';
 import {isBad} from '../rows.js';
-import {state, useKeys} from '../store.js';
+import {useKeys} from '../store.js';
 import {html, useEffect, useRef, useState} from '../vendor/preact-htm.js';
-import {Empty, VirtualList, cx} from '../widgets.js';
+import {Empty, Steady, VirtualList, cx} from '../widgets.js';
 
 const ROW = 25;
 
 // The result without the status that stands in its own column.
 const said = row => String(row.result || '').replace(new RegExp(`^${row.status} `), '');
 
-function Row({seq, row, chosen, moment}) {
-  if (!row) return html`<div class="row" data-seq=${seq}><span class="num seq">${seq}</span><span class="faint">…</span></div>`;
-  const late = moment !== null && seq > moment;
-  return html`<div class=${cx('row', chosen && 'chosen', late && 'late', seq === moment && 'here', isBad(row) && 'bad')}
-      role="row" aria-selected=${chosen} data-testid="history-row" data-seq=${seq} data-kind=${row.kind}
-      onClick=${() => choose(seq)} onDblClick=${() => goTo(seq)}>
-    <span class="num seq" role="cell">${grouped(seq)}</span>
-    <span class="num at" role="cell" title=${utc(row.at)}>${timeOf(row.at)}<span class="wide">${fractionOf(row.at)}</span></span>
-    <span class=${'kind kind-' + row.kind} role="cell">${row.kind}</span>
-    <span class="title" role="cell" title=${`${row.title} ${row.result || ''}`}>${headline(row)}
-      ${row.subject && !headline(row).includes(row.subject) ? html`<i>${row.subject}</i>` : ''} ${row.ok === false ? html`<i class="bad">${said(row)}</i>` : ''}</span>
-    <span class="who" role="cell" title=${row.caller || row.who || ''}>${lastPart(row.caller || row.who)}</span>
-    <span class="status num" role="cell">${row.status ?? ''}</span>
-  </div>`;
+class Row extends Steady {
+  render({seq, row, chosen, late, here}) {
+    if (!row) return html`<div class="row" data-seq=${seq}><span class="num seq">${seq}</span><span class="faint">…</span></div>`;
+    return html`<div class=${cx('row', chosen && 'chosen', late && 'late', here && 'here', isBad(row) && 'bad')}
+        role="row" aria-selected=${chosen} data-testid="history-row" data-seq=${seq} data-kind=${row.kind}
+        onClick=${() => choose(seq)} onDblClick=${() => goTo(seq)}>
+      <span class="num seq" role="cell">${grouped(seq)}</span>
+      <span class="num at" role="cell" title=${utc(row.at)}>${timeOf(row.at)}<span class="wide">${fractionOf(row.at)}</span></span>
+      <span class=${'kind kind-' + row.kind} role="cell">${row.kind}</span>
+      <span class="title" role="cell" title=${`${row.title} ${row.result || ''}`}>${headline(row)}
+        ${row.subject && !headline(row).includes(row.subject) ? html`<i>${row.subject}</i>` : ''} ${row.ok === false ? html`<i class="bad">${said(row)}</i>` : ''}</span>
+      <span class="who" role="cell" title=${row.caller || row.who || ''}>${lastPart(row.caller || row.who)}</span>
+      <span class="status num" role="cell">${row.status ?? ''}</span>
+    </div>`;
+  }
 }
 
 // The inputs that match the filter; null without one.
@@ -44,6 +45,15 @@ function useFound(text) {
   return rowsVersion === -1 ? null : known.seqs;
 }
 
+// The place that has to be in view: that of the moment or of the chosen row, whichever came last.
+function useFocus(moment, chosen, placeOf) {
+  const known = useRef({moment: null, chosen: null, focus: -1}).current;
+  if (moment !== known.moment && moment !== null) known.focus = placeOf(moment);
+  if (chosen !== known.chosen && chosen !== null) known.focus = placeOf(chosen);
+  Object.assign(known, {moment, chosen});
+  return known.focus;
+}
+
 export function History() {
   const {chosen, moment, last} = useKeys('chosen', 'moment', 'last', 'rowsVersion', 'looked');
   const [text, setText] = useState('');
@@ -52,14 +62,8 @@ export function History() {
   const count = found ? found.length : last;
   const seqAt = index => (found ? found[index] : index + 1);
   const focused = chosen ?? moment;
-  const [focus, setFocus] = useState(-1);
-  useEffect(() => {
-    if (moment !== null) setFocus(placeOf(moment));
-  }, [moment]);
-  useEffect(() => {
-    if (chosen !== null) setFocus(placeOf(chosen));
-  }, [chosen]);
   const placeOf = seq => (found ? found.indexOf(seq) : seq - 1);
+  const focus = useFocus(moment, chosen, placeOf);
 
   useEffect(() => {
     const slash = event => {
@@ -97,7 +101,8 @@ export function History() {
             focus=${focus} onKeyDown=${keys}
             render=${index => {
               const seq = seqAt(index);
-              return html`<${Row} key=${seq} seq=${seq} row=${rows.at(seq)} chosen=${seq === chosen} moment=${state.moment} />`;
+              return html`<${Row} key=${seq} seq=${seq} row=${rows.at(seq)} chosen=${seq === chosen}
+                late=${moment !== null && seq > moment} here=${seq === moment} />`;
             }} />`}
       ${found && !rows.searchedAll && rows.walked >= last ? html`<${Empty}>Only the first 150,000 inputs are searched.<//>` : ''}
     </div>

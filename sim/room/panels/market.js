@@ -5,7 +5,7 @@ import {grouped, shortTime} from '../format.js';
 import {patch, state, useKeys} from '../store.js';
 import {html, useEffect, useRef, useState} from '../vendor/preact-htm.js';
 import {useView} from '../views.js';
-import {Answered, Empty, State, When} from '../widgets.js';
+import {Answered, Empty, State, Steady, When} from '../widgets.js';
 import {Chart} from './chart.js';
 
 const TRADES = 60, SUGGESTED = 30;
@@ -86,14 +86,18 @@ export function SymbolPicker() {
 const decimals = text => (text.split('.')[1] || '').length;
 const padded = (text, places) => (places ? text + (text.includes('.') ? '' : '.') + '0'.repeat(places - decimals(text)) : text);
 
-function Levels({side, levels, most, places}) {
-  return levels.map(level => html`<div class=${'level ' + side} role="row" key=${side + level.px}
-      data-testid="book-level" data-side=${side} data-px=${level.px} data-qty=${level.qty}>
-    <span class="bar" style=${{width: (100 * Number(level.qty)) / most + '%'}} aria-hidden="true"></span>
-    <span class="num px" role="cell">${padded(level.px, places)}</span>
-    <span class="num qty" role="cell">${grouped(level.qty)}</span>
-    <span class="num faint" role="cell">${level.orders}</span></div>`);
+class Level extends Steady {
+  render({side, px, qty, orders, share, places}) {
+    return html`<div class=${'level ' + side} role="row" data-testid="book-level" data-side=${side} data-px=${px} data-qty=${qty}>
+      <span class="bar" style=${{width: share + '%'}} aria-hidden="true"></span>
+      <span class="num px" role="cell">${padded(px, places)}</span>
+      <span class="num qty" role="cell">${grouped(qty)}</span>
+      <span class="num faint" role="cell">${orders}</span></div>`;
+  }
 }
+
+const Levels = ({side, levels, most, places}) => levels.map(level => html`<${Level} key=${side + level.px} ...${level}
+  side=${side} places=${places} share=${(100 * Number(level.qty)) / most} />`);
 
 function Ladder({book}) {
   const {bids = [], offers = []} = book || {};
@@ -110,11 +114,21 @@ function Ladder({book}) {
 }
 
 function Book({symbol}) {
-  const view = useView('books', {symbol});
+  const view = useView('books', {symbol, last: TRADES});
   const book = view.rows && view.rows.find(one => one.symbol === symbol);
   return html`<div class="book" data-testid="book" data-symbol=${symbol} data-seq=${Number.isFinite(view.seq) ? view.seq : ''}>
     ${view.problem ? html`<${Empty}>${view.problem}<//>` : view.rows === null ? html`<${Empty}>…<//>` : html`<${Ladder} book=${book} />`}
   </div>`;
+}
+
+class Trade extends Steady {
+  render({id, taker, maker, state: to, at, side, price, qty}) {
+    return html`<div class="level trade" role="row" data-testid="trade" data-id=${id}
+        title=${`${id} · taker ${taker} · maker ${maker} · ${to}`}>
+      <span class="num faint" role="cell">${shortTime(at)}</span>
+      <span class=${'num ' + (side === 'BUY' ? 'bid' : 'offer')} role="cell">${price}</span>
+      <span class="num qty" role="cell">${grouped(qty)}</span></div>`;
+  }
 }
 
 function Trades({view}) {
@@ -123,11 +137,7 @@ function Trades({view}) {
     <${Answered} view=${view} empty="No trades yet.">
       <div role="table" aria-label="Last trades">
         <div class="level th" role="row"><span role="columnheader">last trades</span><span role="columnheader">price</span><span role="columnheader">contracts</span></div>
-        ${rows.map(one => html`<div class="level trade" role="row" key=${one.id} data-testid="trade" data-id=${one.id}
-          title=${`${one.id} · taker ${one.taker} · maker ${one.maker} · ${one.state}`}>
-          <span class="num faint" role="cell">${shortTime(one.at)}</span>
-          <span class=${'num ' + (one.side === 'BUY' ? 'bid' : 'offer')} role="cell">${one.price}</span>
-          <span class="num qty" role="cell">${grouped(one.qty)}</span></div>`)}
+        ${rows.map(one => html`<${Trade} key=${one.id} ...${one} />`)}
       </div>
     <//>
   </div>`;
@@ -147,7 +157,7 @@ export function LastTrades() {
 
 export function Market() {
   const {symbol} = useKeys('symbol');
-  const terms = useView(symbol ? 'instruments' : '', {symbol});
+  const terms = useView(symbol ? 'instruments' : '', {symbol, last: TRADES}); // narrowed alike: one request
   const trades = useView(symbol ? 'trades' : '', {symbol, last: TRADES});
   const one = terms.rows && terms.rows[0];
   return html`<section class="market pane" aria-label="Market">

@@ -1,19 +1,18 @@
 // The run as a line: where the reader looks, what is marked on it, and what can be done from there.
 
-import {query, read} from '../control.js';
 import {grouped, inEastern, plural} from '../format.js';
-import {backToNow, branchQuery, choose, forkHere, goTo, play, rewindHere, rows} from '../run.js';
+import {backToNow, choose, forkHere, goTo, play, rewindHere, rows} from '../run.js';
 import {FAULT, FILL, MAINTENANCE, REFUSED, STATE, STEP} from '../rows.js';
 import {isReport} from '../recorded.js';
 import {patch, state, useKeys} from '../store.js';
 import {colourOf} from '../theme.js';
-import {html, useEffect, useLayoutEffect, useRef, useState} from '../vendor/preact-htm.js';
+import {html, useEffect, useLayoutEffect, useRef} from '../vendor/preact-htm.js';
+import {useMoment} from '../views.js';
 
 const LANES = [
   [REFUSED, '--bad', 'refused'], [FAULT, '--fault', 'fault'], [FILL, '--fill', 'fill'],
   [STATE, '--wait', 'state'], [MAINTENANCE, '--accent', 'maintenance'], [STEP, '--faint', 'step'],
 ];
-const RESTS_MS = 150; // how long a moment is looked at before all of it is read
 const PAGES = 20; // how many PageDowns lead through the run
 
 function paint(canvas) {
@@ -82,40 +81,11 @@ function Scrubber() {
   </div>`;
 }
 
-// What is known about the moment that is looked at: its instant and its digest.
-function useMoment() {
-  const {moment, version, looked} = useKeys('moment', 'version', 'looked', 'connection');
-  const [known, setKnown] = useState({});
-  const key = moment === null ? `now ${version}` : `${looked} ${moment}`;
-  useEffect(() => {
-    let over = false;
-    const path = moment === null ? '/digest' : `/history/${moment}${query(branchQuery())}`;
-    if (moment === 0) {
-      patch({momentAt: state.health ? state.health.start : null});
-      setKnown({digest: '', key});
-      return undefined;
-    }
-    if (moment !== null) rows.row(moment).then(row => over || patch({momentAt: row ? row.at : null}), () => 0);
-    else patch({momentAt: null});
-    const ask = () => read(path).then(value => {
-      if (over) return;
-      setKnown({digest: value.digest || '', key});
-      if (value.at && moment !== null) patch({momentAt: value.at});
-    }, () => over || setKnown({digest: '', key}));
-    // A record is dear: not while the reader drags over a thousand moments.
-    const timer = moment === null ? ask() && 0 : setTimeout(ask, RESTS_MS);
-    return () => {
-      over = true;
-      clearTimeout(timer);
-    };
-  }, [key]);
-  return known.key === key || moment === null ? known : {};
-}
-
 export function Time() {
   const {moment, last, branch, looked, playing, rowsVersion, chosen, momentAt, health} =
     useKeys('moment', 'last', 'branch', 'looked', 'playing', 'rowsVersion', 'chosen', 'momentAt', 'health');
-  const {digest = ''} = useMoment();
+  const known = useMoment();
+  const digest = known.rows && (moment === null || known.seq === moment) ? known.rows.digest : '';
   const past = moment !== null;
   const {date, time, zone} = inEastern(momentAt || '');
   return html`<section class="time" aria-label="Time of the run">

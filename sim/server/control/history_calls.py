@@ -45,6 +45,13 @@ async def read_past(host: Host, call: Call) -> object:
     return await host.looking.look(work, lambda: host.history.around(seq, branch))
 
 
+async def read_past_views(host: Host, call: Call) -> object:
+    seq, branch = await _reach(host, call, 0)
+    names = call.many.get("view", ())
+    work = host.history.states(seq, names, branch, narrowed(call))
+    return await host.looking.look(work, lambda: host.history.around(seq, branch))
+
+
 async def read_past_frames(host: Host, call: Call) -> object:
     seq, branch = await _reach(host, call, 0)
     work = host.history.frames(seq, call.counted("id"), branch)

@@ -111,6 +111,17 @@ async def read_state(host: Host, call: Call) -> object:
     return views.view(host.simulation.engine, call.path["view"], narrowed(call))
 
 
+async def read_views(host: Host, call: Call) -> object:
+    simulation = host.simulation
+    return {
+        "seq": simulation.seq,
+        "at": format_instant(simulation.now),
+        "branch": simulation.branch,
+        "digest": simulation.digest,
+        **views.views(simulation.engine, call.many.get("view", ()), narrowed(call)),
+    }
+
+
 def narrowed(call: Call) -> views.Only:
     """What a view is narrowed to, from the query of a call."""
     symbol, account = call.query.get("symbol", ""), call.query.get("account", "")

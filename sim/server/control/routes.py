@@ -52,6 +52,12 @@ _OWN = (
         "GET /history/{seq}/state/{view}", history_calls.read_past, query=("branch", *VIEW_FILTERS)
     ),
     Endpoint(
+        "GET /history/{seq}/state",
+        history_calls.read_past_views,
+        query=("branch", *VIEW_FILTERS),
+        many=("view",),
+    ),
+    Endpoint(
         "GET /history/{seq}/streams/{id}/frames", history_calls.read_past_frames, query=("branch",)
     ),
     Endpoint("GET /branches", history_calls.read_branches),
@@ -68,6 +74,7 @@ _OWN = (
     Endpoint("GET /streams", read_calls.read_streams),
     Endpoint("GET /streams/{id}/frames", read_calls.read_frames),
     Endpoint("GET /state/{view}", read_calls.read_state, query=VIEW_FILTERS),
+    Endpoint("GET /state", read_calls.read_views, query=VIEW_FILTERS, many=("view",)),
     Endpoint("GET /instruments", read_calls.find_instruments, query=("text", "limit")),
     Endpoint("GET /catalogue", read_calls.read_catalogue),
     Endpoint("GET /catalogue/{kind}", read_calls.read_catalogue_of),
