@@ -25,7 +25,9 @@ from sim import Simulation, load_scenario
 from sim.analysis.headless_run import run_scenario
 from sim.api.pipeline.inputs import RestCall, recorded_input
 from sim.contract.contract import load_contract
+from sim.contract.wire_fields import fields_of
 from sim.kernel.journal_reader import read_journal, read_line
+from sim.messages import Message, find_message
 from sim.testing.client import Connection, connect
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -73,7 +75,26 @@ def _keep(found: Examples, plane: str, operation: str, body: Any, answer: Any) -
     row = rows.get(operation, {})
     if answer is None or (row and ("body" in row or body is None)):
         return
+    if body is not None:
+        body = _spelled(load_contract().by_name(operation).request, body)
     rows[operation] = {"answer": _short(answer)} | ({"body": body} if body is not None else {})
+
+
+def _spelled(cls: type[Message], body: Any) -> Any:
+    """A body in the spelling that its schema shows; the exchange takes names of the proto too."""
+    if not isinstance(body, dict):
+        return body
+    fields = {name: each for each in fields_of(cls) for name in (each.name, each.json_name)}
+    spelled = {}
+    for name, value in body.items():
+        assert name in fields, f"{cls.__full_name__} has no field {name}"
+        field = fields[name]
+        if field.kind == "message":
+            inner = find_message(field.type_name)
+            many = isinstance(value, list)
+            value = [_spelled(inner, each) for each in value] if many else _spelled(inner, value)
+        spelled[field.json_name] = value
+    return spelled
 
 
 def _of_scenario(name: str) -> Iterator[tuple[str, str, Any, Any]]:

@@ -389,7 +389,8 @@ steps:
   - {name: bid, order: {as: maker, symbol: w, side: buy, price: "0.40", qty: "1"}}
 """)
     asked, looked = failures(report)
-    assert asked.startswith("the answer has no orderId to keep as order: 404 {")
+    assert asked.startswith("refused: 404 {")
+    assert asked.endswith("; expect {status: 404} if it should be")
     assert looked == "refused: ${order} has no value: ask saved none"
     shown = " ".join(" ".join(report.lines()).split())
     assert f"text:10: look at 2026-09-08T18:00:00Z: {looked}" in shown
@@ -573,3 +574,43 @@ def test_runs_of_one_name_and_seed_keep_a_journal_each(tmp_path, capsys, monkeyp
     for path in kept.values():
         assert main(["replay", str(path)]) == 0
     assert sorted(re.findall(r"[0-9a-f]{64}", capsys.readouterr().out)) == sorted(digests)
+
+
+UNKNOWN_ORDER = "plane: exchange, get: /v1/report/orders/NONE, as: firms/atlas/users/mara-voss"
+UNKNOWN_BOOK = "plane: grpc, rpc: OrderBookAPI.GetOrderBook, as: atlas, json: {symbol: nope}"
+UNKNOWN_STREAM = (
+    "name: s, rpc: OrderEntryAPI.CreateOrderSubscription, as: mara-voss, json: {accounts: [nope]}"
+)
+
+
+@pytest.mark.parametrize(
+    ("step", "right"),
+    [
+        (f"call: {{{UNKNOWN_ORDER}}}", "status: 404"),
+        (f"call: {{{UNKNOWN_BOOK}}}", "code: 5"),
+        (f"subscribe: {{{UNKNOWN_STREAM}}}", "code: 7"),
+    ],
+)
+def test_a_refused_call_fails_its_step_unless_its_answer_is_expected(step: str, right: str) -> None:
+    [said] = failures(ran(f"steps:\n  - {{{step}}}\n  - {{{step}, expect: {{{right}}}}}\n"))
+    assert said.startswith("refused: ") and said.endswith(f"; expect {{{right}}} if it should be")
+    # what it expects of something else says nothing about the answer
+    [said] = failures(ran(f"steps:\n  - {{{step}, expect: {{trades: {{symbol: w, count: 0}}}}}}\n"))
+    assert said.startswith("refused: ")
+    for meant in ("true", "maybe"):
+        assert not failures(ran(f"steps:\n  - {{{step}, expect: {{refused: {meant}}}}}\n"))
+
+
+def test_a_call_that_must_be_refused_and_is_not_fails_its_step() -> None:
+    call = "{call: {plane: gateway, get: /v2/leagues}, expect: {refused: true}}"
+    assert failures(ran(f"steps:\n  - {call}\n")) == ["it was not refused"]
+
+
+def test_a_call_that_is_cut_off_by_a_fault_fails_its_step() -> None:
+    for act in ("{status: 503}", "{reset: true}", "{hang: true}"):
+        report = ran(f"""
+faults: [{{match: {{plane: gateway}}, act: {act}}}]
+steps: [{{call: {{plane: gateway, get: /v2/leagues}}}}]
+""")
+        [said] = failures(report)
+        assert said.startswith("refused: "), act

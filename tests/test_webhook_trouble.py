@@ -339,7 +339,10 @@ def test_what_a_fault_struck_is_seen_in_timeline_explanation_counts_and_metrics(
                     "json": {"symbols": ["mine"]},
                 }
             },
-            {"call": {"plane": "exchange", "get": "/v1/whoami", "as": "firms/atlas"}},
+            {
+                "call": {"plane": "exchange", "get": "/v1/whoami", "as": "firms/atlas"},
+                "expect": {"refused": "maybe"},
+            },
             {"call": {"plane": "gateway", "get": "/v1/health"}},
             {"call": START},
             {

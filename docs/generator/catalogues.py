@@ -27,6 +27,7 @@ def operations() -> str:
             ),
             "REST": f"`{row['rest'].split(', ')[0]}`" if row["rest"] else "",
             "scope": row["scope"],
+            "a request needs": row["needs"],
         }
         for row in rows("operations")
     ]

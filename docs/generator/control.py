@@ -90,6 +90,7 @@ steps:
   - order: {as: mara-voss, symbol: rain, side: buy, price: "0.40", qty: "10"}
   - order: {as: taker, symbol: rain, side: sell, price: "0.40", qty: "4"}
   - call: {plane: exchange, post: /v1/report/trades/search, as: mara-voss, json: {}}
+    expect: {refused: maybe}
 """
 _ROW_OF = {
     "accounts": "account, with its positions",

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from sim.contract.contract import load_contract
+from sim.contract.contract import Operation, load_contract
+from sim.contract.wire_fields import needs_of
 from sim.core.catalogue import assumptions, observations, quirks
 from sim.core.catalogue.bounds import BOUNDS
 from sim.core.model.refusals import NotFound
@@ -34,6 +35,7 @@ def _operations(sim: Simulation | None) -> Rows:
             "grpc": one.grpc,
             "scope": one.scope,
             "participant": one.participant,
+            "needs": _needs(one),
             "since": format_instant(one.since) if one.since is not None else "",
             "until": format_instant(one.until) if one.until is not None else "",
             "served": one.name in names,
@@ -41,6 +43,12 @@ def _operations(sim: Simulation | None) -> Rows:
         }
         for one in load_contract().operations
     ]
+
+
+def _needs(operation: Operation) -> str:
+    """What a request cannot do without, beside what its path says."""
+    paths = " ".join(path for _, path, _ in operation.bindings)
+    return ", ".join(needs_of(operation.request, json=bool(operation.planes), in_path=paths))
 
 
 def _quirks(sim: Simulation | None) -> Rows:

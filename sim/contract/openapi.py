@@ -184,7 +184,7 @@ def _operation(
         required = operation.participant == "required"
         item["parameters"].append(_parameter(_PARTICIPANT, "header", required, {"type": "string"}))
     if route.body:
-        item["requestBody"] = _request_body(components, route)
+        item["requestBody"] = _request_body(components, route, variables)
     if credential != "none":
         item["security"] = [{scheme: [] for scheme in _SCHEMES[credential]}]
     return item
@@ -219,7 +219,8 @@ def _query_parameters(
         if ".".join(names) in taken:
             continue
         name = ".".join(names if plane == "retail" else way)
-        parameter = _parameter(name, "query", False, components.parameter(field))
+        required = field.required and len(names) == 1
+        parameter = _parameter(name, "query", required, components.parameter(field))
         yield described(parameter, f"{cls.__full_name__}.{field.name}")
 
 
@@ -250,12 +251,22 @@ def _field_at(cls: type[Message], path: str) -> tuple[type[Message], Field]:
     return _field_at(find_message(field.type_name), rest) if rest else (cls, field)
 
 
-def _request_body(components: Components, route: Route) -> Schema:
-    media = {"schema": components.request(route.operation.request)}
+def _request_body(components: Components, route: Route, variables: dict[str, str]) -> Schema:
+    in_path = frozenset(path for path in variables.values() if "." not in path)
+    schema = components.request(route.operation.request, in_path=in_path)
+    media = {"schema": schema}
     content = {"application/json": media}
     if route.operation.content == "form":
         content = {"application/x-www-form-urlencoded": media, **content}
-    return {"content": content}  # none at all is an empty message
+    # none at all is an empty message
+    return {"content": content} | ({"required": True} if _demands(route, in_path) else {})
+
+
+def _demands(route: Route, in_path: frozenset[str]) -> bool:
+    """Whether a call without a body is refused."""
+    request = route.operation.request
+    needed = {field.name for field in fields_of(request) if field.required}
+    return bool(needed - in_path or request.__needs__)
 
 
 def _answers(components: Components, operation: Operation) -> dict[str, Schema]:

@@ -2,12 +2,13 @@
 in.
 
 The two differ. What goes out is written whole: unset fields are there, as null or zero, and 64-bit
-integers are text. What comes in may leave out anything; the schema shows the spelling to prefer,
-and the codec accepts more (snake_case, numbers for text, enumeration numbers).
+integers are text. What comes in may leave out anything that is not required; the schema shows the
+spelling to prefer, and the codec accepts more (snake_case, numbers for text, enumeration numbers).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -43,8 +44,12 @@ class Components:
         """Reference to a message as the service writes it."""
         return self._reference(cls, cls.__full_name__, answer=True)
 
-    def request(self, cls: type[Message]) -> Schema:
-        """Reference to a message as a client sends it."""
+    def request(self, cls: type[Message], *, in_path: frozenset[str] = frozenset()) -> Schema:
+        """A message as a client sends it: a reference, or what is left of it without the fields
+        that the path of the call fills.
+        """
+        if in_path:
+            return self._message(cls, answer=False, without=in_path)
         return self._reference(cls, f"{cls.__full_name__}.input", answer=False)
 
     def parameter(self, field: Field) -> Schema:
@@ -68,21 +73,25 @@ class Components:
             schema |= self._message(cls, answer=answer)
         return {"$ref": f"#/components/schemas/{name}"}
 
-    def _message(self, cls: type[Message], *, answer: bool) -> Schema:
+    def _message(
+        self, cls: type[Message], *, answer: bool, without: frozenset[str] = frozenset()
+    ) -> Schema:
         properties: Schema = {}
         required = []
         for field in fields_of(cls):
-            if not self.shows(field, answer=answer):
+            if not self.shows(field, answer=answer) or field.name in without:
                 continue
             prefixed = answer and self._vendor_prefix and field.vendor_json
             name = prefixed or field.json_name
             one = self._field(cls, field, answer=answer)
             properties[name] = described(one, f"{cls.__full_name__}.{field.name}")
-            if answer and _always_written(cls, field):
+            if _always_written(cls, field) if answer else field.required:
                 required.append(name)
         schema: Schema = {"type": "object", "properties": properties}
         if required:
             schema["required"] = required
+        if not answer and cls.__needs__:
+            schema["allOf"] = [{"anyOf": list(_ways(cls, needs))} for needs in cls.__needs__]
         return described(schema, cls.__full_name__)
 
     def _field(self, cls: type[Message], field: Field, *, answer: bool) -> Schema:
@@ -134,6 +143,13 @@ _SIMPLE: dict[str, Schema] = {
     "value": {},
     "list_value": {"type": "array"},
 }
+
+
+def _ways(cls: type[Message], needs: str) -> Iterator[Schema]:
+    """The ways in which a request can have what it needs: "a | b, c" is {a} or {b and c}."""
+    names = {field.name: field.json_name for field in fields_of(cls)}
+    for way in needs.split("|"):
+        yield {"required": [names[name.strip()] for name in way.split(",")]}
 
 
 def _always_written(cls: type[Message], field: Field) -> bool:

@@ -8,7 +8,7 @@ from functools import cache
 from msgspec import Struct
 
 from sim.kernel.instants import EARLIEST, LATEST, NS_PER_S, Instant, Span, parse_instant
-from sim.messages import Message
+from sim.messages import Message, find_message
 
 INTEGER_RANGES = {
     "int32": (-(2**31), 2**31 - 1),
@@ -82,6 +82,7 @@ class Field(Struct, frozen=True):
     kept_by: str  # switch that keeps it after `until`
     text_by: str  # switch that makes JSON write the number as text
     address: bool  # names this machine, and so differs between runs
+    required: bool  # a request without it is refused
 
     def active(self, at: Instant, switches: frozenset[str] = frozenset()) -> bool:
         """Whether JSON answers hold it at an instant, with some switches on."""
@@ -127,7 +128,30 @@ def _field(
         kept_by=str(rules.get("kept_by", "")),
         text_by=str(rules.get("text_by", "")),
         address=bool(rules.get("address")),
+        required=bool(rules.get("required")),
     )
+
+
+def needs_of(
+    cls: type[Message], *, json: bool = True, in_path: str = "", under: str = ""
+) -> list[str]:
+    """What a request cannot do without, with what lies inside of it: "requests[].side",
+    "orderQty or cashOrderQty". Spelled as in JSON, or as in proto; without the `{variables}` of a
+    path.
+    """
+    spelled = {one.name: under + (one.json_name if json else one.name) for one in fields_of(cls)}
+    needs = []
+    for field in fields_of(cls):
+        if field.required and f"{{{field.name}}}" not in in_path:
+            name = spelled[field.name] + ("[]" if field.repeated else "")
+            needs.append(name)
+            if field.kind == "message":
+                inner = find_message(field.type_name)
+                needs += needs_of(inner, json=json, under=f"{name}.")
+    for choice in cls.__needs__:
+        ways = (way.split(",") for way in choice.split("|"))
+        needs.append(" or ".join(" and ".join(spelled[one.strip()] for one in way) for way in ways))
+    return needs
 
 
 def read_moment(text: str) -> Instant:

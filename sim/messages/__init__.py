@@ -25,6 +25,7 @@ class Message(msgspec.Struct, kw_only=True):
     __full_name__: ClassVar[str] = ""
     __wire__: ClassVar[tuple[WireField, ...]] = ()
     __omit_unset__: ClassVar[bool] = False  # leaves unset fields out even where others write them
+    __needs__: ClassVar[tuple[str, ...]] = ()  # each "a | b, c": a request has one alternative
 
 
 _types: dict[str, type] = {}

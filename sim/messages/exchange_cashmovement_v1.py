@@ -33,8 +33,8 @@ class CreateCashMovementRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.cashmovement.v1.CreateCashMovementRequest"
     __wire__ = (
-        (1001, "idempotency_key", "idempotencyKey", "string", "", "", (("unpublished", True),)),
-        (1002, "transfer", "transfer", "message", "oneof:intent", "exchange.cashmovement.v1.Transfer", (("unpublished", True),)),
+        (1001, "idempotency_key", "idempotencyKey", "string", "", "", (("unpublished", True), ("required", True),)),
+        (1002, "transfer", "transfer", "message", "oneof:intent", "exchange.cashmovement.v1.Transfer", (("unpublished", True), ("required", True),)),
     )
 
 
@@ -50,11 +50,11 @@ class Transfer(Message, kw_only=True):
 
     __full_name__ = "exchange.cashmovement.v1.Transfer"
     __wire__ = (
-        (1001, "reason", "reason", "enum", "", "exchange.cashmovement.v1.TransferReason", (("unpublished", True),)),
-        (1002, "participant_account_id", "participantAccountId", "string", "", "", (("unpublished", True),)),
-        (1003, "amount", "amount", "string", "", "", (("unpublished", True),)),
-        (1004, "currency", "currency", "string", "", "", (("unpublished", True),)),
-        (1005, "external_reference", "externalReference", "string", "", "", (("unpublished", True),)),
+        (1001, "reason", "reason", "enum", "", "exchange.cashmovement.v1.TransferReason", (("unpublished", True), ("required", True),)),
+        (1002, "participant_account_id", "participantAccountId", "string", "", "", (("unpublished", True), ("required", True),)),
+        (1003, "amount", "amount", "string", "", "", (("unpublished", True), ("required", True),)),
+        (1004, "currency", "currency", "string", "", "", (("unpublished", True), ("required", True),)),
+        (1005, "external_reference", "externalReference", "string", "", "", (("unpublished", True), ("required", True),)),
         (1006, "memo", "memo", "string", "", "", (("unpublished", True),)),
     )
 
@@ -112,7 +112,7 @@ class GetCashMovementRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.cashmovement.v1.GetCashMovementRequest"
     __wire__ = (
-        (1001, "workflow_id", "workflowId", "string", "", "", (("unpublished", True),)),
+        (1001, "workflow_id", "workflowId", "string", "", "", (("unpublished", True), ("required", True),)),
     )
 
 
@@ -134,7 +134,7 @@ class GetFundingAccountBalanceRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.cashmovement.v1.GetFundingAccountBalanceRequest"
     __wire__ = (
-        (1001, "currency", "currency", "string", "", "", (("unpublished", True),)),
+        (1001, "currency", "currency", "string", "", "", (("unpublished", True), ("required", True),)),
     )
 
 

@@ -33,11 +33,11 @@ class KYCAddress(Message, kw_only=True):
 
     __full_name__ = "exchange.kyc.v1.KYCAddress"
     __wire__ = (
-        (1, "address_line_1", "addressLine1", "string", "", "", ()),
+        (1, "address_line_1", "addressLine1", "string", "", "", (("required", True),)),
         (2, "address_line_2", "addressLine2", "string", "", "", ()),
-        (3, "city", "city", "string", "", "", ()),
-        (4, "state", "state", "string", "", "", ()),
-        (6, "postal_code", "postalCode", "string", "", "", ()),
+        (3, "city", "city", "string", "", "", (("required", True),)),
+        (4, "state", "state", "string", "", "", (("required", True),)),
+        (6, "postal_code", "postalCode", "string", "", "", (("required", True),)),
         (7, "country", "country", "string", "", "", ()),
     )
 
@@ -50,8 +50,8 @@ class KYCAgreement(Message, kw_only=True):
 
     __full_name__ = "exchange.kyc.v1.KYCAgreement"
     __wire__ = (
-        (1001, "version", "version", "string", "", "", (("unpublished", True),)),
-        (1002, "signed_at", "signedAt", "string", "", "", (("unpublished", True),)),
+        (1001, "version", "version", "string", "", "", (("unpublished", True), ("required", True),)),
+        (1002, "signed_at", "signedAt", "string", "", "", (("unpublished", True), ("required", True),)),
     )
 
 
@@ -94,19 +94,19 @@ class StartKYCVerificationRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.kyc.v1.StartKYCVerificationRequest"
     __wire__ = (
-        (1, "ssn", "ssn", "string", "", "", (("secret", True),)),
-        (2, "address", "address", "message", "", "exchange.kyc.v1.KYCAddress", ()),
-        (3, "date_of_birth", "dateOfBirth", "string", "", "", ()),
-        (4, "phone_number", "phoneNumber", "string", "", "", ()),
-        (5, "email", "email", "string", "", "", ()),
-        (6, "first_name", "firstName", "string", "", "", ()),
+        (1, "ssn", "ssn", "string", "", "", (("secret", True), ("required", True),)),
+        (2, "address", "address", "message", "", "exchange.kyc.v1.KYCAddress", (("required", True),)),
+        (3, "date_of_birth", "dateOfBirth", "string", "", "", (("required", True),)),
+        (4, "phone_number", "phoneNumber", "string", "", "", (("required", True),)),
+        (5, "email", "email", "string", "", "", (("required", True),)),
+        (6, "first_name", "firstName", "string", "", "", (("required", True),)),
         (7, "middle_name", "middleName", "string", "", "", ()),
-        (8, "last_name", "lastName", "string", "", "", ()),
+        (8, "last_name", "lastName", "string", "", "", (("required", True),)),
         (9, "session_token", "sessionToken", "string", "", "", ()),
         (12, "referral_code", "referralCode", "string", "optional", "", ()),
-        (13, "ip_address", "ipAddress", "string", "", "", ()),
-        (1001, "external_id", "externalId", "string", "", "", (("unpublished", True),)),
-        (1002, "agreement", "agreement", "message", "", "exchange.kyc.v1.KYCAgreement", (("unpublished", True),)),
+        (13, "ip_address", "ipAddress", "string", "", "", (("required", True),)),
+        (1001, "external_id", "externalId", "string", "", "", (("unpublished", True), ("required", True),)),
+        (1002, "agreement", "agreement", "message", "", "exchange.kyc.v1.KYCAgreement", (("unpublished", True), ("required", True),)),
         (1003, "docv_eligible", "docvEligible", "bool", "optional", "", (("unpublished", True),)),
     )
 
@@ -137,7 +137,7 @@ class GetKYCStatusRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.kyc.v1.GetKYCStatusRequest"
     __wire__ = (
-        (1, "external_id", "externalId", "string", "", "", ()),
+        (1, "external_id", "externalId", "string", "", "", (("required", True),)),
     )
 
 
@@ -170,7 +170,7 @@ class SetWebhookURLRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.kyc.v1.SetWebhookURLRequest"
     __wire__ = (
-        (1, "webhook_url", "webhookUrl", "string", "", "", ()),
+        (1, "webhook_url", "webhookUrl", "string", "", "", (("required", True),)),
         (1001, "signing_secret", "signingSecret", "string", "", "", (("secret", True), ("unpublished", True),)),
     )
 
@@ -199,10 +199,10 @@ class StartKYCPrefillRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.kyc.v1.StartKYCPrefillRequest"
     __wire__ = (
-        (1, "date_of_birth", "dateOfBirth", "string", "", "", ()),
-        (2, "phone_number", "phoneNumber", "string", "", "", ()),
+        (1, "date_of_birth", "dateOfBirth", "string", "", "", (("required", True),)),
+        (2, "phone_number", "phoneNumber", "string", "", "", (("required", True),)),
         (3, "session_token", "sessionToken", "string", "", "", ()),
-        (4, "user_id", "userId", "string", "", "", ()),
+        (4, "user_id", "userId", "string", "", "", (("required", True),)),
         (5, "ip_address", "ipAddress", "string", "", "", ()),
     )
 
@@ -228,8 +228,8 @@ class SubmitKYCPrefillOTPRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.kyc.v1.SubmitKYCPrefillOTPRequest"
     __wire__ = (
-        (1, "otp", "otp", "string", "", "", (("secret", True),)),
-        (2, "external_id", "externalId", "string", "", "", ()),
+        (1, "otp", "otp", "string", "", "", (("secret", True), ("required", True),)),
+        (2, "external_id", "externalId", "string", "", "", (("required", True),)),
     )
 
 
@@ -301,8 +301,8 @@ class CreateISVReferralCodeRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.kyc.v1.CreateISVReferralCodeRequest"
     __wire__ = (
-        (1, "user_id", "userId", "string", "", "", ()),
-        (2, "referral_code", "referralCode", "string", "", "", ()),
+        (1, "user_id", "userId", "string", "", "", (("required", True),)),
+        (2, "referral_code", "referralCode", "string", "", "", (("required", True),)),
         (3, "category", "category", "string", "optional", "", ()),
     )
 
@@ -354,7 +354,7 @@ class CheckReferralCodeRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.kyc.v1.CheckReferralCodeRequest"
     __wire__ = (
-        (1, "referral_code", "referralCode", "string", "", "", ()),
+        (1, "referral_code", "referralCode", "string", "", "", (("required", True),)),
     )
 
 

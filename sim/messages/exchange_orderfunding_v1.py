@@ -23,8 +23,8 @@ class MoneyAmount(Message, kw_only=True):
 
     __full_name__ = "exchange.orderfunding.v1.MoneyAmount"
     __wire__ = (
-        (1001, "value", "value", "string", "", "", (("unpublished", True),)),
-        (1002, "currency", "currency", "string", "", "", (("unpublished", True),)),
+        (1001, "value", "value", "string", "", "", (("unpublished", True), ("required", True),)),
+        (1002, "currency", "currency", "string", "", "", (("unpublished", True), ("required", True),)),
     )
 
 
@@ -37,9 +37,9 @@ class CreateVendorOrderRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.orderfunding.v1.CreateVendorOrderRequest"
     __wire__ = (
-        (1, "order", "order", "message", "", "exchange.v1.InsertOrderRequest", ()),
-        (2, "vendor_fee", "vendorFee", "message", "", "exchange.orderfunding.v1.MoneyAmount", ()),
-        (3, "idempotency_key", "idempotencyKey", "string", "", "", ()),
+        (1, "order", "order", "message", "", "exchange.v1.InsertOrderRequest", (("required", True),)),
+        (2, "vendor_fee", "vendorFee", "message", "", "exchange.orderfunding.v1.MoneyAmount", (("required", True),)),
+        (3, "idempotency_key", "idempotencyKey", "string", "", "", (("required", True),)),
     )
 
 
@@ -86,9 +86,9 @@ class CreateFundedOrderRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.orderfunding.v1.CreateFundedOrderRequest"
     __wire__ = (
-        (1001, "order", "order", "message", "", "exchange.v1.InsertOrderRequest", (("unpublished", True),)),
-        (1002, "vendor_fee", "vendorFee", "message", "", "exchange.orderfunding.v1.MoneyAmount", (("unpublished", True),)),
-        (1003, "idempotency_key", "idempotencyKey", "string", "", "", (("unpublished", True),)),
+        (1001, "order", "order", "message", "", "exchange.v1.InsertOrderRequest", (("unpublished", True), ("required", True),)),
+        (1002, "vendor_fee", "vendorFee", "message", "", "exchange.orderfunding.v1.MoneyAmount", (("unpublished", True), ("required", True),)),
+        (1003, "idempotency_key", "idempotencyKey", "string", "", "", (("unpublished", True), ("required", True),)),
     )
 
 
@@ -110,7 +110,7 @@ class GetFundedOrderRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.orderfunding.v1.GetFundedOrderRequest"
     __wire__ = (
-        (1001, "funding_request_id", "fundingRequestId", "string", "", "", (("unpublished", True),)),
+        (1001, "funding_request_id", "fundingRequestId", "string", "", "", (("unpublished", True), ("required", True),)),
     )
 
 
@@ -132,7 +132,7 @@ class CancelFundedOrderRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.orderfunding.v1.CancelFundedOrderRequest"
     __wire__ = (
-        (1001, "funding_request_id", "fundingRequestId", "string", "", "", (("unpublished", True),)),
+        (1001, "funding_request_id", "fundingRequestId", "string", "", "", (("unpublished", True), ("required", True),)),
     )
 
 

@@ -11,7 +11,7 @@ class GetInstrumentSettlementRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.settlement.v1.GetInstrumentSettlementRequest"
     __wire__ = (
-        (1001, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
+        (1001, "symbol", "symbol", "string", "", "", (("unpublished", True), ("required", True),)),
     )
 
 

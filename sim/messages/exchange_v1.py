@@ -654,11 +654,12 @@ class InsertOrderRequest(Message, kw_only=True):
     side: int = 0
     order_qty: int = 0  # scaled by fractional_quantity_scale
     symbol: str = ""
-    price: int = 0  # scaled by price_scale
-    time_in_force: int = 0  # unset means DAY
-    clord_id: str = ""
+    price: int = 0  # scaled by price_scale; required for LIMIT and STOP_LIMIT
+    time_in_force: int = 0  # unset means DAY; required in an order of a partner
+    clord_id: str = ""  # required in an order of a partner for a participant
+    # unset means the participant's own; required in a cross and in an order of a partner
     account: str = ""
-    stop_price: int = 0  # scaled by price_scale
+    stop_price: int = 0  # scaled by price_scale; required for STOP and STOP_LIMIT
     min_qty: int = 0  # least quantity to fill at entry
     self_match_prevention_id: str = ""  # orders that share it never trade with each other
     quote: str = ""  # quote this order answers
@@ -670,20 +671,20 @@ class InsertOrderRequest(Message, kw_only=True):
     participate_dont_initiate: bool = False  # post-only
     cash_order_qty: int = 0  # dollars × price_scale; excludes order_qty
     strict_limit: bool = False  # fills at exactly the limit price
-    good_till_time: int | None = None  # needed by GOOD_TILL_TIME
+    good_till_time: int | None = None  # required for GOOD_TILL_TIME
     best_limit: bool = False  # price becomes the top of the own side
     immediately_executable_limit: bool = False  # price becomes the top of the other side
     self_match_prevention_instruction: int = 0
     order_capacity: int = 0
     ignore_price_validity_checks: bool = False  # market-to-limit sells only
-    manual_order_indicator: int = 0
+    manual_order_indicator: int = 0  # required in an order of a partner
 
     __full_name__ = "exchange.v1.InsertOrderRequest"
     __wire__ = (
-        (1, "type", "type", "enum", "", "exchange.v1.OrderType", ()),
-        (2, "side", "side", "enum", "", "exchange.v1.Side", ()),
+        (1, "type", "type", "enum", "", "exchange.v1.OrderType", (("required", True),)),
+        (2, "side", "side", "enum", "", "exchange.v1.Side", (("required", True),)),
         (3, "order_qty", "orderQty", "int64", "", "", ()),
-        (4, "symbol", "symbol", "string", "", "", ()),
+        (4, "symbol", "symbol", "string", "", "", (("required", True),)),
         (5, "price", "price", "int64", "", "", ()),
         (6, "time_in_force", "timeInForce", "enum", "", "exchange.v1.TimeInForce", ()),
         (7, "clord_id", "clordId", "string", "", "", ()),
@@ -708,6 +709,7 @@ class InsertOrderRequest(Message, kw_only=True):
         (31, "ignore_price_validity_checks", "ignorePriceValidityChecks", "bool", "", "", ()),
         (32, "manual_order_indicator", "manualOrderIndicator", "enum", "", "exchange.v1.ManualOrderIndicator", ()),
     )
+    __needs__ = ("order_qty | cash_order_qty",)
 
 
 class InsertOrderResponse(Message, kw_only=True):
@@ -728,7 +730,7 @@ class PreviewOrderRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.PreviewOrderRequest"
     __wire__ = (
-        (1, "request", "request", "message", "", "exchange.v1.InsertOrderRequest", ()),
+        (1, "request", "request", "message", "", "exchange.v1.InsertOrderRequest", (("required", True),)),
     )
 
 
@@ -746,7 +748,7 @@ class PreviewOrderResponse(Message, kw_only=True):
 class InsertOrderCrossRequest(Message, kw_only=True):
     """The two sides of a cross."""
 
-    requests: list[InsertOrderRequest] = []
+    requests: list[InsertOrderRequest] = []  # two: a buy and a sell, each with its account
     cross_type: int = 0
     cross_id: str = ""
     # which side counts as there first: its limit is the price; unset means the first request
@@ -754,8 +756,8 @@ class InsertOrderCrossRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.InsertOrderCrossRequest"
     __wire__ = (
-        (1, "requests", "requests", "message", "repeated", "exchange.v1.InsertOrderRequest", ()),
-        (2, "cross_type", "crossType", "enum", "", "exchange.v1.CrossType", ()),
+        (1, "requests", "requests", "message", "repeated", "exchange.v1.InsertOrderRequest", (("required", True),)),
+        (2, "cross_type", "crossType", "enum", "", "exchange.v1.CrossType", (("required", True),)),
         (3, "cross_id", "crossId", "string", "", "", ()),
         (4, "cross_prioritized_side", "crossPrioritizedSide", "enum", "", "exchange.v1.Side", ()),
     )
@@ -779,7 +781,7 @@ class InsertOrderListRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.InsertOrderListRequest"
     __wire__ = (
-        (1, "requests", "requests", "message", "repeated", "exchange.v1.InsertOrderRequest", ()),
+        (1, "requests", "requests", "message", "repeated", "exchange.v1.InsertOrderRequest", (("required", True),)),
     )
 
 
@@ -807,6 +809,7 @@ class CancelOrderRequest(Message, kw_only=True):
         (2, "clord_id", "clordId", "string", "", "", ()),
         (3, "symbol", "symbol", "string", "", "", ()),
     )
+    __needs__ = ("order_id | clord_id",)
 
 
 class CancelOrderResponse(Message, kw_only=True):
@@ -822,7 +825,7 @@ class CancelOrderListRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.CancelOrderListRequest"
     __wire__ = (
-        (1, "requests", "requests", "message", "repeated", "exchange.v1.CancelOrderRequest", ()),
+        (1, "requests", "requests", "message", "repeated", "exchange.v1.CancelOrderRequest", (("required", True),)),
     )
 
 
@@ -851,7 +854,7 @@ class CancelReplaceOrderRequest(Message, kw_only=True):
     all_or_none: bool = False  # whole quantity or nothing
     participate_dont_initiate: bool = False  # post-only
     strict_limit: bool = False  # fills at exactly the limit price
-    good_till_time: int | None = None  # needed by GOOD_TILL_TIME
+    good_till_time: int | None = None  # required for a change to GOOD_TILL_TIME
     best_limit: bool = False  # price becomes the top of the own side
     immediately_executable_limit: bool = False  # price becomes the top of the other side
     manual_order_indicator: int = 0
@@ -874,6 +877,7 @@ class CancelReplaceOrderRequest(Message, kw_only=True):
         (15, "immediately_executable_limit", "immediatelyExecutableLimit", "bool", "", "", ()),
         (16, "manual_order_indicator", "manualOrderIndicator", "enum", "", "exchange.v1.ManualOrderIndicator", ()),
     )
+    __needs__ = ("order_id | clord_id",)
 
 
 class CancelReplaceOrderResponse(Message, kw_only=True):
@@ -889,7 +893,7 @@ class CancelReplaceOrderListRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.CancelReplaceOrderListRequest"
     __wire__ = (
-        (1, "requests", "requests", "message", "repeated", "exchange.v1.CancelReplaceOrderRequest", ()),
+        (1, "requests", "requests", "message", "repeated", "exchange.v1.CancelReplaceOrderRequest", (("required", True),)),
     )
 
 
@@ -1165,7 +1169,7 @@ class GetAccountBalanceLedgerRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.GetAccountBalanceLedgerRequest"
     __wire__ = (
-        (1001, "account", "account", "string", "", "", (("unpublished", True),)),
+        (1001, "account", "account", "string", "", "", (("unpublished", True), ("required", True),)),
         (1002, "currency", "currency", "string", "", "", (("unpublished", True),)),
         (1003, "start_time", "startTime", "timestamp", "", "", (("unpublished", True),)),
         (1004, "end_time", "endTime", "timestamp", "", "", (("unpublished", True),)),
@@ -1209,7 +1213,7 @@ class DownloadBalanceLedgerRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.DownloadBalanceLedgerRequest"
     __wire__ = (
-        (1001, "account", "account", "string", "", "", (("unpublished", True),)),
+        (1001, "account", "account", "string", "", "", (("unpublished", True), ("required", True),)),
         (1002, "currency", "currency", "string", "", "", (("unpublished", True),)),
         (1003, "start_time", "startTime", "timestamp", "", "", (("unpublished", True),)),
         (1004, "end_time", "endTime", "timestamp", "", "", (("unpublished", True),)),
@@ -1243,7 +1247,7 @@ class CreateBalanceLedgerSubscriptionRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.CreateBalanceLedgerSubscriptionRequest"
     __wire__ = (
-        (1001, "account", "account", "string", "", "", (("unpublished", True),)),
+        (1001, "account", "account", "string", "", "", (("unpublished", True), ("required", True),)),
         (1002, "currency", "currency", "string", "", "", (("unpublished", True),)),
         (1003, "entry_types", "entryTypes", "enum", "repeated", "exchange.v1.LedgerEntryType", (("unpublished", True), ("bare_enum", "LEDGER_ENTRY_TYPE_"), ("other_prefix", "LEDGER_ENTRY_TYPE_BALANCE_"),)),
         (1004, "resume_time", "resumeTime", "timestamp", "", "", (("unpublished", True),)),
@@ -1269,8 +1273,8 @@ class ComboLeg(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.ComboLeg"
     __wire__ = (
-        (1001, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
-        (1002, "side", "side", "enum", "", "exchange.v1.Side", (("unpublished", True),)),
+        (1001, "symbol", "symbol", "string", "", "", (("unpublished", True), ("required", True),)),
+        (1002, "side", "side", "enum", "", "exchange.v1.Side", (("unpublished", True), ("required", True),)),
     )
 
 
@@ -1300,7 +1304,7 @@ class CreateComboRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.CreateComboRequest"
     __wire__ = (
-        (1001, "legs", "legs", "message", "repeated", "exchange.v1.ComboLeg", (("unpublished", True),)),
+        (1001, "legs", "legs", "message", "repeated", "exchange.v1.ComboLeg", (("unpublished", True), ("required", True),)),
     )
 
 
@@ -1318,11 +1322,11 @@ class CreateComboResponse(Message, kw_only=True):
 class GetCombosRequest(Message, kw_only=True):
     """Which combo."""
 
-    symbol: str = ""  # required
+    symbol: str = ""
 
     __full_name__ = "exchange.v1.GetCombosRequest"
     __wire__ = (
-        (1001, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
+        (1001, "symbol", "symbol", "string", "", "", (("unpublished", True), ("required", True),)),
     )
 
 
@@ -1547,7 +1551,7 @@ class ListAccountPositionsRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.ListAccountPositionsRequest"
     __wire__ = (
-        (1, "name", "name", "string", "", "", ()),
+        (1, "name", "name", "string", "", "", (("required", True),)),
         (2, "symbol", "symbol", "string", "", "", ()),
         (3, "as_of_time", "asOfTime", "timestamp", "", "", ()),
         (4, "as_of_date", "asOfDate", "message", "", "exchange.v1.Date", ()),
@@ -1583,7 +1587,7 @@ class GetAccountBalanceRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.GetAccountBalanceRequest"
     __wire__ = (
-        (1, "name", "name", "string", "", "", ()),
+        (1, "name", "name", "string", "", "", (("required", True),)),
         (2, "currency", "currency", "string", "", "", ()),
     )
 
@@ -1649,7 +1653,7 @@ class ListAccountBalancesRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.ListAccountBalancesRequest"
     __wire__ = (
-        (1, "name", "name", "string", "", "", ()),
+        (1, "name", "name", "string", "", "", (("required", True),)),
     )
 
 
@@ -1758,7 +1762,7 @@ class GetPositionLedgerRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.GetPositionLedgerRequest"
     __wire__ = (
-        (1001, "account", "account", "string", "", "", (("unpublished", True),)),
+        (1001, "account", "account", "string", "", "", (("unpublished", True), ("required", True),)),
         (1002, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
         (1003, "start_time", "startTime", "timestamp", "", "", (("unpublished", True),)),
         (1004, "end_time", "endTime", "timestamp", "", "", (("unpublished", True),)),
@@ -1796,7 +1800,7 @@ class DownloadPositionLedgerRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.DownloadPositionLedgerRequest"
     __wire__ = (
-        (1001, "account", "account", "string", "", "", (("unpublished", True),)),
+        (1001, "account", "account", "string", "", "", (("unpublished", True), ("required", True),)),
         (1002, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
         (1003, "start_time", "startTime", "timestamp", "", "", (("unpublished", True),)),
         (1004, "end_time", "endTime", "timestamp", "", "", (("unpublished", True),)),
@@ -1997,8 +2001,8 @@ class FieldFilter(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.FieldFilter"
     __wire__ = (
-        (1001, "field", "field", "string", "", "", (("unpublished", True),)),
-        (1002, "operator", "operator", "enum", "", "exchange.v1.FilterOperator", (("unpublished", True),)),
+        (1001, "field", "field", "string", "", "", (("unpublished", True), ("required", True),)),
+        (1002, "operator", "operator", "enum", "", "exchange.v1.FilterOperator", (("unpublished", True), ("required", True),)),
         (1003, "string_value", "stringValue", "string", "", "", (("unpublished", True),)),
         (1004, "int_value", "intValue", "int64", "", "", (("unpublished", True),)),
         (1005, "double_value", "doubleValue", "double", "", "", (("unpublished", True),)),
@@ -2494,7 +2498,7 @@ class ListFundingAccountsResponse(Message, kw_only=True):
 class UpdateFundingAccountRequest(Message, kw_only=True):
     """The account as it shall be."""
 
-    account: FundingAccount | None = None
+    account: FundingAccount | None = None  # its id is required
 
     __full_name__ = "exchange.v1.UpdateFundingAccountRequest"
     __wire__ = (
@@ -3020,7 +3024,7 @@ class GetOrderBookRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.GetOrderBookRequest"
     __wire__ = (
-        (1, "symbol", "symbol", "string", "", "", ()),
+        (1, "symbol", "symbol", "string", "", "", (("required", True),)),
         (2, "depth", "depth", "int32", "", "", ()),
     )
 
@@ -3053,7 +3057,7 @@ class GetBBORequest(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.GetBBORequest"
     __wire__ = (
-        (1, "symbol", "symbol", "string", "", "", ()),
+        (1, "symbol", "symbol", "string", "", "", (("required", True),)),
     )
 
 
@@ -3091,7 +3095,7 @@ class CreateParticipantAPITokenRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.CreateParticipantAPITokenRequest"
     __wire__ = (
-        (1, "participant_id", "participantId", "string", "", "", ()),
+        (1, "participant_id", "participantId", "string", "", "", (("required", True),)),
         (2, "scopes", "scopes", "string", "repeated", "", ()),
         (3, "ttl_seconds", "ttlSeconds", "int64", "", "", ()),
     )
@@ -3125,7 +3129,7 @@ class CreateParticipantAdminTokenRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.CreateParticipantAdminTokenRequest"
     __wire__ = (
-        (1, "participant_id", "participantId", "string", "", "", ()),
+        (1, "participant_id", "participantId", "string", "", "", (("required", True),)),
         (2, "scopes", "scopes", "string", "repeated", "", ()),
         (3, "ttl_seconds", "ttlSeconds", "int64", "", "", ()),
     )
@@ -3217,7 +3221,7 @@ class GetInstrumentRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.GetInstrumentRequest"
     __wire__ = (
-        (1001, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
+        (1001, "symbol", "symbol", "string", "", "", (("unpublished", True), ("required", True),)),
     )
 
 
@@ -3371,7 +3375,7 @@ class GetOrderRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.GetOrderRequest"
     __wire__ = (
-        (1001, "order_id", "orderId", "string", "", "", (("unpublished", True),)),
+        (1001, "order_id", "orderId", "string", "", "", (("unpublished", True), ("required", True),)),
     )
 
 
@@ -3482,7 +3486,7 @@ class GetExecutionRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.GetExecutionRequest"
     __wire__ = (
-        (1001, "exec_id", "execId", "string", "", "", (("unpublished", True),)),
+        (1001, "exec_id", "execId", "string", "", "", (("unpublished", True), ("required", True),)),
     )
 
 
@@ -3616,7 +3620,7 @@ class GetTradeStatsRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.GetTradeStatsRequest"
     __wire__ = (
-        (1, "symbol", "symbol", "string", "", "", ()),
+        (1, "symbol", "symbol", "string", "", "", (("required", True),)),
         (2, "start_time", "startTime", "timestamp", "", "", ()),
         (3, "end_time", "endTime", "timestamp", "", "", ()),
         (4, "bars", "bars", "int32", "", "", ()),
@@ -3825,17 +3829,18 @@ class CreateRFQRequest(Message, kw_only=True):
     qty_decimal: str = ""  # contracts
     cash_order_qty: str = ""  # dollars, at most four decimals
     symbol: str = ""  # of a combo
-    rest_remainder: bool | None = None  # required
+    rest_remainder: bool | None = None
     account: str = ""  # the participant's
 
     __full_name__ = "exchange.v1.CreateRFQRequest"
     __wire__ = (
         (1001, "qty_decimal", "qtyDecimal", "string", "", "", (("unpublished", True),)),
         (1002, "cash_order_qty", "cashOrderQty", "string", "", "", (("unpublished", True),)),
-        (1003, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
-        (1004, "rest_remainder", "restRemainder", "bool", "optional", "", (("unpublished", True),)),
-        (1005, "account", "account", "string", "", "", (("unpublished", True),)),
+        (1003, "symbol", "symbol", "string", "", "", (("unpublished", True), ("required", True),)),
+        (1004, "rest_remainder", "restRemainder", "bool", "optional", "", (("unpublished", True), ("required", True),)),
+        (1005, "account", "account", "string", "", "", (("unpublished", True), ("required", True),)),
     )
+    __needs__ = ("qty_decimal | cash_order_qty",)
 
 
 class CreateRFQResponse(Message, kw_only=True):
@@ -3856,7 +3861,7 @@ class DeleteRFQRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.DeleteRFQRequest"
     __wire__ = (
-        (1001, "rfq_id", "rfqId", "string", "", "", (("unpublished", True),)),
+        (1001, "rfq_id", "rfqId", "string", "", "", (("unpublished", True), ("required", True),)),
     )
 
 
@@ -3914,12 +3919,12 @@ class CreateQuoteRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.CreateQuoteRequest"
     __wire__ = (
-        (1001, "rfq_id", "rfqId", "string", "", "", (("unpublished", True),)),
-        (1002, "buy_price", "buyPrice", "string", "", "", (("unpublished", True),)),
-        (1003, "sell_price", "sellPrice", "string", "", "", (("unpublished", True),)),
-        (1004, "rest_remainder", "restRemainder", "bool", "optional", "", (("unpublished", True),)),
+        (1001, "rfq_id", "rfqId", "string", "", "", (("unpublished", True), ("required", True),)),
+        (1002, "buy_price", "buyPrice", "string", "", "", (("unpublished", True), ("required", True),)),
+        (1003, "sell_price", "sellPrice", "string", "", "", (("unpublished", True), ("required", True),)),
+        (1004, "rest_remainder", "restRemainder", "bool", "optional", "", (("unpublished", True), ("required", True),)),
         (1005, "post_only", "postOnly", "bool", "", "", (("unpublished", True),)),
-        (1006, "account", "account", "string", "", "", (("unpublished", True),)),
+        (1006, "account", "account", "string", "", "", (("unpublished", True), ("required", True),)),
     )
 
 
@@ -3943,7 +3948,7 @@ class DeleteQuoteRequest(Message, kw_only=True):
     __full_name__ = "exchange.v1.DeleteQuoteRequest"
     __wire__ = (
         (1001, "rfq_id", "rfqId", "string", "", "", (("unpublished", True),)),
-        (1002, "quote_id", "quoteId", "string", "", "", (("unpublished", True),)),
+        (1002, "quote_id", "quoteId", "string", "", "", (("unpublished", True), ("required", True),)),
     )
 
 
@@ -3963,8 +3968,8 @@ class AcceptQuoteRequest(Message, kw_only=True):
     __full_name__ = "exchange.v1.AcceptQuoteRequest"
     __wire__ = (
         (1001, "rfq_id", "rfqId", "string", "", "", (("unpublished", True),)),
-        (1002, "quote_id", "quoteId", "string", "", "", (("unpublished", True),)),
-        (1003, "accepted_side", "acceptedSide", "enum", "", "exchange.v1.Side", (("unpublished", True),)),
+        (1002, "quote_id", "quoteId", "string", "", "", (("unpublished", True), ("required", True),)),
+        (1003, "accepted_side", "acceptedSide", "enum", "", "exchange.v1.Side", (("unpublished", True), ("required", True),)),
     )
 
 
@@ -3983,7 +3988,7 @@ class ConfirmQuoteRequest(Message, kw_only=True):
     __full_name__ = "exchange.v1.ConfirmQuoteRequest"
     __wire__ = (
         (1001, "rfq_id", "rfqId", "string", "", "", (("unpublished", True),)),
-        (1002, "quote_id", "quoteId", "string", "", "", (("unpublished", True),)),
+        (1002, "quote_id", "quoteId", "string", "", "", (("unpublished", True), ("required", True),)),
     )
 
 
@@ -4431,7 +4436,7 @@ class CreateUserRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.CreateUserRequest"
     __wire__ = (
-        (1, "user_id", "userId", "string", "", "", ()),
+        (1, "user_id", "userId", "string", "", "", (("required", True),)),
         (2, "email", "email", "string", "", "", ()),
         (3, "phone_number", "phoneNumber", "string", "", "", ()),
         (4, "first_name", "firstName", "string", "", "", ()),
@@ -4471,7 +4476,7 @@ class UpdateUserRequest(Message, kw_only=True):
 
     __full_name__ = "exchange.v1.UpdateUserRequest"
     __wire__ = (
-        (1, "user_id", "userId", "string", "", "", ()),
+        (1, "user_id", "userId", "string", "", "", (("required", True),)),
         (2, "email", "email", "string", "", "", ()),
         (3, "phone_number", "phoneNumber", "string", "", "", ()),
         (4, "first_name", "firstName", "string", "", "", ()),

@@ -219,10 +219,10 @@ class GetAssetPriceHistoryRequest(Message, kw_only=True):
 
     __full_name__ = "gateway.v1.GetAssetPriceHistoryRequest"
     __wire__ = (
-        (1, "assets", "assets", "string", "repeated", "", ()),
-        (2, "from", "from", "int64", "optional", "", ()),
+        (1, "assets", "assets", "string", "repeated", "", (("required", True),)),
+        (2, "from", "from", "int64", "optional", "", (("required", True),)),
         (3, "to", "to", "int64", "optional", "", ()),
-        (4, "bucket", "bucket", "enum", "", "gateway.v1.AssetPriceBucket", ()),
+        (4, "bucket", "bucket", "enum", "", "gateway.v1.AssetPriceBucket", (("required", True),)),
     )
 
 
@@ -1261,16 +1261,16 @@ class GetPriceHistoryRequest(Message, kw_only=True):
     """Either fixed_interval or timestamp."""
 
     symbol: str = ""
-    fixed_interval: int = 0
-    timestamp: PriceWindow | None = None
+    fixed_interval: int = 0  # required unless timestamp is given
+    timestamp: PriceWindow | None = None  # required unless fixed_interval is given
     fidelity: int = 0  # minutes between two points
 
     __full_name__ = "gateway.v1.GetPriceHistoryRequest"
     __wire__ = (
-        (1, "symbol", "symbol", "string", "", "", ()),
+        (1, "symbol", "symbol", "string", "", "", (("required", True),)),
         (2, "fixed_interval", "fixedInterval", "enum", "", "gateway.v1.PriceInterval", ()),
         (3, "timestamp", "timestamp", "message", "", "gateway.v1.PriceWindow", ()),
-        (4, "fidelity", "fidelity", "int32", "", "", ()),
+        (4, "fidelity", "fidelity", "int32", "", "", (("required", True),)),
     )
 
 

@@ -15,11 +15,11 @@ class IssueTokenRequest(Message, kw_only=True):
 
     __full_name__ = "issuer.v1.IssueTokenRequest"
     __wire__ = (
-        (1, "grant_type", "grant_type", "string", "", "", ()),
-        (2, "client_id", "client_id", "string", "", "", ()),
-        (3, "client_assertion_type", "client_assertion_type", "string", "", "", ()),
-        (4, "client_assertion", "client_assertion", "string", "", "", (("secret", True),)),
-        (5, "audience", "audience", "string", "", "", ()),
+        (1, "grant_type", "grant_type", "string", "", "", (("required", True),)),
+        (2, "client_id", "client_id", "string", "", "", (("required", True),)),
+        (3, "client_assertion_type", "client_assertion_type", "string", "", "", (("required", True),)),
+        (4, "client_assertion", "client_assertion", "string", "", "", (("secret", True), ("required", True),)),
+        (5, "audience", "audience", "string", "", "", (("required", True),)),
     )
 
 

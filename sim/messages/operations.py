@@ -416,7 +416,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "scope": "write:funding",
         "participant": "optional",
         "beyond": True,
-        "summary": "Change a funding account. Name, associated sources, destination and aliases can be changed; fields left empty stay as they are. The id in the path is percent-encoded, because account names hold slashes.",
+        "summary": "Change a funding account. Name, associated sources, destination and aliases can be changed; fields left empty stay as they are. account.id is required; in the path it is percent-encoded, because account names hold slashes.",
     },
     {
         "service": "FundingAPI",

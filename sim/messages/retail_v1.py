@@ -480,7 +480,7 @@ class Amount(Message, kw_only=True):
 
     __full_name__ = "retail.v1.Amount"
     __wire__ = (
-        (1, "value", "value", "string", "", "", ()),
+        (1, "value", "value", "string", "", "", (("required", True),)),
         (2, "currency", "currency", "string", "", "", ()),
     )
 
@@ -683,7 +683,7 @@ class SlippageTolerance(Message, kw_only=True):
 
     __full_name__ = "retail.v1.SlippageTolerance"
     __wire__ = (
-        (1, "current_price", "currentPrice", "message", "", "retail.v1.Amount", ()),
+        (1, "current_price", "currentPrice", "message", "", "retail.v1.Amount", (("required", True),)),
         (2, "bips", "bips", "int32", "", "", ()),
         (3, "ticks", "ticks", "int32", "", "", ()),
     )
@@ -857,7 +857,7 @@ class Unsubscribe(Message, kw_only=True):
 
     __full_name__ = "retail.v1.Unsubscribe"
     __wire__ = (
-        (1, "request_id", "requestId", "string", "", "", ()),
+        (1, "request_id", "requestId", "string", "", "", (("required", True),)),
     )
 
 
@@ -878,6 +878,7 @@ class MarketsRequestFrame(Message, kw_only=True):
         (1, "subscribe", "subscribe", "message", "", "retail.v1.MarketsSubscribe", ()),
         (2, "unsubscribe", "unsubscribe", "message", "", "retail.v1.Unsubscribe", ()),
     )
+    __needs__ = ("subscribe | unsubscribe",)
 
 
 class MarketsSubscribe(Message, kw_only=True):
@@ -890,8 +891,8 @@ class MarketsSubscribe(Message, kw_only=True):
 
     __full_name__ = "retail.v1.MarketsSubscribe"
     __wire__ = (
-        (1, "request_id", "requestId", "string", "", "", ()),
-        (2, "subscription_type", "subscriptionType", "enum", "", "retail.v1.MarketsSubscribe.SubscriptionType", ()),
+        (1, "request_id", "requestId", "string", "", "", (("required", True),)),
+        (2, "subscription_type", "subscriptionType", "enum", "", "retail.v1.MarketsSubscribe.SubscriptionType", (("required", True),)),
         (3, "market_slugs", "marketSlugs", "string", "repeated", "", ()),
         (4, "responses_debounced", "responsesDebounced", "bool", "", "", ()),
     )
@@ -963,15 +964,15 @@ class CreateOrderRequest(Message, kw_only=True):
     """An order to place. Give intent, or outcome_side with action; where both are given the pair holds."""
 
     market_slug: str = ""
-    type: int | None = None
-    price: Amount | None = None  # YES-side; needed for a limit order
+    type: int | None = None  # unset means ORDER_TYPE_LIMIT
+    price: Amount | None = None  # YES-side; required for a limit order
     quantity: float | None = None  # contracts
     tif: int | None = None
     intent: int | None = None
     outcome_side: int = 0
     action: int = 0
     participate_dont_initiate: bool = False  # post-only
-    good_till_time: int | None = None  # with GOOD_TILL_DATE
+    good_till_time: int | None = None  # required for GOOD_TILL_DATE
     cash_order_qty: Amount | None = None  # market orders: money to spend, in place of quantity
     manual_order_indicator: int | None = None
     synchronous_execution: bool = False  # hold the answer until the outcome is known
@@ -980,7 +981,7 @@ class CreateOrderRequest(Message, kw_only=True):
 
     __full_name__ = "retail.v1.CreateOrderRequest"
     __wire__ = (
-        (1, "market_slug", "marketSlug", "string", "", "", ()),
+        (1, "market_slug", "marketSlug", "string", "", "", (("required", True),)),
         (2, "type", "type", "enum", "optional", "retail.v1.OrderType", ()),
         (3, "price", "price", "message", "", "retail.v1.Amount", ()),
         (4, "quantity", "quantity", "double", "optional", "", ()),
@@ -996,6 +997,7 @@ class CreateOrderRequest(Message, kw_only=True):
         (14, "max_block_time", "maxBlockTime", "int64", "", "", ()),
         (15, "slippage_tolerance", "slippageTolerance", "message", "", "retail.v1.SlippageTolerance", ()),
     )
+    __needs__ = ("intent | outcome_side, action", "quantity | cash_order_qty",)
 
 
 class CreateOrderResponse(Message, kw_only=True):
@@ -1014,7 +1016,7 @@ class PreviewOrderRequest(Message, kw_only=True):
 
     __full_name__ = "retail.v1.PreviewOrderRequest"
     __wire__ = (
-        (1, "request", "request", "message", "", "retail.v1.CreateOrderRequest", ()),
+        (1, "request", "request", "message", "", "retail.v1.CreateOrderRequest", (("required", True),)),
     )
 
 
@@ -1068,7 +1070,7 @@ class GetOrderRequest(Message, kw_only=True):
 
     __full_name__ = "retail.v1.GetOrderRequest"
     __wire__ = (
-        (1, "order_id", "orderId", "string", "", "", ()),
+        (1, "order_id", "orderId", "string", "", "", (("required", True),)),
     )
 
 
@@ -1087,8 +1089,8 @@ class CancelOrderRequest(Message, kw_only=True):
 
     __full_name__ = "retail.v1.CancelOrderRequest"
     __wire__ = (
-        (1, "order_id", "orderId", "string", "", "", ()),
-        (2, "market_slug", "marketSlug", "string", "", "", ()),
+        (1, "order_id", "orderId", "string", "", "", (("required", True),)),
+        (2, "market_slug", "marketSlug", "string", "", "", (("required", True),)),
     )
 
 
@@ -1109,8 +1111,8 @@ class ModifyOrderRequest(Message, kw_only=True):
 
     __full_name__ = "retail.v1.ModifyOrderRequest"
     __wire__ = (
-        (1, "order_id", "orderId", "string", "", "", ()),
-        (2, "market_slug", "marketSlug", "string", "", "", ()),
+        (1, "order_id", "orderId", "string", "", "", (("required", True),)),
+        (2, "market_slug", "marketSlug", "string", "", "", (("required", True),)),
         (3, "price", "price", "message", "", "retail.v1.Amount", ()),
         (4, "quantity", "quantity", "double", "optional", "", ()),
         (5, "tif", "tif", "enum", "optional", "retail.v1.TimeInForce", ()),
@@ -1132,7 +1134,7 @@ class ClosePositionRequest(Message, kw_only=True):
 
     __full_name__ = "retail.v1.ClosePositionRequest"
     __wire__ = (
-        (1, "market_slug", "marketSlug", "string", "", "", ()),
+        (1, "market_slug", "marketSlug", "string", "", "", (("required", True),)),
         (2, "manual_order_indicator", "manualOrderIndicator", "enum", "optional", "retail.v1.ManualOrderIndicator", ()),
         (3, "synchronous_execution", "synchronousExecution", "bool", "", "", ()),
         (4, "max_block_time", "maxBlockTime", "int64", "", "", ()),
@@ -1156,7 +1158,7 @@ class CreateOrdersRequest(Message, kw_only=True):
 
     __full_name__ = "retail.v1.CreateOrdersRequest"
     __wire__ = (
-        (1, "orders", "orders", "message", "repeated", "retail.v1.CreateOrderRequest", ()),
+        (1, "orders", "orders", "message", "repeated", "retail.v1.CreateOrderRequest", (("required", True),)),
     )
 
 
@@ -1174,7 +1176,7 @@ class CancelOrdersRequest(Message, kw_only=True):
 
     __full_name__ = "retail.v1.CancelOrdersRequest"
     __wire__ = (
-        (1, "orders", "orders", "message", "repeated", "retail.v1.CancelOrderRequest", ()),
+        (1, "orders", "orders", "message", "repeated", "retail.v1.CancelOrderRequest", (("required", True),)),
     )
 
 
@@ -1192,7 +1194,7 @@ class ModifyOrdersRequest(Message, kw_only=True):
 
     __full_name__ = "retail.v1.ModifyOrdersRequest"
     __wire__ = (
-        (1, "orders", "orders", "message", "repeated", "retail.v1.ModifyOrderRequest", ()),
+        (1, "orders", "orders", "message", "repeated", "retail.v1.ModifyOrderRequest", (("required", True),)),
     )
 
 
@@ -1551,6 +1553,7 @@ class PrivateRequestFrame(Message, kw_only=True):
         (1, "subscribe", "subscribe", "message", "", "retail.v1.PrivateSubscribe", ()),
         (2, "unsubscribe", "unsubscribe", "message", "", "retail.v1.Unsubscribe", ()),
     )
+    __needs__ = ("subscribe | unsubscribe",)
 
 
 class PrivateSubscribe(Message, kw_only=True):
@@ -1563,8 +1566,8 @@ class PrivateSubscribe(Message, kw_only=True):
 
     __full_name__ = "retail.v1.PrivateSubscribe"
     __wire__ = (
-        (1, "request_id", "requestId", "string", "", "", ()),
-        (2, "subscription_type", "subscriptionType", "enum", "", "retail.v1.PrivateSubscribe.SubscriptionType", ()),
+        (1, "request_id", "requestId", "string", "", "", (("required", True),)),
+        (2, "subscription_type", "subscriptionType", "enum", "", "retail.v1.PrivateSubscribe.SubscriptionType", (("required", True),)),
         (3, "market_slugs", "marketSlugs", "string", "repeated", "", ()),
         (4, "responses_debounced", "responsesDebounced", "bool", "", "", ()),
     )
@@ -1704,17 +1707,18 @@ class CreateRfqRequest(Message, kw_only=True):
     """Exactly one of qty_decimal and cash_order_qty. The API key says which account asks."""
 
     symbol: str = ""
-    rest_remainder: bool | None = None  # required
+    rest_remainder: bool | None = None
     qty_decimal: str = ""  # contracts
     cash_order_qty: str = ""  # dollars, at most four decimals
 
     __full_name__ = "retail.v1.CreateRfqRequest"
     __wire__ = (
-        (1, "symbol", "symbol", "string", "", "", ()),
-        (2, "rest_remainder", "restRemainder", "bool", "optional", "", ()),
+        (1, "symbol", "symbol", "string", "", "", (("required", True),)),
+        (2, "rest_remainder", "restRemainder", "bool", "optional", "", (("required", True),)),
         (3, "qty_decimal", "qtyDecimal", "string", "", "", ()),
         (4, "cash_order_qty", "cashOrderQty", "string", "", "", ()),
     )
+    __needs__ = ("qty_decimal | cash_order_qty",)
 
 
 class CreateQuoteRequest(Message, kw_only=True):
@@ -1728,9 +1732,9 @@ class CreateQuoteRequest(Message, kw_only=True):
 
     __full_name__ = "retail.v1.CreateQuoteRequest"
     __wire__ = (
-        (1, "rfq_id", "rfqId", "string", "", "", ()),
-        (2, "buy_price", "buyPrice", "string", "", "", ()),
-        (3, "sell_price", "sellPrice", "string", "", "", ()),
-        (4, "rest_remainder", "restRemainder", "bool", "optional", "", ()),
+        (1, "rfq_id", "rfqId", "string", "", "", (("required", True),)),
+        (2, "buy_price", "buyPrice", "string", "", "", (("required", True),)),
+        (3, "sell_price", "sellPrice", "string", "", "", (("required", True),)),
+        (4, "rest_remainder", "restRemainder", "bool", "optional", "", (("required", True),)),
         (5, "post_only", "postOnly", "bool", "", "", ()),
     )

@@ -166,6 +166,6 @@ class Expect(Struct, frozen=True, kw_only=True):
     refused: Annotated[
         str,
         REFUSED,
-        "true: the action of the step must be refused; maybe: it may be, and then saves nothing. A"
-        " call has a status instead",
+        "true: the call or action of the step must be refused; maybe: it may be, and then saves"
+        " nothing. A call whose `status`, `code`, `json` or `header` is expected needs none",
     ] = "false"

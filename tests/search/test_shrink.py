@@ -14,9 +14,10 @@ from sim.analysis.headless_run import run_scenario
 from sim.analysis.progress import Progress
 from sim.analysis.search.delta import minimal, pruned
 from sim.analysis.search.journal_to_scenario import scenario_document
+from sim.core.model.refusals import Refusal
 from sim.messages import exchange_v1 as wire
 from sim.server.journal_file import open_journal
-from sim.testing.client import connect
+from sim.testing.client import RpcError, connect
 from tests.api import stream_clients as streams
 
 # A DAY bid expires at a close among forty things that have nothing to do with it.
@@ -309,3 +310,29 @@ def test_what_was_found_before_an_interrupt_is_written(sim, file, tmp_path, monk
     sim("run", path, "--save-failures", tmp_path / "kept")
     (journal,) = (tmp_path / "kept").glob("*.ndjson")
     assert sim("shrink", journal, "--out", tmp_path / "again.yaml")[0] == 130
+
+
+def test_a_session_in_which_calls_were_refused_is_a_scenario_that_passes(tmp_path):
+    journal = tmp_path / "session.ndjson"
+    with open_journal(journal) as kept:
+        simulation = Simulation(load_scenario(SESSION), journal=kept)
+        world = connect(simulation)
+        atlas = simulation.exchange.firms.require("firms/atlas")
+        assert world.exchange(atlas).get("/v1/report/orders/NONE").status == 403
+        with pytest.raises(RpcError):
+            request = wire.GetOrderBookRequest(symbol="nope")
+            world.rpc(atlas).call("OrderBookAPI.GetOrderBook", request)
+        simulation.control("instrument.state", "s", {"state": "SUSPENDED"})
+        with pytest.raises(Refusal):
+            simulation.control("instrument.state", "s", {"state": "EXPIRED"})
+        assert world.gateway.get("/v2/leagues").status == 200
+    document = scenario_document(journal).document
+    assert [step.get("expect") for step in document["steps"]] == [
+        {"refused": "maybe"},
+        {"refused": "maybe"},
+        None,
+        {"refused": True},
+        None,
+    ]
+    report = run_scenario(load_scenario(json.dumps(document, indent=1)))
+    assert report.ok, list(report.failures())

@@ -14,7 +14,7 @@ from urllib.parse import quote_plus
 from msgspec import UNSET, Struct, json
 from msgspec.structs import replace
 
-from sim.actors.script.expectations import answer_of, shortened
+from sim.actors.script.expectations import answer_of, answer_text
 from sim.actors.script.streams import SavedSubscription, ScriptStreams
 from sim.api.pipeline.inputs import (
     NOBODY,
@@ -69,7 +69,7 @@ class ClientCalls:
         for name, path in paths.items():
             value = _at(answer, path)
             if value is None or isinstance(value, dict | list):
-                yield f"the answer has no {path} to keep as {name}: {_shown(reply)}"
+                yield f"the answer has no {path} to keep as {name}: {answer_text(reply)}"
             else:
                 values[name] = value if isinstance(value, str) else json.encode(value).decode()
 
@@ -204,15 +204,6 @@ def as_json(kind: type[Message], message: bytes) -> bytes:
     from sim.api.codecs.codecs import dialect_at, json_encoder, protobuf_decoder
 
     return json_encoder(kind, dialect_at("exchange", 0))(protobuf_decoder(kind)(message))
-
-
-def _shown(reply: Reply | None) -> str:
-    """An answer in short: its status, or its gRPC code where that is an error, and its body."""
-    if reply is None:
-        return "there is none"
-    if reply.code and not reply.body:
-        return f"gRPC code {reply.code}: {reply.message}"
-    return f"{reply.status} {shortened(reply.body.decode(errors='replace'))}".rstrip()
 
 
 def _at(value: Any, path: str) -> Any:

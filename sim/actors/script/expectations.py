@@ -75,7 +75,7 @@ def answer_of(reply: Reply) -> Any:
 
 
 def _reply(expect: Expect, reply: Reply | None) -> Iterator[str]:
-    if expect.status is None and expect.code is None and expect.json is UNSET and not expect.header:
+    if not expects_answer(expect):
         return
     if reply is None:
         yield "the step makes no call whose answer could be checked"
@@ -233,6 +233,33 @@ def unexpected_rejection(engine: Engine, answer: object) -> Iterator[str]:
         order = engine.exchange.trading.orders.get(answer["order_id"])
         why = _why_ended(engine, order) if order is not None else ""
         yield f"its order was rejected{why}; expect {{order: {{state: REJECTED}}}} if it should be"
+
+
+def refusal_of(expect: Expect | None, reply: Reply | None) -> str:
+    """How the call of a step was refused; empty if it was not, or if the step says what it is
+    answered with.
+    """
+    if reply is None or (reply.status < 400 and not reply.code):
+        return ""
+    if expect is not None and expects_answer(expect):
+        return ""
+    right = f"{{code: {reply.code}}}" if reply.status < 400 else f"{{status: {reply.status}}}"
+    return f"refused: {answer_text(reply)}; expect {right} if it should be"
+
+
+def expects_answer(expect: Expect) -> bool:
+    """Whether a step says what its call is answered with."""
+    answer = (expect.status, expect.code, expect.header or None)
+    return expect.json is not UNSET or any(each is not None for each in answer)
+
+
+def answer_text(reply: Reply | None) -> str:
+    """An answer in short: its status, or its gRPC code where that is an error, and its body."""
+    if reply is None:
+        return "there is none"
+    if reply.code and not reply.body:
+        return f"gRPC code {reply.code}: {reply.message}"
+    return f"{reply.status} {shortened(reply.body.decode(errors='replace'))}".rstrip()
 
 
 def _wrong_amounts(what: str, *amounts: tuple[str, str | None, int, int]) -> Iterator[str]:

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from sim.actors.operator.action import check_steps
 from sim.actors.operator.actions import ACTIONS
 from sim.actors.script.calls import ClientCalls
-from sim.actors.script.expectations import failures, unexpected_rejection
+from sim.actors.script.expectations import failures, refusal_of, unexpected_rejection
 from sim.actors.script.state import ScriptState, StepUnderWay
 from sim.actors.script.step_order import LATE_TIMER, STEP_TIMER, StepOrder
 from sim.actors.script.triggers import describe, matches_call, matches_event
@@ -284,6 +284,7 @@ class Script(Extension):
         """Save what a step keeps of an answer, check its expectations, and end it."""
         step = self._step(index)
         expected = step.expect.refused if step.expect is not None else "false"
+        refusal = refusal or refusal_of(step.expect, reply)
         refused = bool(refusal) and expected == "false"
         problems = [refusal] if refused else []
         if expected == "true" and not refusal:

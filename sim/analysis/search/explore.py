@@ -158,7 +158,7 @@ def _verdict(sim: Simulation, fault: Fault, report: Report) -> str:
     for result in report.results:
         if result.failures and (
             format_instant(result.at) not in struck_at
-            or not result.failures[0].startswith(("status is", "gRPC code is"))
+            or not result.failures[0].startswith(("status is", "gRPC code is", "refused: "))
         ):
             return BROKE
     return NOTICED

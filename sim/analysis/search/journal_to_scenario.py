@@ -118,6 +118,9 @@ class _Writer:
         if step is None:
             return
         step = self._with_saved(step)
+        if "call" in step and _refused(out):
+            # maybe: a script has no address and no signature for which it could be refused
+            step["expect"] = {"refused": "maybe"}
         if self._absolute:
             step = {"at": format_instant(line.at), **step}
         elif line.at > self._last:
@@ -255,6 +258,11 @@ def _rejects(out: dict[str, Any]) -> bool:
         event["event"] == "Executed" and event["execution"]["type"] == ExecutionType.REJECTED
         for event in out.get("events", ())
     )
+
+
+def _refused(out: dict[str, Any]) -> bool:
+    """Whether a call was refused, on either protocol."""
+    return out.get("status", 200) >= 400 or bool(out.get("code"))
 
 
 def _identifiers(answer: Any, path: str = "") -> Iterator[tuple[str, str]]:

@@ -110,6 +110,8 @@ def _message(schema: Schema, entry: MessageEntry) -> str:
         lines.append(f"    __wire__ = (\n{rows}    )\n")
     if schema.option(entry.proto, "sandbox_exchange.message").omit_unset:
         lines.append("    __omit_unset__ = True\n")
+    if needs := schema.option(entry.proto, "sandbox_exchange.message").needs:
+        lines.append(f"    __needs__ = ({' '.join(f'{_quoted(each)},' for each in needs)})\n")
     return "".join(lines)
 
 
@@ -187,6 +189,8 @@ def _rules(schema: Schema, field: FieldDescriptorProto) -> Iterator[tuple[str, A
     for described, value in rule.ListFields():
         dated = described.name in ("since", "until")
         yield described.name, parse_instant(value) if dated else value
+    if schema.required(field):
+        yield "required", True
 
 
 def _dates(schema: Schema) -> dict[int, str]:

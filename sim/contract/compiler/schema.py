@@ -32,6 +32,8 @@ WELL_KNOWN = {
 PLAIN_FOREIGN = ("google.protobuf.Empty",)
 _FOREIGN = ("google/", "sandbox_exchange/options.proto")
 
+_REQUIRED = 2  # of google.api.FieldBehavior
+
 Address: TypeAlias = tuple[int, ...]
 
 # Numbers of descriptor.proto's fields, which address comments in SourceCodeInfo.
@@ -109,6 +111,15 @@ class Schema:
         kind = message_factory.GetMessageClass(options)
         known: Any = kind.FromString(holder.options.SerializeToString())
         return known.Extensions[self._pool.FindExtensionByName(extension)]
+
+    def required(self, field: FieldDescriptorProto) -> bool:
+        """Whether a request without a field is refused: google.api.field_behavior says REQUIRED."""
+        if not field.HasField("options"):
+            return False
+        try:
+            return _REQUIRED in self.option(field, "google.api.field_behavior")
+        except KeyError:
+            return False  # no file of this schema knows the option
 
     def map_entry(self, field: FieldDescriptorProto) -> DescriptorProto | None:
         """Return the synthetic entry message (key 1, value 2) of a map field, else None."""
