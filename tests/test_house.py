@@ -9,6 +9,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -122,6 +123,12 @@ def pure_files() -> Iterator[Path]:
         yield from sorted(place.rglob("*.py")) if place.is_dir() else [SIM / f"{package}.py"]
 
 
+@cache
+def tree(file: Path) -> ast.Module:
+    """What a file says, read once for all rules."""
+    return ast.parse(file.read_text())
+
+
 def module_of(file: Path) -> tuple[str, ...]:
     """Dotted path below `sim`; the face of a package bears the package's name."""
     parts = file.relative_to(SIM).with_suffix("").parts
@@ -138,9 +145,15 @@ def imports(tree: ast.Module) -> Iterator[tuple[int, tuple[str, ...]]]:
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
             module = tuple(node.module.split("."))
             for alias in node.names:
-                inner = SIM.parent.joinpath(*module, alias.name)
-                is_module = inner.with_suffix(".py").is_file() or inner.is_dir()
-                yield node.lineno, (*module, alias.name) if is_module else module
+                inner = (*module, alias.name)
+                yield node.lineno, inner if module[0] == "sim" and is_module(inner) else module
+
+
+@cache
+def is_module(name: tuple[str, ...]) -> bool:
+    """Whether a dotted path is a file or a folder of ours."""
+    place = SIM.parent.joinpath(*name)
+    return place.with_suffix(".py").is_file() or place.is_dir()
 
 
 def rank(order: tuple[tuple[str, ...], ...], name: str) -> int:
@@ -187,17 +200,21 @@ def runtime_imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
 ALL = sorted(file for file in SIM.rglob("*.py"))
 
 
-@pytest.mark.parametrize("file", [pytest.param(file, id=".".join(module_of(file))) for file in ALL])
-def test_every_import_points_down(file: Path) -> None:
-    importer = module_of(file)
-    for line, module in imports(ast.parse(file.read_text())):
-        if module[0] == "sim" and len(module) > 1 and (importer[0] != "__init__"):
-            assert points_down(importer, module[1:]), f"{file}:{line} imports {'.'.join(module)}"
+def test_every_import_points_down() -> None:
+    assert [
+        f"{file}:{line} imports {'.'.join(module)}"
+        for file in ALL
+        for line, module in imports(tree(file))
+        if module[0] == "sim"
+        and len(module) > 1
+        and module_of(file)[0] != "__init__"
+        and not points_down(module_of(file), module[1:])
+    ] == []
 
 
 def test_the_api_knows_the_reference_data_by_their_protocol_only() -> None:
     for file in (SIM / "api").rglob("*.py"):
-        for line, module in imports(ast.parse(file.read_text())):
+        for line, module in imports(tree(file)):
             assert module[:2] != ("sim", "reference"), f"{file}:{line} imports {'.'.join(module)}"
 
 
@@ -208,49 +225,51 @@ def test_no_module_stands_loose_and_no_folder_is_a_drawer() -> None:
         assert len(list(folder.glob("*.py"))) <= 31, f"{folder} has more than 30 modules"
 
 
-@pytest.mark.parametrize(
-    "file", [pytest.param(file, id=file.relative_to(SIM).as_posix()) for file in pure_files()]
-)
-def test_pure_code_imports_nothing_that_brings_time_luck_or_concurrency(file: Path) -> None:
-    for line, module in runtime_imports(ast.parse(file.read_text())):
-        assert module.split(".")[0] not in BANNED_MODULES, f"{file}:{line} imports {module}"
+def test_pure_code_imports_nothing_that_brings_time_luck_or_concurrency() -> None:
+    assert [
+        f"{file}:{line} imports {module}"
+        for file in pure_files()
+        for line, module in runtime_imports(tree(file))
+        if module.split(".")[0] in BANNED_MODULES
+    ] == []
 
 
-@pytest.mark.parametrize(
-    "file", [pytest.param(file, id=file.relative_to(SIM).as_posix()) for file in pure_files()]
-)
-def test_pure_code_calls_no_clock_and_no_global_randomness(file: Path) -> None:
-    for node in ast.walk(ast.parse(file.read_text())):
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr in BANNED_CALLS
-        ):
-            owner = ast.unparse(node.func.value)
-            assert owner not in CLOCKS_AND_DICE, (
-                f"{file}:{node.lineno} calls {owner}.{node.func.attr}"
-            )
+def test_pure_code_calls_no_clock_and_no_global_randomness() -> None:
+    calls = [
+        (file, node, ast.unparse(node.func.value))
+        for file in pure_files()
+        for node in ast.walk(tree(file))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in BANNED_CALLS
+    ]
+    assert [
+        f"{file}:{node.lineno} calls {ast.unparse(node.func)}"
+        for file, node, owner in calls
+        if owner in CLOCKS_AND_DICE
+    ] == []
 
 
-@pytest.mark.parametrize(
-    "file", [pytest.param(file, id=file.relative_to(SIM).as_posix()) for file in pure_files()]
-)
-def test_pure_code_iterates_over_no_set_it_has_just_made(file: Path) -> None:
-    for node in ast.walk(ast.parse(file.read_text())):
-        iterated = node.iter if isinstance(node, ast.For | ast.comprehension) else None
-        assert not isinstance(iterated, ast.Set | ast.SetComp), (
-            f"{file}:{getattr(node, 'lineno', 0)} iterates over a set"
+def test_pure_code_iterates_over_no_set_it_has_just_made() -> None:
+    assert [
+        f"{file}:{iterated.lineno} iterates over {ast.unparse(iterated)}"
+        for file in pure_files()
+        for node in ast.walk(tree(file))
+        if isinstance(node, ast.For | ast.comprehension)
+        for iterated in [node.iter]
+        if isinstance(iterated, ast.Set | ast.SetComp)
+        or (
+            isinstance(iterated, ast.Call)
+            and isinstance(iterated.func, ast.Name)
+            and iterated.func.id in {"set", "frozenset"}
         )
-        if isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Name):
-            assert iterated.func.id not in {"set", "frozenset"}, (
-                f"{file}: iterates over {ast.unparse(iterated)}"
-            )
+    ] == []
 
 
 def test_core_and_kernel_hold_no_floating_point_numbers() -> None:
     for room in ("kernel", "core"):
         for file in sorted((SIM / room).rglob("*.py")):
-            for node in ast.walk(ast.parse(file.read_text())):
+            for node in ast.walk(tree(file)):
                 assert not (isinstance(node, ast.Constant) and isinstance(node.value, float)), (
                     f"{file}:{node.lineno} has the float {node.value}"
                 )
@@ -264,9 +283,7 @@ def test_core_and_kernel_hold_no_floating_point_numbers() -> None:
 def test_no_import_runs_in_a_circle() -> None:
     """Imports inside functions and for annotations count."""
     graph = {
-        ".".join(("sim", *module_of(file))): {
-            ".".join(module) for _, module in imports(ast.parse(file.read_text()))
-        }
+        ".".join(("sim", *module_of(file))): {".".join(module) for _, module in imports(tree(file))}
         for file in ALL
     }
     graph = {name: (named & graph.keys()) - {name} for name, named in graph.items()}
@@ -301,7 +318,7 @@ def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None
     }
     imported = set()
     for file in ALL:
-        for _, module in imports(ast.parse(file.read_text())):
+        for _, module in imports(tree(file)):
             first = module[0].removeprefix("_")  # _pytest is pytest
             if module[0] != "sim" and module[0] not in sys.stdlib_module_names:
                 imported.add(".".join(module[:2]) if first == "google" else first)

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sim import Simulation, load_scenario
 from sim.actors.operator import views
 from sim.core.catalogue.observations import READINGS
+from sim.core.model.enums import InstrumentState
 from sim.kernel.instants import NS_PER_S
 from sim.testing.client import Connection, Stream, connect
 from tests.journeys import firm, key, quiet, trader
@@ -131,6 +132,39 @@ def test_a_subscription_without_slugs_follows_every_market(
     followed = {frame["marketData"]["marketSlug"] for frame in everything.take()}
     assert set(slugs) <= followed
     assert {frame["trade"]["marketSlug"] for frame in trades.take() if "trade" in frame} <= {*slugs}
+
+
+@pytest.mark.spec("S4.2-15")
+@pytest.mark.observed("sockets.every_market")
+def test_a_subscription_without_slugs_begins_with_the_same_markets_whoever_read_or_went_back(
+    world: Connection,
+) -> None:
+    sim = world.simulation
+    traded = quiet(sim).symbol
+    read = next(
+        instrument.symbol
+        for instrument in sim.exchange.instruments
+        if sim.exchange.trading.books.touched(instrument.symbol) is None
+        and sim.exchange.trading.state(instrument.symbol) is InstrumentState.OPEN
+    )
+    for who, side in (("maker", "sell"), ("taker", "buy")):
+        order = {"as": who, "symbol": traded, "side": side, "price": "0.99", "qty": "1"}
+        world.absorb(sim.control("order.place", "", order))
+    sim.snapshot("traded")
+
+    def begun() -> set[str]:
+        return {
+            frame["marketData"]["marketSlug"]
+            for frame in listening(world, "MARKET_DATA", []).take()
+        }
+
+    before = begun()
+    assert traded in before and read not in before
+    assert world.gateway.get(f"/v1/markets/{read}/book").status == 200
+    assert sim.exchange.trading.books.touched(read) is not None
+    assert begun() == before
+    sim.restore("traded")
+    assert begun() == before
 
 
 @pytest.mark.observed("sockets.unsubscribed")

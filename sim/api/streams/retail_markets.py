@@ -1,11 +1,13 @@
 """/v1/ws/markets: books, best prices and trades of markets (§4.2).
 
 MARKET_DATA and MARKET_DATA_LITE send the whole object at once and again on each change, TRADE one
-frame per trade. A payload is encoded once per version of the book.
+frame per trade. Without slugs they begin with the markets that have orders or trades. A payload is
+encoded once per version of the book.
 """
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any, ClassVar, NamedTuple
 
 from sim.api.codecs.codecs import Dialect, json_encoder
@@ -95,14 +97,20 @@ class MarketsSocketFeed(SocketFeed[Topic]):
         merged = request.responses_debounced and type != _TRADE
         self.follow(socket, subscription, [Topic(type, slug, merged) for slug in slugs])
         if type != _TRADE:
-            named = slugs if slugs != [ALL_MARKETS] else self._with_book()
+            named = slugs if slugs != [ALL_MARKETS] else self._in_use()
             for slug in named:
                 if self.exchange.trading.state(slug) in DATA_STATES:
                     self.send(socket, subscription.head, self._payload(type, slug))
 
-    def _with_book(self) -> list[str]:
-        """Markets that have a book: all that a subscription to every market begins with."""
-        return sorted(self.exchange.trading.books.symbols_with_book())
+    def _in_use(self) -> list[str]:
+        """Markets with orders or trades: all that a subscription to every market begins with.
+
+        It follows from what is saved: a market that somebody only read is not among them, and a
+        reset or a look back changes nothing about those that are.
+        """
+        trading = self.exchange.trading
+        ordered = {order.symbol for order in chain.from_iterable(trading.orders.working().values())}
+        return sorted(ordered.union(trading.statistics.symbols()))
 
     def unfollow(self, socket: Socket, subscription: Subscription) -> None:
         super().unfollow(socket, subscription)

@@ -106,6 +106,10 @@ class Statistics:
         """Return the instant of the latest trade."""
         return self._by_symbol.get(symbol, _NO_STATS).last_trade_at
 
+    def symbols(self) -> Iterable[str]:
+        """Return the symbols that ever traded."""
+        return self._by_symbol
+
     def traded(self, symbol: str, price: Price, qty: Qty, at: Instant) -> None:
         """Count one more trade."""
         stats = self._by_symbol.get(symbol)

@@ -106,11 +106,6 @@ class Books:
         """The version of an event."""
         return self.events.get(event, self.loaded)
 
-    def symbols_with_book(self) -> Iterator[str]:
-        """Symbols that have a book."""
-        yield from self._resting
-        yield from self._by_symbol
-
     def _next(self, instrument: Instrument) -> int:
         version = self.version = self.version + 1
         self.symbols.note(instrument.symbol, version)
