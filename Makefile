@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 # What tests hold our documents and collections against, each as its users have it.
 NPM_TOOLS := @asyncapi/parser@3.6.3 @bufbuild/buf@1.75.0 newman@6.2.2 @usebruno/cli@4.1.0 \
-	typescript@7.0.2 @types/node@26.6.6 axe-core@4.14.1
+	typescript@7.0.2 @types/node@26.6.6 axe-core@4.14.1 testcontainers@12.1.0
 
 .PHONY: help demo test mutants soak serve bench profile container lint types contract docs outputs site lock audit npm browser clean
 help:            ## list the targets

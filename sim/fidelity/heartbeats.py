@@ -1,7 +1,9 @@
-"""Heartbeats of one stream, recorded and ours: how many there must be, and where one lacks.
+"""Heartbeats of one stream, recorded and ours: how many there must be, where one lacks, and which
+are too many.
 
 They say when and not what, so they are counted: which of them is missing, nobody could tell from
-their contents. A heartbeat of ours within a second or two of the end may not have come in time.
+their contents. A heartbeat of ours within a second or two of the end may not have come in time, and
+neither may one that we owe within a second or two after it.
 """
 
 from __future__ import annotations
@@ -9,10 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sim.fidelity.difference import ABSENT, Difference
+from sim.fidelity.frames import merged
 from sim.fidelity.values import TOLERANCE
 from sim.kernel.instants import Instant
+from sim.recording.seen import Seen
 
 MISSING = Difference("frame", ABSENT, "a heartbeat", "missing frame", culprit="recording")
+EXTRA = Difference("frame", "a heartbeat", ABSENT, "extra frame")
 
 
 class Heartbeats:
@@ -20,12 +25,12 @@ class Heartbeats:
 
     def __init__(self) -> None:
         self.ours: list[Instant] = []
-        self._recorded: list[tuple[int, Instant]] = []
+        self._recorded: list[tuple[Seen, Instant, list[Difference]]] = []
         self._last = 0
 
-    def recorded(self, n: int, since: Instant) -> None:
-        """Note a recorded heartbeat: its line, and when it came."""
-        self._recorded.append((n, since))
+    def recorded(self, seen: Seen, since: Instant, known: list[Difference]) -> None:
+        """Note a recorded heartbeat: when it came, and what contract and specification say."""
+        self._recorded.append((seen, since, known))
 
     def line(self, n: int) -> None:
         """Note the last line of the stream."""
@@ -42,7 +47,21 @@ class Heartbeats:
                 return
             if following is None or following[1] > at + TOLERANCE:
                 lacking -= 1
-                yield self._last if following is None else following[0]
+                yield self._last if following is None else following[0].entry.n
             else:
                 following = next(left, None)
         yield from (self._last for _ in range(lacking))
+
+    def counted(self, end: Instant) -> Iterator[tuple[Seen, list[Difference]]]:
+        """Each recorded heartbeat with its differences: the last ones, once ours are counted, are
+        too many.
+        """
+        ours = len(self.ours) + self._is_owed(end)
+        for number, (seen, _, known) in enumerate(self._recorded):
+            yield seen, known if number < ours else merged(known, [EXTRA])
+
+    def _is_owed(self, end: Instant) -> bool:
+        """Whether our next heartbeat is so near that theirs may have come before it."""
+        if len(self.ours) < 2:
+            return True
+        return 2 * self.ours[-1] - self.ours[-2] <= end + TOLERANCE

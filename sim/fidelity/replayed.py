@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -33,6 +33,16 @@ from sim.scenario.scenario import Scenario
 from sim.testing.client import Stream
 
 
+class _End(NamedTuple):
+    """The recorded end of a stream, with ours and the instant since our begin."""
+
+    seen: Seen
+    known: list[Difference]
+    code: Any
+    ours: Stream | None
+    since: Instant
+
+
 class Replayed:
     """Replays a recording and counts what differs."""
 
@@ -45,6 +55,7 @@ class Replayed:
         self._queues: dict[int, FrameQueue] = {}
         self._of_stream: dict[int, Seen] = {}
         self._heartbeats: dict[int, Heartbeats] = {}
+        self._ends: list[_End] = []  # of streams that the service ended, and we not yet
 
     def run(self, on_line: Callable[[], None] = lambda: None) -> None:
         """Replay everything; `on_line` is called for each line. Unmatched: the scenario has nobody
@@ -71,8 +82,10 @@ class Replayed:
             elif seen.closed is not None:
                 self._closed(seen, seen.closed, known)
             self._pump()
+            self._count_ends()
             yield seen.entry.n
         self._pump(final=True)
+        self._count_ends(final=True)
         for number in list(self._heartbeats):
             self._count_heartbeats(number)
 
@@ -128,8 +141,7 @@ class Replayed:
         assert stream is not None
         beats = self._heartbeats_of(seen)
         if is_heartbeat(body):
-            beats.recorded(seen.entry.n, self._since(seen))
-            self._count(seen, known)
+            beats.recorded(seen, self._since(seen), known)
             return
         self._of_stream[stream.number] = seen
         queue = self._queue_of(stream.number, seen)
@@ -166,13 +178,15 @@ class Replayed:
         return seen.now - self._player.recorded_begin
 
     def _count_heartbeats(self, number: int) -> None:
-        """At the end of a stream: tell of heartbeats that the recording lacks."""
+        """At the end of a stream: tell of heartbeats that the recording lacks, or that we do."""
         beats = self._heartbeats.pop(number, None)
         if beats is None:
             return
         beats.ours = self._player.heartbeats.get(number, [])
         for n in beats.missing(self._player.since_begin):
             self._tally.differ(self._of_stream[number].name, n, [MISSING], seen=False)
+        for seen, known in beats.counted(self._player.since_begin):
+            self._count(seen, known)
 
     def _pump(self, *, final: bool = False) -> None:
         for number, queue in self._queues.items():
@@ -203,10 +217,24 @@ class Replayed:
             if ours is not None and ours.end is not None and ours.end[0]:
                 differences.append(Difference("closed.from", "client", "service", "status"))
         elif closed.get("from") == "service" and code is not None:
-            ended = _end_of(ours, seen.entry.plane)
-            if ended != code:
-                differences.append(Difference("closed.code", code, ended, "status"))
+            self._ends.append(_End(seen, known, code, ours, self._player.since_begin))
+            return
         self._count(seen, merged(known, differences))
+
+    def _count_ends(self, *, final: bool = False) -> None:
+        """Compare ends of the service with ours. The line of an end tells no time: ours may come
+        until time has moved, which the next line that tells it does.
+        """
+        now, left = self._player.since_begin, list[_End]()
+        for end in self._ends:
+            if not final and now <= end.since and (end.ours is None or end.ours.end is None):
+                left.append(end)
+                continue
+            ended, differences = _end_of(end.ours, end.seen.entry.plane), list[Difference]()
+            if ended != end.code:
+                differences.append(Difference("closed.code", end.code, ended, "status"))
+            self._count(end.seen, merged(end.known, differences))
+        self._ends = left
 
 
 def _values(sides: Sides, operation: Operation, recorded: Any, ours: Any) -> list[Difference]:

@@ -152,6 +152,27 @@ def test_a_dropped_heartbeat_is_found(kind, spoil, session, compare):
     )
 
 
+@pytest.mark.parametrize("kind", ["CreateOrderSubscription", "/v1/ws/private"])
+def test_heartbeats_that_we_do_not_send_are_found(kind, spoil, session, compare):
+    """One may be ours that comes a moment later."""
+    opened = next(line for line in lines(session) if kind in str(line.get("opened")))
+
+    def change(found: list[dict[str, Any]]) -> None:
+        beats = [
+            line
+            for line in found
+            if line.get("stream") == opened["stream"]
+            and "heartbeat" in (line.get("frame") or {}).get("body", {})
+        ]
+        where = found.index(beats[0])
+        found[where:where] = [beats[0]] * 4
+
+    code, found = compare(spoil(change), *QUICKSTART)
+    told = [one for _, one in differences(found)]
+    assert code == 1 and 3 <= len(told) <= 4
+    assert {(one["kind"], one["recorded"]) for one in told} == {("extra frame", "a heartbeat")}
+
+
 def test_a_frame_too_many_is_found_at_its_place(spoil, session, compare):
     def change(found: list[dict[str, Any]]) -> None:
         told = next(line for line in found if "update" in (line.get("frame") or {}).get("body", {}))

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from sim import Simulation
+from sim.api.codecs.codecs import protobuf_encoder
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, Http, Response, RpcError
+from sim.testing.client import Connection, Http, Response, Rpc, RpcError, Stream
 from tests.fidelity.in_process import record
 from tests.journeys import (
     PERSON,
@@ -29,6 +30,9 @@ from tests.journeys import (
 
 # A small world, so that a replay takes little.
 SMALL = "world: {games: 0, automated_windows: false}\n"
+BOOKS = "MarketDataSubscriptionAPI.CreateMarketDataSubscription"
+TALKS = "MarketDataSubscriptionAPI.BiDirectionalStreamMarketData"
+POSITIONS = "DropCopyAPI.CreatePositionChangeSubscription"
 Part: TypeAlias = Callable[["Clients"], None]
 ADA = {"user_id": "ada", "email": "ada@example.com", "display_name": "Ada", "first_name": "Ada"}
 
@@ -247,9 +251,67 @@ def _stream(clients: Clients) -> None:
     private.close()
 
 
-def _opened(clients: Clients, operation: str, request: Any) -> Any:
+def _subscribe(clients: Clients) -> None:
+    """Streams of books and positions on gRPC, and sockets: busy, quiet and left alone."""
+    world, market = clients.world, clients.market
+    partner, symbol = world.rpc(firm(world.simulation)), market.symbol
+    trader_rpc = clients.rpc
+    clients.order(clients.seller, "sell", 44, 5)
+    clients.order(clients.buyer, "buy", 44, 1)
+    streams = [
+        _opened(clients, name, request, by)
+        for name, request, by in (
+            (BOOKS, wire.CreateMarketDataSubscriptionRequest(symbols=[symbol]), partner),
+            (TALKS, None, partner),
+            (POSITIONS, wire.CreatePositionChangeSubscriptionRequest(), trader_rpc),
+            (POSITIONS, wire.CreatePositionChangeSubscriptionRequest(symbols=[symbol]), trader_rpc),
+        )
+    ]
+    if streams[1] is not None:
+        command = wire.BiDirectionalStreamMarketDataRequest(
+            subscribe=wire.SubscribeCommand(symbols=[symbol])
+        )
+        streams[1].send(protobuf_encoder(type(command))(command))
     try:
-        return clients.rpc.stream(operation, request)
+        markets = world.web_socket(clients.key, "/v1/ws/markets")
+        private = world.web_socket(clients.key, "/v1/ws/private")
+    except RpcError:
+        return
+    _ask(markets, "m", "MARKET_DATA", marketSlugs=[symbol], responsesDebounced=True)
+    _ask(markets, "t", "TRADE", marketSlugs=[symbol])
+    for kind in ("ORDER", "POSITION"):
+        _ask(private, kind, kind)
+    for cents in (41, 42, 43):
+        clients.order(clients.seller, "sell", cents, 2)
+        world.advance("1s")
+        clients.retail.get("/v1/orders/open")
+    world.advance("4s")
+    placed = told(
+        clients.retail.post("/v1/orders", json=retail_order(market, "BUY_LONG", 42, 3)), "id"
+    )
+    world.advance("2s")
+    for body in ({"marketSlug": symbol, "price": {"value": "7.00", "currency": "USD"}}, {}):
+        clients.retail.post(f"/v1/order/{placed}/modify", json=body)
+        clients.retail.post("/v1/order/0A1B2C3D4E5F/cancel", json={"marketSlug": symbol})
+        world.advance("1s")
+        clients.retail.get("/v1/portfolio/positions")
+    for _ in range(8):
+        world.advance("10s")
+        clients.retail.get("/v1/orders/open")
+        clients.partner.get(f"/v1/orderbook/{symbol}/bbo")
+    for stream in (*streams, markets, private):
+        if stream is not None and stream.end is None:
+            stream.close()
+
+
+def _ask(socket: Stream, request_id: str, kind: str, **more: Any) -> None:
+    asked = {"requestId": request_id, "subscriptionType": f"SUBSCRIPTION_TYPE_{kind}", **more}
+    socket.send(json.dumps({"subscribe": asked}).encode())
+
+
+def _opened(clients: Clients, operation: str, request: Any, by: Rpc | None = None) -> Any:
+    try:
+        return (by or clients.rpc).stream(operation, request)
     except (RpcError, LookupError):
         return None
 
@@ -276,6 +338,7 @@ PARTS: dict[str, Part] = {
     "report": _report,
     "quote": _quote,
     "stream": _stream,
+    "subscribe": _subscribe,
     "late": _late,
 }
 

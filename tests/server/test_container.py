@@ -4,6 +4,7 @@ itself is built and entered by `.ci/container.py`.
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import shlex
@@ -13,6 +14,7 @@ import sys
 import tomllib
 from importlib.metadata import requires
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import yaml
@@ -125,3 +127,57 @@ def test_the_image_gets_exactly_what_the_package_needs_each_with_hashes() -> Non
     # Packages of the lock that this interpreter or platform does not need are named by a marker.
     assert all(" ; " in entry for entry in entries if entry.partition("==")[0] not in needed)
     assert all("--hash=sha256:" in entry for entry in entries)
+
+
+def _daemon_answers() -> bool:
+    done = subprocess.run(["docker", "info"], capture_output=True, check=False)
+    return done.returncode == 0
+
+
+@pytest.fixture
+def testcontainers_module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The module for Python that the page shows."""
+    pytest.importorskip("testcontainers", reason="pip install testcontainers")
+    monkeypatch.syspath_prepend(JOURNEY.parent)
+    return importlib.import_module("exchange_container")
+
+
+def test_the_module_for_python_gives_the_addresses_of_this_machine(
+    testcontainers_module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a container: the exchange runs as the image would start it, behind other names."""
+    from testcontainers.core.container import DockerContainer
+
+    for name, value in {**IMAGE, "SIM_PORT_BASE": "0"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("SIM_READY_FILE")
+    monkeypatch.setenv("SIM_CLOCK", "manual")
+    served = Process(tmp_path, "serve")
+    ready = (tmp_path / "ready.json").read_bytes()
+    monkeypatch.setattr(DockerContainer, "__init__", lambda self, image: None)
+    for name in ("with_exposed_ports", "with_env", "waiting_for", "stop"):
+        monkeypatch.setattr(DockerContainer, name, lambda self, *_: self)
+    monkeypatch.setattr(DockerContainer, "start", lambda self: self)
+    monkeypatch.setattr(DockerContainer, "exec", lambda self, command: (0, ready))
+    monkeypatch.setattr(DockerContainer, "get_exposed_port", lambda self, port: port)
+    monkeypatch.setattr(DockerContainer, "get_container_host_ip", lambda self: "localhost")
+    container = testcontainers_module.ExchangeContainer().start()
+    assert container.ready["gateway"].startswith("http://localhost:")
+    assert container.ready["grpc"] == served.ready["grpc"].replace("127.0.0.1", "localhost")
+    assert container.ready["firms"] == served.ready["firms"]
+    before = container.control("GET", "/clock")["now"]
+    assert container.control("POST", "/clock/advance", {"by": "5m"})["now"] > before
+    served.end(signal.SIGINT)
+
+
+def test_the_module_for_python_starts_a_container(testcontainers_module: ModuleType) -> None:
+    if not _daemon_answers():
+        pytest.skip("no docker daemon answers")
+    subprocess.run(["docker", "build", "--tag", "sandbox-exchange", ROOT], check=True)
+    with testcontainers_module.ExchangeContainer() as container:
+        assert container.control("GET", "/health")["scenario"] == "quickstart"
+
+
+def test_the_module_for_python_has_types(testcontainers_module: ModuleType) -> None:
+    checked = python("-m", "mypy", "--strict", testcontainers_module.__file__)
+    assert checked.returncode == 0, checked.stdout

@@ -39,11 +39,32 @@ def test_the_node_package_keeps_its_promises(package: Path) -> None:
 
 
 @needs("typescript", "@types/node")
+def test_an_exchange_in_a_container_is_reached_by_its_ports(package: Path) -> None:
+    command = f"{sys.executable} -m sim"
+    done = run(
+        "node", "--test", "test/container.test.mjs", cwd=package, SIM_COMMAND=command, timeout=240
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "# pass 3" in done.stdout
+
+
+@needs("typescript", "@types/node", "testcontainers")
+def test_a_container_of_testcontainers_is_one(package: Path) -> None:
+    """Its types fit; the page's example is what is checked."""
+    page = (PACKAGE / "README.md").read_text()
+    (example,) = (one for one in re.findall(r"```ts\n(.*?)```", page, re.S) if "Wait." in one)
+    own = example.replace("@sandbox-exchange/testing/container", "./container.js")
+    (package / "src" / "user.ts").write_text(f"{own}export {{ exchange }};\n")
+    done = run(binary("tsc"), "--noEmit", "--skipLibCheck", cwd=package)
+    assert done.returncode == 0, done.stdout
+
+
+@needs("typescript", "@types/node")
 def test_what_npm_packs_holds_the_compiled_code(package: Path) -> None:
     shutil.rmtree(package / "dist")  # npm itself compiles it
     done = run("npm", "pack", "--json", cwd=package)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert {"dist/index.js", "dist/index.d.ts"} <= set(
+    assert {"dist/index.js", "dist/index.d.ts", "dist/container.js"} <= set(
         re.findall(r'"path": "([^"]+)"', done.stdout)
     )
 
