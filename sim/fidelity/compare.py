@@ -211,6 +211,7 @@ def told_of(path: Path) -> Iterator[None]:
     try:
         yield
     except UnreadableRecording as error:
-        raise UnreadableRecording(f"{path}: {error}") from None
+        named = str(error).startswith(f"{path}:")
+        raise UnreadableRecording(f"{error}" if named else f"{path}: {error}") from None
     except RecursionError:
         raise UnreadableRecording(f"{path}: nested too deeply to be an answer") from None

@@ -6,6 +6,7 @@ import gc
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 
 from msgspec import DecodeError, json
@@ -23,10 +24,18 @@ class RecordedLines(Collection[Entry]):
     """
 
     def __init__(self, path: Path) -> None:
-        """Read everything once. Raises UnreadableRecording and OSError."""
+        """Count the lines; only the last one is decoded, in case it was cut. Whoever reads the
+        lines meets what is wrong with the others. Raises UnreadableRecording and OSError.
+        """
         self._path = path
         self.warning = ""
-        self._count = sum(1 for _ in self)
+        self._count, last = 0, b"\n"
+        for _, line in self._lines():
+            self._count, last = self._count + 1, line
+        if not last.endswith(b"\n") and _is_cut(last):
+            where = f"{path}:{self._count + 1}"
+            self.warning = f"{where}: the last line was cut and is left out"
+            self._count -= 1
 
     def __len__(self) -> int:
         return self._count
@@ -35,21 +44,32 @@ class RecordedLines(Collection[Entry]):
         return any(one == entry for one in self)
 
     def __iter__(self) -> Iterator[Entry]:
-        path = self._path
+        """Decode line by line. Raises UnreadableRecording and OSError."""
+        for number, line in islice(self._lines(), self._count):
+            try:
+                yield _ENTRY.decode(line)
+            except (DecodeError, RecursionError) as error:
+                raise UnreadableRecording(f"{self._path}:{number}: {error}") from None
+
+    def _lines(self) -> Iterator[tuple[int, bytes]]:
+        """(number, text) of every line after the first."""
+        path, number = self._path, 1
         with path.open("rb") as file:
             file.readline(LINE_MAX + 1)
-            number = 1
             while line := file.readline(LINE_MAX + 1):
                 number += 1
                 if len(line) > LINE_MAX:
                     raise UnreadableRecording(f"{path}:{number}: longer than {LINE_MAX >> 20} MiB")
-                try:
-                    yield _ENTRY.decode(line)
-                except (DecodeError, RecursionError) as error:
-                    if not line.endswith(b"\n"):
-                        self.warning = f"{path}:{number}: the last line was cut and is left out"
-                        return
-                    raise UnreadableRecording(f"{path}:{number}: {error}") from None
+                yield number, line
+
+
+def _is_cut(line: bytes) -> bool:
+    """Whether a line without an end was not written whole."""
+    try:
+        _ENTRY.decode(line)
+    except (DecodeError, RecursionError):
+        return True
+    return False
 
 
 def read_recording(path: Path) -> Recording:

@@ -476,7 +476,7 @@ LINE = '{"n": 1, "at": "2026-09-08T18:00:00Z", "plane": "gateway"}\n'
 def test_a_file_that_is_no_recording_is_told_by_line(content, says, tmp_path):
     (tmp_path / "r.ndjson").write_text(content)
     with pytest.raises(UnreadableRecording) as told_of:
-        read_recording(tmp_path / "r.ndjson")
+        list(read_recording(tmp_path / "r.ndjson").entries)
     assert f"r.ndjson{says}" in str(told_of.value)
 
 
