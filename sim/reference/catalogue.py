@@ -75,10 +75,9 @@ class Catalogue:
         self._market_keys: dict[str, KeyIndex] = {}
 
     def _place_markets(self, listed: Sequence[Market], base: int) -> None:
-        games = zip(self.dormant_events, self._games.slugs, strict=True)
         places = (
             self._rows_of(listed[:base]),
-            ((event, row) for event, slug in games for row in self._games.rows(slug)),
+            ((self._event_places[slug], row) for slug, row in self._games.rows),
             ((event, _NO_ROW) for event in self._slots),
             self._rows_of(listed[base:]),
         )

@@ -117,12 +117,23 @@ class GeneratedGames:
         """Return the symbols of an event's markets, in order, without making them."""
         return self._plan[slug].symbols
 
-    def rows(self, slug: str) -> Iterator[MarketRow]:
-        """Yield what lists know of an event's markets, in order, without making them."""
-        dates, first = self._plan[slug].dates, self._first_market(slug)
-        for number, symbol in enumerate(self.symbols_of(slug), first):
-            order = number % SORT_ORDERS
-            yield MarketRow(number, symbol, order, dates.start, dates.expiration, dates.created)
+    @cached_property
+    def rows(self) -> list[tuple[str, MarketRow]]:
+        """Every market's event and what lists know of the market, in order, without making any."""
+        rows = []
+        for slug, game in self._plan.items():
+            dates = game.dates
+            for number, symbol in enumerate(game.symbols, self._first_market(slug)):
+                row = MarketRow(
+                    number,
+                    symbol,
+                    number % SORT_ORDERS,
+                    dates.start,
+                    dates.expiration,
+                    dates.created,
+                )
+                rows.append((slug, row))
+        return rows
 
     def _first_market(self, slug: str) -> int:
         return FIRST_MARKET + self._numbers[slug] * MARKETS_PER_EVENT

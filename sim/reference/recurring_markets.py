@@ -61,15 +61,14 @@ class RecurringEvents:
     """The series of a world, by number, and the reference data of their markets."""
 
     def __init__(self, entries: list[WindowsEntry], leagues: Leagues) -> None:
-        """Add the series to the reference data; ValueError says which of them cannot be."""
+        """`leagues` know the tags. ValueError says which series cannot be."""
         if len(entries) > SERIES_MAX:
             raise ValueError(f"at most {SERIES_MAX} products of windows, not {len(entries)}")
         self.series = tuple(map(series_of, entries))
         self._terms = tuple(map(_terms_of, entries))
         self._names = SlotNames(self.series)
         self._tags = [leagues.tags_of("crypto", terms.title.lower()) for terms in self._terms]
-        for number in range(len(entries)):
-            leagues.add_series(self._series_message(number))
+        self.messages = tuple(map(self._series_message, range(len(entries))))
         self.event = lru_cache(maxsize=_KEPT)(self._event)
 
     # ---- look-ups, whether a market is listed or not

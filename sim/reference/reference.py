@@ -60,6 +60,12 @@ class Reference(Leagues):
                 setattr(twin, name, value.copy())
         return twin
 
+    def set_recurring(self, recurring: RecurringEvents) -> None:
+        """Have the events of recurring markets, and list their series."""
+        self.recurring = recurring
+        for series in recurring.messages:
+            self.add_series(series)
+
     def begin(self) -> None:
         """Mark what is listed so far as the world's beginning."""
         self.base, self.base_markets = len(self.events), len(self.markets)

@@ -23,6 +23,7 @@ from sim.reference.games import mid_of
 from sim.reference.generated_games import GeneratedGames
 from sim.reference.incentive_programs import programs
 from sim.reference.leagues import fixture
+from sim.reference.recurring_markets import RecurringEvents
 from sim.reference.reference import Reference
 from sim.scenario.party_entries import AccountEntry, ApiKeyEntry, FirmEntry
 from sim.scenario.recurring_entries import WindowsEntry
@@ -35,7 +36,9 @@ _WEEK = 7 * DAY
 
 
 class DefaultWorld:
-    """Reference data, instruments, standing orders, assets and programs of the default world."""
+    """Reference data, instruments, standing orders, recurring markets, assets and programs of the
+    default world.
+    """
 
     def __init__(self, now: Instant) -> None:
         rows = fixture("slate.json")
@@ -52,6 +55,7 @@ class DefaultWorld:
                 if row.get("quoted"):
                     self.books += map(_book, listed[:3])
         self.reference.begin()
+        self.recurring = RecurringEvents(default_windows(), self.reference)
         self.instruments = tuple(instruments)
         self.assets = [
             structs.replace(

@@ -149,7 +149,11 @@ def build_world(scenario: Scenario, start: Instant | None = None) -> World:
         reference.generated = generated_games(section.games, now)
     change_events(reference, section.events, now)
     instruments = _instruments(default, reference, section, now)
-    reference.recurring = RecurringEvents(windows_of(section), reference)
+    windows = windows_of(section)
+    if default is not None and windows == default_windows():
+        reference.set_recurring(default.recurring)
+    else:
+        reference.set_recurring(RecurringEvents(windows, reference))
     periods, rewards = _incentives(section)
     return World(
         parties=_parties(scenario),

@@ -122,8 +122,11 @@ class Resolution:
         return None if planned is None else (_price(planned[0], instrument), planned[1])
 
     def _of_dormant(self, instrument: Instrument) -> Settlement | None:
-        followed = self.lifecycle.followed_to
-        at, final = self.lifecycle.dates.settlement_times(instrument)
+        followed, dates = self.lifecycle.followed_to, self.lifecycle.dates
+        closes = dates.closes(instrument)
+        if followed < closes:
+            return None
+        at, final = dates.settlement_times_of(closes, instrument.termination)
         if followed < at or self.lifecycle.dormant_state(instrument) not in OVER_STATES:
             return None
         known = self.known(instrument)

@@ -281,8 +281,8 @@ class Trading:
         stats = self.statistics.view(symbol)
         stats.open_interest = self.positions.open_interest.get(symbol, 0)
         state = self.lifecycle.state(symbol)
-        settled = self.settlements.get(symbol)
-        if settled is not None and state in OVER_STATES:
+        settled = self.settlements.get(symbol) if state in OVER_STATES else None
+        if settled is not None:
             stats.settlement_px = settled.price
             stats.settlement_preliminary = settled.preliminary
             stats.settlement_method = METHOD
