@@ -30,6 +30,7 @@ from sim.core.model.refusals import Refusal
 from sim.hunt.agreement import disagreement, readable
 from sim.hunt.callers import PEER
 from sim.hunt.clients import Clients, encoded
+from sim.hunt.courses import Courses
 from sim.hunt.genes import PART, Gene
 from sim.hunt.operators import Operators
 from sim.hunt.oracles import Oracles, Trouble
@@ -82,6 +83,7 @@ class Arena:
         self._operators = Operators(simulation, stand.vocabulary)
         self._clients = Clients(simulation, requests, self._operators)
         self._clients.callers.tokens = stand.tokens
+        self._courses = Courses(simulation, self._clients)
         self._requests = requests
         self._reader = FeatureReader(simulation)
         self._oracles = Oracles(simulation)
@@ -139,6 +141,8 @@ class Arena:
             self._hang_up()
         elif words[0] == "do":
             self._operate(choices, words[1])
+        elif words[0] == "course":
+            self._course(choices, words[1])
         elif words[0] == "edge":
             self._pass(choices, words[1], words[2])
         elif gene.kind == "order script":
@@ -166,6 +170,20 @@ class Arena:
                 self._act(deed.action, deed.subject, deed.body)
                 if deed.action == "instrument.create":
                     self._stand.vocabulary.add("symbol", deed.body["symbol"])
+
+    def _course(self, choices: Stream, name: str) -> None:
+        """Take the inputs of a course, each with what came of the one before."""
+        if not self._operators.markets():
+            return
+        course = self._courses.inputs(choices, name)
+        outcome: Outcome | None = None
+        while not self.happened.over:
+            try:
+                input_ = course.send(outcome)
+            except StopIteration:
+                return
+            outcome = self._enter(input_)
+            self._answer_webhooks(choices)
 
     def _act(self, action: str, subject: str, body: dict[str, Any]) -> None:
         self._enter(Controlled(action, subject, json.encode(body, order="sorted").decode(), PEER))
@@ -232,7 +250,10 @@ class Arena:
         try:
             outcome = self._simulation.enter(input_)
             self._read(outcome)
-        except Refusal:
+        except Refusal as refusal:
+            name = input_.action if isinstance(input_, Controlled) else type(input_).__name__
+            refused = f"refusal:{name}|{refusal.rule}"
+            self._features += (refused, *(f"rule:{rule}" for rule in rules_of(refused)))
             return None
         except Exception as error:
             kind = type(error).__name__
@@ -314,6 +335,12 @@ class Arena:
                 self._stand.vocabulary.learn(seen.body, seen.operation.name)
             if seen.kind == "frame" and isinstance(seen.body, dict):
                 self._features += _of_frame(seen)
+                self._keep_resume_token(seen)
+
+    def _keep_resume_token(self, seen: Observation) -> None:
+        token = seen.body.get("resumeToken")
+        if token and seen.stream is not None:
+            self._clients.tokens_of_streams[seen.stream.number] = token
 
     def _is_news(self, seen: Observation) -> bool:
         """Whether to learn from an observation: of frames, from the first few of an operation."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import json
 from msgspec.structs import replace
@@ -24,12 +24,14 @@ from sim.contract.contract import Operation, Plane, load_contract
 from sim.core.identity.assertion_problems import PROBLEMS
 from sim.core.identity.credentials import ASSERTION_TYPE, GRANT_TYPE
 from sim.hunt.callers import PEER, Callers, Who
-from sim.hunt.genes import Gene
 from sim.hunt.operators import Operators
 from sim.hunt.requests import Requests
 from sim.kernel.entropy import Stream
 from sim.kernel.instants import NS_PER_S, days, format_instant, minutes
 from sim.simulation import Simulation
+
+if TYPE_CHECKING:
+    from sim.hunt.genes import Gene  # which offers the courses, which clients take
 
 _INSERT = {
     "exchange": "OrderEntryAPI.InsertOrder",
@@ -53,14 +55,17 @@ _SOCKET_WORDS: tuple[Any, ...] = (
 
 
 class Clients:
-    """Turns genes into inputs of clients. `open` are the streams that clients hold, by id."""
+    """Turns genes into inputs of clients. `open` are the streams that clients hold, by id;
+    `tokens_of_streams` the last resume token of each.
+    """
 
     def __init__(self, simulation: Simulation, requests: Requests, operators: Operators) -> None:
         self._simulation = simulation
         self._requests = requests
-        self._operators = operators
+        self.operators = operators
         self.callers = Callers(simulation)
         self.open: dict[int, Operation] = {}
+        self.tokens_of_streams: dict[int, str] = {}
         self._last: RestCall | RpcCall | None = None
 
     def forget(self) -> None:
@@ -108,7 +113,7 @@ class Clients:
         """
         if plane == "grpc":
             who = who or self.callers.on(choices, operation, None)
-            message = _message(operation, body)
+            message = message_of(operation, body)
             method = choices.choice(operation.full_methods)
             self._last = RpcCall(method, message, who.participant, who.credential, PEER)
             return self._last
@@ -137,7 +142,7 @@ class Clients:
 
     def _order(self, choices: Stream, plane: str) -> Input:
         """A valid order, on one of few markets, that may well trade."""
-        terms = self._operators.market(choices)
+        terms = self.operators.market(choices)
         operation = load_contract().by_name(_INSERT[plane])
         if plane == "retail":
             body = retail_order(choices, terms)
@@ -212,7 +217,7 @@ class Clients:
             who = self.callers.on(choices, operation, None)
             method, message = choices.choice(operation.full_methods), b""
             if operation.kind == "server":
-                message = _message(operation, self._requests.document(choices, operation))
+                message = message_of(operation, self._requests.document(choices, operation))
             yield StreamOpened(method, message, who.participant, who.credential, PEER)
             count = int(operation.kind == "bidi")
         number = max(self.open, default=0)
@@ -222,7 +227,7 @@ class Clients:
 
     def _frame(self, choices: Stream, operation: Operation) -> bytes:
         if operation.content != "web_socket":
-            return _message(operation, self._requests.document(choices, operation))
+            return message_of(operation, self._requests.document(choices, operation))
         if choices.chance(1, 5):
             return json.encode(choices.choice(_SOCKET_WORDS))
         kinds = _SOCKETS[operation.name]
@@ -251,7 +256,7 @@ def encoded(operation: Operation, body: dict[str, Any]) -> bytes | None:
         return None
 
 
-def _message(operation: Operation, body: dict[str, Any]) -> bytes:
+def message_of(operation: Operation, body: dict[str, Any]) -> bytes:
     """Protobuf bytes of a request; of what is none, bytes that are none either."""
     message = encoded(operation, body)
     return b"\x0a\x03abc" if message is None else message

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from sim.actors.operator.actions import ACTIONS
 from sim.contract.contract import Operation, load_contract
+from sim.hunt.courses import courses
 from sim.hunt.passages import passages
 from sim.kernel.entropy import Entropy, Stream
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Span, days, hours, minutes
@@ -35,6 +36,7 @@ class Gene(Struct, frozen=True, array_like=True):
     | frame, hangup | a client's frame on an open stream; the client hangs up |
     | do ACTION | an operator's action |
     | edge WAS TO | a market is brought to a state and along an edge of the lifecycle |
+    | course NAME | a few inputs that only mean something one after the other |
     | order PLANE | an order like those of `sim sweep --fuzz`: valid, and likely to trade |
     | again | the call before once more |
     | agree OPERATION | a read on REST and on gRPC, which must answer the same |
@@ -59,7 +61,7 @@ def kinds() -> tuple[str, ...]:
     for operation in load_contract().operations:
         offered.update(dict.fromkeys(_of_operation(operation)))
     offered.update(dict.fromkeys(f"do {name}" for name in ACTIONS))
-    offered.update(dict.fromkeys(passages()))
+    offered.update(dict.fromkeys((*passages(), *courses())))
     offered.update(dict.fromkeys(("order exchange", "order retail", "order grpc", "order script")))
     offered.update(dict.fromkeys((*_TWICE, "token", "wait")))
     return tuple(offered)

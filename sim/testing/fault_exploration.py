@@ -1,8 +1,9 @@
 """`pytest --explore`: run each test that uses the `exchange` fixture under every fault.
 
 A first run without faults records which fault points the test passes. The test then runs once for
-every fault at every point, and survives the fault when it passes. A test that does not end is
-stopped, because its client waits without a timeout of its own.
+every fault at every point, and survives the fault when it passes. With `--explore-pairs N` up to N
+sets of faults follow (`analysis/search/fault_sets.py`). A test that does not end is stopped,
+because its client waits without a timeout of its own.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import io
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
@@ -23,9 +24,10 @@ from _pytest.runner import runtestprotocol
 from sim.analysis.commands import python_command
 from sim.analysis.progress import Progress, reporting
 from sim.analysis.search.fault_points import Point, points
+from sim.analysis.search.fault_sets import FaultSet, Tried, names_of, sets_of, smallest
 
 SURVEY: pytest.StashKey[dict[tuple[str, str], int]] = pytest.StashKey()
-ARMED: pytest.StashKey[str] = pytest.StashKey()
+ARMED: pytest.StashKey[list[str]] = pytest.StashKey()
 BROKEN: pytest.StashKey[list[str]] = pytest.StashKey()
 
 SURVIVED, FAILED, HUNG, INVARIANT = "survived", "failed", "hung", "invariant"
@@ -38,22 +40,31 @@ class Hung(BaseException):
 
 
 class Trial(NamedTuple):
-    """One test under one fault: the verdict, and the first line of its failure."""
+    """One test under one fault, or a few: the verdict, and the first line of its failure."""
 
     test: str
-    point: Point
+    faults: FaultSet
     verdict: str
     why: str
+
+    @property
+    def where(self) -> str:
+        return names_of(self.faults)[0]
+
+    @property
+    def kind(self) -> str:
+        return names_of(self.faults)[1]
 
     def plain(self) -> dict[str, Any]:
         """The row of the JSON report."""
         return {
             "test": self.test,
-            "point": self.point.where,
-            "attack": self.point.kind,
+            "point": self.where,
+            "attack": self.kind,
             "verdict": self.verdict,
             "why": self.why,
-            "fault": self.point.document(),
+            "fault": self.faults[0].document(),
+            "faults": [one.document() for one in self.faults],
         }
 
 
@@ -76,6 +87,7 @@ class Explorer:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self.trials: list[Trial] = []
+        self.sets: list[Trial] = []
         self._unused = 0
         self._failing: list[str] = []
 
@@ -108,13 +120,44 @@ class Explorer:
         limit_s: float,
     ) -> None:
         """Run a test under every fault; an interrupt leaves the trials that were made before."""
-        tried = self._points(survey)
+        base, alone = dict(survey), []
+        with self._progress(tried := self._points(base), f"trials of {item.name}") as progress:
+            for one in progress.each(tried):
+                trial, passed = self._try(item, nextitem, (one,), limit_s)
+                self.trials.append(trial)
+                alone.append(Tried(one, trial.verdict == SURVIVED, passed))
+        most = self._config.getoption("explore_pairs")
+        sets = self._sets(base, alone)[:most] if most else []
+        with self._progress(sets, f"pairs and timings of {item.name}") as progress:
+            for found in progress.each(sets):
+                self._try_set(item, nextitem, found, limit_s)
+
+    @contextmanager
+    def _progress(self, things: Sequence[Any], what: str) -> Iterator[Progress]:
         with (
             reporting(cast(TextIO, _Terminal(self._config.get_terminal_writer()))),
-            Progress(len(tried), f"trials of {item.name}", keeps=False) as progress,
+            Progress(len(things), what, keeps=False) as progress,
         ):
-            for one in progress.each(tried):
-                self.trials.append(self._try(item, nextitem, one, limit_s))
+            yield progress
+
+    def _sets(self, base: dict[tuple[str, str], int], alone: list[Tried]) -> list[FaultSet]:
+        faults = self._config.getoption("explore_faults")
+        return sets_of(base, alone, wire=True, faults=faults)
+
+    def _try_set(
+        self, item: pytest.Item, nextitem: pytest.Item | None, faults: FaultSet, limit_s: float
+    ) -> None:
+        """Try a set of faults; one that is not survived is made as small as it gets."""
+
+        def trial_of(part: FaultSet) -> Trial:
+            return self._try(item, nextitem, part, limit_s)[0]
+
+        trial = trial_of(faults)
+        if trial.verdict != SURVIVED:
+            small = smallest(faults, lambda part: trial_of(part).verdict != SURVIVED)
+            trial = trial_of(small)
+        if all((one.test, one.faults) != (trial.test, trial.faults) for one in self.sets):
+            self.sets.append(trial)
 
     def _points(self, survey: dict[tuple[str, str], int]) -> list[Point]:
         names = ("operations", "faults", "max_occurrences")
@@ -122,31 +165,38 @@ class Explorer:
         return list(points(dict(survey), wire=True, **limits))
 
     def _try(
-        self, item: pytest.Item, nextitem: pytest.Item | None, point: Point, limit_s: float
-    ) -> Trial:
+        self, item: pytest.Item, nextitem: pytest.Item | None, faults: FaultSet, limit_s: float
+    ) -> tuple[Trial, dict[tuple[str, str], int]]:
+        """The trial of some faults, and the points that the test passed under them."""
+        verdict, why = self._verdict(item, nextitem, faults, limit_s)
+        passed = dict(item.stash[SURVEY].items())
+        return Trial(item.nodeid, faults, verdict, why), passed
+
+    def _verdict(
+        self, item: pytest.Item, nextitem: pytest.Item | None, faults: FaultSet, limit_s: float
+    ) -> tuple[str, str]:
         if hasattr(item, "_initrequest"):
             item._initrequest()  # so that its fixtures are built again
-        item.stash[ARMED] = point.as_json()
+        item.stash[ARMED] = [one.as_json() for one in faults]
         item.stash[BROKEN] = []
         try:
             with _limited(limit_s):
                 reports = runtestprotocol(item, log=False, nextitem=nextitem)
         except Hung:
-            return Trial(item.nodeid, point, HUNG, f"stopped after {limit_s:.0f} s")
+            return HUNG, f"stopped after {limit_s:.0f} s"
         finally:
             del item.stash[ARMED]
         if item.stash[BROKEN]:
-            return Trial(item.nodeid, point, INVARIANT, item.stash[BROKEN][0])
+            return INVARIANT, item.stash[BROKEN][0]
         failed = [report for report in reports if report.failed]
         if not failed:
-            return Trial(item.nodeid, point, SURVIVED, "")
+            return SURVIVED, ""
         why = _why(failed[0])
-        verdict = HUNG if why.startswith("Hung") or ".Hung" in why else FAILED
-        return Trial(item.nodeid, point, verdict, why)
+        return HUNG if why.startswith("Hung") or ".Hung" in why else FAILED, why
 
     @property
     def _lost(self) -> list[Trial]:
-        return [trial for trial in self.trials if trial.verdict != SURVIVED]
+        return [trial for trial in (*self.trials, *self.sets) if trial.verdict != SURVIVED]
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Write which faults the tests survived, and which not."""
@@ -162,36 +212,41 @@ class Explorer:
             print_table(rows, table := StringIO())
             for line in table.getvalue().splitlines():
                 write(line)
-        lost, total = self._lost, len(self.trials)
-        write(f"{counted(total, 'trial')}: {total - len(lost)} survived, {len(lost)} did not")
+        for what, tried in (("single faults", self.trials), ("pairs and timings", self.sets)):
+            if tried:
+                alive = sum(trial.verdict == SURVIVED for trial in tried)
+                count = counted(len(tried), "trial")
+                write(f"{what}: {count}, {alive} survived, {len(tried) - alive} did not")
+        lost = self._lost
         if self._failing:
             write(f"not explored, because they fail without any fault: {', '.join(self._failing)}")
         if not self.trials:
             write(f"{self._unused} tests do not use the `exchange` fixture; nothing was explored")
         for trial in lost[:SHOWN]:
-            write(f"{trial.verdict}: {trial.point.kind} at {trial.point.where} of {trial.test}")
+            write(f"{trial.verdict}: {trial.kind} at {trial.where} of {trial.test}")
             write(f"  {trial.why}")
         if len(lost) > SHOWN:
             write(f"… and {len(lost) - SHOWN} more; --explore-json FILE has all of them")
         if lost:
             file, colons, name = lost[0].test.partition("::")
             test = f"{self._config.rootpath / file}{colons}{name}"
-            fault = ("--exchange-fault", lost[0].point.as_json())
-            write(f"next: {python_command('pytest', test, *fault)}")
+            faults = [
+                word for one in lost[0].faults for word in ("--exchange-fault", one.as_json())
+            ]
+            write(f"next: {python_command('pytest', test, *faults)}")
         path = self._config.getoption("explore_json")
         if path:
-            report = json.encode([trial.plain() for trial in self.trials])
+            report = json.encode([trial.plain() for trial in (*self.trials, *self.sets)])
             Path(path).write_bytes(json.format(report) + b"\n")
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         by_place: dict[tuple[str, str], list[Trial]] = {}
         for trial in self.trials:
-            by_place.setdefault((trial.test, trial.point.where), []).append(trial)
+            by_place.setdefault((trial.test, trial.where), []).append(trial)
         for (test, where), trials in by_place.items():
             lost = [trial for trial in trials if trial.verdict != SURVIVED]
             names = [
-                one.point.kind + ("" if one.verdict == FAILED else f" ({one.verdict})")
-                for one in lost
+                one.kind + ("" if one.verdict == FAILED else f" ({one.verdict})") for one in lost
             ]
             yield {
                 "test": test.rpartition("::")[2],

@@ -74,6 +74,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="only the first N times that the test passes each point",
     )
+    group.addoption(
+        "--explore-pairs",
+        type=int,
+        default=0,
+        metavar="N",
+        help="then try up to N pairs of faults and other timings of one, the most telling first",
+    )
     group.addoption("--explore-json", default="", metavar="FILE", help="write every trial as JSON")
     group.addoption(
         "--exchange-keep",
@@ -201,11 +208,9 @@ def _explored(request: pytest.FixtureRequest, served: ServedExchange) -> Iterato
     from sim.testing.fault_exploration import ARMED, BROKEN, SURVEY
 
     exchange, stash = served.running.simulation.exchange, request.node.stash
-    armed = stash.get(ARMED, "")
-    if armed:
+    for armed in stash.get(ARMED, ()):
         served.control("POST", "/faults", _fault_of(armed))
-    else:
-        exchange.faults.survey = stash[SURVEY] = {}
+    exchange.faults.survey = stash[SURVEY] = {}
     yield
     stash[BROKEN] = [str(one) for one in served.running.call(lambda: broken(exchange.trading))]
 

@@ -257,3 +257,87 @@ def test_a_pattern_that_matches_nothing_there_is_is_no_praise(
 def test_a_scenario_in_which_no_client_does_anything_says_so(capfd):
     assert main(["explore", "quickstart"]) == 0
     assert "nothing was tried" in capfd.readouterr().out
+
+
+# ---- pairs and timings
+
+RETRIES_ONCE = """
+import json, urllib.request
+from http.client import HTTPException
+
+def fetch(url):
+    with urllib.request.urlopen(url, timeout=0.5) as answer:
+        return json.load(answer)
+
+def test_retries_once(exchange):
+    url = f"{exchange.gateway}/v2/leagues"
+    try:
+        found = fetch(url)
+    except (OSError, HTTPException):
+        found = fetch(url)
+    assert "leagues" in found
+"""
+# A client that looks ten seconds after its fill: a frame may be late by less, not by more.
+PATIENT = """
+name: patient
+extends: quickstart
+world: {instruments: [{symbol: x, tick_size: "0.01", state: OPEN}]}
+steps:
+  - {name: follow, subscribe: {name: fills, rpc: OrderEntryAPI.CreateOrderSubscription, as: firms/atlas/users/mara-voss, json: {symbols: [x]}}}
+  - {name: rest, at: +1s, order: {as: firms/atlas/users/mara-voss, symbol: x, side: buy, price: "0.44", qty: "5"}}
+  - {name: fill, at: +1s, order: {as: taker, symbol: x, side: sell, price: "0.44", qty: "5"}}
+  - {name: look, at: +10s, expect: {stream: {name: fills, has: {update: {executions: [{type: EXECUTION_TYPE_FILL}]}}}}}
+"""
+
+
+def test_a_client_that_only_a_pair_breaks_is_caught_by_the_fault_of_its_retry(pytester):
+    pytester.makepyfile(test_client=RETRIES_ONCE)
+    explore = (
+        "-m",
+        "sim",
+        "explore",
+        "test_client.py",
+        "--faults",
+        "error",
+        "--json",
+        "found.json",
+    )
+    plugins = ("--", "-p", "no:cacheprovider")
+    alone = pytester.run(sys.executable, *explore, *plugins)
+    assert alone.ret == 0
+    result = pytester.run(sys.executable, *explore, "--pairs", "3", *plugins)
+    assert result.ret == 1
+    rows = json.loads((pytester.path / "found.json").read_text())
+    assert [row["verdict"] for row in rows] == ["survived", "failed"]
+    assert rows[1]["point"] == "gateway ListLeagues #1 + gateway ListLeagues #2"
+    assert [fault["match"]["nth"] for fault in rows[1]["faults"]] == [1, 2]
+    result.stdout.fnmatch_lines(["pairs and timings: 1 trial, 0 survived, 1 did not"])
+    result.stdout.fnmatch_lines(["next: *--exchange-fault '{*' --exchange-fault '{*"])
+
+
+def test_a_client_that_only_a_timing_breaks_is_caught_by_the_shortest_that_does(
+    sim, file, tmp_path
+):
+    path, found = file("patient.yaml", PATIENT), tmp_path / "found.json"
+    options = ("--faults", "late", "--jobs", "1", "--json", found)
+    assert sim("explore", path, *options)[0] == 0
+    code, out, _ = sim("explore", path, *options, "--pairs", "40")
+    assert code == 1
+    rows = json.loads(found.read_text())
+    lost = [row for row in rows if row["verdict"] == "broke"]
+    assert {row["attack"] for row in lost} == {"late 12s"}
+    assert all(
+        len(row["faults"]) == 1 and row["faults"][0]["act"] == {"delay": "12s"} for row in lost
+    )
+    assert "pairs and timings: " in out
+
+
+def test_pairs_are_the_same_whatever_the_processes(sim, file, tmp_path):
+    path, texts = file("story.yaml", STORY), []
+    for jobs in (1, 2):
+        found = tmp_path / f"{jobs}.json"
+        points = ("--operations", "InsertOrder", "--faults", "l*", "--pairs", "6")
+        sim("explore", path, *points, "--jobs", jobs, "--json", found)
+        texts.append(found.read_text())
+    assert texts[0] == texts[1]
+    assert any(" + " in row["point"] or row["attack"][-1] == "s" for row in json.loads(texts[0]))

@@ -38,6 +38,7 @@ from sim.analysis.features.states import StateChanges
 from sim.api.pipeline.inputs import Outcome
 from sim.api.pipeline.request_log import LoggedCall
 from sim.core.model.enums import InstrumentState, LedgerEntryType, TradeState
+from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import Instant, parse_instant
 from sim.kernel.journal_reader import read_line
 from sim.simulation import Simulation
@@ -136,6 +137,8 @@ class FeatureReader:
             case "PositionChanged":
                 kind = _position_kind(event)
                 yield f"position:{kind}"
+                if event["net"] < 0 and self._gives_back(event["account"]):
+                    yield "position:given back"
                 return f"{name} {kind}"
             case "RfqChanged":
                 yield from self._states.rfq(event["rfq"]["id"], event["kind"])
@@ -162,6 +165,17 @@ class FeatureReader:
         first = (symbol, kind) not in self._settled
         self._settled.add((symbol, kind))
         return first
+
+    def _gives_back(self, account: str) -> bool:
+        """Whether related shorts of an account need less margin than each by itself (rule P8)."""
+        trading = self._simulation.exchange.trading
+        if not trading.ledger.require(account).collateral_return:
+            return False
+        alone = 0
+        for position in trading.positions.of(account):
+            scale = trading.instruments.require(position.symbol).qty_scale
+            alone += max(-position.net, 0) * (DOLLAR // scale)
+        return trading.margin_requirement(account) < alone
 
     def _dates(self) -> Iterator[str]:
         """Sides of dates, once for each stretch between two of them."""

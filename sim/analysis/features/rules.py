@@ -83,6 +83,7 @@ P1   cash:ORDER_EXECUTION|*
 P2   cash:ORDER_EXECUTION|*
 P3   order:*|NEW|*
 P5   order:canceled|unfunded
+P8   position:given?back
 P9   position:turned* position:closed*
 P10  position:shrunk*
 P11  order:commission|taker|fee
@@ -107,6 +108,7 @@ S10  stream:MarketDataSubscriptionAPI.BiDirectionalStreamMarketData|*
 S11  stream:*|ended?0
 S13  timer:edge* timer:stream.edge* timer:stream.idle* stream:*|ended?14
 S14  stream:*|opened
+S15  stream:*|ended?8
 S16  stream:RetailStreamsAPI.MarketsStream|*error*
 S17  stream:RetailStreamsAPI.*|*requestId*
 S18  stream:RetailStreamsAPI.MarketsStream|*trade*
@@ -164,7 +166,7 @@ def _patterns() -> list[tuple[re.Pattern[str], str]]:
 
 _PATTERNS = _patterns()
 # Rules that only a refusal shows.
-_REFUSED = """M4 M5 M6 M37 L18 P4 P6 P8 P18 P24 P25 P26 S3 S7 S15 K2 K6 K8 R8 R9 R10 R11 W4"""
+_REFUSED = """M4 M5 M6 M37 L18 P4 P6 P18 P24 P25 P26 S3 S7 K2 K6 K8 R8 R9 R10 R11 W4"""
 RULES = tuple(dict.fromkeys((*(rule for _, rule in _PATTERNS), *_REFUSED.split())))
 
 
@@ -175,6 +177,6 @@ def rules_of(feature: str) -> tuple[str, ...]:
 
 
 def _shown_by(feature: str) -> Iterator[str]:
-    if feature.startswith("answer:"):
+    if feature.startswith(("answer:", "refusal:")):
         yield from _NUMBERED.findall(feature.rpartition("|")[2])
     yield from (rule for pattern, rule in _PATTERNS if pattern.match(feature))

@@ -1,7 +1,8 @@
-"""`sim explore` of scenarios: each documented fault once at each point that a scenario passes.
+"""`sim explore` of scenarios: each documented fault once at each point that a scenario passes, and
+then, if asked for, pairs of faults and other timings (`fault_sets.py`).
 
-A first run records the points. Then the scenario runs once for every pair of point and fault, and
-the verdict says what became of it:
+A first run records the points. Then the scenario runs once for every fault at every point, and the
+verdict says what became of it:
 
 | Verdict | Meaning |
 |---|---|
@@ -16,16 +17,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from msgspec import Struct, json
 
 from sim.analysis.errors import UsageError
 from sim.analysis.headless_run import Report, run_scenario
-from sim.analysis.layout import counted
+from sim.analysis.layout import counted, wrapped
 from sim.analysis.progress import Progress
 from sim.analysis.search.campaign import matching_variants
-from sim.analysis.search.fault_points import points, refuse_unknown
+from sim.analysis.search.fault_points import Point, points, refuse_unknown
+from sim.analysis.search.fault_sets import FaultSet, Tried, names_of, sets_of, smallest
 from sim.analysis.search.workers import map_jobs
 from sim.analysis.tables import print_table
 from sim.core.service.faults import Fault
@@ -47,26 +49,35 @@ class ExploreRequest(Struct, frozen=True, kw_only=True):
     operations: str = "*"
     faults: str = "*"
     max_occurrences: int = 0
+    pairs: int = 0
     jobs: int = 1
 
 
 class Trial(Struct, frozen=True):
-    """One run to make: a scenario by name with its parameters, and the fault as JSON."""
+    """One run to make: a scenario by name with its parameters, and faults as JSON, mostly one."""
 
     scenario: str
     params: tuple[tuple[str, str], ...]
     where: str
     kind: str
-    fault: str
+    faults: tuple[str, ...]
+
+    @property
+    def entries(self) -> str:
+        """The faults as a scenario lists them."""
+        return ", ".join(self.faults)
 
 
 class Outcome(Struct, frozen=True):
-    """The verdict on a trial; `lines` are its failures."""
+    """The verdict on a trial; `lines` are its failures, `passed` counts the points that the run
+    passed, by plane and operation.
+    """
 
     trial: Trial
     title: str
     verdict: str
     lines: tuple[str, ...]
+    passed: tuple[tuple[str, str, int], ...] = ()
 
     @property
     def survived(self) -> bool:
@@ -80,7 +91,8 @@ class Outcome(Struct, frozen=True):
             "attack": self.trial.kind,
             "verdict": self.verdict,
             "failures": list(self.lines),
-            "fault": json.decode(self.trial.fault),
+            "fault": json.decode(self.trial.faults[0]),
+            "faults": [json.decode(fault) for fault in self.trial.faults],
         }
 
 
@@ -90,7 +102,8 @@ def explore(request: ExploreRequest, out: TextIO) -> list[Outcome]:
     UsageError when a scenario fails without any fault, or a pattern matches nothing.
     """
     refuse_unknown(request.operations, request.faults)
-    trials = list(_trials(request))
+    explored = [*_explored(request)]
+    trials = [trial for one in explored for trial in one.trials]
     outcomes: list[Outcome] = []
     broke = 0
     with Progress(len(trials), "trials") as bar:
@@ -98,28 +111,77 @@ def explore(request: ExploreRequest, out: TextIO) -> list[Outcome]:
             outcomes.append(outcome)
             broke += not outcome.survived
             bar.step(f"{broke} broke")
+    sets: list[Outcome] = []
+    if request.pairs and not bar.interrupted:
+        for one in explored:
+            sets += _explore_sets(request, one, outcomes)
     if not bar.interrupted or outcomes:
-        _print_outcomes(outcomes, out)
+        _print_outcomes(outcomes, sets, out)
     if bar.interrupted:
         print(
             f"interrupted: {len(outcomes)} of {counted(len(trials), 'trial')} were made", file=out
         )
-    return outcomes
+    return [*outcomes, *sets]
 
 
-def _trials(request: ExploreRequest) -> Iterator[Trial]:
+class _Explored(NamedTuple):
+    """A variant of a scenario, what it passes without faults, and its single trials by point."""
+
+    scenario: str
+    params: tuple[tuple[str, str], ...]
+    survey: dict[tuple[str, str], int]
+    points: list[Point]
+
+    @property
+    def trials(self) -> list[Trial]:
+        return [self.trial((point,)) for point in self.points]
+
+    def trial(self, faults: FaultSet) -> Trial:
+        """The run with these faults."""
+        where, kind = names_of(faults)
+        documents = tuple(one.as_json() for one in faults)
+        return Trial(self.scenario, self.params, where, kind, documents)
+
+
+def _explored(request: ExploreRequest) -> Iterator[_Explored]:
     for name in request.scenarios:
         for variant in matching_variants(name, request.params):
             params = {**variant, **request.params}
+            survey = _survey(load_scenario(name, params))
             fault_points = points(
-                _survey(load_scenario(name, params)),
+                survey,
                 wire=False,
                 operations=request.operations,
                 faults=request.faults,
                 max_occurrences=request.max_occurrences,
             )
-            for point in fault_points:
-                yield Trial(name, tuple(params.items()), point.where, point.kind, point.as_json())
+            yield _Explored(name, tuple(params.items()), survey, list(fault_points))
+
+
+def _explore_sets(
+    request: ExploreRequest, explored: _Explored, outcomes: Sequence[Outcome]
+) -> list[Outcome]:
+    """Try sets of faults on one variant; each that breaks it is made as small as it gets."""
+    by_trial = {outcome.trial: outcome for outcome in outcomes}
+    tried = []
+    for point, trial in zip(explored.points, explored.trials, strict=True):
+        outcome = by_trial[trial]
+        passed = {(plane, operation): count for plane, operation, count in outcome.passed}
+        tried.append(Tried(point, outcome.survived and outcome.verdict != UNSTRUCK, passed))
+    sets = sets_of(explored.survey, tried, wire=False, faults=request.faults)[: request.pairs]
+    results: list[Outcome] = []
+    known: set[Trial] = set()
+    trials = [explored.trial(one) for one in sets]
+    with Progress(len(trials), "pairs and timings") as bar:
+        for one, outcome in zip(sets, map_jobs(run_trial, trials, request.jobs), strict=False):
+            if not outcome.survived:
+                small = smallest(one, lambda part: not run_trial(explored.trial(part)).survived)
+                outcome = run_trial(explored.trial(small))
+            if outcome.trial not in known:
+                known.add(outcome.trial)
+                results.append(outcome)
+            bar.step()
+    return results
 
 
 def _survey(scenario: Scenario) -> dict[tuple[str, str], int]:
@@ -134,27 +196,29 @@ def _survey(scenario: Scenario) -> dict[tuple[str, str], int]:
 
 
 def run_trial(trial: Trial) -> Outcome:
-    """Run a scenario with one more fault."""
-    scenario = with_changes(
-        load_scenario(trial.scenario, dict(trial.params)),
-        (Change("faults", trial.kind, trial.fault),),
-    )
+    """Run a scenario with one more fault, or a few."""
+    changes = tuple(Change("faults", trial.kind, fault) for fault in trial.faults)
+    scenario = with_changes(load_scenario(trial.scenario, dict(trial.params)), changes)
     sim = Simulation(scenario)
-    added = next(
-        fault for fault in reversed(sim.exchange.faults.all()) if fault.spec == scenario.faults[-1]
-    )
+    survey: dict[tuple[str, str], int] = {}
+    sim.exchange.faults.survey = survey
+    known = sim.exchange.faults.all()[::-1]
+    specs = scenario.faults[-len(trial.faults) :]
+    added = [next(fault for fault in known if fault.spec == spec) for spec in specs]
     report = run_scenario(scenario, simulation=sim)
-    return Outcome(trial, report.title, _verdict(sim, added, report), tuple(report.failures()))
+    verdict, passed = _verdict(sim, added, report), tuple((*key, n) for key, n in survey.items())
+    return Outcome(trial, report.title, verdict, tuple(report.failures()), passed)
 
 
-def _verdict(sim: Simulation, fault: Fault, report: Report) -> str:
+def _verdict(sim: Simulation, faults: Sequence[Fault], report: Report) -> str:
     if report.broken:
         return INVARIANT
-    if not fault.struck:
+    if not all(fault.struck for fault in faults):
         return UNSTRUCK
     if report.ok:
         return HELD
-    struck_at = {entry["at"] for entry in sim.requests() if entry["fault"] == fault.id}
+    added = {fault.id for fault in faults}
+    struck_at = {entry["at"] for entry in sim.requests() if entry["fault"] in added}
     for result in report.results:
         if result.failures and (
             format_instant(result.at) not in struck_at
@@ -164,7 +228,7 @@ def _verdict(sim: Simulation, fault: Fault, report: Report) -> str:
     return NOTICED
 
 
-def _print_outcomes(outcomes: list[Outcome], out: TextIO) -> None:
+def _print_outcomes(outcomes: list[Outcome], sets: list[Outcome], out: TextIO) -> None:
     if not outcomes:
         print(
             "nothing was tried: the run passed no call, frame, delivery or order that a fault could"
@@ -175,14 +239,14 @@ def _print_outcomes(outcomes: list[Outcome], out: TextIO) -> None:
     rows = list(_rows(outcomes))
     print_table(rows, out)
     broken = [outcome for outcome in outcomes if not outcome.survived]
-    print(
-        f"\n{counted(len(outcomes), 'trial')} at {counted(len(rows), 'point')}:"
-        f" {len(outcomes) - len(broken)} survived,"
-        f" {len(broken)} did not",
-        file=out,
-    )
+    print(f"\n{counted(len(outcomes), 'trial')} at {_survived(len(rows), outcomes)}", file=out)
+    if sets:
+        together = [outcome for outcome in sets if not outcome.survived]
+        print(f"pairs and timings: {_survived(len(sets), sets, 'set')}", file=out)
+        broken += together
     for outcome in broken[:FAILURES_MAX]:
-        print(f"{outcome.trial.kind} at {outcome.trial.where} of {outcome.title}:", file=out)
+        said = f"{outcome.trial.kind} at {outcome.trial.where} of {outcome.title}:"
+        print(*wrapped(said, "  ", first=""), sep="\n", file=out)
         for line in outcome.lines[:3]:
             print(f"  {line}", file=out)
     if len(broken) > FAILURES_MAX:
@@ -190,9 +254,14 @@ def _print_outcomes(outcomes: list[Outcome], out: TextIO) -> None:
     if broken:
         print(
             "next: add the fault to the scenario and run it again: faults:"
-            f" [{broken[0].trial.fault}]",
+            f" [{broken[0].trial.entries}]",
             file=out,
         )
+
+
+def _survived(count: int, outcomes: Sequence[Outcome], what: str = "point") -> str:
+    lost = sum(not outcome.survived for outcome in outcomes)
+    return f"{counted(count, what)}: {len(outcomes) - lost} survived, {lost} did not"
 
 
 def _rows(outcomes: list[Outcome]) -> Iterator[dict[str, Any]]:

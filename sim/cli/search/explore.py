@@ -1,11 +1,12 @@
 """Inject every documented fault at every point that a run passes.
 
 The first run records the fault points: calls, stream frames, webhook deliveries, orders on their
-way into the book. Then each fault is injected once at each point. Tests are those that use the
+way into the book. Then each fault is injected once at each point. --pairs N goes on with up to N
+pairs of faults and other timings of one, the most telling first. Tests are those that use the
 `exchange` fixture; what follows `--` goes to pytest. Exit code 1 when something did not survive.
 
 examples:
-  sim explore my.yaml
+  sim explore my.yaml --pairs 100
   sim explore tests/test_my_client.py --faults 'lost*' -- -k orders -x
   sim explore tests/ --operations InsertOrder --json explored.json
 """
@@ -19,7 +20,7 @@ import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TextIO
+from typing import Any, TextIO
 
 from sim.cli.arguments import (
     FAILED,
@@ -43,8 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     faults = "only faults that match: error, limited, lost, late, reset, hang, drop, ..."
     add_text(parser, "--faults", "NAME", faults, former="--attacks", default="*")
     most = "only the first N times that the run passes each point"
-    number = {"type": count, "default": 0, "metavar": "N"}
+    number: dict[str, Any] = {"type": count, "default": 0, "metavar": "N"}
     add_option(parser, "--max-occurrences", most, former="--each", **number)
+    pairs = "then try up to N pairs of faults and other timings of each scenario or test"
+    add_option(parser, "--pairs", pairs, **number)
     add_params(parser, "set a parameter of the scenario")
     jobs = "number of processes, for scenarios (default: the machine's processors)"
     add_jobs(parser, os.cpu_count() or 1, jobs)
@@ -75,6 +78,7 @@ def _explore_tests(args: argparse.Namespace) -> int:
         f"--explore-operations={args.operations}",
         f"--explore-faults={args.faults}",
         f"--explore-max-occurrences={args.max_occurrences}",
+        f"--explore-pairs={args.pairs}",
     ]
     text_output(args)  # finds a file that cannot be written
     with TemporaryDirectory() as folder:

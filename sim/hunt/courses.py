@@ -1,0 +1,45 @@
+"""Courses: a few inputs that only mean something one after the other, such as an order and its
+replacement, or a stream that is taken up where it ended. Each is a kind of gene. What is random in
+them is who, where, how much and which of their variants; what must fit together fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sim.hunt.course_parts import Inputs
+from sim.hunt.session_courses import SessionCourses
+from sim.kernel.entropy import Stream
+
+
+class Courses(SessionCourses):
+    """Draws the courses of one episode."""
+
+    def inputs(self, choices: Stream, name: str) -> Inputs:
+        """The inputs of a course, in the state in which it is used."""
+        return _COURSES[name](self, choices)
+
+
+def courses() -> tuple[str, ...]:
+    """The kinds of genes, one for each course."""
+    return tuple(f"course {name}" for name in _COURSES)
+
+
+_COURSES: dict[str, Callable[[Courses, Stream], Inputs]] = {
+    "replace": Courses.replace,
+    "self-match": Courses.self_match,
+    "stops": Courses.stops,
+    "bounds": Courses.out_of_bounds,
+    "slow-engine": Courses.slow_engine,
+    "sweep": Courses.sweep,
+    "settle": Courses.settle,
+    "related": Courses.related,
+    "poor": Courses.poor,
+    "resume": Courses.resume,
+    "crowd": Courses.crowd,
+    "follow": Courses.follow,
+    "flood": Courses.flood,
+    "verify": Courses.verify,
+    "deaf": Courses.deaf,
+    "index": Courses.index,
+}
