@@ -64,12 +64,14 @@ class Stand(Struct):
 
 class Happened(Struct):
     """What came of an episode: features of each gene, and what is wrong. `inputs` counts those that
-    were handled; `over` says that the run has ended.
+    were handled, and `work` about what they cost: four for each input, one for each effect; `over`
+    says that the run has ended.
     """
 
     features: list[list[str]] = field(default_factory=list)
     troubles: list[Trouble] = field(default_factory=list)
     inputs: int = 0
+    work: int = 0
     over: bool = False
 
 
@@ -152,7 +154,7 @@ class Arena:
         elif gene.kind == "wait":
             self._answer_held(choices)
         elif not self.happened.over:
-            for input_ in self._clients.inputs(gene, choices):
+            for input_ in self._clients.inputs(gene.kind, choices):
                 self._enter(input_)
         self._answer_webhooks(choices)
 
@@ -261,6 +263,7 @@ class Arena:
             self.happened.troubles.append(Trouble("internal error", kind, says))
             self.happened.over = True
             return None
+        self.happened.work += 4 + len(outcome.effects)
         begun = len(self._features)
         self._note(input_, outcome)
         self._watch.outcome(input_, outcome)

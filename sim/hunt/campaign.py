@@ -27,6 +27,8 @@ from sim.kernel.entropy import Entropy
 
 ROUND = 16  # episodes
 CANARY_EVERY = 4  # of them, until it is found
+# What it costs to fork a moment, and to come to it again where it was forgotten, in `work`.
+FORK_WORK, REPEAT_WORK = 20, 10
 REPLAY_EVERY = 4  # rounds: then one episode is replayed from its journal
 
 
@@ -170,21 +172,25 @@ class Campaign:
         planned = [self._planner.episode(choices, hunted.rounds) for _ in range(ROUND)]
         tasks = [
             self._task(
-                place,
-                genes,
+                plan.place,
+                plan.genes,
                 canary=self._has_canary(number),
                 replay=number == 0 and hunted.rounds % REPLAY_EVERY == 0,
             )
-            for number, (_, place, genes) in enumerate(planned)
+            for number, plan in enumerate(planned)
         ]
         results: Iterator[Done] = carry(carry_out, tasks)
-        for (parent, place, genes), task, done in zip(planned, tasks, results, strict=True):
+        for plan, task, done in zip(planned, tasks, results, strict=True):
             news = self._take(task, done)
+            if not task.canary:
+                work = done.happened.work + FORK_WORK + REPEAT_WORK * len(plan.place.way)
+                self._planner.learn(plan.way, sum(map(len, news.values())), work)
             if news and self._plan.guided and not done.happened.troubles:
-                self._grow(parent, place, genes, news)
+                self._grow(plan.parent, plan.place, plan.genes, news)
         hunted.rounds += 1
         hunted.moments = len(self._corpus.entries)
         self._corpus.fade()
+        self._planner.fade()
         self._listener.round(hunted)
 
     def _task(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from msgspec import json
 from msgspec.structs import replace
@@ -29,9 +29,6 @@ from sim.hunt.requests import Requests
 from sim.kernel.entropy import Stream
 from sim.kernel.instants import NS_PER_S, days, format_instant, minutes
 from sim.simulation import Simulation
-
-if TYPE_CHECKING:
-    from sim.hunt.genes import Gene  # which offers the courses, which clients take
 
 _INSERT = {
     "exchange": "OrderEntryAPI.InsertOrder",
@@ -72,10 +69,10 @@ class Clients:
         """Forget the last call."""
         self._last = None
 
-    def inputs(self, gene: Gene, choices: Stream) -> Iterator[Input]:
-        """The inputs of a gene, one after the other; the next may depend on what came of it."""
+    def inputs(self, kind: str, choices: Stream) -> Iterator[Input]:
+        """The inputs of a kind of gene; the next may depend on what came of the one before."""
         self._requests.now = self._simulation.now
-        words = gene.kind.split(" ")
+        words = kind.split(" ")
         match words:
             case ["call", plane, name]:
                 operation = load_contract().by_name(name)

@@ -25,6 +25,7 @@ _NEWS_WORTH, _NEWS_MAX = 64, 16
 _HALF_LIFE = 24  # rounds in which the energy of a moment halves
 _AGE_MAX = 6  # halvings
 _CREDIT, _CREDIT_MAX = 12, 240
+_ROOTS_OFTEN = 3
 _TRIED, _UNTRIED = 4, 200
 _EXPENSIVE = "gateway"  # its catalogue reads cost a hundred times as much as an order
 
@@ -121,12 +122,17 @@ class Corpus:
 
     # ---- energy
 
-    def choose(self, choices: Stream, now: int) -> tuple[int, Place]:
-        """The number of an entry (-1: none) and the moment to go on from."""
-        if not self.entries or choices.chance(1, 6):
+    def choose_root(self, choices: Stream) -> Place:
+        """A root to begin at: one of the first few half of the time, otherwise a seldom one."""
+        if choices.chance(1, 2):
+            root = choices.below(min(_ROOTS_OFTEN, len(self._visits)))
+        else:
             root = weighted(choices, [(n, 64 // (1 + seen)) for n, seen in enumerate(self._visits)])
-            self._visits[root] += 1
-            return -1, Place(root)
+        self._visits[root] += 1
+        return Place(root)
+
+    def choose(self, choices: Stream, now: int) -> tuple[int, Place]:
+        """The number of an entry and its moment, to go on from."""
         number = weighted(
             choices, [(n, self._energy(entry, now)) for n, entry in enumerate(self.entries)]
         )

@@ -18,7 +18,7 @@ from sim.hunt.vocabulary import Vocabulary
 from sim.loader.load import load_scenario
 from sim.simulation import Simulation
 
-STANDS_MAX = 24  # a stand holds some megabytes
+STANDS_MAX = 200  # a stand of a small world holds about a megabyte
 
 # The way to a moment: its number and the genes that lead there from the one before.
 Way: TypeAlias = tuple[tuple[int, tuple[Gene, ...]], ...]

@@ -31,14 +31,22 @@ class Operators:
     def __init__(self, simulation: Simulation, vocabulary: Vocabulary) -> None:
         self._simulation = simulation
         self._vocabulary = vocabulary
+        self._terms: dict[str, Terms] = {}
 
     def markets(self) -> list[Terms]:
         """Instruments that somebody has looked at or traded lately, and a few others."""
-        instruments = self._simulation.exchange.instruments
         symbols = self._vocabulary.known("symbol")
-        listed = [instruments.get(symbol) for symbol in symbols if isinstance(symbol, str)]
-        return [
-            Terms(
+        listed = (self._terms_of(symbol) for symbol in symbols if isinstance(symbol, str))
+        return [terms for terms in listed if terms is not None]
+
+    def _terms_of(self, symbol: str) -> Terms | None:
+        """Terms never change, and those of a recurring market take long to compute."""
+        terms = self._terms.get(symbol)
+        if terms is None:
+            one = self._simulation.exchange.instruments.get(symbol)
+            if one is None:
+                return None
+            terms = self._terms[symbol] = Terms(
                 one.symbol,
                 one.tick,
                 one.price_scale,
@@ -47,9 +55,7 @@ class Operators:
                 one.price_low,
                 one.price_high,
             )
-            for one in listed
-            if one is not None
-        ]
+        return terms
 
     def market(self, choices: Stream) -> Terms:
         """A market to place an order in: most often one of few that take orders."""

@@ -1,8 +1,17 @@
-"""Plans episodes: where they begin, and which genes they are made of."""
+"""Plans episodes: where they begin, and which genes they are made of.
+
+There are several *ways* to plan one, from knowing nothing (a root, any kind of gene) to a small
+change of what brought news before. None is best all the time: what is common is met soonest without
+memory, what is rare only with it. So the ways compete: each has a record of the news it brought
+lately and of the work that cost, and those that brought more for it are taken more often.
+"""
 
 from __future__ import annotations
 
 from functools import cache
+from typing import NamedTuple
+
+from msgspec import Struct
 
 from sim.hunt.corpus import Corpus, is_expensive, weighted
 from sim.hunt.genes import GAPS, Gene, group_of, kinds
@@ -13,6 +22,30 @@ LENGTHS = (4, 8, 16, 16, 32)
 MUTATIONS_MAX = 4
 # Groups that a swarm of a few always has besides, so that something happens.
 _ALWAYS = ("order exchange", "order retail", "order script", "do instrument.create")
+_STORM = 16  # genes of an episode that knows nothing
+WAYS = ("root storm", "root swarm", "moment storm", "moment swarm", "mutant")
+_ODDS_ALL = 240  # shared by the ways as their records say; each has at least _ODDS_LEAST of them
+_ODDS_LEAST = 12
+_PRIOR_NEWS, _PRIOR_WORK = 40, 100  # a way that nobody took yet counts as good
+_KEPT = 31, 32  # of a record, each round
+
+
+class Plan(NamedTuple):
+    """An episode: the way it was planned, the entry that it goes on from (-1: a root), its moment,
+    and its genes.
+    """
+
+    way: int
+    parent: int
+    place: Place
+    genes: list[Gene]
+
+
+class _Record(Struct):
+    """What a way brought lately, and the work it took; in thousandths."""
+
+    news: int = _PRIOR_NEWS * 1_000
+    work: int = _PRIOR_WORK * 1_000
 
 
 @cache
@@ -24,6 +57,11 @@ def _groups() -> dict[str, tuple[str, ...]]:
     return {group: tuple(members) for group, members in groups.items()}
 
 
+@cache
+def _any() -> tuple[tuple[str, int], ...]:
+    return tuple((kind, 1) for kind in kinds())
+
+
 class Planner:
     """Draws episodes from a corpus. `guided` is off for the comparison with random storms: every
     episode then begins at a root and knows nothing of news.
@@ -32,23 +70,57 @@ class Planner:
     def __init__(self, corpus: Corpus, *, guided: bool = True) -> None:
         self._corpus = corpus
         self._guided = guided
+        self._records = [_Record() for _ in WAYS]
 
-    def episode(self, choices: Stream, now: int) -> tuple[int, Place, list[Gene]]:
-        """Entry that it goes on from (-1: a root), its moment, and its genes."""
+    def episode(self, choices: Stream, now: int) -> Plan:
+        """The next episode."""
         corpus = self._corpus
         if not self._guided:
             root = choices.below(corpus.root_count)
-            pool = [(kind, 1) for kind in kinds()]
-            return -1, Place(root), [self._gene(choices, pool) for _ in range(16)]
-        number, place = corpus.choose(choices, now)
-        if number >= 0 and choices.chance(1, 3):
-            entry = corpus.entries[number]
-            place = corpus.place(entry.parent) if entry.parent >= 0 else Place(entry.root)
-            genes = self._mutated(choices, entry.genes)
-            return entry.parent, place, genes
-        pool = self._swarm(choices)
-        genes = [self._gene(choices, pool) for _ in range(choices.choice(LENGTHS))]
-        return number, place, genes
+            return Plan(0, -1, Place(root), self._storm(choices))
+        way = self._way(choices) if corpus.entries else choices.below(2)
+        if way < 2:
+            parent, place = -1, corpus.choose_root(choices)
+        else:
+            parent, place = corpus.choose(choices, now)
+        match WAYS[way]:
+            case "root storm" | "moment storm":
+                genes = self._storm(choices)
+            case "mutant":
+                entry = corpus.entries[parent]
+                parent = entry.parent
+                place = corpus.place(parent) if parent >= 0 else Place(entry.root)
+                genes = self._mutated(choices, entry.genes)
+            case _:
+                pool = self._swarm(choices)
+                genes = [self._gene(choices, pool) for _ in range(choices.choice(LENGTHS))]
+        return Plan(way, parent, place, genes)
+
+    def learn(self, way: int, news: int, work: int) -> None:
+        """Note what an episode of a way brought, and the work that it took."""
+        record = self._records[way]
+        record.news += news * 1_000
+        record.work += max(work, 1) * 1_000
+
+    def fade(self) -> None:
+        """Let old records count less."""
+        kept, of = _KEPT
+        for record in self._records:
+            record.news = record.news * kept // of + 1
+            record.work = record.work * kept // of + 1
+
+    def _way(self, choices: Stream) -> int:
+        rates = [(record.news * 1_000 // record.work) ** 2 for record in self._records]
+        odds = _ODDS_ALL - _ODDS_LEAST * len(WAYS)
+        whole = sum(rates) or 1
+        return weighted(
+            choices, [(way, _ODDS_LEAST + odds * rate // whole) for way, rate in enumerate(rates)]
+        )
+
+    def _storm(self, choices: Stream) -> list[Gene]:
+        """Genes of any kind, each as likely."""
+        offered = _any()
+        return [self._drawn(choices, choices.choice(offered)[0]) for _ in range(_STORM)]
 
     def _swarm(self, choices: Stream) -> list[tuple[str, int]]:
         """Kinds with their weights; most often of few groups only."""
@@ -66,9 +138,12 @@ class Planner:
                 pool.append((kind, max(1, weight // 4) if is_expensive(group) else weight))
         return pool
 
+    def _gene(self, choices: Stream, pool: list[tuple[str, int]]) -> Gene:
+        return self._drawn(choices, weighted(choices, pool))
+
     @staticmethod
-    def _gene(choices: Stream, pool: list[tuple[str, int]]) -> Gene:
-        return Gene(weighted(choices, pool), choices.bits() >> 1, choices.choice(GAPS))
+    def _drawn(choices: Stream, kind: str) -> Gene:
+        return Gene(kind, choices.bits() >> 1, choices.choice(GAPS))
 
     def _mutated(self, choices: Stream, genes: list[Gene]) -> list[Gene]:
         """Genes with a few of them left out, doubled, swapped, moved in time, drawn anew, or with

@@ -40,7 +40,6 @@ world:
     - {key_id: 31320298-b16b-4d3b-b4cd-e1bbf36ad94f, account: firms/retail/accounts/5c1e90d2}
     - {key_id: 07d42773-f6c7-4ebc-a9a8-d6b17956b293, account: firms/retail/accounts/b7702f48}
   assets: [{id: "crypto:btc", price: "63000", every: 10s}]
-  windows: [{name: hunt-btc, asset: "crypto:btc", title: Bitcoin, every: 15m, ahead: 30m}]
   events: [{slug: hunt-game, title: Hounds v Foxes, league: mlb, live: true, period: T3}]
   instruments:
     - {symbol: rain, tick_size: "0.01", state: OPEN}
@@ -56,6 +55,10 @@ world:
       periods: [{program_id: hunt-quotes, start: 2026-07-01, reward_pool: "500", target_size: 5}]
   receivers: [{name: hunt-receiver, answers: [{status: 200}]}]
 """
+# Each look at a recurring market computes its index, so only one root has one.
+RECURRING = """\
+  windows: [{name: hunt-btc, asset: "crypto:btc", title: Bitcoin, every: 15m, ahead: 30m}]
+"""
 DEFAULT = """name: hunt
 extends: [quickstart]
 world: {games: 2}
@@ -69,13 +72,13 @@ def roots_of(scenario: str = "") -> tuple[str, ...]:
     """
     base = VILLAGE if not scenario else f"name: hunt\nextends: [{scenario}]\n"
     free, tight = (_limited(base, limit) for limit in ("off", _TIGHT))
-    whole = () if scenario else (DEFAULT,)
+    full = (base,) if scenario else (VILLAGE + RECURRING, DEFAULT)
     start = load_scenario(base).clock.start
     instants = {parse_instant(row["from"]) for row in dates.rows() if row["kind"] == "rule"}
     sides = sorted({at - hours(1) for at in instants} | {max(instants)})
     others = [at for at in sides if abs(at - start) > days(1)]
     dated = (f'{free}clock: {{start: "{format_instant(at)}"}}\n' for at in others)
-    return (free, base, tight, *whole, *dated)
+    return (free, tight, *full, *dated)
 
 
 def _limited(base: str, limit: str) -> str:

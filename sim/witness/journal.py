@@ -73,14 +73,13 @@ class Watch:
 
     def outcome(self, input_: Input, outcome: Outcome) -> None:
         """Look at an input and what came of it."""
-        for struck in outcome.struck:
-            for each in self._streams.values() if struck.plane == "stream" else ():
-                each.disturbed |= struck.operation == each.operation.name
+        self._disturb(outcome)
         match input_:
             case RestCall() | RpcCall():
                 self._call(input_, outcome)
             case StreamOpened():
                 self._begin(input_, outcome)
+                self._disturb(outcome)  # a fault may strike the very first frame
             case StreamFrame():
                 stream = self._streams.get(input_.stream)
                 if stream is not None:
@@ -88,6 +87,12 @@ class Watch:
             case StreamHungUp():
                 self._end(input_.stream, outcome.seq)
         self._effects(outcome)
+
+    def _disturb(self, outcome: Outcome) -> None:
+        """Note on which streams a fault has struck."""
+        for struck in outcome.struck:
+            for each in self._streams.values() if struck.plane == "stream" else ():
+                each.disturbed |= struck.operation == each.operation.name
 
     # ---- calls
 
