@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 from sim.analysis.features.features import GROUPS, describe, totals
+from sim.analysis.junit import Case, Suite, junit
 from sim.analysis.layout import counted, wrapped
 from sim.contract.contract import load_contract
 from sim.core.lifecycle.states import EDGES
 from sim.hunt.campaign import Found, Hunted
 from sim.hunt.finds import Find
+from sim.hunt.oracles import KINDS
 
 _SHOWN_MAX = 4  # news of one kind that are told one by one
 _MISSING_MAX = 12
@@ -67,6 +69,19 @@ def document(hunted: Hunted, finds: Sequence[Find], seed: int) -> dict[str, Any]
             for one in finds
         ],
     }
+
+
+def junit_of(hunted: Hunted, finds: Sequence[Find], seed: int) -> bytes:
+    """JUnit XML: a case for each kind of trouble, which fails if it was found, and the canary."""
+    cases = []
+    for kind in KINDS:
+        said = [f"{one.says} ({one.journal})" for one in finds if one.kind == kind]
+        failure = said[0] if said else ""
+        cases.append(Case("hunt", kind, hunted.cpu_s, failure, text="\n".join(said)))
+    blind = "" if hunted.canary is not None else "blind: the canary was not found"
+    cases.append(Case("hunt", "canary", hunted.canary_cpu_s, blind))
+    counts = {name: str(number) for name, number in totals(hunted.news).items()}
+    return junit([Suite(f"sim hunt seed {seed}", cases, {"inputs": str(hunted.inputs), **counts})])
 
 
 def never(hunted: Hunted) -> dict[str, list[str]]:

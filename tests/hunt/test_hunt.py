@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -78,6 +79,29 @@ def test_a_corpus_of_another_seed_is_refused(
     assert code == 2
     said = " ".join(capsys.readouterr().err.split())
     assert "belongs to another scenario, seed (3) or version" in said
+
+
+def test_a_cluster_of_two_workers_makes_the_same_hunt(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    options = ("--inputs", "60", "--seed", "3", "--keep-going")
+    _, here = hunt(tmp_path, *options)
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+        _, there = hunt(tmp_path, *options, "--cluster", cluster.scheduler_address)
+    assert without_time(there) == without_time(here)
+
+
+def test_junit_has_a_case_for_each_kind_of_trouble_and_the_canary(tmp_path: Path) -> None:
+    file = tmp_path / "hunt.xml"
+    _, document = hunt(tmp_path, "--inputs", "40", "--keep-going", "--junit", str(file))
+    (suite,) = ElementTree.parse(file).getroot()
+    cases = {case.attrib["name"]: case for case in suite.findall("testcase")}
+    assert {"invariant", "contradiction", "replay", "canary"} <= set(cases)
+    failed = {name for name, case in cases.items() if case.find("failure") is not None}
+    assert failed == {one["kind"] for one in document["found"]} | (
+        set() if document["canary"]["found"] else {"canary"}
+    )
 
 
 def test_a_find_leaves_a_journal_that_replays_and_a_scenario(

@@ -63,6 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     cluster = "run on a Dask cluster, such as tcp://10.0.0.1:8786, whose workers have this package"
     add_text(parser, "--cluster", "ADDRESS", cluster)
     add_json(parser, "what was met and found")
+    junit = "also write JUnit XML, one case for each kind of trouble, and the canary"
+    add_path(parser, "--junit", "FILE", junit)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -70,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     from sim.hunt.campaign import Campaign, HuntPlan
     from sim.hunt.finds import Finds
     from sim.hunt.moments import moments_of
-    from sim.hunt.report import Printer, document, lines
+    from sim.hunt.report import Printer, document, junit_of, lines
     from sim.hunt.roots import roots_of
     from sim.hunt.stopping import Stopwatch
     from sim.loader.load import load_scenario
@@ -79,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
         load_scenario(args.scenario)
     out = text_output(args)
     folder = args.save_failures or SAVED
-    check_writable((), (args.corpus, folder))
+    check_writable((args.junit,), (args.corpus, folder))
     inputs = args.inputs or (0 if args.minutes else INPUTS)
     plan = HuntPlan(
         roots=roots_of(args.scenario),
@@ -99,5 +101,7 @@ def run(args: argparse.Namespace) -> int:
         writing = Finds(moments_of(plan.roots, plan.seed), folder, lambda left: bar.step())
         finds = [writing.write(trouble) for trouble in hunted.finds]
     print(*lines(hunted, finds), sep="\n", file=out)
+    if args.junit is not None:
+        args.junit.write_bytes(junit_of(hunted, finds, plan.seed))
     give_json(args, document(hunted, finds, plan.seed))
     return FAILED if finds else 0
