@@ -22,9 +22,9 @@ def _rpcs() -> dict[str, Operation]:
 
 
 @cache
-def _sockets() -> tuple[str, ...]:
+def _sockets() -> dict[str, Operation]:
     operations = [each for each in load_contract().operations if each.content == "web_socket"]
-    return tuple(path for operation in operations for _, path, _ in operation.bindings)
+    return {path: operation for operation in operations for _, path, _ in operation.bindings}
 
 
 @cache
@@ -54,6 +54,14 @@ def operation_called(step: Mapping) -> tuple[Operation, str, Mapping] | None:
                     return None
                 return match.operation, plane.text, part
     return None
+
+
+def operation_subscribed(part: Node | None) -> Operation | None:
+    """The operation of a subscription, by its rpc or its path; None where there is none."""
+    rpc, path = text_at(part, "rpc"), text_at(part, "web_socket")
+    if rpc is not None:
+        return _rpcs().get(rpc.text)
+    return _sockets().get(path.text) if path is not None else None
 
 
 def call_problems(step: Mapping) -> Iterator[Problem]:

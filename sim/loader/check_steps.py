@@ -23,7 +23,8 @@ from sim.kernel.instants import (
     parse_span,
 )
 from sim.loader.check_access import access_problems
-from sim.loader.check_calls import call_problems
+from sim.loader.check_bodies import body_problems
+from sim.loader.check_calls import call_problems, operation_subscribed
 from sim.loader.check_prices import price_problems
 from sim.loader.check_states import state_problems
 from sim.loader.check_world import answer_problems
@@ -49,8 +50,8 @@ _OF_AN_ANSWER = ("status", "code", "json", "header")
 def step_problems(scenario: Scenario, node: Node, world: World) -> Iterator[Problem]:
     """Problems of the steps that this file itself states."""
     yield from _beyond_the_calendar(scenario, node)
-    checker = _Checker(scenario, world)
     steps = mappings_of(node_at(node, "steps"))
+    checker = _Checker(scenario, steps, world)
     for step in steps:
         yield from checker.check(step)
     yield from state_problems(scenario, steps, world, rejects=checker.rejects)
@@ -91,8 +92,14 @@ def unknown_setting(what: str, entries: Node | None) -> Iterator[Problem]:
 class _Checker:
     """Checks steps one by one. A stream is known if any step of the scenario opens it."""
 
-    def __init__(self, scenario: Scenario, world: World) -> None:
+    def __init__(self, scenario: Scenario, nodes: list[Mapping], world: World) -> None:
         self._world = world
+        opened = [node_at(node, "subscribe") for node in nodes]
+        self._subscribed = {
+            name.text: operation
+            for part in opened
+            if (name := text_at(part, "name")) and (operation := operation_subscribed(part))
+        }
         self._start = scenario.clock.start
         steps = scenario.steps
         self._streams = {step.subscribe.name for step in steps if step.subscribe is not None}
@@ -114,6 +121,7 @@ class _Checker:
         yield from _answer_without_a_call(step)
         yield from self._moment(step)
         yield from call_problems(step)
+        yield from body_problems(step, self._subscribed)
         yield from self._stream_names(step)
         yield from self._users(step)
         yield from access_problems(step, self._world.parties)
