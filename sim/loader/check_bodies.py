@@ -15,7 +15,7 @@ from sim.api.codecs.codecs import BadInput, json_decoder, query_decoder
 from sim.api.codecs.query import Casing
 from sim.contract.contract import Operation
 from sim.contract.wire_fields import Field, fields_of
-from sim.loader.check_calls import operation_called
+from sim.loader.check_calls import operation_called, operation_subscribed
 from sim.loader.nodes import items_of, node_at, text_at
 from sim.messages import Message, find, find_message
 from sim.scenario.steps import VERBS
@@ -32,13 +32,21 @@ from sim.scenario.yaml_tree import (
 )
 
 
-def body_problems(step: Mapping, subscribed: dict[str, Operation]) -> Iterator[Problem]:
-    """Problems of the request or of the frames that a step sends. `subscribed`: the operations of
-    streams, by the names that steps give them.
-    """
+def subscribed(steps: Iterable[Mapping]) -> dict[str, Operation]:
+    """The operations of the streams that steps open, by the names that they give them."""
+    parts = (node_at(step, "subscribe") for step in steps)
+    return {
+        name.text: operation
+        for part in parts
+        if (name := text_at(part, "name")) and (operation := operation_subscribed(part))
+    }
+
+
+def body_problems(step: Mapping, streams: dict[str, Operation]) -> Iterator[Problem]:
+    """Problems of the request or of the frames that a step sends; `streams` as in `subscribed`."""
     if _may_be_refused(node_at(step, "expect")):
         return
-    yield from _frames(step, subscribed)
+    yield from _frames(step, streams)
     called = operation_called(step)
     if called is None or called[0].kind == "bidi":
         return
@@ -90,11 +98,11 @@ def _sent(operation: Operation, part: Mapping, body: Node | None, verb: str) -> 
     yield from _message(operation.request, body, "", in_path)
 
 
-def _frames(step: Mapping, subscribed: dict[str, Operation]) -> Iterator[Problem]:
+def _frames(step: Mapping, streams: dict[str, Operation]) -> Iterator[Problem]:
     """Problems of the frames that a step sends on a stream."""
     for key, stream, frames in (("subscribe", "name", "send"), ("send", "stream", "frames")):
         name = text_at(step, key, stream)
-        operation = subscribed.get(name.text) if name is not None else None
+        operation = streams.get(name.text) if name is not None else None
         if operation is None:
             continue
         for frame in items_of(step, key, frames):

@@ -23,8 +23,8 @@ from sim.kernel.instants import (
     parse_span,
 )
 from sim.loader.check_access import access_problems
-from sim.loader.check_bodies import body_problems
-from sim.loader.check_calls import call_problems, operation_subscribed
+from sim.loader.check_bodies import body_problems, subscribed
+from sim.loader.check_calls import call_problems
 from sim.loader.check_prices import price_problems
 from sim.loader.check_states import state_problems
 from sim.loader.check_world import answer_problems
@@ -94,12 +94,7 @@ class _Checker:
 
     def __init__(self, scenario: Scenario, nodes: list[Mapping], world: World) -> None:
         self._world = world
-        opened = [node_at(node, "subscribe") for node in nodes]
-        self._subscribed = {
-            name.text: operation
-            for part in opened
-            if (name := text_at(part, "name")) and (operation := operation_subscribed(part))
-        }
+        self._subscribed = subscribed(nodes)
         self._start = scenario.clock.start
         steps = scenario.steps
         self._streams = {step.subscribe.name for step in steps if step.subscribe is not None}
