@@ -44,10 +44,12 @@ const EVERY_PART = [
 ];
 const LIVE = ['instances', 'actions']; // parts that a report does not have
 const PARTS = EVERY_PART.filter(([id]) => !isReport || !LIVE.includes(id));
+const CHANGES = ['actions']; // and one that a finished run does not have
 const NARROW = [['history', 'History', History], ['detail', 'Detail', Detail], ['book', 'Market', Market], ['trades', 'Trades', LastTrades]];
 
 function Lower({parts, role = 'region'}) {
-  const {tab, script} = useKeys('tab', 'script');
+  const {tab, script, finished} = useKeys('tab', 'script', 'finished');
+  parts = parts.filter(([id]) => !finished || !CHANGES.includes(id));
   const counts = {script: script.failed ? `${script.failed} ✗` : ''};
   const tabs = parts.map(([id, title]) => [id, title, counts[id]]);
   const [id, title, Part] = parts.find(([name]) => name === tab) || parts[0];

@@ -45,13 +45,16 @@ export function asStep(call, calls) {
     const variables = verb === call.verb && match(template, call.path);
     if (!variables) continue;
     if (!row.step) break;
+    if (typeof call.body === 'string') return `- ${row.step}:${asWritten(call.body.trim())}`;
     return '- ' + yaml({[row.step]: stepValue(row, variables, call)});
   }
   return `# no step of a scenario does ${call.verb} ${call.path}`;
 }
 
+// YAML as the reader wrote it, as the value of a key.
+const asWritten = text => (text.includes('\n') ? text.split('\n').map(line => '\n    ' + line).join('') : ' ' + text);
+
 function stepValue(row, variables, {body}) {
-  if (typeof body === 'string') return body;
   const subject = row.subject ? {[row.subject]: Object.values(variables)[0]} : {};
   if (row.form === 'text') return Object.values({...subject, ...body})[0];
   if (row.form === 'pair') return {[Object.values(subject)[0]]: Object.values(body)[0]};

@@ -79,13 +79,13 @@ async function rowAt(series, position) {
 
 // ---- rows and records
 
-async function page(index, {after = 0, limit = 100, branch = ''}) {
+async function page(index, {after = 0, limit = 100, branch = '', kind}) {
   const {last_seq: last} = branchOf(index, branch);
   const rows = [];
   for (let seq = Number(after) + 1; seq <= Math.min(last, Number(after) + Number(limit)); seq++)
     rows.push(await rowAt(index.rows, positionOf(index, branch, seq)));
   const end = Number(after) + rows.length;
-  return {rows, next: end < last ? end : null, last};
+  return {rows: kind ? rows.filter(row => row.kind === kind) : rows, next: end < last ? end : null, last};
 }
 
 const NOTHING = {answer: null, events: [], frames: [], frames_sent: 0, closed: [], answered: [], webhooks: [], fired: [], steps: [], why: null};

@@ -45,7 +45,7 @@ export async function refresh() {
     if (state.branch && current && current.name !== state.branch) lookAnew();
     const shown = branches.branches.find(one => one.name === state.looked) || current;
     patch({
-      health, clock, seen: performance.now(), branches: branches.branches,
+      health, finished: isReport || Boolean(health.replay), clock, seen: performance.now(), branches: branches.branches,
       branch: current ? current.name : '', needsToken: false,
       last: state.looked && shown ? shown.last_seq : Math.max(health.seq, current ? current.last_seq : 0),
     });

@@ -1,11 +1,13 @@
 // What the page knows, in one object; whoever shows a part of it is drawn anew when it changes.
 
+import {isReport} from './recorded.js';
 import {useLayoutEffect, useReducer, useRef} from './vendor/preact-htm.js';
 
 export const state = {
   connection: 'lost', // live | lost
   needsToken: false,
   health: null, // {scenario, seed, reading}
+  finished: isReport, // a run that is over takes no changes
   clock: null, // {now, mode, next_due}
   seen: 0, // when this page heard of `clock`, in ms of performance.now()
   branch: '', // the running one

@@ -36,11 +36,12 @@ export function VirtualList({count, height, render, focus, follow, testid, label
   ];
   const hear = () => {
     if (!box.current) return; // a scroll that comes after the list has gone
+    const high = box.current.clientHeight, resized = high !== view.high;
     view.top = box.current.scrollTop;
-    view.high = box.current.clientHeight;
-    view.atEnd = view.top + view.high >= (count - 1) * height;
+    view.high = high;
+    if (!resized) view.atEnd = view.top + high >= (count - 1) * height; // a smaller box stays where it was
     const [from, to] = range();
-    if (from !== view.from || to !== view.to) redraw();
+    if (resized || from !== view.from || to !== view.to) redraw();
   };
   const go = top => {
     view.top = Math.max(0, Math.min(top, count * height - view.high));

@@ -53,14 +53,19 @@ class Control(str):
     `exchange.control("POST", "/instruments/x/settle", {"price": "1"})` makes a call there.
     """
 
-    def __call__(self, verb: str, path: str, body: dict[str, Any] | None = None) -> Any:
-        """Make a call below `/_sim/v1` and return its answer: decoded JSON, or text.
+    def __call__(self, verb: str, path: str, body: dict[str, Any] | str | None = None) -> Any:
+        """Make a call below `/_sim/v1` and return its answer: decoded JSON, or text. A body that is
+        text is sent as YAML.
 
         Raises ControlError unless the status is 200.
         """
-        content = json.encode(body) if body is not None else None
+        content, kind = None, {}
+        if isinstance(body, str):
+            content, kind = body.encode(), {"Content-Type": "application/yaml"}
+        elif body is not None:
+            content = json.encode(body)
         with closing(HTTPConnection(urlsplit(self).netloc)) as connection:
-            connection.request(verb, f"/_sim/v1{path}", content)
+            connection.request(verb, f"/_sim/v1{path}", content, kind)
             response = connection.getresponse()
             text = response.read()
         is_json = response.headers.get_content_type() == "application/json"

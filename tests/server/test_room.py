@@ -5,15 +5,20 @@ Chromium is installed; `test_room_files.py` has what needs none.
 from __future__ import annotations
 
 import asyncio
+import html
 import json
+import urllib.request
 from collections.abc import AsyncIterator
 from urllib.parse import urlsplit
 
+import aiohttp
 import pytest
 import pytest_asyncio
+import yaml
 from chromium import COMMAND, Browser, chromium
 from processes import Process
 from room_page import RoomPage
+from test_held_answers import signed
 from test_kyc_and_webhooks import Partner
 
 pytestmark = [
@@ -254,6 +259,29 @@ async def test_a_call_is_shown_as_curl_python_and_step(room, exchange, watched):
     assert json.loads(out) == {"symbol": "watched", "state": "SUSPENDED", "was": "OPEN"}
 
 
+async def test_a_fault_written_in_yaml_is_shown_so_that_it_runs(room, exchange, watched):
+    await room.tab("faults")
+    for entry in (
+        "{match: {operation: CreateOrder, nth: 2}, act: {status: 503}}",
+        "match: {plane: retail}\nact:\n  delay: 3s\nttl: 1h",
+    ):
+        await room.write("fault-entry", entry)
+        await room.click("fault-add")
+        await room.until("return one('fault-entry').value === ''")
+        texts = {}
+        for form in ("python", "step"):
+            await room.click(f"as-{form}")
+            texts[form] = await room.until("return one('call-text')?.innerText")
+            await room.click(f"as-{form}")
+        [added] = [one for one in exchange.control("GET", "/faults")["faults"] if not one["over"]]
+        exchange.control("DELETE", f"/faults/{added['id']}")
+        exec(texts["python"], {"exchange": exchange})
+        [again] = [one for one in exchange.control("GET", "/faults")["faults"] if not one["over"]]
+        assert again | {"id": added["id"]} == added
+        assert yaml.safe_load(texts["step"]) == [{"fault": yaml.safe_load(entry)}]
+        exchange.control("DELETE", f"/faults/{again['id']}")
+
+
 # ---- the past
 
 
@@ -315,6 +343,39 @@ async def test_a_row_tells_what_was_asked_answered_and_why(room, exchange, watch
     text = await room.until("return one('why') && one('detail').innerText")
     for part in ("HALTED", "What would have worked", "Asked", "Answered"):
         assert part in text
+
+
+async def test_a_rule_leads_to_its_place_among_the_rules(room, exchange, watched):
+    exchange.control("POST", "/instruments/watched/state", {"state": "HALTED"})
+    Partner(exchange).call("POST", "/v1/trading/orders", ORDER)
+    await room.write("history-filter", "422")
+    await room.until("return all('history-row').length === 1")
+    await room.click("history-row")
+    name = await room.until("return one('rule').dataset.rule")
+    text = await room.until("one('rule').open = true; return one('rule').innerText")
+    link = await room.until("return one('rule').querySelector('a').href")
+    docs, _, anchor = link.partition("#")
+    with urllib.request.urlopen(docs) as answer:
+        page = html.unescape(answer.read().decode())
+    [row] = [line for line in page.splitlines() if f'<tr id="{anchor}">' in line]
+    assert anchor == name.lower() and f"<th>{name}<td>" in row
+    assert row.partition("<td>")[2] in text
+
+
+async def test_streams_that_have_ended_are_listed_with_their_last_frames(room, exchange, watched):
+    headers = signed(exchange, "GET", "/v1/ws/markets")
+    async with (
+        aiohttp.ClientSession() as session,
+        session.ws_connect(f"{exchange.retail}/v1/ws/markets", headers=headers) as socket,
+    ):
+        subscribe = {"requestId": "1", "subscriptionType": 1, "marketSlugs": ["watched"]}
+        await socket.send_json({"subscribe": subscribe})
+        await socket.receive_json()
+    await room.tab("streams")
+    await room.until("return all('ended-stream').length === 1 && !all('stream').length")
+    assert "hung up by" in await room.look("return one('ended-stream').innerText")
+    await room.look("one('ended-stream').querySelector('button').click()")
+    await room.until("return one('frames')?.innerText.includes('watched')")
 
 
 async def test_fork_and_rewind_begin_at_the_moment_that_is_shown(room, exchange, watched):

@@ -7,6 +7,9 @@ import {html, useEffect, useReducer, useRef} from '../vendor/preact-htm.js';
 
 const MINUTES = 600_000; // above this span, in ms, the axis shows no seconds
 
+// Decimals that tell the marks of an axis apart.
+const placesOf = ticks => Math.max(0, Math.min(4, Math.ceil(-Math.log10((ticks[1] ?? 1) - (ticks[0] ?? 0)) - 1e-9)));
+
 let library = null;
 const plots = () => (library ||= import('../vendor/uplot.js').then(found => found.default));
 
@@ -18,7 +21,7 @@ function options(width, height, box, series) {
     scales: {x: {time: false}},
     axes: [
       {...axis, size: 22, space: 70, values: (_, ticks) => ticks.map(at => inEastern(at).time.slice(0, ticks.at(-1) - ticks[0] > MINUTES ? 5 : 8))},
-      {...axis, size: 52, values: (_, ticks) => ticks.map(value => value.toFixed(value % 0.01 ? 3 : 2))},
+      {...axis, size: 52, values: (_, ticks) => ticks.map(value => value.toFixed(placesOf(ticks)))},
     ],
     series: [{}, ...series.map(({colour, steps}) => ({
       stroke: colourOf(box, colour), width: 1.5, points: {show: true, size: 4}, spanGaps: false, ...(steps ? {paths: steps} : {}),

@@ -20,8 +20,22 @@ function useEffects(seq) {
   return rowsVersion === -1 ? [] : found;
 }
 
-const Link = ({row}) => html`<button class="link" onClick=${() => choose(row.seq)} data-seq=${row.seq}>
-  <span class="num">#${row.seq}</span> ${headline(row)}</button>`;
+const Link = ({row, arrow}) => html`<span class="cause"><span class="faint" aria-hidden="true">${arrow} </span><button class="link"
+  onClick=${() => choose(row.seq)} data-seq=${row.seq} title=${headline(row)}><span class="num">#${row.seq}</span> ${headline(row)}</button></span>`;
+
+const NEAREST = 3; // causes that are shown at once: a timer may have twenty
+
+// What led to an input, oldest first, and what it led to.
+function Causes({chain, caused}) {
+  if (!chain.length && !caused.length) return null;
+  const earlier = chain.slice(0, -NEAREST);
+  return html`<nav class="causes" aria-label="Causes and effects">
+    ${chain.length > 0 && html`<h3>Comes of</h3>`}
+    ${earlier.length > 0 && html`<details><summary>${earlier.length} earlier</summary>${earlier.map(one => html`<${Link} key=${one.seq} row=${one} arrow="→" />`)}</details>`}
+    ${chain.slice(-NEAREST).map(one => html`<${Link} key=${one.seq} row=${one} arrow="→" />`)}
+    ${caused.length > 0 && html`<h3>Led to</h3>${caused.map(one => html`<${Link} key=${one.seq} row=${one} arrow="→" />`)}`}
+  </nav>`;
+}
 
 // The parts of a record, and whether they are open at first.
 const PARTS = [
@@ -64,11 +78,7 @@ export function Detail() {
             ${/^stream\/\d+$/.test(row.subject) && html`<button class="link" data-testid="its-frames"
               onClick=${() => patch({stream: Number(row.subject.slice(7)), tab: 'streams'})}>its frames</button>`}
             ${row.caller && html`<span class="faint">by ${row.caller}</span>`}</div>
-          ${(chain.length || caused.length) ? html`<nav class="causes" aria-label="Causes and effects">
-            ${chain.map(one => html`<${Link} row=${one} /> <span aria-hidden="true">→</span> `)}
-            <b class="num">#${chosen}</b>
-            ${caused.length ? html` <span aria-hidden="true">→</span> ${caused.map(one => html`<${Link} row=${one} /> `)}` : ''}
-          </nav>` : ''}
+          <${Causes} chain=${chain} caused=${caused} />
           ${fresh && html`<${Why} why=${fresh.why} />`}
           ${fresh ? PARTS.map(([key, title, open]) => html`<${Part} key=${key} title=${title} value=${fresh[key]} open=${open} />`) : html`<${Empty}>…<//>`}`}
     </div>

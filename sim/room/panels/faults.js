@@ -2,7 +2,6 @@
 
 import {tryAct} from '../control.js';
 import {grouped, shown} from '../format.js';
-import {isReport} from '../recorded.js';
 import {useKeys} from '../store.js';
 import {html, useState} from '../vendor/preact-htm.js';
 import {useOnce, useView} from '../views.js';
@@ -15,9 +14,9 @@ const EXAMPLES = [
 ];
 
 export function Faults() {
-  const {moment} = useKeys('moment');
+  const {moment, finished} = useKeys('moment', 'finished');
   const view = useView('faults');
-  const kinds = useOnce(isReport ? null : '/catalogue/faults', 'faults');
+  const kinds = useOnce(finished ? null : '/catalogue/faults', 'faults');
   const [text, setText] = useState('');
   const add = async event => {
     event.preventDefault();
@@ -26,7 +25,7 @@ export function Faults() {
     const made = entry ? await tryAct('POST', '/faults', entry) : await tryAct('POST', '/faults', text, 'application/yaml');
     if (made) setText('');
   };
-  return html`<div class=${isReport ? 'fill' : 'fill split'} data-testid="faults">
+  return html`<div class=${finished ? 'fill' : 'fill split'} data-testid="faults">
     <div class="column">
       <${Answered} view=${view} empty="No fault is in force.">
         <ul class="plain scroll" tabindex="0">${(view.rows || []).map(one => html`<li key=${one.id} class=${cx('fault', one.over && 'late')}
@@ -34,10 +33,10 @@ export function Faults() {
           <b class="num">${one.id}</b>
           <code class="match">${shown(one.match)}</code> <span aria-hidden="true">→</span> <code class="act">${shown(one.act)}</code>
           <span class="faint num">struck ${grouped(one.struck)} of ${grouped(one.seen)} seen</span>
-          ${one.over ? html`<${Tag}>over<//>` : moment === null && !isReport && html`<button class="quiet" data-testid="fault-remove" data-id=${one.id}
+          ${one.over ? html`<${Tag}>over<//>` : moment === null && !finished && html`<button class="quiet" data-testid="fault-remove" data-id=${one.id}
             onClick=${() => tryAct('DELETE', `/faults/${one.id}`)}>Remove</button>`}</li>`)}</ul><//>
     </div>
-    ${!isReport && html`<form class="one column" onSubmit=${add}>
+    ${!finished && html`<form class="one column" onSubmit=${add}>
       <label for="fault-entry">A fault as a scenario writes it, in YAML or JSON</label>
       <textarea id="fault-entry" data-testid="fault-entry" rows="4" spellcheck="false" value=${text}
         placeholder=${EXAMPLES[0][1]} onInput=${event => setText(event.target.value)}></textarea>

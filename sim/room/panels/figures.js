@@ -9,15 +9,15 @@ import {Plot} from './chart.js';
 
 const LAST = 5000;
 const TIME = {key: 'at', title: 'time', width: '112px', cell: row => html`<${When} at=${row.at} />`};
-const SYMBOL = {key: 'symbol', title: 'instrument', width: 'minmax(140px, 1fr)',
+const SYMBOL = {key: 'symbol', title: 'instrument', width: 'minmax(86px, 1fr)',
   cell: row => html`<button class="link" onClick=${() => patch({symbol: row.symbol})} title=${row.symbol}>${row.symbol}</button>`};
-const money = (key, title = key) => ({key, title, width: '86px', end: true,
+const money = (key, title = key) => ({key, title, width: '68px', end: true,
   cell: row => html`<span class=${row[key].startsWith('-') ? 'bad' : ''}>${grouped(row[key])}</span>`});
-const number = (key, title = key, width = '66px') => ({key, title, width, end: true, cell: row => grouped(row[key])});
+const number = (key, title = key, width = '52px') => ({key, title, width, end: true, cell: row => grouped(row[key])});
 
 const POSITIONS = [SYMBOL, number('net'), number('average'), number('mark'), money('realised'), money('unrealised'), money('fees'), money('total')];
 const FILLS = [TIME, SYMBOL, {key: 'side', title: 'side', width: '44px', cell: row => html`<span class=${row.side === 'BUY' ? 'bid' : 'offer'}>${row.side.toLowerCase()}</span>`},
-  number('price'), number('qty', 'contracts', '76px'), {key: 'liquidity', title: 'as', width: '50px'}, money('fee')];
+  number('price'), number('qty', 'contracts', '58px'), {key: 'liquidity', title: 'as', width: '40px'}, money('fee')];
 
 // The last row of each instrument, and the sum of all of them after every row.
 function summed(rows) {

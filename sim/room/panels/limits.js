@@ -3,7 +3,6 @@
 import {tryAct} from '../control.js';
 import {grouped} from '../format.js';
 import {confirm} from '../run.js';
-import {isReport} from '../recorded.js';
 import {useKeys} from '../store.js';
 import {html} from '../vendor/preact-htm.js';
 import {useView} from '../views.js';
@@ -27,7 +26,7 @@ const TIMERS = [
 const instantOf = ns => (ns ? new Date(ns / 1e6).toISOString() : '');
 
 export function Limits() {
-  const {moment} = useKeys('moment');
+  const {moment, finished} = useKeys('moment', 'finished');
   const limits = useView('limits'), breakers = useView('breakers');
   const maintenance = useView('maintenance'), timers = useView('timers');
   const cancel = async name => {
@@ -47,7 +46,7 @@ export function Limits() {
       <${Answered} view=${maintenance} empty="None is announced.">
         <ul class="plain">${(maintenance.rows || []).map(one => html`<li key=${one.name} data-testid="window">
           ${one.open ? html`<${State} of="open now" />` : ''} ${one.name} <${When} at=${one.begins} /> to <${When} at=${one.ends} />
-          ${moment === null && !isReport && one.name.startsWith('window') && html`<button class="quiet" onClick=${() => cancel(one.name)}>Call off</button>`}</li>`)}</ul><//></section>
+          ${moment === null && !finished && one.name.startsWith('window') && html`<button class="quiet" onClick=${() => cancel(one.name)}>Call off</button>`}</li>`)}</ul><//></section>
     <section class="column"><h3>Due next ${timers.rows && timers.rows.length > DUE ? html`<span class="faint num">first ${DUE} of ${grouped(timers.rows.length)}</span>` : ''}</h3>
       <${Answered} view=${timers} empty="Nothing is due."><${Table} label="Timers" columns=${TIMERS} rows=${(timers.rows || []).slice(0, DUE)} /><//></section>
   </div>`;

@@ -10,8 +10,18 @@ import {Chart} from './chart.js';
 
 const TRADES = 60, SUGGESTED = 30;
 
-// Where something has happened last, or else one that has a book.
+const NEWEST = 200; // rows in which the first instrument is looked for
+
+// The instrument that was asked about last, or where something has happened last, or one with a book.
 async function firstSymbol() {
+  const after = Math.max(0, state.last - NEWEST);
+  const {rows} = await read('/history' + query({after, limit: NEWEST, kind: 'request'}));
+  for (const {subject} of rows.reverse()) {
+    if (!/^[\w.~:@+=-]+$/.test(subject)) continue;
+    const {instruments} = await read('/instruments' + query({text: subject, limit: SUGGESTED}));
+    if (instruments.some(one => one.symbol === subject)) return subject;
+    break;
+  }
   for (const [path, of] of [['/state/trades?last=1', 'trades'], ['/state/orders?last=1', 'orders'], ['/instruments?limit=1', 'instruments']]) {
     const [row] = (await read(path))[of];
     if (row) return row.symbol;
@@ -28,9 +38,10 @@ export function SymbolPicker() {
   const box = useRef(null), asked = useRef(0);
   const written = useRef(false);
   useEffect(() => { if (!written.current) setText(symbol); }, [symbol]);
+  const {connection} = useKeys('connection');
   useEffect(() => {
-    if (!symbol) firstSymbol().then(found => found && !state.symbol && patch({symbol: found}), () => 0);
-  }, []);
+    if (!symbol && connection === 'live') firstSymbol().then(found => found && !state.symbol && patch({symbol: found}), () => 0);
+  }, [connection]);
 
   async function suggest(words) {
     const mine = ++asked.current;
@@ -133,11 +144,12 @@ class Trade extends Steady {
 
 function Trades({view}) {
   const rows = view.rows ? [...view.rows].reverse() : [];
+  const places = Math.max(0, ...rows.map(one => decimals(one.price)));
   return html`<div class="trades" data-testid="trades">
     <${Answered} view=${view} empty="No trades yet.">
       <div role="table" aria-label="Last trades">
         <div class="level th" role="row"><span role="columnheader">last trades</span><span role="columnheader">price</span><span role="columnheader">contracts</span></div>
-        ${rows.map(one => html`<${Trade} key=${one.id} ...${one} />`)}
+        ${rows.map(one => html`<${Trade} key=${one.id} ...${one} price=${padded(one.price, places)} />`)}
       </div>
     <//>
   </div>`;

@@ -3,10 +3,12 @@
 import {grouped, shown} from '../format.js';
 import {RULES} from '../rules.js';
 import {choose} from '../run.js';
+import {useKeys} from '../store.js';
 import {html} from '../vendor/preact-htm.js';
 import {Tag, When} from '../widgets.js';
 
 const LONG = 600;
+const FINE = 'nothing is wrong'; // the remedy of what was not refused
 // Keys of an explanation that stand elsewhere on the page.
 const TOLD = ['request_id', 'operation', 'refusal', 'status', 'code', 'now', 'subject', 'kind', 'seq', 'caller'];
 
@@ -31,11 +33,14 @@ function Leaf({value}) {
   return html`<details class="json"><summary>${text.slice(0, 120)}… (${text.length} characters)</summary>${text}</details>`;
 }
 
-// A rule by its name, such as M20 or "S5.1-6"; what it says is under it, for a reader without the docs.
+// A rule by its name, such as M20 or "S5.1-6"; what it says is under it, for a reader without the docs,
+// and where it stands among the others.
 function Rule({name}) {
+  const {health} = useKeys('health');
   const text = RULES[name];
   if (!text) return html`<${Tag}>rule ${name}<//>`;
-  return html`<details class="rule" data-testid="rule" data-rule=${name}><summary><${Tag}>rule ${name}<//></summary><span>${text}</span></details>`;
+  return html`<details class="rule" data-testid="rule" data-rule=${name}><summary><${Tag}>rule ${name}<//></summary><span>${text}
+    ${health && health.docs && html` <a href=${`${health.docs}/rules#${name.toLowerCase()}`} target="_blank" rel="noreferrer">in the rules ↗</a>`}</span></details>`;
 }
 
 // What `explain` says: the sentence, the rule, what would have worked, and the chain behind it.
@@ -50,7 +55,7 @@ export function Why({why}) {
     <div class="tags">${rule ? html`<${Rule} name=${rule} /> ` : ''}${section && !String(rule).includes(section) ? html`<${Tag}>§${section}<//> ` : ''}
       ${stage ? html`<${Tag}>stage ${stage}<//> ` : ''}${fault ? html`<code>${shown((fault.spec || {}).match)} → ${shown((fault.spec || {}).act)}</code> ` : ''}
       ${assumptions.map(one => html`<span title=${one.source}><${Tag}>${one.name}: ${String(one.value)}<//> </span>`)}</div>
-    ${remedy && html`<p class="remedy"><b>What would have worked:</b> ${remedy}${retry ? `; a retry may succeed${wait ? ` after ${wait} s` : ''}` : ''}</p>`}
+    ${remedy && remedy !== FINE && html`<p class="remedy"><b>What would have worked:</b> ${remedy}${retry ? `; a retry may succeed${wait ? ` after ${wait} s` : ''}` : ''}</p>`}
     ${length > chain.length ? html`<p class="faint">The latest ${chain.length} of ${grouped(length)} causes:</p>` : ''}
     ${chain.length ? html`<ol class="chain">${chain.map(one => html`<li key=${one.seq + one.what}>
       <${When} at=${one.at} /> ${one.seq ? html`<button class="link num" onClick=${() => choose(one.seq)}>#${one.seq}</button> ` : ''}

@@ -1,7 +1,6 @@
 // Quirks and assumptions in force, presets and readings: each can be changed here.
 
 import {tryAct} from '../control.js';
-import {isReport} from '../recorded.js';
 import {useKeys} from '../store.js';
 import {html, useState} from '../vendor/preact-htm.js';
 import {useOnce, useView} from '../views.js';
@@ -10,7 +9,7 @@ import {Answered, cx} from '../widgets.js';
 const text = value => (typeof value === 'string' ? value : JSON.stringify(value));
 
 function Setting({kind, row, about}) {
-  const {moment} = useKeys('moment');
+  const {moment, finished} = useKeys('moment', 'finished');
   const [draft, setDraft] = useState(null);
   const path = `/${kind}/${encodeURIComponent(row.name)}`;
   const set = async value => {
@@ -25,9 +24,9 @@ function Setting({kind, row, about}) {
   return html`<li class=${cx('setting', changed && 'changed')} data-testid=${kind === 'quirks' ? 'quirk' : 'assumption'} data-name=${row.name} data-value=${text(row.value)}>
     <form onSubmit=${send}>
       <label title=${about ? about.summary || about.reason : ''}><span>${row.name}</span>
-        ${isReport ? html`<code>${text(row.value)}</code>` : html`<input value=${draft ?? text(row.value)} disabled=${moment !== null} spellcheck="false" aria-label=${row.name}
+        ${finished ? html`<code>${text(row.value)}</code>` : html`<input value=${draft ?? text(row.value)} disabled=${moment !== null} spellcheck="false" aria-label=${row.name}
           onInput=${event => setDraft(event.target.value)} onBlur=${send} />`}</label>
-      ${changed && !isReport ? html`<button type="button" class="quiet" onClick=${() => set(row.default)} title=${`default: ${text(row.default)}`}>default</button>` : ''}
+      ${changed && !finished ? html`<button type="button" class="quiet" onClick=${() => set(row.default)} title=${`default: ${text(row.default)}`}>default</button>` : ''}
     </form>
     <p class="faint">${about ? about.summary || about.reason : ''} ${about && about.accepts ? html`<span>Takes ${about.accepts}.</span>` : ''}</p>
   </li>`;
@@ -44,10 +43,10 @@ function valueOf(typed, like) {
 }
 
 export function Settings() {
+  const {moment, finished} = useKeys('moment', 'finished');
   const quirks = useView('quirks'), assumptions = useView('assumptions');
   const aboutQuirks = useOnce('/catalogue/quirks', 'quirks'), aboutAssumptions = useOnce('/catalogue/assumptions', 'assumptions');
-  const presets = useOnce(isReport ? null : '/catalogue/presets', 'presets');
-  const {moment} = useKeys('moment');
+  const presets = useOnce(finished ? null : '/catalogue/presets', 'presets');
   const [words, setWords] = useState('');
   const fits = row => words.toLowerCase().split(/\s+/).every(word => row.name.toLowerCase().includes(word)) ||
     (words === 'changed' && text(row.value) !== text(row.default));
@@ -55,10 +54,10 @@ export function Settings() {
   const ofQuirks = about(aboutQuirks, 'quirk'), ofAssumptions = about(aboutAssumptions, 'assumption');
   return html`<div class="fill column" data-testid="settings">
     <div class="bar">
-      <input type="search" value=${words} onInput=${event => setWords(event.target.value)} placeholder="filter; “changed” shows what is changed" aria-label="Filter settings" />
-      ${!isReport && html`<span class="group" role="group" aria-label="Preset">${(presets.rows || []).map(one => html`<button key=${one.preset} class="quiet" disabled=${moment !== null}
+      <input type="search" value=${words} onInput=${event => setWords(event.target.value)} placeholder="filter, or: changed" title="words of a name; changed shows what is not at its default" aria-label="Filter settings" />
+      ${!finished && html`<span class="group" role="group" aria-label="Preset"><span class="faint">preset</span>${(presets.rows || []).map(one => html`<button key=${one.preset} class="quiet" disabled=${moment !== null}
         title=${one.summary} onClick=${() => tryAct('PUT', '/preset', {name: one.preset})}>${one.preset}</button>`)}</span>
-      <span class="group" role="group" aria-label="Reading">${['documented', 'observed'].map(name => html`<button key=${name} class="quiet" disabled=${moment !== null}
+      <span class="group" role="group" aria-label="Reading"><span class="faint">reading</span>${['documented', 'observed'].map(name => html`<button key=${name} class="quiet" disabled=${moment !== null}
         onClick=${() => tryAct('PUT', '/reading', {name})}>${name}</button>`)}</span>`}
     </div>
     <div class="scroll two" tabindex="0">

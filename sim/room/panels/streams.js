@@ -1,20 +1,47 @@
-// Open streams, the last frames of one, and a way to end it.
+// Open streams and those that have ended, the last frames of one, and a way to end it.
 
 import {query, tryAct} from '../control.js';
-import {grouped, lastPart} from '../format.js';
-import {branchQuery, choose, confirm} from '../run.js';
-import {isReport} from '../recorded.js';
+import {grouped, headline, lastPart} from '../format.js';
+import {branchQuery, choose, confirm, rows} from '../run.js';
 import {patch, useKeys} from '../store.js';
 import {html} from '../vendor/preact-htm.js';
 import {useOnce, usePresent, useView} from '../views.js';
 import {Answered, Empty, Table, When, cx} from '../widgets.js';
 import {Json} from './record.js';
 
-function Frames({id, moment}) {
+const ENDED = 20; // of the streams that have ended, the latest
+
+// Streams that were opened and are not open at the moment, newest first: {id, from, to}, `to` null
+// where the exchange ended it. They are read from the rows that the page has walked over.
+function endedBy(moment, open) {
+  const found = [], hungUp = new Map();
+  for (let seq = Math.min(moment ?? rows.last, rows.walked); seq > 0 && found.length < ENDED; seq--) {
+    const text = rows.texts[seq];
+    if (!text || !text.startsWith('stream ')) continue;
+    const id = Number((/ stream\/(\d+)/.exec(text) || [])[1]);
+    if (text.startsWith('stream hangs up')) hungUp.set(id, seq);
+    else if (id && !open.has(id)) found.push({id, from: seq, to: hungUp.get(id) ?? null});
+  }
+  return found;
+}
+
+function Ended({streams, chosen, onChoose}) {
+  if (!streams.length) return null;
+  return html`<section data-testid="ended-streams"><h3>Ended</h3><ul class="plain">${streams.map(one => {
+    const row = rows.at(one.from);
+    return html`<li key=${one.id} class=${cx('ended', one.id === chosen && 'chosen')} data-testid="ended-stream" data-id=${one.id}>
+      <button class="link" aria-pressed=${one.id === chosen} onClick=${() => onChoose(one.id)}><span class="num">${one.id}</span> ${row ? headline(row).replace(/^opens /, '') : '…'}</button>
+      <span class="faint">${row ? lastPart(row.caller || row.who) : ''}</span>
+      <span class="faint">opened by <button class="link num" onClick=${() => choose(one.from)}>#${one.from}</button>${one.to
+        ? html`, hung up by <button class="link num" onClick=${() => choose(one.to)}>#${one.to}</button>` : ', ended by the exchange'}</span></li>`;
+  })}</ul></section>`;
+}
+
+function Frames({id, moment, to}) {
   const {last, version} = useKeys('last', 'version');
-  const now = usePresent(moment === null ? `/streams/${id}/frames` : null, 'frames');
-  const ended = moment === null && now.problem !== ''; // its frames are those of the past
-  const at = moment ?? last;
+  const now = usePresent(moment === null && !to ? `/streams/${id}/frames` : null, 'frames');
+  const ended = moment === null && (Boolean(to) || now.problem !== ''); // its frames are those of the past
+  const at = Math.min(moment ?? last, to ?? Infinity);
   const then = useOnce(moment !== null || ended ? `/history/${at}/streams/${id}/frames${query(branchQuery())}` : null, undefined);
   const past = moment !== null || ended;
   const view = past ? {...then, rows: then.rows && then.rows.frames} : now;
@@ -27,7 +54,7 @@ function Frames({id, moment}) {
 }
 
 export function Streams() {
-  const {moment} = useKeys('moment');
+  const {moment, finished} = useKeys('moment', 'finished', 'rowsVersion');
   const view = useView('sessions');
   const {stream: chosen} = useKeys('stream');
   const setChosen = stream => patch({stream});
@@ -43,14 +70,17 @@ export function Streams() {
     {key: 'participant', title: 'participant', width: '90px', cell: row => html`<span title=${row.participant}>${lastPart(row.participant)}</span>`},
     {key: 'since', title: 'since', width: '112px', cell: row => html`<${When} at=${row.since} />`},
     {key: 'sent', title: 'frames', width: '50px', end: true, cell: row => grouped(row.sent)},
-    {key: 'end', title: '', width: '44px', cell: row => moment === null && !isReport && html`<button class="quiet" onClick=${() => end(row)}>End</button>`},
+    {key: 'end', title: '', width: '44px', cell: row => moment === null && !finished && html`<button class="quiet" onClick=${() => end(row)}>End</button>`},
   ];
+  const open = new Set((view.rows || []).map(row => row.id));
+  const ended = view.rows ? endedBy(moment, open) : [];
+  const of = ended.find(one => one.id === chosen);
   return html`<div class="fill split" data-testid="streams">
-    <${Answered} view=${view} empty="No stream is open.">
+    <div class="column scroll" tabindex="0" aria-label="Streams"><${Answered} view=${view} empty="No stream is open.">
       <${Table} label="Streams" columns=${columns} rows=${view.rows || []}
         rowProps=${row => ({'data-testid': 'stream', 'data-id': row.id, class: cx('tr', row.id === chosen && 'chosen')})} />
-    <//>
-    ${chosen !== null ? html`<${Frames} key=${chosen} id=${chosen} moment=${moment} />`
-      : view.rows && view.rows.length > 0 && html`<${Empty}>Choose a stream to see its last frames.<//>`}
+    <//><${Ended} streams=${ended} chosen=${chosen} onChoose=${setChosen} /></div>
+    ${chosen !== null ? html`<${Frames} key=${chosen} id=${chosen} moment=${moment} to=${of ? of.to : null} />`
+      : html`<${Empty}>${open.size || ended.length ? 'Choose a stream to see its last frames.' : 'Frames of a stream are shown here.'}<//>`}
   </div>`;
 }

@@ -82,8 +82,8 @@ function Scrubber() {
 }
 
 export function Time() {
-  const {moment, last, branch, looked, playing, rowsVersion, chosen, momentAt, health} =
-    useKeys('moment', 'last', 'branch', 'looked', 'playing', 'rowsVersion', 'chosen', 'momentAt', 'health');
+  const {moment, last, branch, looked, playing, rowsVersion, chosen, momentAt, finished} =
+    useKeys('moment', 'last', 'branch', 'looked', 'playing', 'rowsVersion', 'chosen', 'momentAt', 'finished');
   const known = useMoment();
   const digest = known.rows && (moment === null || known.seq === moment) ? known.rows.digest : '';
   const past = moment !== null;
@@ -92,8 +92,8 @@ export function Time() {
     <${Scrubber} />
     <div class="buttons">
       ${!isReport && html`<button data-testid="fork-here" onClick=${forkHere} title="another instance that begins as this moment">Fork here</button>
-      <button data-testid="rewind-here" onClick=${rewindHere} disabled=${!past || !!looked || !!(health && health.replay)}
-        title=${past ? 'move the running exchange back to this moment' : 'look at an earlier moment first'}>Rewind here</button>`}
+      <button data-testid="rewind-here" onClick=${rewindHere} disabled=${!past || !!looked || finished}
+        title=${finished ? 'a finished run stays as it is' : past ? 'move the running exchange back to this moment' : 'look at an earlier moment first'}>Rewind here</button>`}
       <span class="group" role="group" aria-label="Replay">
         ${[1, 10, 100].map(speed => html`<button aria-pressed=${playing === speed} data-testid=${'replay-' + speed}
           title=${`replay at ${speed} virtual seconds a second; long waits are cut`}
@@ -106,10 +106,10 @@ export function Time() {
             <b>${looked ? `Branch ${looked}` : 'The past'}</b>
             <span class="num">input ${grouped(moment)} of ${grouped(last)}</span>
             ${momentAt && html`<span class="num wide">${date} ${time} ${zone}</span>`}
-            <button class="main" data-testid="back-to-now" onClick=${backToNow}>${isReport ? 'To the end' : 'Back to now'}</button>
+            <button class="main" data-testid="back-to-now" onClick=${backToNow}>${finished ? 'To the end' : 'Back to now'}</button>
             ${moment > 0 && chosen !== moment && html`<button class="quiet wide" onClick=${() => choose(moment)}>What happened here</button>`}
           </div>`
-        : html`<span class="present"><b>${isReport || (health && health.replay) ? 'The end' : 'Now'}</b> <span class="num">input ${grouped(last)}</span>
+        : html`<span class="present"><b>${finished ? 'The end' : 'Now'}</b> <span class="num">input ${grouped(last)}</span>
             <span class="faint">branch ${branch || 'main'}</span></span>`}
       <span class="legend" aria-hidden="true">${LANES.map(([, colour, name]) =>
         html`<span><i style=${{background: `var(${colour})`}}></i>${name}</span>`)}

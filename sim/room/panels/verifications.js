@@ -2,14 +2,13 @@
 
 import {tryAct} from '../control.js';
 import {lastPart} from '../format.js';
-import {isReport} from '../recorded.js';
 import {useKeys} from '../store.js';
 import {html} from '../vendor/preact-htm.js';
 import {useView} from '../views.js';
 import {Answered, State, Table} from '../widgets.js';
 
 export function Verifications() {
-  const {moment} = useKeys('moment');
+  const {moment, finished} = useKeys('moment', 'finished');
   const view = useView('verifications');
   const decide = (row, decision) => tryAct('POST', `/kyc/${encodeURIComponent(row.external_id)}/decision`, {decision});
   const upload = (row, result) => tryAct('POST', `/kyc/${encodeURIComponent(row.external_id)}/document`, {result});
@@ -19,7 +18,7 @@ export function Verifications() {
     {key: 'sub_status', title: 'detail', width: 'minmax(100px, 1fr)'},
     {key: 'decision', title: 'decision', width: '110px', cell: row => row.decision && html`<${State} of=${row.decision} />`},
     {key: 'provisioned_account', title: 'account', width: 'minmax(110px, 1fr)', cell: row => html`<span title=${row.provisioned_account}>${lastPart(row.provisioned_account)}</span>`},
-    {key: 'do', title: '', width: '240px', cell: row => moment === null && !isReport && html`<span class="buttons">
+    {key: 'do', title: '', width: '240px', cell: row => moment === null && !finished && html`<span class="buttons">
       <button class="quiet" onClick=${() => decide(row, 'approve')}>Approve</button>
       <button class="quiet" onClick=${() => decide(row, 'reject')}>Reject</button>
       <button class="quiet" onClick=${() => upload(row, 'uploaded')}>Document</button></span>`},

@@ -2,14 +2,13 @@
 
 import {tryAct} from '../control.js';
 import {lastPart} from '../format.js';
-import {isReport} from '../recorded.js';
 import {useKeys} from '../store.js';
 import {html} from '../vendor/preact-htm.js';
 import {useView} from '../views.js';
 import {Answered, State, Table, Tag, When} from '../widgets.js';
 
 export function Webhooks() {
-  const {moment} = useKeys('moment');
+  const {moment, finished} = useKeys('moment', 'finished');
   const view = useView('deliveries');
   const breakers = useView('breakers');
   const resend = row => tryAct('POST', `/webhooks/${lastPart(row.firm)}/redeliver`, {event_id: row.event_id});
@@ -22,7 +21,7 @@ export function Webhooks() {
     {key: 'attempt', title: 'attempt', width: '60px', end: true},
     {key: 'status', title: 'answer', width: '70px', end: true, cell: row => row.status || ''},
     {key: 'outcome', title: 'outcome', width: '130px', cell: row => html`<${State} of=${row.outcome} /> <span class="faint" title=${row.error}>${row.error}</span>`},
-    {key: 'again', title: '', width: '70px', cell: row => !isReport && html`<button class="quiet" data-testid="webhook-resend" data-event=${row.event_id}
+    {key: 'again', title: '', width: '70px', cell: row => !finished && html`<button class="quiet" data-testid="webhook-resend" data-event=${row.event_id}
       disabled=${moment !== null} onClick=${() => resend(row)}>Resend</button>`},
   ];
   const open = (breakers.rows || []).filter(one => one.state !== 'closed');

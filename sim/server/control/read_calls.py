@@ -175,6 +175,7 @@ async def health(host: Host, call: Call) -> object:
         "start": format_instant(simulation.journal.header.start),
         "now": format_instant(simulation.now),
         "seq": simulation.seq,
+        **({"docs": host.settings.docs_url} if host.settings.docs_url else {}),
         **({"tls_ca": host.tls_ca} if host.tls_ca else {}),
         **({"replay": host.opened.progress()} if host.opened is not None else {}),
     }

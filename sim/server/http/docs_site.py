@@ -1,11 +1,12 @@
 """The docs listener: an index of this run's addresses and operations, the changelog and its feed,
-the OpenAPI documents, the protobuf bundle (§9), and the page to which the document links of
-identity verification lead (§3.5).
+the rules, the OpenAPI documents, the protobuf bundle (§9), and the page to which the document links
+of identity verification lead (§3.5).
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from functools import lru_cache
 from html import escape
 from typing import cast
@@ -14,6 +15,7 @@ from urllib.parse import parse_qsl
 from aiohttp import web
 from msgspec import json
 
+from sim.analysis.report.files import FOLDER
 from sim.api.pipeline.error_mapping import http_status
 from sim.contract import changelog
 from sim.contract.contract import PLANES, Operation, Plane, load_contract
@@ -29,6 +31,7 @@ BUNDLE = "/proto/bundle"
 ASYNCAPI, LLMS, SKILL = _DOCUMENTS = ("/asyncapi.json", "/llms.txt", "/skill.md")
 DOCV = "/docv/"
 _FORM_LIMIT = 4096
+_RULE = re.compile(r'^  (\w+): (".*"),$', re.MULTILINE)
 
 
 # A page elsewhere may link to a page here, but not frame it and have a person press its buttons.
@@ -66,6 +69,8 @@ class Docs:
             return self._page("Sandbox exchange", self._index())
         if path == "/changelog":
             return self._page("Changelog", changelog.page(now))
+        if path == "/rules":
+            return self._page("Rules", _rules())
         if path == "/changelog/rss.xml":
             return Response(
                 200,
@@ -183,6 +188,17 @@ def _row(operation: Operation) -> str:
 
 
 @lru_cache(maxsize=1)
+def _rules() -> str:
+    """Every rule with an anchor of its name, from the room's copy of the page of rules."""
+    text = (FOLDER / "rules.js").read_text("utf-8")
+    rows = (
+        f'<tr id="{name.lower()}"><th>{name}<td>{escape(json.decode(said))}\n'
+        for name, said in _RULE.findall(text)
+    )
+    return f"<h1>Rules</h1><p>What answers and explanations cite.<table>{''.join(rows)}</table>"
+
+
+@lru_cache(maxsize=1)
 def _bundle() -> tuple[bytes, str]:
     from importlib.resources import files
 
@@ -198,6 +214,7 @@ _PAGE = """<!doctype html>
 <style>
 body {{font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem}}
 table {{border-collapse: collapse}}
+tr:target {{background: #fff3d6; color: #1b2430}}
 td, th {{padding: .2rem .8rem .2rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid #ddd; overflow-wrap: anywhere}}
 .tag {{background: #eee; border-radius: 3px; padding: 0 .4rem}}
@@ -210,7 +227,8 @@ _INDEX = """<h1>Sandbox exchange</h1>
 <p>Scenario <b>{scenario}</b>, seed {seed}.
 <h2>Addresses</h2>
 <table>{surfaces}</table>
-<p><a href="/changelog">Changelog</a> · {links} · <a href="{bundle}">Protobuf bundle</a>
+<p><a href="/changelog">Changelog</a> · <a href="/rules">Rules</a> · {links} ·
+<a href="{bundle}">Protobuf bundle</a>
 (its SHA-256 is the ETag) · <a href="/asyncapi.json">AsyncAPI: sockets and webhooks</a> ·
 <a href="/llms.txt">llms.txt</a> · <a href="/skill.md">Skill for coding agents</a>
 <h2>Operations</h2>
