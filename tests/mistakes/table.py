@@ -115,7 +115,9 @@ SURFACES: dict[str, Callable[[str], list[str]]] = {
 
 def rows(surface: str) -> list[dict[str, Any]]:
     """The mistakes of a surface: each has `mistake` and `says`."""
-    found: list[dict[str, Any]] = yaml.safe_load((FOLDER / f"{surface}.yaml").read_text())
+    found: list[dict[str, Any]] = yaml.load(
+        (FOLDER / f"{surface}.yaml").read_text(), yaml.CSafeLoader
+    )
     return found
 
 
