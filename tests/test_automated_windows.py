@@ -605,6 +605,20 @@ def test_w7_a_one_off_window_keeps_off_what_was_not_listed_yet(world: Connection
     assert listed == ["PENDING", "404", "404", "PENDING"]
 
 
+def test_w7_a_one_off_window_of_the_time_that_was_left_keeps_off_nothing(world: Connection) -> None:
+    to(world, "2026-09-08T18:14:00Z")
+    world.simulation.snapshot("before")
+    slug = "cpc-btc-updown-15m-2026-09-09-0645z"
+    pause = {"begins": "2026-09-09T06:45:00Z", "length": "20m"}
+    world.simulation.control("maintenance.add", "", pause)
+    to(world, "2026-09-08T19:16:00Z")
+    assert state(world, slug) == "404"
+    world.simulation.restore("before")
+    world.forget_tokens()
+    to(world, "2026-09-08T19:16:00Z")
+    assert state(world, slug) == "PENDING"
+
+
 def test_w7_what_is_listed_stays_when_maintenance_is_announced(world: Connection) -> None:
     to(world, "2026-09-08T18:14:00Z")
     world.simulation.control(
