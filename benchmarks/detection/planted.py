@@ -1,0 +1,62 @@
+"""The forty planted bugs: what each does, and whether it was written down before the tools.
+
+A bug whose `blind` is true was listed, and then written, by somebody who had not looked at what
+the tools check. The others were planted knowing the tools.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """One bug: `side` is who has it, `says` what it does wrong, in one sentence."""
+
+    name: str
+    side: str
+    blind: bool
+    says: str
+
+
+def _blind(side: str, **bugs: str) -> tuple[Planted, ...]:
+    return tuple(Planted(name, side, True, says) for name, says in bugs.items())
+
+
+EXCHANGE = _blind(
+    "exchange",
+    lost_cancel="a cancel is acknowledged, and every third order stays open as it was",
+    fee_rounded_down="a fee is rounded toward zero instead of to the nearest",
+    resume_off_by_one="a resumed stream begins one report too late",
+    reservation_kept="a cancelled order keeps the money reserved for it",
+    timer_after_its_instant="what is due at an instant happens only when time goes beyond it",
+    fill_after_cancel="a cancelled order stays in its book and trades",
+    time_priority_inverted="at one price level the youngest order trades first",
+    report_with_other_content="a report goes out twice under one id, with another quantity",
+    book_update_dropped="every fourth change of a book is not sent to subscribers",
+    position_sign="a sale that goes below zero is booked as a purchase",
+    settled_twice="a market pays its holders twice",
+    limit_counts_refused="a call that the rate limit refuses uses up the limit as well",
+    session_revoked_late="a revoked credential works for five minutes more",
+    maintenance_in_standard_time="a maintenance window ignores daylight saving time",
+    cursor_skips_a_row="the second page of a list begins one row too late",
+    stale_balance="the retail account shows the balance before the last trade",
+    verification_decided_twice="the decision on a verification is taken and sent twice",
+    removal_a_day_late="what is removed on a date is still there on that day",
+    duplicate_order_id="a client's order identifier can be used again for a second order",
+    average_price_of_last="the average price forgets the quantities: a plain mean of two prices",
+)
+
+CLIENT = _blind(
+    "client",
+    retry_without_key="sends an order again after a timeout under a new identifier",
+    stale_book="prices from the book it read at its start",
+    missed_gap="opens its stream again at the present after a cut, and never asks for the rest",
+    double_cancel="cancels an order again that it knows is cancelled",
+    clock_trusted="takes the clock of its own machine for the exchange's",
+    token_after_expiry="goes on with an access token after its end",
+    backoff_ignored="sends again at once when it is told to slow down",
+    cursor_dropped="reads the first page of a list and takes it for the whole",
+    partial_taken_for_full="takes the first partial fill for the whole order",
+    decimals_as_floats="adds decimals as binary floating point and compares for equality",
+)
+
+PLANTED = EXCHANGE + CLIENT
