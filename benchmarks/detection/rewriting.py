@@ -1,0 +1,67 @@
+"""Plants a bug: replaces a piece of a function's source and compiles it in the same place.
+
+The function object stays the same one, so whoever bound it earlier runs the changed code too.
+"""
+
+from __future__ import annotations
+
+import __future__
+
+import ast
+import importlib
+import inspect
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FunctionType
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """In the function at `place` ("module:name" or "module:Class.name"), `old`, which occurs there
+    once, becomes `new`. What `new` calls beyond the module's own names it imports by itself.
+    """
+
+    place: str
+    old: str
+    new: str
+
+
+@contextmanager
+def planted(*rewrites: Rewrite) -> Iterator[None]:
+    """Run with the bug, and without it afterwards."""
+    functions = [_function(one.place) for one in rewrites]
+    codes = [function.__code__ for function in functions]
+    try:
+        for function, one in zip(functions, rewrites, strict=True):
+            _rewrite(function, one)
+        yield
+    finally:
+        for function, code in zip(functions, codes, strict=True):
+            function.__code__ = code
+
+
+def _function(place: str) -> FunctionType:
+    module, _, path = place.partition(":")
+    value: object = importlib.import_module(module)
+    for name in path.split("."):
+        value = inspect.getattr_static(value, name)
+    if not isinstance(value, FunctionType):
+        raise TypeError(f"{place} is no plain function")
+    return value
+
+
+def _rewrite(function: FunctionType, one: Rewrite) -> None:
+    source = textwrap.dedent(inspect.getsource(function))
+    if source.count(one.old) != 1:
+        raise ValueError(f"{one.place}: {one.old!r} occurs {source.count(one.old)} times")
+    tree = ast.parse(source.replace(one.old, one.new))
+    definition = tree.body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    definition.decorator_list = []
+    flags = __future__.annotations.compiler_flag  # names in annotations stay unread
+    module = compile(tree, inspect.getfile(function), "exec", flags)
+    names: dict[str, FunctionType] = {}
+    exec(module, function.__globals__, names)
+    function.__code__ = names[function.__name__].__code__
