@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 NPM_TOOLS := @asyncapi/parser@3.6.3 @bufbuild/buf@1.75.0 newman@6.2.2 @usebruno/cli@4.1.0 \
 	typescript@7.0.2 @types/node@26.6.6 axe-core@4.14.1 testcontainers@12.1.0
 
-.PHONY: help demo test mutants soak serve bench profile container lint types contract docs outputs site lock audit npm browser clean
+.PHONY: help demo test mutants detection soak serve bench profile container lint types contract docs outputs site lock audit npm browser clean
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -24,6 +24,9 @@ test: $(VENV)/.ready      ## the test suite
 
 mutants: $(VENV)/.ready   ## a sample of small mistakes in the rules, and whether a test notices
 	$(BIN)/python -m tests.mutation $(MUTANTS)
+
+detection: $(VENV)/.ready ## plant forty bugs and see which tool finds which; goes on where it stopped
+	nice -n 12 $(BIN)/python -m tests.detection $(DETECTION)
 
 soak: $(VENV)/.ready      ## long runs: kills, fuzzers, public clients, tests in the other reading
 	$(BIN)/python -m tests.soak.kills --rounds $(or $(ROUNDS),100)

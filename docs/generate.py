@@ -19,6 +19,7 @@ from generator import (
     command_line,
     control,
     default_world,
+    detection,
     files_shown,
     python_api,
     room_rules,
@@ -30,6 +31,7 @@ from generator.links import ROOT, RULES, SPECIFICATION, linked
 
 from sim.testing import client, exchange_fixture, webhook_receiver
 
+DETECTION = "docs/explanation/detection-power.md"
 BLOCKS: dict[str, tuple[str, Callable[[], str]]] = {
     "operations": ("docs/reference/operations.md", catalogues.operations),
     "control": ("docs/reference/control-plane.md", control.calls),
@@ -86,6 +88,11 @@ BLOCKS: dict[str, tuple[str, Callable[[], str]]] = {
     ),
     "statement-tests": ("docs/reference/tests.md", test_index.statements),
     "rule-tests": ("docs/reference/tests.md", test_index.rules),
+    "detection-summary": (DETECTION, detection.summary),
+    "detection-exchange": (DETECTION, detection.of_exchange),
+    "detection-clients": (DETECTION, detection.of_clients),
+    "detection-misses": (DETECTION, detection.misses),
+    "detection-sentences": (DETECTION, detection.sentences),
     "commands": ("docs/reference/cli.md", command_line.commands),
     "world-firms": ("docs/reference/default-world.md", default_world.firms),
     "world-participants": ("docs/reference/default-world.md", default_world.participants),

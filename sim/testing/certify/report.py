@@ -93,6 +93,11 @@ body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding
 table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.4rem;
 border-bottom:1px solid #ccc}.failed{color:#b71c1c}.passed{color:#2e7d32}.not{color:#616161}
 .note{border-left:4px solid #616161;padding-left:1rem}code{overflow-wrap:anywhere}
+:root{color-scheme:light dark}
+@media(prefers-color-scheme:dark){body{background:#121212;color:#e0e0e0}td,th{border-color:#444}
+.failed{color:#ef9a9a}.passed{color:#a5d6a7}.not{color:#bdbdbd}}
+@media(max-width:40rem){thead{display:none}tr,td{display:block;border:0;padding:.1rem 0}
+tr{border-bottom:1px solid #888;padding:.6rem 0}}
 """
 
 

@@ -4,7 +4,6 @@ The function object stays the same one, so whoever bound it earlier runs the cha
 """
 
 from __future__ import annotations
-
 import __future__
 
 import ast

@@ -59,4 +59,26 @@ CLIENT = _blind(
     decimals_as_floats="adds decimals as binary floating point and compares for equality",
 )
 
-PLANTED = EXCHANGE + CLIENT
+# Planted afterwards, knowing the profile: switches that the reference client had.
+KNOWN = tuple(
+    Planted(name, "client", False, says)
+    for name, says in {
+        "repeats_the_hopeless": "sends a malformed request again",
+        "assertion_twice": "signs in with the assertion that it has used",
+        "trades_a_halted_market": "goes on sending orders into a halted market",
+        "trades_after_expiry": "sends orders after a market has expired",
+        "assumes_a_tick": "never reads the tick size of an instrument",
+        "fights_for_its_session": "takes its session back at once, again and again",
+        "forgets_keepalives": "sends no keepalives on a bidirectional stream",
+        "never_gives_up": "tries a call more than five times",
+        "verifies_again": "starts a verification again to learn its state",
+        "refuses_a_duplicate": "answers 500 to a webhook that it has had",
+    }.items()
+)
+
+PLANTED = EXCHANGE + CLIENT + KNOWN
+
+# Why nothing finds them.
+MISSED = {
+    "double_cancel": "a cancel too many is refused with 409 and harms nobody: no rule forbids it"
+}

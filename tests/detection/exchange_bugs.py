@@ -6,7 +6,7 @@ nothing else: no oracle, no invariant, no rule of the witness was looked at.
 
 from __future__ import annotations
 
-from benchmarks.detection.rewriting import Rewrite
+from tests.detection.rewriting import Rewrite
 
 _MATCHING = "sim.core.matching.matching:Matching"
 
@@ -68,9 +68,10 @@ EXCHANGE_BUGS: dict[str, tuple[Rewrite, ...]] = {
             "sim.api.streams.drop_copy:DropCopyFeed._executed",
             "        self.add_row(firm, event.execution)\n",
             "        self.add_row(firm, event.execution)\n"
-            "        if event.execution.qty and not event.execution.seq % 3:\n"
+            "        if event.execution.last_qty and not event.execution.seq % 3:\n"
             "            from msgspec.structs import replace\n"
-            "            self.add_row(firm, replace(event.execution, qty=event.execution.qty + 1))\n",
+            "            more = event.execution.last_qty + 1\n"
+            "            self.add_row(firm, replace(event.execution, last_qty=more))\n",
         ),
     ),
     "book_update_dropped": (

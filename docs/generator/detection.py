@@ -1,0 +1,95 @@
+"""Blocks of the page on detection power, from the kept results of `make detection`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from generator.links import ROOT
+from sim.analysis.tables import as_markdown
+
+sys.path.append(str(ROOT))  # the bugs and what became of them are kept among the tests
+from tests.detection.planted import EXCHANGE, MISSED, PLANTED, Planted
+from tests.detection.results import COLUMNS, Results
+
+EXCHANGE_COLUMNS = ("scenarios", "invariants", "witness", "conformance", "explore", "machines")
+CLIENT_COLUMNS = ("judge", "certify", "machines")
+
+
+@cache
+def results() -> Results:
+    """The kept results."""
+    return Results.read()
+
+
+def summary() -> str:
+    """How many were found, and how many of those that were planted blindly."""
+    found = [bug for bug in PLANTED if results().finders(bug.name)]
+    blind = [bug for bug in PLANTED if bug.blind]
+    seen = sum(bug in found for bug in blind)
+    return (
+        f"**{len(found)} of {len(PLANTED)}** bugs are found by something so far; of the"
+        f" {len(blind)} that were planted blindly, {seen}."
+    )
+
+
+def of_exchange() -> str:
+    """Bugs of the exchange by tool."""
+    return as_markdown([_row(bug, (*EXCHANGE_COLUMNS, "hunt")) for bug in EXCHANGE])
+
+
+def of_clients() -> str:
+    """Bugs of clients by tool."""
+    return as_markdown([_row(bug, CLIENT_COLUMNS) for bug in PLANTED if bug.side == "client"])
+
+
+def sentences() -> str:
+    """What the quickest tool said about each bug."""
+    return as_markdown(list(_sentences()))
+
+
+def misses() -> str:
+    """The bugs that nothing found, which tools were asked in vain, and why."""
+    missed = [bug for bug in PLANTED if not results().finders(bug.name)]
+    rows = [
+        {
+            "bug": f"`{bug.name}`",
+            "asked": ", ".join(sorted(results().trials[bug.name])) or "nobody yet",
+            "why": MISSED.get(bug.name, "not all tools were asked yet"),
+        }
+        for bug in missed
+    ]
+    return as_markdown(rows) if rows else "None."
+
+
+def _row(bug: Planted, columns: tuple[str, ...]) -> dict[str, Any]:
+    finders = results().finders(bug.name)
+    tried = results().trials.get(bug.name, {})
+    cells = {column: _cell(column, finders, tried) for column in columns}
+    return {"bug": f"`{bug.name}`", "what it does": bug.says, "blind": _yes(bug.blind), **cells}
+
+
+def _cell(column: str, finders: dict[str, tuple[str, float]], tried: dict[str, Any]) -> str:
+    if column in finders:
+        return f"**{finders[column][1]:g} s**"
+    return "silent" if any(tool in tried for tool in COLUMNS[column]) else ""
+
+
+def _sentences() -> Iterator[dict[str, Any]]:
+    for bug in PLANTED:
+        finders = results().finders(bug.name)
+        if finders:
+            column = min(finders, key=lambda one: finders[one][1])
+            text = finders[column][0].replace("|", "¦")
+            yield {"bug": f"`{bug.name}`", "tool": column, "sentence": f"`{_cut(text)}`"}
+
+
+def _cut(text: str) -> str:
+    plain = " ".join(text.replace("`", "'").split())
+    return plain if len(plain) <= 160 else plain[:159] + "…"
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else ""

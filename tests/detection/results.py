@@ -1,0 +1,69 @@
+"""What the tools said, kept in the repository beside this file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from fcntl import LOCK_EX, flock
+from pathlib import Path
+from typing import Any
+
+FILE = Path(__file__).with_name("results.json")
+SECONDS = Path(__file__).resolve().parents[2] / "build" / "detection" / "seconds.json"
+
+# Which tools fill a column of the table.
+COLUMNS = {
+    "scenarios": ("sweep",),
+    "invariants": ("sweep",),
+    "witness": ("witness",),
+    "conformance": ("conformance",),
+    "explore": ("explore",),
+    "machines": ("machines", "beliefs"),
+    "hunt": ("hunt",),
+    "judge": ("judge",),
+    "certify": ("certify",),
+}
+
+
+@dataclass
+class Results:
+    """`trials` by bug and tool: what was said by column, with the seconds it took, and all seconds.
+    `controls` by tool: every sentence without a bug.
+    """
+
+    trials: dict[str, dict[str, Any]] = field(default_factory=dict)
+    controls: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls) -> Results:
+        """The kept results, or none."""
+        return cls(**json.loads(FILE.read_text())) if FILE.exists() else cls()
+
+    def keep(self, tool: str, bug: str, answer: dict[str, Any]) -> None:
+        """Note what a tool said and write it, beside what another run may have written."""
+        SECONDS.parent.mkdir(parents=True, exist_ok=True)
+        with SECONDS.with_name("lock").open("w") as lock:
+            flock(lock, LOCK_EX)
+            stored = Results.read()
+            if bug:
+                stored.trials.setdefault(bug, {})[tool] = answer
+            else:
+                stored.controls[tool] = answer
+            FILE.write_text(json.dumps(vars(stored), indent=1, sort_keys=True) + "\n")
+        self.trials, self.controls = stored.trials, stored.controls
+
+    def finders(self, bug: str) -> dict[str, tuple[str, float]]:
+        """What found a bug: by column, the sentence and the processor seconds."""
+        tools = self.trials.get(bug, {}).values()
+        return {column: (at[0], at[1]) for one in tools for column, at in one["said"].items()}
+
+
+def property_seconds() -> dict[str, float]:
+    """What each property test takes without a bug on this machine; empty before it was measured."""
+    return dict(json.loads(SECONDS.read_text())) if SECONDS.exists() else {}
+
+
+def keep_seconds(seconds: dict[str, float]) -> None:
+    """Keep that for later runs; it orders the tests and is no result."""
+    SECONDS.parent.mkdir(parents=True, exist_ok=True)
+    SECONDS.write_text(json.dumps(seconds))

@@ -1,0 +1,249 @@
+"""The tools, each as one who looks at the exchange until its processor time is over, and says what
+it sees: pairs of a column of the table and a sentence.
+
+Each is one of our commands without its printing, or our property tests.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from sim import Simulation, load_scenario
+from sim.analysis.errors import UsageError
+from sim.analysis.headless_run import run_scenario
+from sim.analysis.search.campaign import matching_variants
+from sim.analysis.search.explore import ExploreRequest, _trials, run_trial
+from sim.analysis.search.fuzz import with_random_steps
+from sim.hunt import arena
+from sim.hunt.campaign import Campaign, Found, HuntPlan
+from sim.hunt.oracles import Oracles
+from sim.hunt.roots import roots_of
+from sim.kernel import resources
+from sim.testing.certify.judge import LegResult, judge, leg_of_simulation
+from sim.testing.certify.profile import load_profile
+from sim.testing.client import RpcError, connect
+from sim.witness.witness import Witness
+from tests.clients.reference import GaveUp
+from tests.detection.client_bugs import client, run_machine
+from tests.detection.results import property_seconds
+
+Sentence = tuple[str, str]
+Over = Callable[[], bool]
+
+ROOT = Path(__file__).resolve().parents[2]
+PROFILE = load_profile()
+STORM = 150  # random steps
+LONG = ("life-size", "living-market", "living-windows", "quickstart")  # too long for a budget
+
+
+def sweep(over: Over, bug: str = "") -> Iterator[Sentence]:
+    """`sim sweep`: the bundled scenarios, then random storms. What a scenario expects and what must
+    always hold are two columns.
+    """
+    for name in _scenarios():
+        for variant in matching_variants(name, {}):
+            if over():
+                return
+            yield from _failures(run_scenario(load_scenario(name, variant)).failures())
+    for seed in count(1):
+        if over():
+            return
+        storm = with_random_steps(load_scenario("quickstart"), seed, STORM)
+        yield from _failures(run_scenario(storm, seed=seed).failures())
+
+
+def _scenarios() -> list[str]:
+    return [name for name in resources.bundled_scenarios() if name not in LONG]
+
+
+def _failures(lines: Iterator[str]) -> Iterator[Sentence]:
+    for line in lines:
+        yield ("invariants" if line.startswith("broken: ") else "scenarios"), line
+
+
+def explore(over: Over, bug: str = "") -> Iterator[Sentence]:
+    """`sim explore` of the bundled scenarios: each fault at each point that they pass."""
+    for name in _scenarios():
+        try:
+            for trial in _trials(ExploreRequest(scenarios=(name,))):
+                if over():
+                    return
+                outcome = run_trial(trial)
+                if not outcome.survived:
+                    where = f"{outcome.title}, {trial.kind} at {trial.where}: {outcome.verdict}"
+                    yield "explore", where
+        except UsageError as broken:
+            yield "explore", str(broken)
+
+
+def hunt(
+    over: Over, bug: str = "", *, guided: bool = True, column: str = "hunt"
+) -> Iterator[Sentence]:
+    """`sim hunt`, stopped by its processor time after each round."""
+    said: list[Found] = []
+
+    class Listener:
+        def news(self, features: Any, so_far: Any) -> None: ...
+        def trouble(self, new: Found, so_far: Any) -> None:
+            said.append(new)
+
+        def round(self, so_far: Any) -> None: ...
+
+    plan = HuntPlan(roots=roots_of(), seed=1, keep_going=True, guided=guided, canary=False)
+    Campaign(plan, Listener(), lambda: bool(said) or over()).run()
+    yield from ((column, f"{one.trouble.kind}: {one.trouble.says}") for one in said)
+
+
+def witness(over: Over, bug: str = "") -> Iterator[Sentence]:
+    """Episodes of random calls, streams and time of which nobody but the witness is asked."""
+    for name in ("_invariants", "_answer", "at_the_end"):
+        setattr(Oracles, name, lambda *args: iter(()))
+    yield from hunt(over, guided=False, column="witness")
+
+
+def conformance(over: Over, bug: str = "") -> Iterator[Sentence]:
+    """The same episodes, held against our own contract only: forms of answers, internal errors."""
+    for name in ("_invariants", "at_the_end"):
+        setattr(Oracles, name, lambda *args: iter(()))
+    vars(arena)["judge"] = lambda observations: Witness({})
+    yield from hunt(over, guided=False, column="conformance")
+
+
+class Properties:
+    """Runs state machines, property tests and tables written from the specification until one
+    fails or the time is over: the cheapest of each file, then the next of each. `seconds`: what
+    each took; empty: measure that.
+    """
+
+    def __init__(self, over: Over, seconds: dict[str, float]) -> None:
+        self._over, self._seconds = over, seconds
+        self.failed: list[str] = []
+        self.took: dict[str, float] = {}
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        if not self._seconds:
+            items[:] = [item for item in items if _is_property(item)]
+            return
+        files: Counter[str] = Counter()
+        ranks = {}
+        for item in sorted(items, key=lambda item: self._seconds.get(item.nodeid, 0)):
+            files[file := item.nodeid.partition("::")[0]] += 1
+            ranks[item] = files[file], self._seconds.get(item.nodeid, 0)
+        known = [item for item in items if item.nodeid in self._seconds]
+        items[:] = sorted(known, key=ranks.__getitem__)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.took[report.nodeid] = self.took.get(report.nodeid, 0) + round(report.duration, 2)
+        if report.failed:
+            lines = str(report.longrepr).splitlines()
+            wrong = next((line[4:] for line in lines if line.startswith("E  ")), "")
+            self.failed.append(f"{report.nodeid}: {wrong.strip()}")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> None:
+        if self._seconds and (self.failed or self._over()):
+            item.session.shouldstop = "the time is over"
+
+
+def _is_property(item: pytest.Item) -> bool:
+    bases = getattr(getattr(item, "cls", None), "__mro__", ())
+    state_machine = any("RuleBasedStateMachine" in repr(vars(base)) for base in bases[:-1])
+    return bool(item.get_closest_marker("hypothesis")) or state_machine or "oracles" in item.nodeid
+
+
+def property_files() -> list[str]:
+    """The test files with properties, state machines or such tables; those that serve are left out,
+    because a server is another process, without the bug.
+    """
+    words = ("@given", "StateMachine", "ExchangeMachine")
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    chosen = [
+        file
+        for file in files
+        if "oracles" in file.parts or any(word in file.read_text() for word in words)
+    ]
+    return [str(file.relative_to(ROOT)) for file in chosen if "server" not in file.parts]
+
+
+def run_properties(over: Over, seconds: dict[str, float]) -> Properties:
+    """Run them: all, or those measured."""
+    os.chdir(ROOT)
+    plugin = Properties(over, seconds)
+    files = sorted({nodeid.split("::")[0] for nodeid in seconds}) or property_files()
+    quiet = ["-p", "no:cacheprovider", "-p", "no:terminal"]
+    ended = pytest.main([*quiet, *files], plugins=[plugin])
+    if ended not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED):
+        raise RuntimeError(f"pytest ended with {ended}")
+    return plugin
+
+
+def machines(over: Over, bug: str = "") -> Iterator[Sentence]:
+    """The state machines and properties of our tests."""
+    yield from (("machines", one) for one in run_properties(over, property_seconds()).failed[:1])
+
+
+def judged(over: Over, bug: str) -> Iterator[Sentence]:
+    """`sim judge` of a client's run without trouble."""
+    for line in run_client("plain", bug).broken.items():
+        yield "judge", f"{line[0]}: {line[1][0][1]}"
+
+
+def certified(over: Over, bug: str) -> Iterator[Sentence]:
+    """`sim certify`, its legs one after another until an item fails."""
+    legs: list[LegResult] = []
+    for leg in PROFILE.legs:
+        if over():
+            return
+        legs.append(run_client(leg.id, bug))
+        for one in judge(PROFILE, legs).verdicts:
+            if one.verdict == "failed":
+                yield "certify", f"{one.item.id}: {one.evidence[0]}"
+
+
+def run_client(leg: str, bug: str) -> LegResult:
+    """What a reference client with a bug leaves in a leg of the profile."""
+    terms = next(one for one in PROFILE.legs if one.id == leg)
+    simulation, code = Simulation(terms.load()), 0
+    try:
+        client(bug, connect(simulation)).run()
+    except (GaveUp, RpcError, AssertionError):
+        code = 1
+    return leg_of_simulation(terms, simulation, code)
+
+
+def beliefs(over: Over, bug: str) -> Iterator[Sentence]:
+    """A state machine that holds what a client believes against the exchange."""
+    wrong = run_machine(bug)
+    if wrong:
+        yield "machines", wrong
+
+
+class Tool(NamedTuple):
+    """How to run a tool, the columns that it fills, and its processor seconds."""
+
+    run: Callable[[Over, str], Iterator[Sentence]]
+    columns: tuple[str, ...]
+    seconds: float
+
+
+EXCHANGE_TOOLS = {
+    "machines": Tool(machines, ("machines",), 20),
+    "hunt": Tool(hunt, ("hunt",), 10),
+    "sweep": Tool(sweep, ("scenarios", "invariants"), 6),
+    "witness": Tool(witness, ("witness",), 6),
+    "explore": Tool(explore, ("explore",), 3),
+    "conformance": Tool(conformance, ("conformance",), 3),
+}
+CLIENT_TOOLS = {
+    "judge": Tool(judged, ("judge",), 10),
+    "certify": Tool(certified, ("certify",), 40),
+    "beliefs": Tool(beliefs, ("machines",), 30),
+}
+TOOLS = EXCHANGE_TOOLS | CLIENT_TOOLS
