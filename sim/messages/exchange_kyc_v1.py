@@ -178,8 +178,8 @@ class SetWebhookURLRequest(Message, kw_only=True):
 class SetWebhookURLResponse(Message, kw_only=True):
     """Result of the test delivery."""
 
-    validated: bool = False  # the test delivery was acknowledged
-    message: str = ""
+    validated: bool = False  # the test delivery was acknowledged; false: nothing was saved
+    message: str = ""  # what came of the test delivery
 
     __full_name__ = "exchange.kyc.v1.SetWebhookURLResponse"
     __wire__ = (

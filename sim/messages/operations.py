@@ -77,7 +77,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "bindings": (("POST", "/v1/kyc/webhook", "*"),),
         "scope": "write:kyc",
         "statements": ("S0-6", "S3.5-2", "S3.5-3", "S4.3-21", "S4.3-22", "S6.1-1", "S6.1-2", "S6.1-3", "S6.1-4", "S6.1-5", "S6.1-6", "S6.1-7"),
-        "summary": "Register the firm's webhook. The last registration wins, and clears the secret unless it is sent again. A test delivery comes first; when it fails nothing is saved (§6.1).",
+        "summary": "Register the firm's webhook. The last registration wins, and clears the secret unless it is sent again. A test delivery comes first. When the receiver does not acknowledge it, the answer is 200 with validated false and the reason in message, and nothing is saved (§6.1).",
     },
     {
         "service": "KYCAPI",

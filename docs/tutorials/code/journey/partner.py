@@ -71,7 +71,10 @@ class Partner:
         return answer.json()
 
     def register_webhook(self, url, secret):
-        self.call("POST", "/v1/kyc/webhook", json={"webhook_url": url, "signing_secret": secret})
+        body = {"webhook_url": url, "signing_secret": secret}
+        answer = self.call("POST", "/v1/kyc/webhook", json=body)
+        if not answer["validated"]:  # the answer is 200 all the same, and nothing was saved
+            raise RuntimeError(f"webhook {url}: {answer['message']}")
 
     def start_verification(self, person):
         return self.call("POST", "/v1/kyc/start", json=person)["status"]["decision"]
