@@ -1,7 +1,7 @@
 """The forty planted bugs: what each does, and whether it was written down before the tools.
 
-A bug whose `blind` is true was listed, and then written, by somebody who had not looked at what
-the tools check. The others were planted knowing the tools.
+A bug whose `blind` is true was listed by somebody who had not looked at what the tools check. Those
+of the exchange were also written before looking. The others were planted knowing the tools.
 """
 
 from dataclasses import dataclass
