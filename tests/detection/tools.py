@@ -19,7 +19,7 @@ from sim import Simulation, load_scenario
 from sim.analysis.errors import UsageError
 from sim.analysis.headless_run import run_scenario
 from sim.analysis.search.campaign import matching_variants
-from sim.analysis.search.explore import ExploreRequest, _trials, run_trial
+from sim.analysis.search.explore import ExploreRequest, _explored, run_trial
 from sim.analysis.search.fuzz import with_random_steps
 from sim.hunt import arena
 from sim.hunt.campaign import Campaign, Found, HuntPlan
@@ -72,7 +72,8 @@ def explore(over: Over, bug: str = "") -> Iterator[Sentence]:
     """`sim explore` of the bundled scenarios: each fault at each point that they pass."""
     for name in _scenarios():
         try:
-            for trial in _trials(ExploreRequest(scenarios=(name,))):
+            explored = _explored(ExploreRequest(scenarios=(name,)))
+            for trial in (trial for one in explored for trial in one.trials):
                 if over():
                     return
                 outcome = run_trial(trial)
