@@ -328,7 +328,10 @@ def test_a_terminal_without_those_letters_gets_others(tmp_path, recorded):
     assert b"/v2/leagues" in ran.stdout
 
 
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("sent", "code"),
+    [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.soak)],
+)
 def test_a_campaign_that_is_stopped_ends_with_its_workers_and_in_silence(tmp_path, sent, code):
     results = tmp_path / "r.ndjson"
     # what a shell begins in the background ignores it, and so do its children

@@ -39,6 +39,7 @@ SAMPLES = {  # a value for each argument that does not take any text or path
     "--seq": "7",
     "--every": "7",
     "--trials": "7",
+    "--pairs": "7",
     "--inputs": "700",
     "--max-occurrences": "7",
     "--lease": "7",

@@ -121,6 +121,7 @@ def test_trials_that_were_made_are_told(tmp_path):
     assert f"interrupted: {len(trials)} of" in ended.out
 
 
+@pytest.mark.soak
 def test_trials_of_tests_that_were_made_are_told(tmp_path):
     (tmp_path / "test_calls.py").write_text(
         "from urllib.request import urlopen\n\n\n"

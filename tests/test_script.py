@@ -236,7 +236,7 @@ def test_participants_that_a_scenario_makes_may_be_named() -> None:
         load_scenario(f"{HEAD}steps:\n  - {{{act}}}\n")
     load_scenario(
         f"{HEAD}steps:\n  - {{call: {{plane: exchange, post: /v1/kyc/start, as: firms/atlas, json:"
-        f" {{}}}}}}\n  - {{{act}}}\n"
+        f" {{}}}}, expect: {{refused: maybe}}}}\n  - {{{act}}}\n"
     )
 
 

@@ -85,6 +85,7 @@ def polled(clients: Clients) -> None:
     clients.buyer.post("/v1/report/orders/search", json=back)
 
 
+@pytest.mark.soak
 def test_planted_values_are_named_and_nothing_else(tmp_path: Path, infer: Infer) -> None:
     file = planted(tmp_path, "dozen", DOZEN, parts=(few_reads, PARTS["enter"], polled))
     code, found = infer(file)

@@ -89,6 +89,7 @@ def test_an_expectation_that_leans_on_our_reading_of_a_silence_is_found(sim, fil
     assert sim("replay", failure["journal"])[0] == 0
 
 
+@pytest.mark.soak
 def test_without_more_words_every_assumption_and_quirk_is_tried(sim, file, tmp_path):
     found = tmp_path / "all.json"
     assert sim("sweep", file("leaning.yaml", LEANING), "--json", found)[0] == 1
