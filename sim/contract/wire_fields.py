@@ -132,6 +132,13 @@ def _field(
     )
 
 
+def ways_of(choice: str) -> list[list[str]]:
+    """The ways to meet one of a message's `__needs__`, as names of fields: "a | b, c" is met by a,
+    or by b with c.
+    """
+    return [[name.strip() for name in way.split(",")] for way in choice.split("|")]
+
+
 def needs_of(
     cls: type[Message], *, json: bool = True, in_path: str = "", under: str = ""
 ) -> list[str]:
@@ -149,8 +156,8 @@ def needs_of(
                 inner = find_message(field.type_name)
                 needs += needs_of(inner, json=json, under=f"{name}.")
     for choice in cls.__needs__:
-        ways = (way.split(",") for way in choice.split("|"))
-        needs.append(" or ".join(" and ".join(spelled[one.strip()] for one in way) for way in ways))
+        ways = (" and ".join(spelled[name] for name in way) for way in ways_of(choice))
+        needs.append(" or ".join(ways))
     return needs
 
 

@@ -7,14 +7,13 @@ not known to be a success. What a `${value}` turns out to be only the run knows.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import parse_qsl
 
 from sim.api.codecs.codecs import BadInput, json_decoder, query_decoder
 from sim.api.codecs.query import Casing
 from sim.contract.contract import Operation
-from sim.contract.wire_fields import Field, fields_of
+from sim.contract.wire_fields import Field, fields_of, ways_of
 from sim.loader.check_calls import operation_called, operation_subscribed
 from sim.loader.nodes import items_of, node_at, text_at
 from sim.messages import Message, find, find_message
@@ -182,7 +181,7 @@ def _lacking(
     } | in_path
     lacking = [one.json_name for one in fields_of(cls) if one.required and one.name not in has]
     for choice in cls.__needs__:
-        ways = [[one.strip() for one in way.split(",")] for way in choice.split("|")]
+        ways = ways_of(choice)
         if not any(has.issuperset(way) for way in ways):
             lacking.append(" or ".join(" and ".join(names[one] for one in way) for way in ways))
     if lacking:
@@ -251,7 +250,7 @@ def _near(name: str, cls: type[Message]) -> str:
     """
     spelled = {one.name: one.name if "_" in name else one.json_name for one in fields_of(cls)}
     needs = {one.name for one in fields_of(cls) if one.required}
-    needs.update(re.findall(r"[a-z_0-9]+", " ".join(cls.__needs__)))
+    needs.update(key for choice in cls.__needs__ for way in ways_of(choice) for key in way)
     ends = [one for key, one in spelled.items() if key in needs and _ends(one, name)]
     return f", did you mean {ends[0]!r}?" if ends else known_names(name, spelled.values())
 

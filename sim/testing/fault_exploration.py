@@ -212,11 +212,11 @@ class Explorer:
             print_table(rows, table := StringIO())
             for line in table.getvalue().splitlines():
                 write(line)
-        for of, tried in (("", self.trials), (" of pairs and timings", self.sets)):
+        for kind, tried in (("", self.trials), (" of pairs and timings", self.sets)):
             if tried:
                 alive = sum(trial.verdict == SURVIVED for trial in tried)
                 count = counted(len(tried), "trial")
-                write(f"{count}{of}: {alive} survived, {len(tried) - alive} did not")
+                write(f"{count}{kind}: {alive} survived, {len(tried) - alive} did not")
         lost = self._lost
         if self._failing:
             write(f"not explored, because they fail without any fault: {', '.join(self._failing)}")

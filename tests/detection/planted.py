@@ -47,7 +47,7 @@ EXCHANGE = _blind(
 
 CLIENT = _blind(
     "client",
-    retry_without_key="sends an order again after a timeout under a new identifier",
+    retry_without_key="sends an order without an identifier of its own, and again after an error",
     stale_book="prices from the book it read at its start",
     missed_gap="opens its stream again at the present after a cut, and never asks for the rest",
     double_cancel="cancels an order again that it knows is cancelled",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from fake_simulation import FakeSimulation
+from processes import Process
 
 from sim.api.pipeline.settings import Settings
 from sim.server.clock_driver import MANUAL, ClockMode
@@ -62,3 +64,21 @@ def raw_http() -> RawHttp:
             writer.close()
 
     return exchange_bytes
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Process]]:
+    """Start `sim` with a ready file; ended after the test."""
+    started: list[Process] = []
+
+    def begin(*arguments: str, program: tuple[str, ...] = ("-m", "sim")) -> Process:
+        folder = tmp_path / str(len(started))
+        folder.mkdir()
+        started.append(Process(folder, *arguments, program=program))
+        return started[-1]
+
+    yield begin
+    for one in started:
+        if one.process.poll() is None:
+            one.process.kill()
+        one.process.communicate()

@@ -45,24 +45,6 @@ sys.exit(main())
 Start = Callable[..., Process]
 
 
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    """Start `sim` with a ready file; ended after the test."""
-    started: list[Process] = []
-
-    def begin(*arguments: str, program: tuple[str, ...] = ("-m", "sim")) -> Process:
-        folder = tmp_path / str(len(started))
-        folder.mkdir()
-        started.append(Process(folder, *arguments, program=program))
-        return started[-1]
-
-    yield begin
-    for one in started:
-        if one.process.poll() is None:
-            one.process.kill()
-        one.process.communicate()
-
-
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     """An exchange on free ports, its clock in nobody's hand."""

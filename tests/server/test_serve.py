@@ -14,26 +14,10 @@ from pathlib import Path
 from urllib.error import HTTPError
 
 import pytest
-from processes import Process
 
 from sim.cli.main import main
 
 SURFACES = ("gateway", "retail", "exchange", "auth", "grpc", "control", "docs")
-
-
-@pytest.fixture
-def start(tmp_path):
-    started = []
-
-    def begin(*arguments: str) -> Process:
-        started.append(Process(tmp_path, *arguments))
-        return started[-1]
-
-    yield begin
-    for one in started:
-        if one.process.poll() is None:
-            one.process.kill()
-        one.process.communicate()
 
 
 def ask(url, *, context=None, token="", data=None):

@@ -12,6 +12,7 @@ from sim.analysis.explain import explain
 from sim.analysis.layout import counted, wrapped
 from sim.analysis.replay import simulation_at
 from sim.analysis.tables import cell
+from sim.api.pipeline.error_mapping import Explanation
 from sim.api.pipeline.request_log import LoggedCall
 from sim.kernel.instants import Instant, format_instant
 
@@ -105,7 +106,7 @@ def explain_journal(path: str, subject: str, until: Instant | None) -> dict[str,
     sim = simulation_at(path, until)
     if not subject:
         entries = sim.log.entries(0, sim.seq)
-        return {"refused": [_refused(entry) for entry in entries if entry.why is not None]}
+        return {"refused": [_refused(one, one.why) for one in entries if one.why is not None]}
     explanation = explain(sim, subject)
     if explanation is None:
         raise UsageError(
@@ -130,9 +131,7 @@ def text_of(explanation: dict[str, Any]) -> Iterator[str]:
         yield "nothing was refused"
 
 
-def _refused(entry: LoggedCall) -> dict[str, Any]:
-    assert entry.why is not None
-    why = entry.why
+def _refused(entry: LoggedCall, why: Explanation) -> dict[str, Any]:
     return {
         "request_id": why.request_id,
         "at": format_instant(entry.at),

@@ -23,8 +23,8 @@ class LoggedCall(Struct, frozen=True, gc=False):
     """One call and its answer.
 
     `caller` is a firm, participant or API key id; `fault` is the id of the injected fault that
-    struck, or ""; `over` names limits that would have refused it, were they on. A refused call
-    has a reason.
+    struck, or ""; `over` names limits that would have refused it, were they on; `why` explains
+    a refused call.
     """
 
     seq: int
