@@ -30,6 +30,7 @@ from sim.engine import time_travel
 from sim.engine.engine import Behaviour, Engine, Run
 from sim.engine.entrances import Entrances
 from sim.engine.journal_record import library_versions
+from sim.engine.prepared_starts import PreparedStarts
 from sim.kernel.branches import Branch
 from sim.kernel.instants import Instant
 from sim.kernel.journal import Header, Journal
@@ -162,8 +163,20 @@ def _begin_again(run: Run, engine: Engine) -> Engine:
         raise
 
 
+PREPARED = PreparedStarts()
+
+
 def _begin(run: Run, journal: Journal, epoch: int = 0) -> Engine:
     """An engine at the start of a run."""
+    prepared = PREPARED.of(
+        run, journal.header, lambda: _begin_from_nothing(run, Journal(journal.header))
+    )
+    if prepared is None:
+        return _begin_from_nothing(run, journal, epoch)
+    return time_travel.begin_as(prepared, run, journal, epoch)
+
+
+def _begin_from_nothing(run: Run, journal: Journal, epoch: int = 0) -> Engine:
     behaviour = Behaviour(handlers(), FINISHERS, act, (Participants, Receivers, Script))
     engine = Engine(run, build_world(run.scenario, run.start), journal, behaviour, epoch=epoch)
     engine.begin()

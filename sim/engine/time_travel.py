@@ -24,7 +24,7 @@ from typing import BinaryIO, Concatenate, ParamSpec, TypeVar
 from sim.api.pipeline.inputs import Advanced, Effect, Input, recorded_input
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import Code, Conflict, NotFound, Refusal
-from sim.engine.engine import Engine
+from sim.engine.engine import Engine, Run
 from sim.engine.snapshots import Snapshot, Snapshots, load_state, unsavable
 from sim.kernel.branches import Branch
 from sim.kernel.instants import Instant, format_instant
@@ -137,7 +137,7 @@ def rewind(engine: Engine, to: Instant | None, seq: int | None) -> list[Effect]:
 
 def fork(engine: Engine, journal: BinaryIO | None, settings: Settings | None) -> Engine:
     """An independent engine in the same state; see `Simulation.fork`."""
-    forked = _twin(engine, engine.journal.fork(journal), settings or engine.run.settings)
+    forked = _fork(engine, engine.journal.fork(journal), settings or engine.settings)
     forked.snapshots = engine.snapshots.fork()
     load(forked, _saved(engine))
     forked.journal.mark("fork", engine.branch)
@@ -150,7 +150,7 @@ def fork_past(past: Engine, branch: Branch, file: BinaryIO, settings: Settings) 
     branch. Its journal is written to a file and holds the inputs of that branch up to there.
     """
     journal = past.journal.along(branch, file)
-    forked = _twin(past, journal, settings)
+    forked = _fork(past, journal, settings)
     forked.snapshots = Snapshots(past.snapshots.start)
     load(forked, _saved(past))
     journal.mark("fork", past.branch)
@@ -169,22 +169,37 @@ def looker(engine: Engine) -> Engine:
     """An engine of the same run that can be at any moment of it and journals nothing; it is at none
     yet.
     """
-    twin = _twin(engine, engine.journal.view(), engine.run.settings)
+    twin = _fork(engine, engine.journal.view(), engine.settings)
     twin.snapshots = Snapshots(engine.snapshots.start)
     return twin
 
 
-def _twin(engine: Engine, journal: Journal, settings: Settings) -> Engine:
+def begin_as(engine: Engine, run: Run, journal: Journal, epoch: int) -> Engine:
+    """An engine at the start of a run, equal to one that begins from nothing. The run is that of
+    `engine` but for the settings that no journal keeps.
+    """
+    begun = _twin(engine, run, journal, epoch)
+    start = engine.snapshots.start._replace(checkpoint=journal.checkpoint())
+    begun.snapshots = Snapshots(start)
+    load(begun, start)
+    journal.branch.timers = begun.exchange.ctx.timers.scheduled
+    return begun
+
+
+def _fork(engine: Engine, journal: Journal, settings: Settings) -> Engine:
+    return _twin(engine, engine.run._replace(settings=settings), journal, engine.epoch)
+
+
+def _twin(engine: Engine, run: Run, journal: Journal, epoch: int) -> Engine:
     """An engine of the same run, with the same beginning and no state."""
-    run = engine.run
-    if settings.recorded() != run.settings.recorded():
+    if run.settings.recorded() != engine.settings.recorded():
         raise ValueError("a fork keeps the settings that stand in the journal's header")
     twin = Engine(
-        run._replace(settings=settings, signing_secrets=dict(run.signing_secrets)),
+        run._replace(signing_secrets=dict(engine.signing_secrets)),
         copy(engine.world),
         journal,
         engine.behaviour,
-        epoch=engine.epoch,
+        epoch=epoch,
     )
     twin.exchange.begin_as(engine.exchange)
     for name, extension in twin.extensions.items():

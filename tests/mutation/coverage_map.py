@@ -223,7 +223,8 @@ def _measure(names: list[str], jobs: int) -> None:
     KEPT.mkdir(parents=True, exist_ok=True)
     (KEPT / "coverage.ini").write_text(SETTINGS)
     workers = ["-n", str(jobs), "--dist", "worksteal"] if jobs > 1 and len(names) > 9 else []
-    options = ["-q", "--no-header", "-p", "no:cacheprovider", "-p", "tests.mutation.timings"]
+    plugins = ("no:cacheprovider", "tests.mutation.timings", "tests.mutation.fresh_starts")
+    options = ["-q", "--no-header", *(word for plugin in plugins for word in ("-p", plugin))]
     coverage = ["--cov=sim", f"--cov-config={KEPT / 'coverage.ini'}", "--cov-context=test"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, *workers, *coverage, "--cov-report=", *names],

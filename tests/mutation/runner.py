@@ -33,7 +33,10 @@ import pytest
 from tests.mutation.areas import ROOT
 from tests.mutation.operators import Mutant, mutated
 
-OPTIONS = ["-q", "-p", "no:cacheprovider", "--capture=no", "--hypothesis-profile=mutation"]
+OPTIONS = [
+    *("-q", "--capture=no", "--hypothesis-profile=mutation"),
+    *("-p", "no:cacheprovider", "-p", "tests.mutation.fresh_starts"),
+]
 MEMORY_MAX = 6 << 30
 WAIT_MAX_S = 3600  # for a mutant that sleeps
 COLD = "cold"  # what a warm child says of a mutant that it cannot put in place

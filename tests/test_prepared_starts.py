@@ -1,0 +1,129 @@
+"""A run that copies the start of an earlier one in its process is the run that it would have been
+alone.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from base64 import b64decode, b64encode
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sim import Simulation, load_scenario, simulation
+from sim.analysis.headless_run import run_scenario
+from sim.api.pipeline.settings import Settings
+from sim.core.model.refusals import NotFound
+from sim.engine.prepared_starts import PreparedStarts
+from sim.testing.client import connect
+from tests.deeds import do
+from tests.journeys import FEW_GAMES, key, quiet, retail_order
+
+KEY = "11111111-1111-1111-1111-111111111111"
+FILES = sorted(path.stem for path in (Path(__file__).parent.parent / "scenarios").glob("*.yaml"))
+
+
+@pytest.fixture(autouse=True)
+def none_is_prepared(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(simulation, "PREPARED", PreparedStarts())
+    yield
+
+
+def begun(scenario: str, count: int) -> list[Simulation]:
+    """The first begins from nothing, the third and later ones copy."""
+    return [Simulation(load_scenario(scenario), journal=BytesIO()) for _ in range(count)]
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if not name.startswith("living")])
+def test_a_bundled_scenario_has_the_same_journal(name: str) -> None:
+    journals = []
+    for _ in range(3):
+        journal = BytesIO()
+        run = Simulation(load_scenario(name), journal=journal)
+        report = run_scenario(run.scenario, simulation=run)
+        assert report.ok
+        journals.append(journal.getvalue())
+    assert journals[0] == journals[1] == journals[2]
+
+
+@settings(max_examples=14)
+@given(st.lists(st.integers(0, 300), min_size=1, max_size=12))
+def test_the_same_inputs_have_the_same_lines_also_after_time_travel(numbers: list[int]) -> None:
+    runs = begun(FEW_GAMES, 3)
+    for run in runs:
+        world = connect(run)
+        for number in numbers:
+            do(world, number)
+    first, _, copied = runs
+    assert list(copied.journal.lines()) == list(first.journal.lines())
+    assert copied.digest == first.digest
+    assert copied.requests() == first.requests()
+    for run in (first, copied):
+        run.reset()
+        do(connect(run), numbers[0])
+    assert copied.digest == first.digest
+    for run in (first, copied):
+        run.rewind(seq=0)
+        do(connect(run), numbers[-1])
+    assert copied.digest == first.digest
+    for seed in (99, 98, 99, 98, 99):
+        for run in (first, copied):
+            run.reset(seed)
+            do(connect(run), numbers[0])
+            run.rewind(seq=0)
+            do(connect(run), numbers[-1])
+        assert copied.digest == first.digest
+
+
+def test_what_happens_in_one_run_is_not_in_the_next() -> None:
+    digests = set()
+    for _ in range(5):
+        (run,) = begun("quickstart", 1)
+        world = connect(run)
+        digests.add(run.digest)
+        order = retail_order(quiet(run), "BUY_LONG", 35, 1)
+        assert world.retail(key(run)).post("/v1/orders", json=order).status == 200
+        world.advance("1d")
+        run.snapshot("here")
+        with pytest.raises(NotFound):
+            run.restore("of another run")
+    assert len(digests) == 1
+
+
+def test_other_seeds_starts_settings_and_secrets_begin_otherwise() -> None:
+    same = begun("quickstart", 3)[-1]
+    scenario = load_scenario("quickstart")
+    other_seed = [Simulation(scenario, seed=same.seed + 1) for _ in range(3)][-1]
+    assert other_seed.seed == same.seed + 1
+    assert other_seed.digest != same.digest
+    later = [Simulation(scenario, start=same.now + 10**9) for _ in range(3)][-1]
+    assert later.now == same.now + 10**9
+    prefixed = [Simulation(scenario, settings=Settings(vendor_prefix="acme")) for _ in range(3)][-1]
+    assert prefixed.engine.settings.vendor_prefix == "acme"
+    assert begun("quickstart", 1)[0].engine.settings.vendor_prefix != "acme"
+
+
+def test_a_key_has_the_secret_of_its_own_scenario_which_stands_in_no_journal() -> None:
+    def keyed(secret: bytes) -> Simulation:
+        text = b64encode(secret).decode()
+        key = f"{{key_id: {KEY}, secret_key: {text}, account: firms/retail/accounts/mine}}"
+        return Simulation(load_scenario(f"name: keyed\nworld: {{api_keys: [{key}]}}\n"))
+
+    secrets = [bytes([1] * 32), bytes([2] * 32)]
+    for secret in (secrets[0], *secrets, *secrets * 2, *secrets[1:] * 3):
+        run = keyed(secret)
+        assert b64decode(run.engine.world.parties.secrets[KEY])[:32] == secret
+        assert run.digest == keyed(secrets[0]).digest
+
+
+def test_the_runs_are_not_kept() -> None:
+    runs = begun("quickstart", 3)
+    watched = [weakref.ref(run.engine) for run in runs]
+    runs.clear()
+    gc.collect()
+    assert [engine() for engine in watched] == [None, None, None]
