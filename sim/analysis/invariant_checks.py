@@ -1,20 +1,20 @@
 """When a run without clients checks the invariants, and of how much of the exchange.
 
 A check of everything walks all open orders, and most inputs concern one instrument. So a check
-looks at the orders and books of the instruments that changed since the last one, besides all
-balances and positions. The first check, the last and every `WHOLE_EVERY`th in between look at
-everything: what changes without being noted as changed is found then, and the report says from
-which inputs on it may have been there.
+looks at the orders and books of the instruments that changed since the last one, at positions if
+any changed, and at all balances. The first check, the last and every `WHOLE_EVERY`th in between
+look at everything: what changes without being noted as changed is found then, and the report says
+from which inputs on it may have been there.
 
-Balances and positions are walked each time, so while more than `CHECK_EVERY_INPUT_BELOW` orders are
-open a check runs after every few inputs only.
+A check that looks at positions walks all of them, so while more than `CHECK_EVERY_INPUT_BELOW`
+orders are open a check runs after every few inputs only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sim.core.invariants import Broken, broken
+from sim.core.invariants import Broken, Moment, broken, changes, moment
 from sim.kernel.instants import format_instant
 from sim.simulation import Simulation
 
@@ -31,7 +31,7 @@ class InvariantChecks:
         self._pause = 0  # inputs until the next check
         self._checked = self._checked_whole = sim.seq
         self._narrow = 0  # checks since the last one of everything
-        self._read: int | None = None  # version of the books at the last check
+        self._last: Moment | None = None  # the last check
         self._over = False
 
     def after_input(self) -> Iterator[str]:
@@ -52,10 +52,10 @@ class InvariantChecks:
         been looked at.
         """
         trading, seq = self._sim.exchange.trading, self._sim.seq
-        read, self._read = self._read, trading.books.version
+        last, self._last = self._last, moment(trading)
         unseen = self._pause
-        if read is not None and read >= trading.books.loaded:
-            broken_now = broken(trading, frozenset(trading.books.symbols.since(read)))
+        if last is not None and (changed := changes(trading, last)) is not None:
+            broken_now = broken(trading, changed)
             self._narrow += 1
             if broken_now or (self._narrow < WHOLE_EVERY and not self._sim.script.done):
                 return broken_now, unseen

@@ -2,8 +2,8 @@
 states each one.
 
 The checks compute every sum a second time, from accounts, positions and open orders, and compare it
-with what the components keep. They change nothing and visit each row once. Orders and books can be
-looked at for some instruments alone, so that a run may check after every input
+with what the components keep. They change nothing and visit each row once. They can look at what
+changed alone (`Changed`), so that a run may check after every input
 (`analysis/invariant_checks.py`).
 """
 
@@ -31,7 +31,40 @@ class Broken(NamedTuple):
         return f"{self.invariant}: {self.contradiction}"
 
 
-def _money(trading: Trading, _: Set[str] | None) -> Iterator[str]:
+class Changed(NamedTuple):
+    """What may have changed since the last check: the orders and books of some instruments, and
+    whether any position. Balances are few and always looked at.
+    """
+
+    symbols: Set[str]
+    positions: bool
+
+
+class Moment(NamedTuple):
+    """How far an exchange was when it was checked."""
+
+    books: int
+    position_rows: int
+
+
+def moment(trading: Trading) -> Moment:
+    """How far an exchange is now."""
+    return Moment(trading.books.version, trading.positions.count)
+
+
+def changes(trading: Trading, before: Moment) -> Changed | None:
+    """What changed since a moment, as far as it was noted; None for everything, if a saved state
+    was loaded in between.
+    """
+    if before.books < trading.books.loaded:
+        return None
+    return Changed(
+        frozenset(trading.books.symbols.since(before.books)),
+        positions=trading.positions.count != before.position_rows,
+    )
+
+
+def _money(trading: Trading, _: Changed | None) -> Iterator[str]:
     if total := trading.ledger.total():
         yield f"all balances sum to {total}, not to zero"
     if held := trading.ledger.balance(HOUSE_CLEARING):
@@ -42,7 +75,9 @@ def _money(trading: Trading, _: Set[str] | None) -> Iterator[str]:
             yield f"{account.name} has {account.balance}, its last ledger row says {rows[-1].after}"
 
 
-def _positions(trading: Trading, _: Set[str] | None) -> Iterator[str]:
+def _positions(trading: Trading, changed: Changed | None) -> Iterator[str]:
+    if changed is not None and not changed.positions:
+        return
     nets: dict[str, Qty] = {}
     longs: dict[str, Qty] = {}
     for position in trading.positions.all():
@@ -80,7 +115,10 @@ def _margins(trading: Trading) -> dict[str, Cash]:
     return margins
 
 
-def _orders(trading: Trading, symbols: Set[str] | None) -> Iterator[str]:
+def _orders(trading: Trading, changed: Changed | None) -> Iterator[str]:
+    symbols = None if changed is None else changed.symbols
+    if symbols is not None and not symbols:
+        return
     working: dict[tuple[str, str], list[Order]] = {}
     for order in trading.orders.open(symbols):
         if order.leaves_qty + order.cum_qty != order.qty:
@@ -116,14 +154,17 @@ def _cost(trading: Trading, account: str, symbol: str, working: list[Order]) -> 
     instrument, net = trading.instruments.require(symbol), trading.positions.net(account, symbol)
     costs = {BUY: 0, SELL: 0}
     closable = {BUY: max(-net, 0), SELL: max(net, 0)}
-    for order in sorted(working, key=lambda order: (-unit_cost(order, instrument), order.seq)):
+    if net:  # what costs most closes first
+        working = sorted(working, key=lambda order: (-unit_cost(order, instrument), order.seq))
+    for order in working:
         closing = min(order.leaves_qty, closable[order.side])
         closable[order.side] -= closing
         costs[order.side] += (order.leaves_qty - closing) * unit_cost(order, instrument)
     return max(costs.values()) * instrument.cash_per_notional
 
 
-def _books(trading: Trading, symbols: Set[str] | None) -> Iterator[str]:
+def _books(trading: Trading, changed: Changed | None) -> Iterator[str]:
+    symbols = None if changed is None else changed.symbols
     touched = map(trading.books.touched, sorted(symbols or ()))
     for book in trading.books if symbols is None else filter(None, touched):
         if book.crossed and trading.state(book.symbol) is InstrumentState.OPEN:
@@ -149,7 +190,7 @@ class Invariant(NamedTuple):
     """A statement that holds at any moment, and the function that looks for contradictions."""
 
     statement: str
-    check: Callable[[Trading, Set[str] | None], Iterator[str]]
+    check: Callable[[Trading, Changed | None], Iterator[str]]
 
 
 INVARIANTS: dict[str, Invariant] = {
@@ -176,13 +217,13 @@ INVARIANTS: dict[str, Invariant] = {
 }
 
 
-def broken(trading: Trading, symbols: Set[str] | None = None) -> list[Broken]:
+def broken(trading: Trading, changed: Changed | None = None) -> list[Broken]:
     """Every contradiction to an invariant now, in the order of the table; empty if all hold.
 
-    With `symbols`, orders and books of these instruments only, besides all balances and positions.
+    With `changed`, only those of what changed.
     """
     return [
         Broken(name, contradiction)
         for name, invariant in INVARIANTS.items()
-        for contradiction in invariant.check(trading, symbols)
+        for contradiction in invariant.check(trading, changed)
     ]

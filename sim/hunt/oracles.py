@@ -14,7 +14,7 @@ from sim.analysis.replay import Divergence, at_the_start, verify
 from sim.api.pipeline.inputs import Outcome, Reply, RestCall, RpcCall
 from sim.api.pipeline.request_log import LoggedCall
 from sim.contract.contract import load_contract
-from sim.core.invariants import broken
+from sim.core.invariants import broken, changes, moment
 from sim.fidelity.error_forms import form_of, misfits, plain_form
 from sim.fidelity.shapes import shape_of
 from sim.kernel.journal import Header, encode_header
@@ -40,7 +40,7 @@ class Oracles:
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
-        self._seen = simulation.exchange.trading.books.version
+        self._seen = moment(simulation.exchange.trading)
         self._inputs = 0
 
     def after_input(self, input_: Any, outcome: Outcome) -> Iterator[Trouble]:
@@ -59,11 +59,9 @@ class Oracles:
     def _invariants(self) -> Iterator[Trouble]:
         trading = self._simulation.exchange.trading
         self._inputs += 1
-        symbols = None
-        if self._inputs % WHOLE_EVERY and self._seen >= trading.books.loaded:
-            symbols = frozenset(trading.books.symbols.since(self._seen))
-        self._seen = trading.books.version
-        for one in broken(trading, symbols):
+        changed = changes(trading, self._seen) if self._inputs % WHOLE_EVERY else None
+        self._seen = moment(trading)
+        for one in broken(trading, changed):
             yield Trouble("invariant", one.invariant, str(one))
 
     def _answer(

@@ -78,10 +78,11 @@ class Participants(Extension):
         self._recurring = RecurringTraders(exchange, tuple(self._entries.values()))
         if self._entries:
             slot_of = exchange.recurring.slot_of_symbol
-            symbols = [each for each in exchange.instruments.symbols() if slot_of(each) is None]
+            symbols = list(exchange.instruments.symbols())
             for entry in self._entries.values():
                 for symbol in matching(symbols, entry.symbols):
-                    self._add(entry, symbol)
+                    if slot_of(symbol) is None:
+                        self._add(entry, symbol)
 
     def _add(self, entry: Trader, symbol: str) -> TraderOnInstrument:
         exchange = self._engine.exchange
@@ -256,6 +257,8 @@ def matching(symbols: Sequence[str], patterns: Sequence[str]) -> Iterator[str]:
     """Symbols that are named or fit a pattern, in order of listing."""
     named = frozenset(patterns)
     globs = [pattern for pattern in patterns if any(mark in pattern for mark in "*?[")]
+    if not globs:
+        return (symbol for symbol in symbols if symbol in named)
     return (
         symbol
         for symbol in symbols

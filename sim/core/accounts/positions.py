@@ -149,6 +149,11 @@ class Positions:
         position.realized += realized
         self._write(position, 0, 0, realized, "Correction", "", 0, 0, price)
 
+    @property
+    def count(self) -> int:
+        """How many rows the position ledger has."""
+        return len(self._rows)
+
     def all(self) -> Iterator[Position]:
         """Every position, in order of first touch."""
         return iter(self._all)
