@@ -36,6 +36,7 @@ Kind: TypeAlias = Literal[
     "missing frame",
     "extra frame",
     "no answer",
+    "time",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 ABSENT = "(absent)"

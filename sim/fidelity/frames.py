@@ -45,10 +45,13 @@ class FrameQueue:
         self.recorded: deque[Recorded] = deque()
         self.ours: deque[Any] = deque()
         self._last = 0
+        self._undecided = (0, 0)  # lengths at which the first frames did not fit
 
     def decided(self, *, final: bool = False) -> Iterator[Verdict]:
         """Verdicts on what can be compared by now; with `final` on everything."""
         recorded, ours = self.recorded, self.ours
+        if not final and (len(recorded), len(ours)) == self._undecided:
+            return  # what did not fit does not fit now
         while recorded and ours:
             if not self._trial(recorded[0].body, ours[0]):
                 one = recorded.popleft()
@@ -56,6 +59,7 @@ class FrameQueue:
                 yield self._verdict(one, [])
                 continue
             if not final and min(len(recorded), len(ours)) <= AHEAD:
+                self._undecided = len(recorded), len(ours)
                 return
             yield from self._resynchronised()
         if final:

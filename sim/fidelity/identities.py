@@ -1,8 +1,8 @@
 """Who in a scenario stands for whom in a recording.
 
 Credentials are fingerprints in a recording, so they are matched by kind in the order in which they
-first appear: API keys with the scenario's keys, tokens with its firms. What stands in clear decides
-first: a client id or participant that the scenario knows.
+first appear: API keys with the scenario's keys, those of different accounts first, tokens with its
+firms. What stands in clear decides first: a client id or participant that the scenario knows.
 """
 
 from __future__ import annotations
@@ -92,7 +92,9 @@ class Identities:
         if ours is None:
             named = [key for key in self._keys if key.key_id == recorded]
             taken = {key.key_id for key in self._key_of.values()}
+            having = {key.account for key in self._key_of.values()}
             free = named or [key for key in self._keys if key.key_id not in taken]
+            free.sort(key=lambda key: key.account in having)  # another key is another person
             if not free:
                 raise Unmatched("the scenario has too few API keys")
             ours = self._key_of[recorded] = free[0]

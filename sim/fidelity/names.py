@@ -24,8 +24,13 @@ _LEAST = 4  # characters of an identifier; a shorter one is a number of somethin
 def is_drawn(field: Field) -> bool:
     """Whether the service draws the values of a field: ids, tokens, places in lists."""
     return field.secret or (
-        field.kind in ("string", "bytes", "int64") and _DRAWN.search(field.name) is not None
+        field.kind in ("string", "bytes", "int64") and _is_drawn_name(field.name)
     )
+
+
+@cache
+def _is_drawn_name(name: str) -> bool:
+    return _DRAWN.search(name) is not None
 
 
 def is_resource(value: str) -> bool:

@@ -1,24 +1,26 @@
 """A recorded session replayed into a scenario, in order and in virtual time.
 
-Time moves by what the service said was now. Requests are signed by identities of the scenario and
-name our identifiers. What comes back is compared with what was recorded.
+Time moves as the service's clock did. Requests are signed by identities of the scenario and name
+our identifiers. What comes back is compared with what was recorded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from google.protobuf import json_format, message_factory
 from msgspec import json
 
 from sim.api.codecs.protobuf import descriptor_pool
-from sim.api.pipeline.inputs import Outcome, Reply
+from sim.api.pipeline.inputs import Effect, Outcome, Reply, Resolve
 from sim.contract.contract import Operation, load_contract
 from sim.fidelity.frames import is_heartbeat
 from sim.fidelity.identities import Identities
 from sim.fidelity.names import Names
-from sim.kernel.instants import Instant
+from sim.fidelity.service_clock import ServiceClock
+from sim.kernel.instants import Instant, Span
 from sim.recording.files import Entry, Message, body_value
 from sim.recording.grpc_relay import Bodies
 from sim.recording.seen import Reader, Seen
@@ -30,23 +32,56 @@ _ENCODER = json.Encoder(decimal_format="number")
 
 
 class Played(NamedTuple):
-    """What the service showed, and our answer to the same request; None for frames and ends."""
+    """What the service showed, and our answer to the same request; None for frames and ends.
+    `held` has how long theirs took and ours, where ours was held and theirs is known.
+    """
 
     seen: Seen
     ours: Message | None = None
+    held: tuple[Span, Span] | None = None
+
+
+class _Sent(NamedTuple):
+    """A call that was made: our answer, or a reply that announces it."""
+
+    at: Instant
+    answer: Message | Reply
+    shown: Callable[[Reply], Message]
+
+
+class _Clients(Connection):
+    """Clients that know when an answer that was held was there."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        super().__init__(simulation)
+        self.resolved_at: dict[str, Instant] = {}
+
+    def deliver(self, effects: list[Effect]) -> None:
+        """Note the instant of held answers."""
+        for effect in effects:
+            if isinstance(effect, Resolve):
+                self.resolved_at[effect.pending_on] = self.simulation.now
+        super().deliver(effects)
 
 
 class Player:
     """Plays the lines of a recording into a simulation."""
 
-    def __init__(self, scenario: Scenario, seed: int | None, entries: Collection[Entry]) -> None:
-        self.world = Connection(Simulation(scenario, seed=seed))
+    def __init__(
+        self,
+        scenario: Scenario,
+        seed: int | None,
+        entries: Collection[Entry],
+        clock: ServiceClock | None = None,
+    ) -> None:
+        self.world = _Clients(Simulation(scenario, seed=seed))
         self.names = Names()
         self.our_begin = self.world.simulation.now
         self.recorded_begin: Instant | None = None
         self.streams: dict[int, Stream] = {}
         self.heartbeats: dict[int, list[Instant]] = {}  # since our begin
-        self._entries = entries
+        self._clock = clock or ServiceClock(entries)
+        self._sent: dict[int, _Sent] = {}  # by line
         self._reader = Reader(entries)
         self._identities = Identities(self.world, self.names)
         self._bodies = Bodies(load_contract())
@@ -60,12 +95,16 @@ class Player:
 
     def play(self) -> Iterator[Played]:
         """Every answer, frame and end of the recording, with our answer. Unmatched."""
-        for entry in self._entries:
-            seen = self._reader.line(entry)
-            self._move(self._reader.now(entry))
-            if seen is not None and seen.answer is not None and entry.request is not None:
-                yield Played(seen, self._answered(seen, entry.request, seen.answer))
+        for turn in self._clock.turns():
+            entry = turn.entry
+            self._move(turn.now)
+            if entry.request is not None and entry.answer is not None:
+                if turn.half != "answered":
+                    self._sent[entry.n] = self._call(entry, entry.request, entry.answer)
+                if turn.half != "sent":
+                    yield self._answered(entry, turn.now)
                 continue
+            seen = self._reader.line(entry, turn.now)
             if entry.opened is not None:
                 self._open(entry, entry.opened)
             elif entry.frame is not None and entry.frame.sender == "client":
@@ -84,10 +123,50 @@ class Player:
 
     # ---- calls
 
-    def _answered(self, seen: Seen, request: Message, answer: Message) -> Message:
-        if seen.operation is not None and seen.operation.content == "web_socket":
-            return self._refused_socket(seen.entry, request, answer)
-        return self._call(seen.entry, request, answer)
+    def _call(self, entry: Entry, request: Message, answer: Message) -> _Sent:
+        at, (ours, show) = self.world.simulation.now, self._made(entry, request, answer)
+        if isinstance(ours, Message) or not ours.pending_on:
+            return _Sent(at, ours if isinstance(ours, Message) else show(ours), show)
+        return _Sent(at, ours, show)
+
+    def _made(
+        self, entry: Entry, request: Message, answer: Message
+    ) -> tuple[Message | Reply, Callable[[Reply], Message]]:
+        """A call, with how its reply is read."""
+        operation = self._reader.operation_at(entry, request)
+        if operation is not None and operation.content == "web_socket":
+            return self._refused_socket(entry, request, answer), _answer
+        names = self.names
+        refused = answer.status == (16 if entry.plane == "grpc" else 401)
+        path = names.ours_in(request.path)
+        names.own(request.body)
+        headers = self._identities.headers(
+            entry.plane, request.method, path, request.headers, refused=refused
+        )
+        if entry.plane == "grpc":
+            rpc = self._bodies.operation(path)
+            message = self._encoded(rpc, request.body)
+            reply = self._reply(self.world.simulation.rpc(path, headers, message))
+            return reply, partial(self._rpc_answer, rpc)
+        if entry.plane == "auth" and "grant_type" in str(request.body):
+            form = self._identities.form(request, answer)
+            return _answer(self.world.auth.post(path, form=form).reply), _answer
+        body = self._identities.body(request.body)
+        content = b"" if body is None else body if isinstance(body, bytes) else _content(body)
+        query = names.ours_in_query(request.query)
+        simulation = self.world.simulation
+        outcome = simulation.rest(entry.plane, request.method, path, query, headers, content)
+        return self._reply(outcome), _answer
+
+    def _answered(self, entry: Entry, now: Instant) -> Played:
+        seen = self._reader.line(entry, now)
+        assert seen is not None
+        sent = self._sent.pop(entry.n)
+        if isinstance(sent.answer, Message):
+            return Played(seen, sent.answer)
+        reply, took = self.world.answer(sent.answer), self._clock.took(entry)
+        ours = self.world.resolved_at[sent.answer.pending_on] - sent.at
+        return Played(seen, sent.shown(reply), None if took is None else (took, ours))
 
     def _refused_socket(self, entry: Entry, request: Message, answer: Message) -> Message:
         """A call to the address of a socket: the service let nobody in."""
@@ -101,36 +180,13 @@ class Player:
         self.world.absorb(self.world.simulation.hangup(outcome.stream))
         return Message(status=101)
 
-    def _call(self, entry: Entry, request: Message, answer: Message) -> Message:
-        refused = answer.status == (16 if entry.plane == "grpc" else 401)
-        path, names = self.names.ours_in(request.path), self.names
-        names.own(request.body)
-        headers = self._identities.headers(
-            entry.plane, request.method, path, request.headers, refused=refused
-        )
-        if entry.plane == "grpc":
-            return self._rpc(path, headers, request)
-        simulation = self.world.simulation
-        if entry.plane == "auth" and "grant_type" in str(request.body):
-            form = self._identities.form(request, answer)
-            return _answer(self.world.auth.post(path, form=form).reply)
-        body = self._identities.body(request.body)
-        content = b"" if body is None else body if isinstance(body, bytes) else _content(body)
-        outcome = simulation.rest(
-            entry.plane, request.method, path, names.ours_in_query(request.query), headers, content
-        )
-        return _answer(self._reply(outcome))
-
     def _reply(self, outcome: Outcome) -> Reply:
         self.world.absorb(outcome)
         reply = outcome.reply
         assert reply is not None
-        return self.world.answer(reply) if reply.pending_on else reply
+        return reply
 
-    def _rpc(self, method: str, headers: dict[str, str], request: Message) -> Message:
-        operation = self._bodies.operation(method)
-        message = self._encoded(operation, request.body)
-        reply = self._reply(self.world.simulation.rpc(method, headers, message))
+    def _rpc_answer(self, operation: Operation | None, reply: Reply) -> Message:
         if reply.code:
             return Message(status=reply.code, body=reply.message)
         return Message(status=0, body=self._json(operation, reply.body))

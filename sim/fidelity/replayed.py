@@ -8,11 +8,13 @@
 | both fit, and a value, a length or a status differs | `unknown` |
 | a frame that we send is not in the recording | `recording` |
 | a frame that we do not send is in the recording | `unknown` |
+| an answer that we hold took a different time (more than two seconds) | `unknown` |
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -24,9 +26,10 @@ from sim.fidelity.difference import ABSENT, Difference
 from sim.fidelity.frames import FrameQueue, Recorded, is_heartbeat, merged
 from sim.fidelity.heartbeats import MISSING, Heartbeats
 from sim.fidelity.player import Player
+from sim.fidelity.service_clock import ServiceClock
 from sim.fidelity.tally import Tally
-from sim.fidelity.values import Sides
-from sim.kernel.instants import Instant
+from sim.fidelity.values import TOLERANCE, Sides
+from sim.kernel.instants import NS_PER_MS, Instant, Span
 from sim.recording.files import Entry, Message
 from sim.recording.seen import Seen
 from sim.scenario.scenario import Scenario
@@ -47,10 +50,15 @@ class Replayed:
     """Replays a recording and counts what differs."""
 
     def __init__(
-        self, scenario: Scenario, seed: int | None, entries: Collection[Entry], tally: Tally
+        self,
+        scenario: Scenario,
+        seed: int | None,
+        entries: Collection[Entry],
+        tally: Tally,
+        clock: ServiceClock | None = None,
     ) -> None:
         self._checker, self._tally = Checker(scenario.reading), tally
-        self._player = Player(scenario, seed, entries)
+        self._player = Player(scenario, seed, entries, clock)
         self._sides: Sides | None = None
         self._queues: dict[int, FrameQueue] = {}
         self._of_stream: dict[int, Seen] = {}
@@ -66,7 +74,7 @@ class Replayed:
 
     def steps(self, on_line: Callable[[], None] = lambda: None) -> Iterator[int]:
         """`run` line by line; yields the number of each line that was compared."""
-        for seen, ours in self._player.play():
+        for seen, ours, held in self._player.play():
             on_line()
             if self._sides is None:
                 begin = self._player.recorded_begin
@@ -76,7 +84,8 @@ class Replayed:
             if known is None:
                 continue
             if ours is not None and seen.answer is not None:
-                self._count(seen, merged(known, self._answer(seen, seen.answer, ours)))
+                differences = self._answer(seen, seen.answer, ours)
+                self._count(seen, merged(known, [*_late(held), *differences]))
             elif seen.frame is not None:
                 self._queue(seen, seen.frame.body, known)
             elif seen.closed is not None:
@@ -235,6 +244,16 @@ class Replayed:
                 differences.append(Difference("closed.code", end.code, ended, "status"))
             self._count(end.seen, merged(end.known, differences))
         self._ends = left
+
+
+def _late(held: tuple[Span, Span] | None) -> list[Difference]:
+    """How long an answer took that we hold, in seconds. What we answer at once may take longer over
+    a network, so that is no difference.
+    """
+    if held is None or abs(held[0] - held[1]) <= TOLERANCE:
+        return []
+    theirs, ours = (Decimal(span // NS_PER_MS) / 1000 for span in held)
+    return [Difference("answer.after_s", theirs, ours, "time")]
 
 
 def _values(sides: Sides, operation: Operation, recorded: Any, ours: Any) -> list[Difference]:

@@ -53,7 +53,7 @@ class Reader:
         self._streams: dict[int, Stream] = {}
         self._instant_of: dict[str, Instant] = {}
         # what comes before the service first tells its time happened then, or shortly before
-        self._first = next((at for at in map(_instant_of, entries) if at is not None), None)
+        self._first = next((at for at in map(told_instant, entries) if at is not None), None)
 
     def seen(self) -> Iterator[Seen]:
         """Every answer, frame of the service and end of a stream. UnreadableRecording for a line
@@ -64,9 +64,11 @@ class Reader:
             if shown_by_line is not None:
                 yield shown_by_line
 
-    def line(self, entry: Entry) -> Seen | None:
-        """What a line shows of the service; None for a stream's begin and frames of the client."""
-        now = self.now(entry)
+    def line(self, entry: Entry, now: Instant | None = None) -> Seen | None:
+        """What a line shows of the service; None for a stream's begin and frames of the client.
+        `now` is the instant for whoever knows it better than the line tells it.
+        """
+        now = self.now(entry) if now is None else now
         if entry.request is not None:
             return self._call(entry, entry.request, now)
         if entry.stream is None:
@@ -88,16 +90,25 @@ class Reader:
         return Seen(entry, name, operation, now, frame=entry.frame, stream=stream)
 
     def _call(self, entry: Entry, request: Message, now: Instant) -> Seen:
-        unknown = f"{entry.plane} (unknown address)"
+        match = self._match(entry, request)
+        if isinstance(match, Operation):
+            return Seen(entry, match.name, match, now, answer=entry.answer)
+        allowed = match.allowed if isinstance(match, MethodNotAllowed) else ()
+        name = f"{entry.plane} (unknown address)"
+        return Seen(entry, name, None, now, answer=entry.answer, allowed=allowed)
+
+    def operation_at(self, entry: Entry, request: Message) -> Operation | None:
+        """The operation that a request asks for; None at an unknown address."""
+        match = self._match(entry, request)
+        return match if isinstance(match, Operation) else None
+
+    def _match(self, entry: Entry, request: Message) -> Operation | MethodNotAllowed | None:
         if entry.plane == "grpc":
-            operation = self._contract.by_rpc(request.path)
-            name = operation.name if operation else unknown
-            return Seen(entry, name, operation, now, answer=entry.answer)
+            return self._contract.by_rpc(request.path)
         match = self._routers[entry.plane].match(request.method, request.path)
         if isinstance(match, Match):
-            return Seen(entry, match.operation.name, match.operation, now, answer=entry.answer)
-        allowed = match.allowed if isinstance(match, MethodNotAllowed) else ()
-        return Seen(entry, unknown, None, now, answer=entry.answer, allowed=allowed)
+            return match.operation
+        return match if isinstance(match, MethodNotAllowed) else None
 
     def _opened(self, entry: Entry, number: int, opened: dict[str, Any]) -> Stream:
         rpc, path = opened.get("rpc"), opened.get("path")
@@ -116,7 +127,7 @@ class Reader:
 
     def now(self, entry: Entry) -> Instant:
         """What the service's clock said at a line, as far as it told."""
-        instant = _instant_of(entry)
+        instant = told_instant(entry)
         if instant is not None:
             self._instant_of[entry.plane] = max(instant, self._instant_of.get(entry.plane, instant))
         known = self._instant_of.get(entry.plane) or max(
@@ -134,7 +145,7 @@ class Reader:
 _PAST = frozenset(("processedSentTime", "transactTime", "updateTime"))
 
 
-def _instant_of(entry: Entry) -> Instant | None:
+def told_instant(entry: Entry) -> Instant | None:
     """What a service says is now, at least; None where it does not say, or not legibly."""
     try:
         if entry.plane == "grpc":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from email.utils import parsedate_to_datetime
 from itertools import count
 from typing import Any
@@ -24,10 +24,10 @@ Pairs = Iterable[tuple[str, str]]
 
 
 class RecordingWriter:
-    """Writes calls and streams to a recording's file."""
+    """Writes calls and streams to a recording's file; `clock` is that of the recorder."""
 
-    def __init__(self, file: RecordingFile) -> None:
-        self.file = file
+    def __init__(self, file: RecordingFile, clock: Callable[[], Instant] = wall_clock) -> None:
+        self.file, self.clock = file, clock
         self._secrets = Fingerprints()
         self._clients: dict[str, str] = {}
         self._streams = count(1)
@@ -66,7 +66,7 @@ class RecordingWriter:
         """An answer as it may be written, with the time that the service tells."""
         pairs = list(headers)
         named = {name.lower(): value for name, value in pairs}
-        at = wall_clock()
+        at = self.clock()
         return Message(
             status=status,
             headers=self._secrets.headers(pairs),
@@ -94,13 +94,13 @@ class RecordingWriter:
     def open(self, plane: Plane, client: str, opened: dict[str, Any]) -> int:
         """Write that a stream has begun; its number."""
         stream = next(self._streams)
-        self.file.append(plane, wall_clock(), client=client, stream=stream, opened=opened)
+        self.file.append(plane, self.clock(), client=client, stream=stream, opened=opened)
         return stream
 
     def frame(self, plane: Plane, client: str, stream: int, frame: Frame) -> None:
         """Write one message of a stream."""
         self.frames += 1
-        self.file.append(plane, wall_clock(), client=client, stream=stream, frame=frame)
+        self.file.append(plane, self.clock(), client=client, stream=stream, frame=frame)
 
     def text_frame(self, sender: Any, body: bytes) -> Frame:
         """A message of a socket as it may be written."""
@@ -109,7 +109,7 @@ class RecordingWriter:
     def close(self, plane: Plane, client: str, stream: int, closed: dict[str, Any]) -> None:
         """Write that a stream has ended."""
         redacted = self._secrets.json(closed)
-        self.file.append(plane, wall_clock(), client=client, stream=stream, closed=redacted)
+        self.file.append(plane, self.clock(), client=client, stream=stream, closed=redacted)
 
     # ---- who
 

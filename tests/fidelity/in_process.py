@@ -12,7 +12,7 @@ from sim import Simulation, load_scenario
 from sim.api.pipeline.inputs import Close, Effect, Outcome, Reply, Resolve, Send
 from sim.contract.contract import load_contract
 from sim.kernel.instants import format_instant
-from sim.recording.files import Frame, Message, RecordingFile, wall_clock
+from sim.recording.files import Frame, Message, RecordingFile
 from sim.recording.grpc_relay import Bodies
 from sim.recording.writer import RecordingWriter
 from sim.server.http.response import http_date
@@ -26,7 +26,8 @@ class RecordedSimulation(Simulation):
 
     def begin_recording(self, file: Path) -> None:
         """Write to this file from now on."""
-        self.writer = RecordingWriter(RecordingFile(file, {"exchange": "http://in-process"}))
+        to = RecordingFile(file, {"exchange": "http://in-process"})
+        self.writer = RecordingWriter(to, lambda: self.now)  # as if the world were in real time
         self.open_streams: dict[int, tuple[str, str, int]] = {}
         self.held: dict[str, Any] = {}
 
@@ -41,15 +42,16 @@ class RecordedSimulation(Simulation):
         **rest: Any,
     ) -> Outcome:
         """A call, recorded when its answer is there."""
+        began = self.now
         outcome = super().rest(plane, verb, path, query, headers, body, **rest)
         kind = headers.get("content-type", "")
         asked = self.writer.request(verb, path, query, headers.items(), body, kind)
         client = self.writer.client(headers, plane)
         assert outcome.reply is not None
         if outcome.reply.pending_on:
-            self.held[outcome.reply.pending_on] = plane, client, asked
+            self.held[outcome.reply.pending_on] = plane, began, client, asked
         else:
-            self.writer.call(plane, wall_clock(), client, asked, self._answer(outcome.reply, plane))
+            self.writer.call(plane, began, client, asked, self._answer(outcome.reply, plane))
         return outcome
 
     def _answer(self, reply: Reply, plane: str) -> Message:
@@ -73,7 +75,7 @@ class RecordedSimulation(Simulation):
         headers = self.writer.request("gRPC", method, "", metadata.items(), b"").headers
         self.writer.call(
             "grpc",
-            wall_clock(),
+            self.now,
             self.writer.client(metadata, "grpc"),
             Message("gRPC", method, "", None, headers, asked),
             Message(status=reply.code, body=self.writer.value(body), now=format_instant(self.now)),
@@ -92,7 +94,7 @@ class RecordedSimulation(Simulation):
         if outcome.reply is not None and outcome.reply.chunks is None and socket:
             asked = Message("GET", method, "", None, headers)
             told = self._answer(outcome.reply, plane)
-            self.writer.call(plane, wall_clock(), client, asked, told)
+            self.writer.call(plane, self.now, client, asked, told)
             return outcome
         opened = {"path" if socket else "rpc": method, "request": {"headers": headers}}
         number = self.writer.open(plane, client, opened)
@@ -135,9 +137,9 @@ class RecordedSimulation(Simulation):
                 ended = {"from": "service", "code": code, "reason": effect.message}
                 self.writer.close(_plane(method), client, number, ended)
             elif isinstance(effect, Resolve) and effect.pending_on in self.held:
-                plane, client, asked = self.held.pop(effect.pending_on)
+                plane, began, client, asked = self.held.pop(effect.pending_on)
                 told = self._answer(effect.reply, plane)
-                self.writer.call(plane, wall_clock(), client, asked, told)
+                self.writer.call(plane, began, client, asked, told)
 
     def _frame(
         self, plane: Any, client: str, number: int, method: str, sender: Any, message: bytes

@@ -277,10 +277,10 @@ def _subscribe(clients: Clients) -> None:
         private = world.web_socket(clients.key, "/v1/ws/private")
     except RpcError:
         return
-    _ask(markets, "m", "MARKET_DATA", marketSlugs=[symbol], responsesDebounced=True)
-    _ask(markets, "t", "TRADE", marketSlugs=[symbol])
+    ask(markets, "m", "MARKET_DATA", marketSlugs=[symbol], responsesDebounced=True)
+    ask(markets, "t", "TRADE", marketSlugs=[symbol])
     for kind in ("ORDER", "POSITION"):
-        _ask(private, kind, kind)
+        ask(private, kind, kind)
     for cents in (41, 42, 43):
         clients.order(clients.seller, "sell", cents, 2)
         world.advance("1s")
@@ -304,7 +304,7 @@ def _subscribe(clients: Clients) -> None:
             stream.close()
 
 
-def _ask(socket: Stream, request_id: str, kind: str, **more: Any) -> None:
+def ask(socket: Stream, request_id: str, kind: str, **more: Any) -> None:
     asked = {"requestId": request_id, "subscriptionType": f"SUBSCRIPTION_TYPE_{kind}", **more}
     socket.send(json.dumps({"subscribe": asked}).encode())
 

@@ -29,9 +29,10 @@ Theory.
   that differs is tried together with what is asked for only under it. At the end each exercised
   assumption is moved alone, back to our value and to every other: only what is worse without a
   change counts as evidence for it, so a change that something else made needless is taken back.
-* *Numbers* fit in ranges, not in points (`numbers.py`). Virtual time moves by the differences of
-  `now`, which a Date header tells in whole seconds: a range of a span is widened by this
-  resolution before ours is held against it. A range that is not narrow is undecided.
+* *Numbers* fit in ranges, not in points (`numbers.py`). A range of a span is widened by the
+  resolution of the recording's clock before ours is held against it: a tenth of a second, or, where
+  the service's clock was moved by hand, the whole second of a Date header. A range that is not
+  narrow is undecided.
 * *Odds* are counts (`odds.py`). A quirk is made to strike or not each time it is asked, until lines
   agree; the times at which that makes a difference are the sample. One exception excludes "never"
   and "always"; an exact interval excludes other odds, and a few samples confirm nothing.

@@ -49,15 +49,12 @@ class Range(Struct, frozen=True):
         return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
 
 
-def resolution(entries: list[Entry]) -> int:
-    """What the recording's clock can tell apart, in nanoseconds: a Date header has whole seconds,
-    and both ends of a span are read from it.
+def resolution(session: Session) -> int:
+    """What the clocks of a recording can tell apart, in nanoseconds: where the service's clock was
+    moved, both ends of a span are read from a Date header, which has whole seconds.
     """
-    for entry in entries:
-        instant = entry.answer.now if entry.answer is not None else ""
-        if instant and _instant(instant) % NS_PER_S:
-            return 100 * NS_PER_MS
-    return NS_PER_S
+    assert session.clock is not None
+    return NS_PER_S if session.clock.moved else 100 * NS_PER_MS
 
 
 def probes(assumption: Assumption, base: int, length: int) -> list[int]:

@@ -18,13 +18,14 @@ from sim.fidelity.answers import NoEvidence
 from sim.fidelity.difference import Difference, shown
 from sim.fidelity.identities import Unmatched
 from sim.fidelity.replayed import Replayed
+from sim.fidelity.service_clock import ServiceClock
 from sim.recording.files import Entry, Message
 from sim.recording.seen import Seen
 from sim.scenario.scenario import Scenario
 from sim.testing.client import RpcError
 
 # Differences that hide all others of their line.
-_WHOLE = frozenset(("status", "missing frame", "extra frame", "no answer"))
+_WHOLE = frozenset(("status", "missing frame", "extra frame", "no answer", "time"))
 _DRAWN = re.compile(r"(?:id|Id|ids|Ids|token|Token|cursor|Cursor|uuid)(?:\[\d+\])?$")
 _CERTAIN = 3  # lines that got worse, more than can still get better: the trial is over
 
@@ -138,6 +139,10 @@ class Session(Struct):
     entries: list[Entry]
     silent: dict[int, bool] = {}  # lines of which no document says anything
     trials: int = 0
+    clock: ServiceClock | None = None  # read once
+
+    def __post_init__(self) -> None:
+        self.clock = self.clock or ServiceClock(self.entries)
 
     def scenario_with(self, setting: Setting) -> Scenario:
         """The scenario with the values of a setting."""
@@ -187,6 +192,7 @@ class _Trial(Replayed):
             seed,
             session.entries,
             notes,  # type: ignore[arg-type]
+            session.clock,
         )
         self._silent, self._line, self._outcome = session.silent, 0, outcome
         self._setting, self._times = setting, Counter[str]()

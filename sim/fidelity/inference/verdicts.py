@@ -171,7 +171,7 @@ class Verdicts:
         if not touched:
             return self._not_observed(name)
         against = {n for trial in tries if _excluded(trial) for n in trial.change.worse}
-        grain = numbers.resolution(search.session.entries) if one.span else 1
+        grain = numbers.resolution(search.session) if one.span else 1
         fits = self._fits(name, against)
         special = now <= one.least or (now <= 0)
         trial = Range(now, now) if special else self._range(now, one.least, fits, grain, one.span)

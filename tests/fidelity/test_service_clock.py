@@ -1,0 +1,108 @@
+"""When a replay sends and is answered: what the service's clock said at each line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fidelity.conftest import Compare, differences
+from tests.fidelity.in_process import lines
+from tests.fidelity.wide_session import Clients, planted
+from tests.journeys import retail_order
+
+pytestmark = pytest.mark.reading("documented")
+
+SLOW = {"assumptions": {"engine.latency": "4s", "retail.block_time": "10s"}}
+
+
+def held(clients: Clients) -> None:
+    """An order whose answer is held, and what others do meanwhile."""
+    retail, market, world = clients.retail, clients.market, clients.world
+    body = retail_order(market, "BUY_LONG", 40, 2, synchronousExecution=True)
+    retail.post("/v1/orders", json=body, wait=False)
+    for _ in range(3):
+        world.advance("1s")
+        clients.order(clients.seller, "sell", 45, 1)
+    world.advance("10s")
+    retail.get("/v1/orders/open")
+    clients.partner.get(f"/v1/orderbook/{market.symbol}")
+
+
+def variant(folder: Path, settings: dict[str, Any]) -> Path:
+    """A scenario with these values."""
+    planted(folder, "other", settings, parts=())
+    return folder / "other.yaml"
+
+
+def held_line(file: Path) -> dict[str, Any]:
+    """The call whose answer was held."""
+    return next(one for one in lines(file) if one.get("request", {}).get("path") == "/v1/orders")
+
+
+def test_a_held_call_is_sent_when_it_was_sent(tmp_path: Path, compare: Compare) -> None:
+    file = planted(tmp_path, "slow", SLOW, parts=(held,))
+    line, order = held_line(file), [one.get("n") for one in lines(file)]
+    assert line["answer"]["at"] > line["at"]
+    assert order.index(line["n"]) > 3  # it was completed after others
+    code, found = compare(file, "--scenario", str(tmp_path / "slow.yaml"))
+    assert (code, differences(found)) == (0, [])
+
+
+@pytest.mark.parametrize("latency", ["0s", "1s", "9s"])
+def test_another_wait_is_a_difference_of_time(
+    latency: str, tmp_path: Path, compare: Compare
+) -> None:
+    """What we answer at once may take longer over a network: that alone is no difference."""
+    file = planted(tmp_path, "slow", SLOW, parts=(held,))
+    other = variant(tmp_path, {"assumptions": {"engine.latency": latency}})
+    _, found = compare(file, "--scenario", str(other))
+    times = [one for _, one in differences(found) if one["kind"] == "time"]
+    if latency == "0s":
+        assert times == []
+    else:
+        (one,) = times
+        assert (one["n"], one["where"]) == (held_line(file)["n"], "answer.after_s")
+        assert (one["recorded"], one["ours"]) == (4, float(latency.rstrip("s")))
+
+
+def without_dates(line: dict[str, Any]) -> None:
+    """A line as of a service that tells its time nowhere."""
+    if "answer" in line:
+        line["answer"].pop("now", None)
+        line["answer"].get("headers", {}).pop("date", None)
+
+
+@pytest.mark.parametrize("shown", ["now and then", "never"])
+def test_the_recorders_clock_stands_in_where_the_service_tells_no_time(
+    shown: str, tmp_path: Path, compare: Compare
+) -> None:
+    file = planted(tmp_path, "slow", SLOW, parts=(held,))
+    written = lines(file)
+    for number, line in enumerate(written):
+        if shown == "never" or number % 4:
+            without_dates(line)
+    file.write_text("".join(json.dumps(line) + "\n" for line in written))
+    code, found = compare(file, "--scenario", str(tmp_path / "slow.yaml"))
+    assert (code, differences(found)) == (0, [])
+
+
+def test_a_clock_that_was_moved_by_hand_is_followed(tmp_path: Path, compare: Compare) -> None:
+    """The recorder's clock stands nearly still while a tester moves that of a sandbox."""
+
+    def act(clients: Clients) -> None:
+        for wait in ("1s", "5m", "3h"):
+            clients.order(clients.buyer, "buy", 40, 1)
+            clients.buyer.get("/v1/trading/orders/open")
+            clients.world.advance(wait)
+
+    file = planted(tmp_path, "moved", {}, parts=(act,))
+    written = lines(file)
+    for number, line in enumerate(written[1:]):
+        line["at"] = f"2026-11-01T12:00:00.{number:03}Z"
+        line["answer"]["at"] = f"2026-11-01T12:00:00.{number:03}4Z"
+    file.write_text("".join(json.dumps(line) + "\n" for line in written))
+    code, found = compare(file, "--scenario", str(tmp_path / "moved.yaml"))
+    assert (code, differences(found)) == (0, [])
