@@ -126,6 +126,15 @@ def test_the_command_line_wins_and_an_empty_value_is_none(monkeypatch):
     assert (args.scenario, args.port_base, args.webhook_host) == ("quickstart", 0, ["c"])
 
 
+def test_a_value_of_the_command_line_is_its_own(monkeypatch, capsys):
+    monkeypatch.setenv("SIM_PORT_BASE", "x")
+    assert parse(["serve", "--port-base", "0"]).port_base == 0
+    monkeypatch.setenv("SIM_READING", "observed")
+    with pytest.raises(SystemExit):
+        parse(["run", "quickstart", "--reading", "seen"])
+    assert "not 'seen'\n" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("name", "value", "says"),
     [

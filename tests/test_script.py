@@ -614,3 +614,101 @@ steps: [{{call: {{plane: gateway, get: /v2/leagues}}}}]
 """)
         [said] = failures(report)
         assert said.startswith("refused: "), act
+
+
+# ---- rejected and lost
+
+MANY = "price: {value: '0.40', currency: USD}, quantity: 10000000"
+RETAIL = "plane: retail, as: firms/retail/accounts/5c1e90d2, post: "
+BODY = f"{{marketSlug: w, intent: ORDER_INTENT_BUY_LONG, type: ORDER_TYPE_LIMIT, {MANY}}}"
+REJECTED_CALLS = {
+    "an order": f"{RETAIL}/v1/orders, json: {BODY}",
+    "a synchronous order": f"{RETAIL}/v1/orders, json: {BODY[:-1]}, synchronousExecution: true}}",
+    "a batch": f"{RETAIL}/v1/orders/batched, json: {{orders: [{BODY}]}}",
+}
+
+
+@pytest.mark.parametrize("call", REJECTED_CALLS.values(), ids=REJECTED_CALLS)
+def test_a_call_whose_order_is_rejected_by_a_report_fails_its_step(call: str) -> None:
+    [said] = failures(ran(f"steps:\n  - {{call: {{{call}}}}}\n"))
+    assert said.startswith("its order was rejected (10000.00 USD available, requested ")
+    assert said.endswith("; expect {refused: true} if it should be")
+    for expect in ("refused: true", "refused: maybe", "status: 200"):
+        assert failures(ran(f"steps:\n  - {{call: {{{call}}}, expect: {{{expect}}}}}\n")) == []
+
+
+def test_a_call_whose_change_is_rejected_by_a_report_fails_its_step() -> None:
+    order_ = BODY.replace("10000000", "1")
+    report = ran(f"""
+steps:
+  - {{name: bid, call: {{{RETAIL}/v1/orders, json: {order_}}}, save: {{bid: id}}}}
+  - name: more
+    call: {{{RETAIL}"/v1/order/${{bid}}/modify", json: {{marketSlug: w, quantity: 10000000}}}}
+  - name: meant
+    call: {{{RETAIL}"/v1/order/${{bid}}/modify", json: {{marketSlug: w, quantity: 10000000}}}}
+    expect: {{refused: true}}
+""")
+    assert [result.name for result in report.results if result.failures] == ["more"]
+    [said] = failures(report)
+    assert said.startswith("its change was rejected (10000.00 USD available, requested ")
+
+
+def test_what_check_advises_for_a_rejected_order_holds() -> None:
+    steps = """
+steps:
+  - {state: {symbol: w, state: SUSPENDED}}
+  - {order: {as: maker, symbol: w, side: buy, price: "0.40", qty: "5"}EXPECT}
+"""
+    with pytest.raises(ScenarioError, match=r"if that is meant: `expect: \{refused: true\}`"):
+        ran(steps.replace("EXPECT", ""))
+    assert failures(ran(steps.replace("EXPECT", ", expect: {refused: true}"))) == []
+
+
+def test_an_order_that_must_be_refused_and_is_not_fails_its_step() -> None:
+    step = '{order: {as: maker, symbol: w, side: buy, price: "0.40", qty: "5"}'
+    assert failures(ran(f"steps:\n  - {step}, expect: {{refused: true}}}}\n")) == [
+        "it was not refused"
+    ]
+
+
+BID = '{symbol: w, side: SIDE_BUY, type: ORDER_TYPE_LIMIT, price: "40", orderQty: "1"}'
+ENTERING = {
+    "REST": (
+        f"plane: exchange, as: mara-voss, post: /v1/trading/orders, json: {BID}",
+        "status: 503",
+    ),
+    "gRPC": (
+        f"plane: grpc, as: mara-voss, rpc: OrderEntryAPI.InsertOrder, json: {BID}",
+        "code: 14",
+    ),
+}
+
+
+@pytest.mark.parametrize("act", ["half_close: true", "reset: true, handled: true"])
+@pytest.mark.parametrize(("call", "right"), ENTERING.values(), ids=ENTERING)
+def test_an_answer_that_is_lost_behind_a_handled_call_fails_its_step(
+    act: str, call: str, right: str
+) -> None:
+    report = ran(f"""
+steps:
+  - {{fault: {{match: {{operation: InsertOrder}}, act: {{{act}}}}}}}
+  - {{name: lost, call: {{{call}}}, save: {{bid: orderId}}}}
+  - {{name: meant, call: {{{call}}}, expect: {{refused: true}}}}
+  - {{name: told, call: {{{call}}}, expect: {{{right}}}}}
+  - {{name: entered, expect: {{open_orders: {{as: mara-voss, symbol: w, count: 3}}}}}}
+""")
+    assert [result.name for result in report.results if result.failures] == ["lost"]
+    [result] = [result for result in report.results if result.failures]
+    assert result.failures[0].startswith("refused: ")
+    assert "the connection broke before the answer was there" in result.failures[0]
+    assert result.failures[0].endswith(f"; expect {{{right}}} if it should be")
+
+
+def test_an_answer_in_slow_pieces_is_an_answer() -> None:
+    call = ENTERING["REST"][0]
+    report = ran(f"""
+steps:
+  - {{fault: {{match: {{operation: InsertOrder}}, act: {{slow_body: true}}}}}}
+  - {{call: {{{call}}}, save: {{bid: orderId}}}}
+""")
+    assert failures(report) == []

@@ -166,6 +166,7 @@ class Expect(Struct, frozen=True, kw_only=True):
     refused: Annotated[
         str,
         REFUSED,
-        "true: the call or action of the step must be refused; maybe: it may be, and then saves"
-        " nothing. A call whose `status`, `code`, `json` or `header` is expected needs none",
+        "true: the call or action of the step must be refused, or its order rejected; maybe: it may"
+        " be, and a refused call saves nothing. A call whose `status`, `code`, `json` or `header`"
+        " is expected needs none",
     ] = "false"

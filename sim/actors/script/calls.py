@@ -29,7 +29,7 @@ from sim.api.pipeline.inputs import (
     VerifiedCredential,
 )
 from sim.contract.contract import Plane
-from sim.core.model.refusals import InvalidRequest
+from sim.core.model.refusals import Code, InvalidRequest
 from sim.engine.engine import Engine
 from sim.messages import Message
 from sim.scenario.expansion import REFERENCE
@@ -160,6 +160,7 @@ class ClientCalls:
 
     def readable(self, input_: Input, reply: Reply) -> Reply:
         """A reply with a body of JSON, so that expectations read the same on both protocols."""
+        reply = broken(reply, reply.connection_fault, rpc=isinstance(input_, RpcCall))
         if not isinstance(input_, RpcCall) or reply.code:
             return reply
         operation = self._engine.contract.by_rpc(input_.method)
@@ -186,6 +187,20 @@ class ClientCalls:
                 return VerifiedCredential(SCRIPT, key.key_id), None
         user = self._engine.world.parties.require_user(name, firms)
         return VerifiedCredential(SCRIPT, user.name.partition("/users/")[0]), user.name
+
+
+def broken(reply: Reply, fault: str, *, rpc: bool) -> Reply:
+    """What a client has of an answer whose connection a fault breaks after the call was handled:
+    none, which reads as 503 or UNAVAILABLE. A slow answer arrives whole.
+    """
+    if fault in ("", "slow_body") or reply.status >= 400 or reply.code:
+        return reply
+    code = Code.UNAVAILABLE
+    text = f"the connection broke before the answer was there ({fault}); the call was handled"
+    if rpc:
+        return replace(reply, code=code, message=text, body=b"", headers=())
+    body = json.encode({"code": int(code), "message": text, "details": []})
+    return replace(reply, status=503, code=code, message=text, body=body, headers=())
 
 
 def _message(kind: type[Message], content: Any) -> bytes:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import UNSET, DecodeError, json
 
 from sim.actors.operator.views import deliveries
 from sim.api.pipeline.inputs import Reply
 from sim.core.model.enums import ExecutionType, OrderState, Side
+from sim.core.model.events import CancelRejected, Event, Executed
 from sim.core.model.orders import Order
 from sim.core.model.quantities import cash_text, decimal_text
 from sim.engine.engine import Engine
@@ -31,9 +32,17 @@ from sim.scenario.expectations_format import (
     TradesExpect,
     WebhookExpect,
 )
+from sim.scenario.steps import Step
 
 _LONGEST = 200
 _ENDED = (ExecutionType.REJECTED, ExecutionType.CANCELED, ExecutionType.EXPIRED)
+
+
+class Rejection(NamedTuple):
+    """That an order, or a change of it, was rejected, and why, for a person."""
+
+    order_id: str
+    says: str
 
 
 def failures(engine: Engine, expect: Expect, reply: Reply | None, own: str) -> list[str]:
@@ -227,12 +236,29 @@ def _order(engine: Engine, expect: OrderExpect, clord_id: str) -> Iterator[str]:
         yield f"{name} ended{why or ' without a reason'}, not with {expect.reason!r}"
 
 
-def unexpected_rejection(engine: Engine, answer: object) -> Iterator[str]:
-    """What is wrong when the order of a step was rejected, and the step expects nothing of it."""
-    if isinstance(answer, dict) and answer.get("state") == "ORDER_STATE_REJECTED":
-        order = engine.exchange.trading.orders.get(answer["order_id"])
-        why = _why_ended(engine, order) if order is not None else ""
-        yield f"its order was rejected{why}; expect {{order: {{state: REJECTED}}}} if it should be"
+def rejections(events: Iterable[Event]) -> Iterator[Rejection]:
+    """Orders, and changes of orders, that the exchange rejected."""
+    for event in events:
+        match event:
+            case Executed(execution=one) if one.type is ExecutionType.REJECTED:
+                yield Rejection(
+                    one.order.id, f"its order was rejected ({one.text or one.type.name})"
+                )
+            case CancelRejected():
+                change = "change" if event.is_replace else "cancel"
+                yield Rejection(event.order_id, f"its {change} was rejected ({event.text})")
+
+
+def rejection_of(step: Step, rejected: Iterable[str]) -> str:
+    """What was rejected of what a step sent, with what to expect if it should be; empty if nothing
+    was, or if the step says how its order ends or what its call is answered with.
+    """
+    expect = step.expect
+    if expect is not None and (expect.order or expects_answer(expect)):
+        return ""
+    right = "{order: {state: REJECTED}}" if step.order is not None else "{refused: true}"
+    said = "; ".join(rejected)
+    return f"{said}; expect {right} if it should be" if said else ""
 
 
 def refusal_of(expect: Expect | None, reply: Reply | None) -> str:

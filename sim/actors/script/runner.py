@@ -22,8 +22,8 @@ from msgspec.structs import replace
 
 from sim.actors.operator.action import check_steps
 from sim.actors.operator.actions import ACTIONS
-from sim.actors.script.calls import ClientCalls
-from sim.actors.script.expectations import failures, refusal_of, unexpected_rejection
+from sim.actors.script.calls import ClientCalls, broken
+from sim.actors.script.expectations import Rejection, failures, refusal_of, rejection_of, rejections
 from sim.actors.script.state import ScriptState, StepUnderWay
 from sim.actors.script.step_order import LATE_TIMER, STEP_TIMER, StepOrder
 from sim.actors.script.triggers import describe, matches_call, matches_event
@@ -66,7 +66,9 @@ class Script(Extension):
         self._engine = engine
         self._order = StepOrder(engine)
         self._clients = ClientCalls(engine)
-        self._answered: list[tuple[int, Instant, Reply]] = []  # by the input under way
+        # by the input under way: answers of pending steps, and what was rejected
+        self._answered: list[tuple[int, Instant, Reply]] = []
+        self._rejected: list[Rejection] = []
         self._watched: When | None = None
         self.seen = False
 
@@ -159,6 +161,8 @@ class Script(Extension):
         """Wake the armed step if one of these events is what it waits for."""
         if self._watched is not None and not self.seen:
             self.seen = any(matches_event(self._watched, event) for event in events)
+        if self._state.under_way is not None or self._state.pending:
+            self._rejected += rejections(events)
         armed = self._order.armed
         if armed is not None and any(matches_event(armed, event) for event in events):
             self._order.wake(self._state.waiting)
@@ -172,7 +176,8 @@ class Script(Extension):
         if self._is_next(input_):
             if reply is not None and reply.pending_on:
                 assert state.under_way is not None
-                state.pending[reply.pending_on] = (state.under_way.index, state.under_way.at)
+                index, at = state.under_way.index, state.under_way.at
+                state.pending[reply.pending_on] = (index, at, reply.connection_fault)
                 state.under_way = None
         elif (armed := self._order.armed) is not None:
             call = self._engine.log.last(outcome.seq)
@@ -183,7 +188,10 @@ class Script(Extension):
         """Take a deferred answer: the step whose call it answers ends with this input."""
         pending = self._state.pending.pop(name, None)
         if pending is not None:
-            self._answered.append((*pending, reply))
+            index, at, fault = pending
+            step = self.steps[index].call
+            rpc = step is not None and step.plane == "grpc"
+            self._answered.append((index, at, broken(reply, fault, rpc=rpc)))
 
     def on_done(self, input_: Input, outcome: Outcome) -> None:
         """The input is complete: keep frames on the script's own streams, and end the steps that
@@ -196,9 +204,11 @@ class Script(Extension):
         if self._answered:
             answered, self._answered = self._answered, []
             for index, at, reply in answered:
-                self._check(index, at, reply, "", outcome)
+                said = [one.says for one in self._rejected if one.order_id.encode() in reply.body]
+                self._check(StepUnderWay(index, at, [], rejected=said), reply, outcome)
         if ours:
             self._did(input_, outcome)
+        self._rejected.clear()
 
     # ---- one step
 
@@ -268,6 +278,7 @@ class Script(Extension):
             self._clients.streams.leave(input_.stream)
         if isinstance(outcome.value, Refusal):
             under_way.refusal = _sentence(outcome.value)
+        under_way.rejected += [one.says for one in self._rejected]
         if under_way.inputs and not under_way.refusal:
             return
         state.under_way = None
@@ -276,21 +287,20 @@ class Script(Extension):
             self._end(under_way.index, at, problems, outcome, refused=True)
             return
         reply = outcome.reply and self._clients.readable(input_, outcome.reply)
-        self._check(under_way.index, under_way.at, reply, under_way.refusal, outcome)
+        self._check(under_way, reply, outcome)
 
-    def _check(
-        self, index: int, at: Instant, reply: Reply | None, refusal: str, outcome: Outcome
-    ) -> None:
+    def _check(self, ended: StepUnderWay, reply: Reply | None, outcome: Outcome) -> None:
         """Save what a step keeps of an answer, check its expectations, and end it."""
+        index = ended.index
         step = self._step(index)
         expected = step.expect.refused if step.expect is not None else "false"
-        refusal = refusal or refusal_of(step.expect, reply)
+        refusal = ended.refusal or refusal_of(step.expect, reply)
         refused = bool(refusal) and expected == "false"
         problems = [refusal] if refused else []
-        if expected == "true" and not refusal:
+        if expected == "true" and not refusal and not ended.rejected:
             problems.append("it was not refused")
-        if not refusal and expected == "false" and not (step.expect and step.expect.order):
-            problems += unexpected_rejection(self._engine, outcome.value)
+        if not refusal and expected == "false" and (step.order or step.call):
+            problems += filter(None, [rejection_of(step, ended.rejected)])
         missing: list[str] = []
         if step.save:
             missing = list(self._clients.keep(step.save, reply, self._state.values))
@@ -304,7 +314,7 @@ class Script(Extension):
                 problems.append(unknown.message)
         if expected != "maybe" and not problems:  # else the answer has been shown already
             problems += missing
-        self._end(index, at, problems, outcome, refused=refused)
+        self._end(index, ended.at, problems, outcome, refused=refused)
 
     def _end(
         self,

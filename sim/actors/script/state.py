@@ -10,7 +10,7 @@ from sim.kernel.instants import Instant
 
 class StepUnderWay(Struct):
     """A step that has begun, with what it has yet to do. `at` is its moment, `seq` the input in
-    which it began.
+    which it began, `rejected` why the exchange rejected orders or changes that it sent.
     """
 
     index: int
@@ -18,6 +18,7 @@ class StepUnderWay(Struct):
     inputs: list[Input]
     seq: int = 0
     refusal: str = ""
+    rejected: list[str] = field(default_factory=list)
 
 
 class ScriptState(Struct):
@@ -25,7 +26,8 @@ class ScriptState(Struct):
 
     `waiting` is the index of the armed step (-1: none) and `late` the timer that ends its patience.
     `queue` holds (index, moment, input that brought it) of steps whose moment has come. `pending`
-    holds (index, moment) of steps whose call has no answer yet, by the name of the answer.
+    holds (index, moment, fault on the connection) of steps whose call has no answer yet, by the
+    name of the answer.
     """
 
     results: list[StepResult] = field(default_factory=list)
@@ -34,4 +36,4 @@ class ScriptState(Struct):
     late: int = 0
     queue: list[tuple[int, Instant, int]] = field(default_factory=list)
     under_way: StepUnderWay | None = None
-    pending: dict[str, tuple[int, Instant]] = field(default_factory=dict)
+    pending: dict[str, tuple[int, Instant, str]] = field(default_factory=dict)

@@ -71,7 +71,7 @@ def from_environment(
     for option, action in options_of(parser):
         name = variable(option)
         value = environ.get(name, "").strip()
-        if not value:
+        if not value or any(one.partition("=")[0] in action.option_strings for one in arguments):
             continue
         if action.nargs == 0:
             if value.lower() not in (*_ON, *_OFF):
@@ -80,7 +80,7 @@ def from_environment(
             added += [option] if value.lower() in _ON else []
         elif not isinstance(action, argparse._AppendAction):
             added.append(f"{option}={value}")
-        elif not any(one == option or one.startswith(f"{option}=") for one in arguments):
+        else:
             added += [f"{option}={part.strip()}" for part in value.split(",") if part.strip()]
     scenario = environ.get("SIM_SCENARIO", "").strip()
     if scenario and any(one.dest == "scenario" and one.nargs == "?" for one in parser._actions):
