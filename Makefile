@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+# The tests start hundreds of processes: with this set, each compiles everything anew.
+unexport PYTHONDONTWRITEBYTECODE
 # What tests hold our documents and collections against, each as its users have it.
 NPM_TOOLS := @asyncapi/parser@3.6.3 @bufbuild/buf@1.75.0 newman@6.2.2 @usebruno/cli@4.1.0 \
 	typescript@7.0.2 @types/node@26.6.6 axe-core@4.14.1 testcontainers@12.1.0
