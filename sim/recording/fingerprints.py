@@ -1,9 +1,10 @@
 """Secrets become fingerprints before anything is written.
 
 A secret is found in three ways, because traffic repeats what it should not: by the **name** of its
-field or header (`Authorization`, `ssn`, `access_token`, …), by its **shape** (a JWT, a PEM block,
-an SSN with dashes, `Bearer …`), and by its **value**: what was a secret once is one wherever it
-comes again, in another field, a path or the text of an error.
+field or header (`Authorization`, `ssn`, `access_token`, …), also in an address, a document or a
+form that stands in a value, by its **shape** (a JWT, a PEM block, an SSN, `Bearer …`), and by its
+**value**: what was a secret once is one wherever it comes again, in another field, a path or the
+text of an error, and also where it came before in the same line.
 
 A fingerprint is `fp:` and sixteen hexadecimal digits of an HMAC-SHA256 with a key that lives as
 long as the recorder. Equal secrets have equal fingerprints within one recording, so that it still
@@ -16,45 +17,31 @@ import hashlib
 import hmac
 import re
 import secrets
-from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from collections.abc import Callable
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl, unquote, urlencode
 
-# Names are compared without case, "-" and "_".
-_NAMES = frozenset(
-    (
-        *("authorization", "proxyauthorization", "cookie", "setcookie", "xapikey", "apikey"),
-        *("xpmaccesskey", "xpmsignature", "pmaccesskey", "pmsignature", "accesskey", "signature"),
-        *("accesstoken", "refreshtoken", "idtoken", "token", "sessiontoken", "clientassertion"),
-        *("assertion", "clientsecret", "secret", "secretkey", "secretkeybase64", "privatekey"),
-        *("privatekeypem", "password", "passphrase", "webhooksecret", "signingsecret"),
-        *("webhooksignature", "keyid", "ssn", "ssnlast4", "ssn4", "socialsecuritynumber", "taxid"),
-        *("tin", "itin", "participanttoken", "participantadmintoken", "docvtransactiontoken"),
-        *("bearertoken", "jwt", "simcontroltoken", "controltoken", "issuedid", "nationalid"),
-    )
+from msgspec import DecodeError, json
+
+from sim.recording.secret_forms import (
+    HINT,
+    KEY_PARTS,
+    NAMED_VALUE,
+    PART,
+    QUOTED,
+    SHAPES,
+    SIGNS,
+    is_secret,
 )
-_NAMED = re.compile(r"(?:signature|secret|password|passphrase|assertion|privatekey|apikey)$|token$")
-# Names that end like a secret's and are none: places in lists, and kinds.
-_HARMLESS = frozenset(
-    ("pagetoken", "nextpagetoken", "previouspagetoken", "tokentype", "clientassertiontype")
-)
-_SHAPES = re.compile(
-    r"eyJ[\w-]{5,}\.[\w-]{5,}\.[\w-]*"  # a JWT
-    r"|-----BEGIN [A-Z ]+-----.*?-----END [A-Z ]+-----"
-    r"|whsec_[A-Za-z0-9+/=_-]{8,}"
-    r"|(?<![\d-])\d{3}-\d{2}-\d{4}(?![\d-])"  # an SSN
-    r"|(?<=[Bb]earer )[^\s\"',;]+",
-    re.DOTALL,
-)
-# `"ssn": "523…`, `ssn=523…`, `<ssn>523…`: a name, and its value up to where it ends.
-_NAMED_VALUE = re.compile(
-    r"""(?P<before>["'<]?\b(?P<name>[A-Za-z][\w-]{1,40})["']?\s*(?:[:=]|>)\s*["']?)"""
-    r"""(?P<value>[^"'\s,;&<>{}\[\]]+)"""
-)
+
+T = TypeVar("T")
+
 # What a value may be in a text: a long word with the signs of base64 and URLs, or a part of it.
 _WORDS = (re.compile(r"[\w+/=.~-]{6,}"), re.compile(r"[\w-]{6,}"))
 _LEAST = 6  # a shorter value is not looked for elsewhere: it would be found in everything
 _MOST = 20_000  # values remembered; the oldest go first
 _PREFIX = "fp:"
+_PROTOCOL = "sec-websocket-protocol"  # browsers, which cannot set headers, put tokens there
 
 
 class Fingerprints:
@@ -63,6 +50,14 @@ class Fingerprints:
     def __init__(self, key: bytes = b"") -> None:
         self._key = key or secrets.token_bytes(32)
         self._seen: dict[str, str] = {}
+        self._met = 0
+
+    def settled(self, make: Callable[[], T]) -> T:
+        """What `make` makes of a line: made again where its end showed a secret that stands in its
+        beginning too.
+        """
+        met, made = self._met, make()
+        return made if met == self._met else make()
 
     def of(self, secret: str) -> str:
         """The fingerprint of a secret."""
@@ -74,9 +69,21 @@ class Fingerprints:
         redacted: dict[str, str] = {}
         for name, value in pairs:
             name = name.lower()
-            text = self._secret(value) if is_secret(name) else self.text(value)
+            if name == _PROTOCOL:
+                text = self._protocols(value)
+            else:
+                secret = is_secret(name) or "session" in name
+                text = self._secret(value) if secret else self.text(value)
             redacted[name] = f"{redacted[name]}, {text}" if name in redacted else text
         return redacted
+
+    def _protocols(self, value: str) -> str:
+        """Protocols of a socket: what follows the name of a secret is one."""
+        parts, secret = [part.strip() for part in value.split(",")], False
+        for number, part in enumerate(parts):
+            parts[number] = self._secret(part) if secret else self.text(part)
+            secret = secret or is_secret(part)
+        return ", ".join(parts)
 
     def query(self, text: str) -> str:
         """A query or form, as it may be written. What needs no change keeps its spelling."""
@@ -92,12 +99,11 @@ class Fingerprints:
     def json(self, value: Any, name: str = "") -> Any:
         """A JSON value as it may be written; `name` is that of its field."""
         if isinstance(value, dict):
-            secret = is_secret(name)  # then everything in it is
-            return {
-                self.text(key): self.json(inner, name if secret else key)
-                for key, inner in value.items()
-            }
+            return self._object(value, name)
         if isinstance(value, list):
+            if len(value) == 2 and isinstance(value[0], str) and is_secret(value[0]):
+                name = value[0]  # a pair of name and value
+                return [name, self.json(value[1], name)]
             return [self.json(inner, name) for inner in value]
         if isinstance(value, bool) or value is None:
             return value
@@ -107,24 +113,74 @@ class Fingerprints:
             return self.text(value)
         return self._seen.get(str(value), value)
 
+    def _object(self, value: dict[str, Any], name: str) -> dict[str, Any]:
+        if is_secret(name):  # then everything in it is
+            return {self._name(key): self.json(inner, name) for key, inner in value.items()}
+        if "kty" in value:  # a JSON web key
+            return {
+                key: self.json(inner, "secret" if key in KEY_PARTS else key)
+                for key, inner in value.items()
+            }
+        if "value" in value:  # {"name": "Authorization", "value": …}
+            named = next((value[one] for one in ("name", "key") if one in value), None)
+            if isinstance(named, str) and is_secret(named):
+                value = {**value, "value": self.json(value["value"], named)}
+        return {self._name(key): self.json(inner, key) for key, inner in value.items()}
+
     def named_text(self, text: str) -> str:
         """A text as it may be written that may be a document: JSON lines, JSON that was cut, XML, a
         form. The values of secret names in it are secrets too.
         """
-
-        def shown(match: re.Match[str]) -> str:
-            value = match["value"]
-            return match["before"] + (self._secret(value) if is_secret(match["name"]) else value)
-
-        return self.text(_NAMED_VALUE.sub(shown, text))
+        text = PART.sub(self._named, text)
+        return self.text(NAMED_VALUE.sub(self._named, text))
 
     def text(self, text: str) -> str:
-        """Text as it may be written: secrets in it by value and by shape."""
-        if self._seen and len(text) >= _LEAST:
-            seen = self._seen
+        """Text as it may be written: secrets in it by name, value and shape."""
+        if len(text) < _LEAST:
+            return text
+        if HINT.search(text) is not None:
+            text = self._inside(text)
+        seen = self._seen
+        if seen:
             for words in _WORDS:
-                text = words.sub(lambda match: seen.get(match[0], match[0]), text)
-        return _SHAPES.sub(lambda match: self._secret(match[0]), text)
+                if not seen.keys().isdisjoint(words.findall(text)):
+                    text = words.sub(lambda match: seen.get(match[0], match[0]), text)
+        if (
+            any(sign in text for sign in SIGNS)
+            or text.count("-") > 1  # an SSN, or a number of another kind
+            or text.count(" ") > 1
+        ):
+            text = SHAPES.sub(lambda match: self._secret(match[0]), text)
+        return text
+
+    def _inside(self, text: str) -> str:
+        """A text that names a secret: a document, an address or a form in a value."""
+        if text[0] in "{[":
+            try:
+                inner = json.decode(text)
+            except (DecodeError, RecursionError):
+                pass
+            else:
+                redacted = self.json(inner)
+                return text if redacted == inner else json.encode(redacted).decode()
+        if "%" in text and (plain := unquote(text, errors="surrogateescape")) != text:
+            redacted = self.text(plain)
+            if redacted != plain:
+                return redacted
+        return QUOTED.sub(self._named, text)
+
+    def _named(self, match: re.Match[str]) -> str:
+        """A name and its value in a text, as they may be written."""
+        groups = match.groupdict()
+        which = "2" if groups["name"] is None else ""
+        before, name, value = (groups[one + which] for one in ("before", "name", "value"))
+        if is_secret(name):
+            return before + self._secret(value)
+        return before + (QUOTED.sub(self._named, value) if "=" in value else value)
+
+    def _name(self, key: str) -> str:
+        """The name of a member as it may be written: most are one plain word."""
+        return self._seen.get(key, key) if key.isalnum() else self.text(key)
 
     def _secret(self, value: str) -> str:
         """The fingerprint of a value, which is looked for everywhere from now on. A scheme such as
@@ -139,15 +195,8 @@ class Fingerprints:
         bare = value.replace("-", "")
         for spelling in {value, bare} if bare.isdecimal() and len(bare) == 9 else {value}:
             if len(spelling) >= _LEAST and spelling not in self._seen:
+                self._met += 1
                 if len(self._seen) >= _MOST:
                     del self._seen[next(iter(self._seen))]
                 self._seen[spelling] = fingerprint
         return fingerprint
-
-
-def is_secret(name: str) -> bool:
-    """Whether a field or header of this name holds a secret."""
-    plain = name.lower().replace("-", "").replace("_", "")
-    if plain in _HARMLESS:
-        return False
-    return plain in _NAMES or _NAMED.search(plain) is not None

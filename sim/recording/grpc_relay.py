@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import grpc
 from google.protobuf import json_format, message_factory
 from google.protobuf.message import DecodeError
+from msgspec.structs import replace
 
 from sim.api.codecs.protobuf import descriptor_pool
 from sim.contract.contract import Contract, Operation
-from sim.kernel.instants import Instant, format_instant
-from sim.recording.files import Frame, Message, wall_clock
+from sim.kernel.instants import Instant
+from sim.recording.files import Frame, wall_clock
 from sim.recording.threaded_call import Begun, Ended, ThreadedCall
 from sim.recording.writer import RecordingWriter, service_time
 from sim.server.grpc.ports import add_ports
@@ -162,22 +163,20 @@ class GrpcRelay:
         operation, writer = self.bodies.operation(method), self._writer
         status, text, answer = outcome
         body = self.bodies.json(operation, answer, request=False) if not status else text
-        request = writer.request("gRPC", method, "", _pairs(context.invocation_metadata()), b"")
-        asked = self.bodies.json(operation, message, request=True)
-        headers = writer.answer(0, (*_pairs(metadata[0]), *_pairs(metadata[1])), b"").headers
-        writer.call(
-            "grpc",
-            began,
-            self._client(context),
-            Message("gRPC", request.path, "", None, request.headers, writer.value(asked)),
-            Message(
-                status=status,
-                headers=headers,
-                body=writer.value(body),
-                at=format_instant(wall_clock()),
-                now=service_time(body),
-            ),
+        sent = self.bodies.json(operation, message, request=True)
+        pairs, told = _pairs(context.invocation_metadata()), _pairs((*metadata[0], *metadata[1]))
+        asked, got = writer.settled(
+            lambda: (
+                replace(writer.request("gRPC", method, "", pairs, b""), body=writer.value(sent)),
+                replace(
+                    writer.answer(0, told, b""),
+                    status=status,
+                    body=writer.value(body),
+                    now=service_time(body),
+                ),
+            )
         )
+        writer.call("grpc", began, self._client(context), asked, got)
 
     async def stream(
         self, method: str, messages: AsyncIterator[bytes], context: Context

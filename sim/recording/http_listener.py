@@ -9,7 +9,7 @@ a slow or broken one is slow or broken for the client too.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from aiohttp import ClientError, ClientResponse, web
 from multidict import CIMultiDict
@@ -117,27 +117,27 @@ class _Call:
         if self._written:
             return
         kind = answer.headers.get("Content-Type", "")
-        headers = spelt(answer.raw_headers)
-        got = self._upstream.writer.answer(answer.status, headers, bytes(self._got), kind)
-        self._record(got, cut=cut)
+        headers, body, writer = spelt(answer.raw_headers), bytes(self._got), self._upstream.writer
+        self._record(lambda: writer.answer(answer.status, headers, body, kind), cut=cut)
 
     def _without_answer(self, error: Exception) -> web.StreamResponse:
         """The service gave no answer: neither does the recorder."""
-        self._record(None, cut=True)
+        self._record(lambda: None, cut=True)
         log.warning("%s did not answer: %s", self._upstream.address, error)
         if self._request.transport is not None:
             self._request.transport.abort()
         return web.Response(status=502)
 
-    def _record(self, answer: Message | None, *, cut: bool) -> None:
+    def _record(self, answer: Callable[[], Message | None], *, cut: bool) -> None:
         self._written = True
         request, writer = self._request, self._upstream.writer
         path, _, query = request.raw_path.partition("?")
         kind = request.headers.get("Content-Type", "")
-        asked = writer.request(
-            request.method, path, query, spelt(request.raw_headers), bytes(self._sent), kind
+        headers, body = spelt(request.raw_headers), bytes(self._sent)
+        asked, got = writer.settled(
+            lambda: (writer.request(request.method, path, query, headers, body, kind), answer())
         )
-        writer.call(self._upstream.plane, self._began, self._client, asked, answer, cut=cut)
+        writer.call(self._upstream.plane, self._began, self._client, asked, got, cut=cut)
 
 
 def _keep(kept: bytearray, piece: bytes) -> None:

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 from email.utils import parsedate_to_datetime
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 from sim.kernel.instants import NS_PER_S, Instant, format_instant, parse_instant
 from sim.recording.files import Frame, Message, Plane, RecordingFile, body_value, wall_clock
@@ -21,6 +21,7 @@ BODY_MAX = 32 << 20  # bytes of a body that are kept; the client gets all of it
 _CREDENTIALS = ("authorization", "x-pm-access-key", "x-api-key")
 _TIMES = re.compile(r"^(?:transact|sent|server|update|event)?_?time(?:stamp)?$", re.IGNORECASE)
 Pairs = Iterable[tuple[str, str]]
+T = TypeVar("T")
 
 
 class RecordingWriter:
@@ -49,35 +50,47 @@ class RecordingWriter:
         self.calls += 1
         self.file.append(plane, began, client=client, request=request, answer=answer, cut=cut)
 
+    def settled(self, make: Callable[[], T]) -> T:
+        """What `make` makes of several messages of one line: a secret that the last one shows is
+        taken out of the first too.
+        """
+        return self._secrets.settled(make)
+
     def request(
         self, method: str, path: str, query: str, headers: Pairs, body: bytes, kind: str = ""
     ) -> Message:
         """A request as it may be written; `kind` is the body's content type."""
         pairs = list(headers)
-        return Message(
-            method=method,
-            path=self._secrets.text(path),
-            query=self._secrets.query(query),
-            headers=self._secrets.headers(pairs),
-            body=self._body(_inflated(body, _coding(pairs)), kind),
+        plain = _inflated(body, _coding(pairs))
+        return self._secrets.settled(
+            lambda: Message(
+                method=method,
+                path=self._secrets.text(path),
+                query=self._secrets.query(query),
+                headers=self._secrets.headers(pairs),
+                body=self._body(plain, kind),
+            )
         )
 
     def answer(self, status: int, headers: Pairs, body: bytes, kind: str = "") -> Message:
         """An answer as it may be written, with the time that the service tells."""
         pairs = list(headers)
         named = {name.lower(): value for name, value in pairs}
-        at = self.clock()
-        return Message(
-            status=status,
-            headers=self._secrets.headers(pairs),
-            body=self._body(_inflated(body, _coding(pairs)), kind),
-            at=format_instant(at),
-            now=_http_time(named.get("date", "")),
+        at, plain = format_instant(self.clock()), _inflated(body, _coding(pairs))
+        now = _http_time(named.get("date", ""))
+        return self._secrets.settled(
+            lambda: Message(
+                status=status,
+                headers=self._secrets.headers(pairs),
+                body=self._body(plain, kind),
+                at=at,
+                now=now,
+            )
         )
 
     def value(self, value: Any) -> Any:
         """A JSON value as it may be written."""
-        return self._secrets.json(value)
+        return self._secrets.settled(lambda: self._secrets.json(value))
 
     def _body(self, body: bytes, kind: str) -> Any:
         if len(body) > BODY_MAX:
@@ -104,7 +117,7 @@ class RecordingWriter:
 
     def text_frame(self, sender: Any, body: bytes) -> Frame:
         """A message of a socket as it may be written."""
-        return Frame(sender, self._body(body, ""))
+        return Frame(sender, self._secrets.settled(lambda: self._body(body, "")))
 
     def close(self, plane: Plane, client: str, stream: int, closed: dict[str, Any]) -> None:
         """Write that a stream has ended."""

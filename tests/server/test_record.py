@@ -21,7 +21,7 @@ import urllib.request
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import grpc
 import pytest
@@ -260,6 +260,76 @@ def test_a_message_of_a_method_that_nobody_knows_is_left_out(through):
     frames = [line["frame"] for line in through.written(3) if "frame" in line]
     assert frames == [{"from": "client", "body": {"unreadable": len(SECRET)}}]
     assert SECRET not in through.file.read_text()
+
+
+JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJlLW9mLXRoZS1kZXNr"
+FORM = f'--b\r\nContent-Disposition: form-data; name="client_secret"\r\n\r\n{SECRET}\r\n--b--'
+ADDRESS = f"https://h.example/cb?a=1&access_token={SECRET}"
+IN_JSON = {
+    "a document in a value": {"payload": json.dumps({"ssn": SECRET})},
+    "an address": {"link": f"https://h.example/cb?a=1&client_secret={SECRET}"},
+    "user and password": {"link": f"https://me:{SECRET}@h.example/"},
+    "name and value": {"headers": [{"name": "Authorization", "value": SECRET}]},
+    "a pair": {"headers": [["Authorization", SECRET]]},
+    "a list": {"apiKeys": [SECRET]},
+    "a name that is longer": {"clientSecretValue": SECRET},
+    "a JSON web key": {"kty": "RSA", "n": "abc", "d": SECRET},
+    "before its name": {"note": SECRET, "password": SECRET},
+    "base64": {"document": base64.b64encode(JWT.encode()).decode()},
+    "an SSN with blanks": {"note": "523 45 6789"},
+}
+ODD: dict[str, tuple[str, bytes | None, dict[str, str]]] = {
+    "a query": (f"?X-Api-Key={SECRET}", None, {}),
+    "an address in a query": (f"?redirect_uri={quote(ADDRESS, safe='')}", None, {}),
+    "a document in a query": ("?q=" + quote(json.dumps({"password": SECRET})), None, {}),
+    "a path before its header": (f"/{SECRET}", None, {"X-PM-Access-Key": SECRET}),
+    "a query before its body": (f"?note={SECRET}", json.dumps({"password": SECRET}).encode(), {}),
+    "a cookie": ("", None, {"Cookie": f"session={SECRET}; theme=dark"}),
+    "a referer": ("", None, {"Referer": ADDRESS}),
+    "an anchor": ("", None, {"Referer": f"https://h.example/x#access_token={SECRET}&b=1"}),
+    "a document in a header": ("", None, {"X-Debug": json.dumps({"access_token": SECRET})}),
+    "protocols": ("", None, {"Sec-WebSocket-Protocol": f"access_token, {SECRET}"}),
+    "a form with parts": ("", FORM.encode(), {"Content-Type": "multipart/form-data; boundary=b"}),
+    "a form in disguise": ("", f"client%5Fsecret={SECRET}".encode(), {}),
+    "YAML": ("", f"client_secret: {SECRET}".encode(), {}),
+    "an attribute": ("", f'<login password="{SECRET}"/>'.encode(), {}),
+    "a key that was cut": ("", f"-----BEGIN PRIVATE KEY-----\n{SECRET}\nMIIE".encode(), {}),
+    **{name: ("", json.dumps(body).encode(), {}) for name, body in IN_JSON.items()},
+}
+PLANTED = (SECRET, quote(SECRET), JWT, base64.b64encode(JWT.encode()).decode(), "523 45 6789")
+
+
+@pytest.mark.parametrize("place", ODD)
+def test_a_secret_in_an_odd_place_is_not_in_the_file(place, through):
+    where, body, headers = ODD[place]
+    kind = {} if "Content-Type" in headers else {"Content-Type": "text/plain"}
+    call(f"{through.exchange}/v1/kyc/start{where}", body, kind | headers)
+    through.written()
+    text = through.file.read_text()
+    assert [secret for secret in PLANTED if secret in text] == []
+
+
+def test_a_secret_in_metadata_messages_and_reasons_is_not_in_the_file(through):
+    metadata = (("x-note", f"access_token={SECRET}"), ("x-key-bin", SECRET.encode()))
+    with grpc.insecure_channel(through.grpc) as channel:
+        unary = channel.unary_unary(BOOK)
+        with pytest.raises(grpc.RpcError):
+            unary(b"", metadata=metadata)
+        stream = channel.unary_stream("/exchange.v1.OrderEntryAPI/CreateOrderSubscription")
+        with pytest.raises(grpc.RpcError):
+            list(stream(b"", metadata=metadata))
+    through.written(2)
+    assert SECRET not in through.file.read_text()
+
+
+def test_prose_about_a_token_stays_readable(through):
+    body = json.dumps({"last_name": "invalid token: expired", "first_name": "expired"}).encode()
+    call(f"{through.exchange}/v1/kyc/start", body, {"Content-Type": "application/json"})
+    (entry,) = through.written()
+    assert entry["request"]["body"] == {
+        "last_name": "invalid token: expired",
+        "first_name": "expired",
+    }
 
 
 async def test_a_socket_is_relayed_with_its_messages_and_its_close(through):
@@ -529,3 +599,121 @@ def test_a_har_file_is_read(exchange, tmp_path):
     file.write_text("{}")
     with pytest.raises(UnreadableRecording, match="this is no HAR file"):
         read_recording(file)
+
+
+def pairs(headers: dict[str, str]) -> list[dict[str, str]]:
+    """Headers as a HAR file has them."""
+    return [{"name": name, "value": value} for name, value in headers.items()]
+
+
+def firefox(method: str, url: str, at: str, took: float, **more: Any) -> dict[str, Any]:
+    """An entry with the local zone, and a form as a list of fields."""
+    request = {"method": method, "url": url, "headers": pairs(more.get("sent", {}))}
+    if "form" in more:
+        kind = "application/x-www-form-urlencoded"
+        request["postData"] = {"mimeType": kind, "params": pairs(more["form"]), "text": ""}
+    body = {"mimeType": "application/json", "size": 2, "text": more.get("body", "{}")}
+    response = {"status": 200, "statusText": "OK", "headers": pairs({}), "content": body}
+    return {"startedDateTime": at, "time": took, "request": request, "response": response}
+
+
+def chromium(url: str, at: str, messages: list[tuple[str, float, str]]) -> dict[str, Any]:
+    """A socket with its messages, and names of HTTP/2."""
+    headers = pairs({":method": "GET", "Sec-WebSocket-Version": "13"})
+    told = [
+        {"type": kind, "time": when, "opcode": 1, "data": data} for kind, when, data in messages
+    ]
+    return {
+        "startedDateTime": at,
+        "time": -1,
+        "_resourceType": "websocket",
+        "request": {"method": "GET", "url": url, "headers": headers},
+        "response": {"status": 101, "headers": [], "content": {"size": 0}},
+        "_webSocketMessages": told,
+    }
+
+
+def mitmproxy(url: str, at: str, took: float, body: bytes) -> dict[str, Any]:
+    """An entry whose body stands in base64."""
+    text = base64.b64encode(body).decode()
+    content = {"size": len(body), "encoding": "base64", "text": text, "mimeType": "text/plain"}
+    request = {"method": "GET", "url": url, "httpVersion": "HTTP/2.0", "headers": [], "cookies": []}
+    response = {"status": 200, "headers": pairs({"date": ""}), "content": content}
+    return {"startedDateTime": at, "time": took, "request": request, "response": response}
+
+
+def test_har_files_of_browsers_and_proxies_are_read_in_order_and_without_secrets(tmp_path, capsys):
+    issued = {"access_token": SECRET, "token_type": "Bearer", "expires_in": 180}
+    bearer_of = {"Authorization": f"Bearer {SECRET}"}
+    begin = 1_788_890_400.0  # 2026-09-08T18:00:00Z
+    socket_messages = [
+        ("send", begin + 1.25, '{"subscribe": {"requestId": "1"}}'),
+        ("receive", begin + 9, f'{{"requestId": "1", "note": "{SECRET}"}}'),
+    ]
+    entries = [
+        firefox(
+            *("POST", "https://auth.example/oauth/token", "2026-09-08T20:00:00.000+02:00", 80.5),
+            form={"grant_type": "client_credentials", "client_assertion": JWT},
+            body=json.dumps(issued),
+        ),
+        chromium("wss://api.example/v1/ws/markets", "2026-09-08T18:00:01Z", socket_messages),
+        firefox(
+            *("GET", "https://api.example/v1/orders/open", "2026-09-08T18:00:02Z", 3000.0),
+            sent=bearer_of,
+        ),
+        mitmproxy("https://g.example/v2/leagues", "2026-09-08T18:00:03+00:00", 12.0, b"[]"),
+        firefox("GET", "https://api.example/v1/account/balances", "2026-09-08T18:00:04Z", 0.0),
+    ]
+    blocked = firefox("GET", "https://api.example/v1/orders/open", "2026-09-08T18:00:11Z", -1)
+    blocked["response"]["status"] = 0
+    file = tmp_path / "browser.har"
+    file.write_text(json.dumps({"log": {"version": "1.2", "entries": [*entries, blocked]}}))
+    found = list(read_recording(file).entries)
+    shown = [
+        one.request.path if one.request else one.frame.sender if one.frame else "opened"
+        for one in found
+    ]
+    assert shown == [
+        "/oauth/token",
+        "opened",
+        "client",
+        "/v2/leagues",
+        "/v1/account/balances",
+        "/v1/orders/open",
+        "service",
+        "/v1/orders/open",
+    ]
+    assert [one.n for one in found] == list(range(1, 9))
+    assert found[-1].answer is None and found[-1].cut
+    assert found[5].answer.at == "2026-09-08T18:00:05Z"
+    token = found[0].answer.body["access_token"]
+    assert "client_assertion=fp" in found[0].request.body
+    assert found[5].request.headers["authorization"] == f"Bearer {token}"
+    assert found[6].frame.body["note"] == token
+    assert SECRET not in str(found) and JWT not in str(found)
+    assert main(["compare", str(file), "--json", str(tmp_path / "found.json")]) in (0, 1)
+    assert SECRET not in (tmp_path / "found.json").read_text() + capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda one: one.pop("startedDateTime"),
+        lambda one: one.update(startedDateTime="yesterday"),
+        lambda one: one.update(time="soon"),
+        lambda one: one.update(time=1e400),
+        lambda one: one["request"].update(url=7),
+        lambda one: one["request"].update(url="https://[half"),
+        lambda one: one["request"].update(headers=[{}]),
+        lambda one: one["response"].update(status="fine"),
+        lambda one: one["response"]["content"].update(encoding="base64", text="?"),
+    ],
+    ids=range(9),
+)
+def test_a_har_file_that_is_broken_is_told(spoil, tmp_path, capsys):
+    one = firefox("GET", "https://g.example/v2/leagues", "2026-09-08T18:00:00Z", 1.0)
+    spoil(one)
+    file = tmp_path / "browser.har"
+    file.write_text(json.dumps({"log": {"entries": [one]}}))
+    assert main(["compare", str(file)]) == 2
+    assert "this is no HAR file" in " ".join(capsys.readouterr().err.split())
