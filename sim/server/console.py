@@ -71,10 +71,12 @@ class Console:
         fields = {key: facts[key] for key in facts if key not in ("firms", "api_keys", "symbols")}
         print(json.encode({"kind": "ready", **fields}).decode(), flush=True)
 
-    def say(self, message: str, *, error: bool = False) -> None:
-        """Say a sentence, on standard error or output."""
+    def say(self, message: str, *, error: bool = False, level: str = "") -> None:
+        """Say a sentence, on standard error or output. `level` is that of the JSON line; error on
+        standard error unless given, else info.
+        """
         if self._json:
-            level = "error" if error else "info"
+            level = level or ("error" if error else "info")
             message = json.encode({"kind": "log", "level": level, "message": message}).decode()
         print(message, file=sys.stderr if error else sys.stdout, flush=True)
 
@@ -158,7 +160,8 @@ class Console:
         if result.failures:
             says = self._painted(verdict(row), good=False)
         else:
-            says = f"step {row['n']} {result.name!r} {self._painted('passed', good=True)}"
+            name = f" {row['name']!r}" if row["name"] else ""
+            says = f"step {row['n']}{name} {self._painted('passed', good=True)}"
         return f"{_time(result.at)} scenario  {says}"
 
     def _painted(self, text: str, good: bool) -> str:

@@ -48,7 +48,7 @@ class Ending:
         if self.code.done():
             os._exit(INTERRUPTED)
         self._end(INTERRUPTED)
-        console.say("stopping; once more to kill", error=True)
+        console.say("stopping; once more to kill", error=True, level="info")
 
     def _end(self, code: int, says: str = "") -> None:
         if not self.code.done():

@@ -142,10 +142,13 @@ def _answering(path: Path) -> str | None:
         return None
 
 
+_NARROWEST = 80  # columns of a terminal
+
+
 def greeting(facts: dict[str, Any], took_ms: float, room: str) -> str:
     """Addresses, of the room too, and client settings that are ready to paste."""
-    started = f"{facts['scenario']}, seed {facts['seed']}, {facts['now']}, {facts['reading']}"
-    lines = [f"sandbox exchange: {started}, ready in {took_ms:.0f} ms", ""]
+    started = f"{facts['scenario']}, seed {facts['seed']}, ready in {took_ms:.0f} ms"
+    lines = [f"sandbox exchange: {started}", f"{facts['now']}, reading {facts['reading']}", ""]
     lines += [f"  {surface:<9} {facts[surface]}" for surface in SURFACES]
     lines.append(f"  room      {room}")
     if tuple(facts["listens_on"]) == (LOOPBACK,):
@@ -154,27 +157,42 @@ def greeting(facts: dict[str, Any], took_ms: float, room: str) -> str:
         lines.append(f"  trust     {facts['tls_ca']}")
     if facts["api_keys"]:
         key = facts["api_keys"][0]
-        indent = " " * 24
         lines += [
             "",
             "retail SDK (pip install polymarket-us):",
             "  from polymarket_us import PolymarketUS",
-            f'  client = PolymarketUS(key_id="{key["key_id"]}",',
-            f'{indent}secret_key="{key["secret_key"]}",',
-            f'{indent}gateway_base_url="{facts["gateway"]}", api_base_url="{facts["retail"]}")',
+            "  client = PolymarketUS(",
+            f'      key_id="{key["key_id"]}",',
+            f'      secret_key="{key["secret_key"]}",',
+            f'      gateway_base_url="{facts["gateway"]}",',
+            f'      api_base_url="{facts["retail"]}",',
+            "  )",
         ]
     if facts["firms"]:
         firm = facts["firms"][0]
         lines += [
             "",
             "partner (private_key_jwt, RS256):",
-            f"  client_id={firm['client_id']}  audience={firm['audience']}",
+            f"  client_id={firm['client_id']}",
+            f"  audience={firm['audience']}",
             f"  token_url={facts['auth']}/oauth/token",
             f"  private_key={firm['private_key_path']}",
             f"  x-participant-id: {firm['users'][0] if firm['users'] else 'onboard one by KYC'}",
         ]
     if facts["symbols"]["open"]:
-        symbol = quote(facts["symbols"]["open"][-1], safe="")
-        command = curl_command(f"{facts['gateway']}/v1/markets/{symbol}/book", facts["tls_ca"])
+        command = _first_command(facts)
         lines += ["", "try:", f"  {command}", ""]
     return "\n".join(lines)
+
+
+def _first_command(facts: dict[str, Any]) -> str:
+    """A curl that reads a book: of the open symbol listed last, of those with which the command
+    fits a line of the narrowest terminal if there are any.
+    """
+    commands = [
+        curl_command(
+            f"{facts['gateway']}/v1/markets/{quote(symbol, safe='')}/book", facts["tls_ca"]
+        )
+        for symbol in reversed(facts["symbols"]["open"])
+    ]
+    return next((one for one in commands if len(one) <= _NARROWEST - len("  ")), commands[0])

@@ -89,6 +89,7 @@ def open_in_browser(url: str, console: Console) -> None:
         import webbrowser
 
         if not webbrowser.open(url):
-            console.say(f"no browser could be opened; the room is at {url}", error=True)
+            text = f"no browser could be opened; the room is at {url}"
+            console.say(text, error=True, level="warning")
 
     threading.Thread(target=run, name="browser", daemon=True).start()

@@ -536,6 +536,39 @@ def test_a_secret_in_the_wrong_place_is_not_spelt_out_either(
     assert call.query.startswith("external_id=p&") or "external_id" not in query
 
 
+def test_a_json_body_that_says_it_is_a_form_is_no_name_of_a_field(house: RedactionContext) -> None:
+    headers = {"content-type": "application/x-www-form-urlencoded"}
+    body = b'{"client_id": "a", "client_secret": "hunter2"}'
+    call = redact_rest(house, "auth", "POST", "/oauth/token", "", headers, body, "peer", None)
+    assert call.body == "sealed="
+
+
+@pytest.mark.parametrize("name", ["token", "api_key", "secretKey", "password", "Authorization"])
+def test_a_parameter_that_is_called_like_a_secret_is_sealed(
+    house: RedactionContext, name: str
+) -> None:
+    call = redact_rest(house, "retail", "GET", "/v1/x", f"a=1&{name}=hunter2", {}, b"", "p", None)
+    assert call.query == f"a=1&{name}=sealed"
+    opened = redact_open(house, f"/v1/ws/private?{name}=hunter2", {}, b"", "p", None, True)
+    assert opened.method == f"/v1/ws/private?{name}=sealed"
+
+
+def test_credentials_in_each_others_headers_are_not_spelt_out(house: RedactionContext) -> None:
+    headers = {"x-participant-id": f"Bearer {TOKEN}"}
+    call = redact_rest(house, "exchange", "GET", "/v1/whoami", "", headers, b"", "peer", None)
+    rpc = redact_rpc("/exchange.v1.AccountsAPI/GetWhoAmI", headers, b"", "peer")
+    opened = redact_open(house, "/exchange.v1.OrderEntryAPI/x", headers, b"", "peer", None)
+    assert {call.participant, rpc.participant, opened.participant} == {"Bearer sealed"}
+    for secret in (b"s" * 32, b"s" * 64):
+        headers = {
+            "x-pm-access-key": base64.b64encode(secret).decode(),
+            "x-pm-timestamp": "1",
+            "x-pm-signature": "x",
+        }
+        call = redact_rest(house, "retail", "GET", "/v1/x", "", headers, b"", "peer", None)
+        assert call.credential.key == "sealed"
+
+
 def test_other_words_in_a_query_are_left_alone(house: RedactionContext) -> None:
     query = "pageToken=eyJvZmZzZXQiOjF9&symbol=ssn&assn=1&session_id=2"
     assert (

@@ -22,7 +22,7 @@ RENEW = "`make outputs` renews the files; read the difference as a newcomer woul
 KEPT = {str(path.relative_to(FOLDER)): path.read_text() for path in FOLDER.rglob("*.*")}
 # Lines that a program reads, or that hold a name which is longer than a line.
 WIDE = re.compile(
-    r"^\{|^sandbox exchange: |^\d\d-\d\d \d\d:|_base_url=|^  curl |\.proto|"  # to be copied, and the console
+    r"^\{|^\d\d-\d\d \d\d:|\.proto|"  # to be copied, and the console
     r"^    \S|^(quikstart|sim): |^\$ sim |^\S+: \S|::test_|^ *(sim |next: )|  digest |^\("
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
@@ -23,6 +24,7 @@ from sim.kernel.journal import Header
 # What happens to many instruments at once, and how many of them are shown one by one.
 _OF_MANY = re.compile(r"(\S+)(: \w+ → \w+| settles: .*| is listed, .*)")
 _SHOWN_EACH = 3
+_SOME = 12  # names in a sentence
 
 
 class Selection(NamedTuple):
@@ -47,10 +49,32 @@ class Selection(NamedTuple):
 
 
 def timeline(path: str, out: TextIO, selection: Selection) -> None:
-    """Print a journal's timeline. UnreadableJournal."""
+    """Print a journal's timeline, or why it is empty. UnreadableJournal."""
     with _selected(path, selection) as (header, selected):
         print(f"{header.name}, seed {header.seed}", file=out)
-        write(selected if selection.kinds else folded(selected), out)
+        some = write(selected if selection.kinds else folded(selected), out)
+    if not some:
+        print(*wrapped(nothing_matches(path)), sep="\n", file=out)
+
+
+def nothing_matches(path: str) -> str:
+    """What there is in a journal of which no row was wanted. UnreadableJournal."""
+    with _selected(path, Selection()) as (_, every):
+        kinds, callers = Counter[str](), Counter[str]()
+        for row in every:
+            kinds[row.kind] += 1
+            callers[row.caller] += 1
+    del callers[""]
+    if not kinds:
+        return "no rows: nothing has happened"
+    counts = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+    known = f"; callers are {_several(sorted(callers))}" if callers else ""
+    return f"no row matches: there are {counts}{known}"
+
+
+def _several(names: list[str]) -> str:
+    more = f" and {len(names) - _SOME} more" if len(names) > _SOME else ""
+    return ", ".join(names[:_SOME]) + more
 
 
 def document(path: str, selection: Selection) -> dict[str, Any]:
@@ -106,8 +130,9 @@ def folded(unfolded: Iterable[Row]) -> Iterator[Row]:
         yield last._replace(what=what, result=f"{fired} timers fired" if fired else "")
 
 
-def write(selected: Iterable[Row], out: TextIO) -> None:
-    """Print rows in columns, and a line with the date wherever the Eastern day changes.
+def write(selected: Iterable[Row], out: TextIO) -> bool:
+    """Print rows in columns, and a line with the date wherever the Eastern day changes; returns
+    whether there were any.
 
     Long text moves the columns after it to the right, and wraps; nothing is cut.
     """
@@ -125,6 +150,7 @@ def write(selected: Iterable[Row], out: TextIO) -> None:
         for detail in together(row.details):
             painted = _painted(detail[0], out) + detail[1:] if detail[:1] in _COLOUR else detail
             _write_wrapped(painted, f"{'':15}└ ", out)
+    return bool(day)
 
 
 WIDE = 110  # columns in which a row with long names fits

@@ -14,9 +14,9 @@ journalled. Nothing below this module ever sees a secret. Three replacements are
 2. A secret field of a body becomes `sealed:<shape>:<fingerprint>`, see `redact_text`. The shape
    keeps what validation asks of the value (nine digits, so many bytes of key), so a wrong value is
    refused for the same reason as it would be in clear. A value of a wrong type keeps its type only.
-3. A token or signing secret that a client wrote where none belongs (in a path, a query, or another
-   field) becomes the word `sealed`. Such a call is refused or the value is ignored, but it would
-   still stand in the journal.
+3. A token or signing secret that a client wrote where none belongs (in a path, a query, another
+   field or header, or as the name of a field of a form) becomes the word `sealed`. Such a call is
+   refused or the value is ignored, but it would still stand in the journal.
 
 **Which fingerprint.** BLAKE2b with a key that the run's seed determines. Equal secrets have equal
 fingerprints within a run, so the exchange can still notice that an SSN is used twice. The same
@@ -63,9 +63,12 @@ _PLACEHOLDER = "sealed"
 _TOKEN_OR_KEY = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]*|whsec_[\w+/=%-]+", re.ASCII)
 _SECRET_PARAMETER = re.compile(
     r"(?:^|(?<=&))"
-    r"(ssn|otp|access_?token|client_?assertion|client_?secret|signing_?secret|session_?token)=[^&]*",
+    r"(ssn|otp|(?:access|session|auth)?_?token|client_?assertion|(?:client|signing)?_?secret"
+    r"|(?:secret|private|api)_?key|password|signature|authorization)=[^&]*",
     re.ASCII | re.IGNORECASE,
 )
+# What a field of a form is called. A JSON body sent as a form is one field whose name is the body.
+_FORM_NAME = re.compile(r"[\w.\[\]-]{1,64}", re.ASCII)
 _EMPTY_OF_TYPE: dict[type, Any] = {int: 0, float: 0, bool: False, list: [], dict: {}}
 
 
@@ -118,7 +121,7 @@ def redact_rest(
         redact_query(query) if query else query,
         _without_tokens(text),
         binary,
-        texts.optional("x-participant-id"),
+        _participant(texts),
         credential,
         peer,
         form,
@@ -130,8 +133,7 @@ def redact_rpc(method: str, metadata: Mapping[str, str], message: bytes, peer: s
     """Return one unary gRPC request as it is journalled."""
     texts = Headers(metadata)
     credential = bearer(texts.optional("authorization"))
-    participant = texts.optional("x-participant-id")
-    return RpcCall(valid_text(method), message, participant, credential, peer)
+    return RpcCall(valid_text(method), message, _participant(texts), credential, peer)
 
 
 def redact_open(
@@ -149,12 +151,18 @@ def redact_open(
     """
     texts, method = Headers(metadata), valid_text(method)
     if web_socket:
-        path = method.partition("?")[0]
+        path, mark, query = method.partition("?")
         credential = api_key(context, "GET", path, texts, wall)
+        method = _without_tokens(path) + mark + redact_query(query)
     else:
         credential = bearer(texts.optional("authorization"))
-    participant = texts.optional("x-participant-id")
-    return StreamOpened(method, message, participant, credential, peer, web_socket)
+    return StreamOpened(method, message, _participant(texts), credential, peer, web_socket)
+
+
+def _participant(headers: Headers) -> str | None:
+    """The participant that a call names; a token that stands there by mistake is replaced."""
+    participant = headers.optional("x-participant-id")
+    return participant and _without_tokens(participant)
 
 
 def _token_call(
@@ -267,7 +275,11 @@ def _fields(body: bytes, form: bool) -> dict[str, Any] | None:
     """Return the fields of a form or a JSON object; None for anything else."""
     if form:
         try:
-            return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=64))
+            pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=64)
+            return {
+                (name if _FORM_NAME.fullmatch(name) else _PLACEHOLDER): value
+                for name, value in pairs
+            }
         except ValueError:
             return None
     try:

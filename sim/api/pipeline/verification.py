@@ -31,6 +31,8 @@ from sim.core.catalogue.assumptions import ASSERTION_LIFE_MAX, CLIENT_CLOCK, TIM
 from sim.kernel.instants import Instant
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+# A secret key in base64, of 32 or 64 bytes, where a client mixed it up with its id.
+_SECRET_KEY = re.compile(r"[A-Za-z0-9+/]{43}=|[A-Za-z0-9+/]{86}==", re.ASCII)
 _TOKEN = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
 
 
@@ -91,7 +93,8 @@ def api_key(
         _accepted_clocks(context, wall),
         context.exchange.ctx.assumptions.number(TIMESTAMP_TOLERANCE),
     )
-    return VerifiedCredential("api_key", key_id[:64], problem)
+    shown = "sealed" if _SECRET_KEY.fullmatch(key_id) else key_id[:64]
+    return VerifiedCredential("api_key", shown, problem)
 
 
 def token_request(

@@ -11,6 +11,7 @@ examples:
 from __future__ import annotations
 
 import argparse
+import sys
 
 from sim.cli.arguments import JOURNAL, add_list, add_text, instant
 from sim.cli.json_output import add_json, give_json, text_output
@@ -30,12 +31,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.analysis.timeline.printing import Selection, document, timeline
+    from sim.analysis.timeline.printing import Selection, document, nothing_matches, timeline
 
     selection = Selection(tuple(args.kind), args.caller, args.symbol, args.since)
     out = text_output(args)
-    if args.json is not None and give_json(args, document(args.journal, selection)):
-        return 0
+    if args.json is not None:
+        rows = document(args.journal, selection)
+        if not rows["rows"]:
+            print(nothing_matches(args.journal), file=sys.stderr)
+        if give_json(args, rows):
+            return 0
     timeline(args.journal, out, selection)
     return 0
 
