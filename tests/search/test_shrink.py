@@ -19,6 +19,7 @@ from sim.messages import exchange_v1 as wire
 from sim.server.journal_file import open_journal
 from sim.testing.client import RpcError, connect
 from tests.api import stream_clients as streams
+from tests.journeys import key, quiet, retail_order
 
 # A DAY bid expires at a close among forty things that have nothing to do with it.
 BUSY = """
@@ -334,6 +335,30 @@ def test_a_session_in_which_calls_were_refused_is_a_scenario_that_passes(tmp_pat
         None,
         {"refused": True},
         {"refused": "maybe"},
+    ]
+    report = run_scenario(load_scenario(json.dumps(document, indent=1)))
+    assert report.ok, list(report.failures())
+
+
+@pytest.mark.parametrize("latency", ["0s", "6s"])
+def test_a_session_in_which_orders_were_rejected_is_a_scenario_that_passes(tmp_path, latency):
+    journal = tmp_path / "session.ndjson"
+    with open_journal(journal) as kept:
+        simulation = Simulation(load_scenario("quickstart"), journal=kept)
+        world = connect(simulation)
+        instrument = quiet(simulation)
+        simulation.control("assumption.set", "engine.latency", {"value": latency})
+        simulation.control("instrument.state", instrument.symbol, {"state": "SUSPENDED"})
+        client = world.retail(key(simulation))
+        placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1))
+        assert placed.status == 200
+        world.advance("10s")
+        answer = client.get(f"/v1/order/{placed.json()['id']}").json()["order"]
+        assert answer["state"] == "ORDER_STATE_REJECTED"
+    document = scenario_document(journal).document
+    assert [step.get("expect") for step in document["steps"] if "call" in step] == [
+        {"refused": "maybe"},
+        None,
     ]
     report = run_scenario(load_scenario(json.dumps(document, indent=1)))
     assert report.ok, list(report.failures())

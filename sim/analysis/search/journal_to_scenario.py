@@ -130,10 +130,14 @@ class _Writer:
         """Add an input as a step, or count it as left out."""
         entry, out = recorded_input(line), json.decode(line.out)
         step = self._step(entry, out)
+        for order in _rejected_orders(out):
+            earlier, _ = self._answered.get(order, ({}, ""))
+            if "call" in earlier:
+                earlier["expect"] = {"refused": "maybe"}
         if step is None:
             return
         step = self._with_saved(step)
-        if "call" in step and _refused(out):
+        if "call" in step and (_refused(out) or _rejects(out)):
             # maybe: a script has no address and no signature for which it could be refused
             step["expect"] = {"refused": "maybe"}
         if self._absolute:
@@ -268,11 +272,15 @@ class _Writer:
 
 
 def _rejects(out: dict[str, Any]) -> bool:
-    """Whether an order was rejected, which a step has to expect."""
-    return any(
-        event["event"] == "Executed" and event["execution"]["type"] == ExecutionType.REJECTED
-        for event in out.get("events", ())
-    )
+    """Whether an order, or a change of one, was rejected, which a step has to expect."""
+    changes = (event for event in out.get("events", ()) if event["event"] == "CancelRejected")
+    return any(changes) or any(_rejected_orders(out))
+
+
+def _rejected_orders(out: dict[str, Any]) -> Iterator[str]:
+    for event in out.get("events", ()):
+        if event["event"] == "Executed" and event["execution"]["type"] == ExecutionType.REJECTED:
+            yield event["execution"]["order"]["id"]
 
 
 def _refused(out: dict[str, Any]) -> bool:
