@@ -18,6 +18,7 @@ import hmac
 import re
 import secrets
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, unquote, urlencode
 
@@ -41,6 +42,7 @@ _WORDS = (re.compile(r"[\w+/=.~-]{6,}"), re.compile(r"[\w-]{6,}"))
 _LEAST = 6  # a shorter value is not looked for elsewhere: it would be found in everything
 _MOST = 20_000  # values remembered; the oldest go first
 _PREFIX = "fp:"
+_SHORT = 200  # characters of a text whose forms are remembered
 _PROTOCOL = "sec-websocket-protocol"  # browsers, which cannot set headers, put tokens there
 
 
@@ -138,20 +140,14 @@ class Fingerprints:
         """Text as it may be written: secrets in it by name, value and shape."""
         if len(text) < _LEAST:
             return text
-        if HINT.search(text) is not None:
+        names, shapes, words = (_forms_known if len(text) <= _SHORT else _forms)(text)
+        if names:
             text = self._inside(text)
         seen = self._seen
-        if seen:
-            for words in _WORDS:
-                if not seen.keys().isdisjoint(words.findall(text)):
-                    text = words.sub(lambda match: seen.get(match[0], match[0]), text)
-        if (
-            any(sign in text for sign in SIGNS)
-            or text.count("-") > 1  # an SSN, or a number of another kind
-            or text.count(" ") > 1
-        ):
-            text = SHAPES.sub(lambda match: self._secret(match[0]), text)
-        return text
+        if seen and (names or not seen.keys().isdisjoint(words)):
+            for word in _WORDS:
+                text = word.sub(lambda match: seen.get(match[0], match[0]), text)
+        return SHAPES.sub(lambda match: self._secret(match[0]), text) if shapes else text
 
     def _inside(self, text: str) -> str:
         """A text that names a secret: a document, an address or a form in a value."""
@@ -200,3 +196,19 @@ class Fingerprints:
                     del self._seen[next(iter(self._seen))]
                 self._seen[spelling] = fingerprint
         return fingerprint
+
+
+def _forms(text: str) -> tuple[bool, bool, frozenset[str]]:
+    """What has to be looked at in a text: names of secrets, shapes, and words that may be one."""
+    shapes = SHAPES.search(text) is not None if _may_have_shapes(text) else False
+    words = frozenset(found for word in _WORDS for found in word.findall(text))
+    return HINT.search(text) is not None, shapes, words
+
+
+# Answers repeat themselves: names, words and sentences come again in each of them.
+_forms_known = lru_cache(maxsize=20_000)(_forms)
+
+
+def _may_have_shapes(text: str) -> bool:
+    ssn = text.count("-") > 1 or text.count(" ") > 1
+    return ssn or any(sign in text for sign in SIGNS)

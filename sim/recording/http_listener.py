@@ -93,6 +93,8 @@ class _Call:
         in the file.
         """
         passed = _Passed(answer)
+        # With the head, if it has come already; a head whose body is late does not wait for it.
+        passed._send_headers_immediately = not answer.content.total_bytes
         left = answer.content_length
         try:
             await passed.prepare(self._request)

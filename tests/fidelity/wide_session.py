@@ -47,8 +47,8 @@ class Clients:
         self.key = key(sim)
         self.retail = world.retail(self.key)
         self.rpc = rpc_trader(world)
-        keys = {one.account: one for one in sim.exchange.firms.api_keys()}
-        self.users = [world.retail(one) for one in keys.values()]
+        keys = {one.account: one for one in reversed(sim.exchange.firms.api_keys())}
+        self.users = [world.retail(one) for one in reversed(keys.values())]  # one key each
         self.market: Instrument = quiet(sim)
         open_ones = (one for one in sim.exchange.instruments if _is_open(sim, one.symbol))
         self.symbols = [one.symbol for one in open_ones]

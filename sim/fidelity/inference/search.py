@@ -43,6 +43,7 @@ class Search:
         self.setting = Setting()
         self.outcome = Outcome()
         self._known: dict[tuple[str, str], Outcome] = {}  # under the present setting
+        self._climbed: dict[str, set[int]] = {}  # lines for which a number's values were tried
         self._dull: set[tuple[str, str]] = set()  # that changed nothing when they were tried
 
     # ---- trials
@@ -184,8 +185,10 @@ class Search:
         """The best value of a number, if it gains."""
         differ = self.outcome.lines.keys()
         tries = [self.tried(name, value) for value in self.others(name)]
-        if not any(differ & set(one.change.touched) for one in tries):
-            return
+        lines = {n for one in tries for n in one.change.touched if n in differ}
+        if lines <= self._climbed.get(name, set()):
+            return  # touches nothing that differs, or only what no value of it explained before
+        self._climbed.setdefault(name, set()).update(lines)
         parse = self.catalogue[name].parse
         # special values such as 0 and -1 follow no line
         seen = [(int(parse(one.value)), one.outcome) for one in tries]

@@ -174,7 +174,11 @@ class Verdicts:
         grain = numbers.resolution(search.session) if one.span else 1
         fits = self._fits(name, against)
         special = now <= one.least or (now <= 0)
-        trial = Range(now, now) if special else self._range(now, one.least, fits, grain, one.span)
+        if special:
+            trial = self._beyond(now, one.least, fits, grain, one.span)
+            special = trial.low == trial.high
+        else:
+            trial = self._range(now, one.least, fits, grain, one.span)
         if not special and one.span:
             trial = Range(
                 None if trial.low is None else max(one.least, trial.low - grain),
@@ -211,10 +215,23 @@ class Verdicts:
 
         return fits
 
+    def _beyond(
+        self, now: int, least: int, fits: Callable[[int], bool], grain: int, span: bool
+    ) -> Range:
+        """The range of a value that stands for none: alone, or with all that never showed."""
+        most = self._most(now, span)
+        if not fits(most):
+            return Range(now, now)
+        steps = (value for value in numbers.steps_down(most, least) if value > max(now, least))
+        return Range(numbers.edge(fits, most, steps, grain), None)
+
+    def _most(self, now: int, span: bool) -> int:
+        return max(3 * self._search.length, 3 * now) if span else max(1_000, 100 * now)
+
     def _range(
         self, now: int, least: int, fits: Callable[[int], bool], grain: int, span: bool
     ) -> Range:
-        most = max(3 * self._search.length, 3 * now) if span else max(1_000, 100 * now)
+        most = self._most(now, span)
         low = numbers.edge(fits, now, numbers.steps_down(now, least), grain)
         high = numbers.edge(fits, now, numbers.steps_up(now, most), grain)
         return Range(low, high)
