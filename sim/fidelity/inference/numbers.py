@@ -212,3 +212,16 @@ def _digits(value: int, span: bool) -> int:
     unit = next((unit for unit in _UNITS if value and value % unit == 0), 1)
     count = value // unit
     return 0 if count in _NICE else len(str(count).rstrip("0")) + (unit < NS_PER_S)
+
+
+def outward(allowed: Range, grain: int) -> Range:
+    """A range of spans whose ends people can read: to a fiftieth, and not below the grain."""
+    low, high = allowed.low, allowed.high
+    return Range(
+        None if low is None else low // _step(low, grain) * _step(low, grain),
+        None if high is None else -(-high // _step(high, grain)) * _step(high, grain),
+    )
+
+
+def _step(value: int, grain: int) -> int:
+    return next((unit for unit in _UNITS if unit * 50 <= value), grain)

@@ -189,7 +189,8 @@ class Verdicts:
             values.append(base)
         between = None
         if not special:
-            between = [None if end is None else one.show(end) for end in (trial.low, trial.high)]
+            shown = numbers.outward(trial, grain) if one.span else trial
+            between = [None if end is None else one.show(end) for end in (shown.low, shown.high)]
         kind: Kind = "undecided"
         if base not in values:
             kind = "refuted"
