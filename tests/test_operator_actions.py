@@ -232,3 +232,5 @@ def test_the_answer_to_an_order_says_what_every_list_of_orders_says(
     listed = client.post("/v1/report/orders/search", json={"symbol": symbol}).json()["order"]
     (shown,) = [order for order in listed if order["id"] == answer["order_id"]]
     assert answer["state"] == shown["state"] == f"ORDER_STATE_{state}"
+    assert ("reason" in answer) is (state == "REJECTED")
+    assert answer.get("reason", "said") != ""

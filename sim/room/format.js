@@ -37,11 +37,6 @@ export const timeOf = text => inEastern(text).time;
 export const fractionOf = text => inEastern(text).fraction || '';
 export const shortTime = text => timeOf(text) + fractionOf(text);
 
-export const dayAndTime = text => {
-  const {date, time} = inEastern(text);
-  return date ? `${date.slice(5)} ${time}` : time;
-};
-
 export const utc = text => {
   const millis = typeof text === 'number' ? text : ms(text);
   return Number.isFinite(millis) ? new Date(millis).toISOString().replace('T', ' ').replace('Z', ' UTC') : '';
@@ -65,3 +60,8 @@ export const shown = value =>
 export const headline = row => String(row.title || row.kind).split(' {')[0].replace(/ +/g, ' ').trim();
 
 export const plural = (count, noun) => `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
+
+// Prices with as many decimals as the longest, so that they stand below each other.
+export const decimals = text => (String(text ?? '').split('.')[1] || '').length;
+export const padded = (text, places) =>
+  places && text ? text + (text.includes('.') ? '' : '.') + '0'.repeat(Math.max(0, places - decimals(text))) : text;

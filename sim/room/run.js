@@ -17,8 +17,9 @@ function rowsChanged() {
 
 export async function begin() {
   const narrow = matchMedia('(max-width: 1099px)');
-  const measure = () => patch({narrow: narrow.matches, tab: tabFor(narrow.matches)});
-  narrow.addEventListener('change', measure);
+  const slim = matchMedia('(max-width: 599px)');
+  const measure = () => patch({narrow: narrow.matches, slim: slim.matches, tab: tabFor(narrow.matches)});
+  for (const width of [narrow, slim]) width.addEventListener('change', measure);
   measure();
   if (isReport) onState(true); // nothing will happen any more
   else follow(onEvent, onState);

@@ -27,7 +27,8 @@ export const state = {
   busy: 0,
   asking: null, // a question that waits for yes or no
   tab: 'script',
-  narrow: false,
+  narrow: false, // parts stand behind tabs
+  slim: false, // and tables leave columns out
   playing: 0, // speed of a replay
   tour: -1, // step of the tour
 };

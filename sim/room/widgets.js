@@ -1,16 +1,16 @@
 // Small parts that several panels are made of.
 
-import {dayAndTime, inEastern, utc} from './format.js';
+import {inEastern, utc} from './format.js';
 import {patch, useKeys} from './store.js';
 import {Component, html, useEffect, useLayoutEffect, useReducer, useRef} from './vendor/preact-htm.js';
 
 export const cx = (...names) => names.filter(Boolean).join(' ');
 
-// A virtual instant in Eastern; UTC stands in its title.
+// A virtual instant in Eastern, in tables of narrow screens without its day; UTC stands in its title.
 export const When = ({at, long}) => {
   const {date, time, zone} = inEastern(at);
   return html`<time class="num" datetime=${at} title=${`${date} ${time} ${zone} · ${utc(at)}`}>
-    ${long ? `${date} ${time} ${zone}` : dayAndTime(at)}</time>`;
+    ${long ? `${date} ${time} ${zone}` : html`<span class="day">${date && `${date.slice(5)} `}</span>${time}`}</time>`;
 };
 
 export const Empty = ({children}) => html`<p class="empty">${children}</p>`;
@@ -85,8 +85,11 @@ export class Steady extends Component {
 
 const ROW = 25;
 
-// A table of which the visible part is drawn. A column is {key, title, width, end, cell}.
-export function Table({columns, rows, label, rowProps, testid}) {
+// A table of which the visible part is drawn. A column is {key, title, width, end, cell}; on a narrow
+// screen it is `slim` wide, or left out where it is `wide`.
+export function Table({columns: every, rows, label, rowProps, testid}) {
+  const {slim} = useKeys('slim');
+  const columns = slim ? every.filter(one => !one.wide).map(one => ({...one, width: one.slim || one.width})) : every;
   const template = {gridTemplateColumns: columns.map(one => one.width || 'minmax(80px, 1fr)').join(' ')};
   const head = html`<div class="tr th" role="row" style=${template}>
     ${columns.map(one => html`<span role="columnheader" class=${one.end && 'end'}>${one.title || html`<span class="visually-hidden">${one.key}</span>`}</span>`)}</div>`;

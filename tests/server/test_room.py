@@ -259,6 +259,19 @@ async def test_a_call_is_shown_as_curl_python_and_step(room, exchange, watched):
     assert json.loads(out) == {"symbol": "watched", "state": "SUSPENDED", "was": "OPEN"}
 
 
+async def test_an_order_that_is_rejected_is_told_with_its_reason(room, exchange, watched):
+    await room.symbol("watched")
+    await room.tab("actions")
+    await room.until(
+        "const form = one('do-order'); form.qty.value = '100000000'; form.requestSubmit(); return true"
+    )
+    line = await room.until(
+        "const came = document.querySelector('.foot .came.bad'); return came && came.innerText"
+    )
+    assert "ORDER_STATE_REJECTED" in line
+    assert '"reason"' in line
+
+
 async def test_a_fault_written_in_yaml_is_shown_so_that_it_runs(room, exchange, watched):
     await room.tab("faults")
     for entry in (
@@ -518,6 +531,9 @@ async def test_the_page_fits_both_widths_in_both_schemes(room, exchange, watched
             await room.tab(part)
             wide = await room.look("return document.documentElement.scrollWidth")
             assert wide <= width, (part, width)
+            tables = "[...document.querySelectorAll('.panel .table .scroll')]"
+            cut = f"return {tables}.some(one => one.scrollWidth > one.clientWidth)"
+            assert part == "figures" or not await room.look(cut), (part, width)
     for name in ("light", "dark"):
         await room.scheme(name)
         ground[name] = await room.look("return getComputedStyle(document.body).backgroundColor")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from sim.actors.operator.answers import Answer, instrument_answer
 from sim.core.model.commands import CancelOrder
-from sim.core.model.enums import InstrumentState
+from sim.core.model.enums import InstrumentState, OrderState
 from sim.core.model.quantities import decimal_text
 from sim.core.model.refusals import AlreadyExists, InvalidRequest
 from sim.engine.engine import Engine
@@ -66,14 +66,18 @@ def bust_trade(engine: Engine, entry: TradeEntry) -> Answer:
 
 
 def place_order(engine: Engine, entry: OrderEntry) -> Answer:
-    """Place an order of a scripted participant or of any user."""
+    """Place an order of a scripted participant or of any user; a rejected one says why."""
     command = order_command(engine.exchange, engine.world.parties, entry)
-    order = engine.exchange.trading.order_service.place(command)
-    return {
+    trading = engine.exchange.trading
+    order = trading.order_service.place(command)
+    answer: Answer = {
         "order_id": order.id,
         "state": f"ORDER_STATE_{order.state.name}",
         "filled": decimal_text(order.cum_qty, order.qty_scale),
     }
+    if order.state is OrderState.REJECTED:
+        answer["reason"] = trading.executions[-1].text
+    return answer
 
 
 def cancel_orders(engine: Engine, entry: CancelStep) -> Answer:

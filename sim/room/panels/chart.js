@@ -69,12 +69,12 @@ export function Plot({at, series, label, testid, empty, height = 120, stepped}) 
       plot.current?.destroy();
     };
   }, []);
-  return html`<div class="chart" role="img" data-testid=${testid} data-points=${at.length} aria-label=${label}>
+  return html`<div class="chart" role="img" style=${{minHeight: height + 6 + 'px'}} data-testid=${testid} data-points=${at.length} aria-label=${label}>
     <div ref=${box} class="plot"></div>
     ${at.length < 2 && html`<span class="faint">${empty}</span>`}</div>`;
 }
 
 // The price of an instrument, from its trades.
-export const Chart = ({trades, symbol}) => html`<${Plot} testid="chart" label=${`Price of ${symbol}: ${trades.length} trades`}
+export const Chart = ({trades, symbol, height}) => html`<${Plot} height=${height} testid="chart" label=${`Price of ${symbol}: ${trades.length} trades`}
   at=${trades.map(one => ms(one.at))} series=${[{colour: '--accent', values: trades.map(one => Number(one.price))}]}
   empty="The price chart begins with the second trade." />`;

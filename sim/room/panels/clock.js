@@ -77,9 +77,9 @@ export function Clock() {
     if (sure) await tryAct('POST', '/reset', {});
   };
   return html`<header class="head">
-    <h1><svg viewBox="0 0 32 32" aria-hidden="true"><path d="M6 22h5V10H6zM13.500 22h5V6h-5zM21 22h5v-8h-5z" fill="currentColor" /></svg>
+    <h1 title=${health ? `${health.scenario}, seed ${health.seed}` : ''}><svg viewBox="0 0 32 32" aria-hidden="true"><path d="M6 22h5V10H6zM13.500 22h5V6h-5zM21 22h5v-8h-5z" fill="currentColor" /></svg>
       <span class="visually-hidden">${isReport ? 'Report of' : 'Control room of'} </span><span>${health ? health.scenario : '…'}</span>
-      <span class="faint num">seed ${health ? health.seed : '…'}</span></h1>
+      <span class="faint num seed">seed ${health ? health.seed : '…'}</span></h1>
     <${Now} />
     ${isReport ? html`<${About} health=${health} />` : health && health.replay ? html`<span class="over" data-testid="finished">a finished run: read it, fork from any moment${
       health.replay.inputs < health.replay.of ? html` · replayed <b class="num">${health.replay.inputs} of ${health.replay.of}</b>` : ''}</span>` : html`<${Advance} />`}

@@ -15,9 +15,9 @@ const money = (key, title = key) => ({key, title, width: '68px', end: true,
   cell: row => html`<span class=${row[key].startsWith('-') ? 'bad' : ''}>${grouped(row[key])}</span>`});
 const number = (key, title = key, width = '52px') => ({key, title, width, end: true, cell: row => grouped(row[key])});
 
-const POSITIONS = [SYMBOL, number('net'), number('average'), number('mark'), money('realised'), money('unrealised'), money('fees'), money('total')];
+const POSITIONS = [SYMBOL, number('net'), number('average'), number('mark'), money('realised'), money('unrealised'), number('fees', 'fees', '68px'), money('total')];
 const FILLS = [TIME, SYMBOL, {key: 'side', title: 'side', width: '44px', cell: row => html`<span class=${row.side === 'BUY' ? 'bid' : 'offer'}>${row.side.toLowerCase()}</span>`},
-  number('price'), number('qty', 'contracts', '58px'), {key: 'liquidity', title: 'as', width: '40px'}, money('fee')];
+  number('price'), number('qty', 'contracts', '58px'), {key: 'liquidity', title: 'as', width: '40px'}, number('fee', 'fee', '68px')];
 
 // The last row of each instrument, and the sum of all of them after every row.
 function summed(rows) {
@@ -68,7 +68,7 @@ export function Figures() {
   return html`<div class="fill column" data-testid="figures">
     <div class="bar"><label>Account <select data-testid="figures-account" value=${chosen} onChange=${event => patch({figured: event.target.value})}>
       ${rows.map(row => html`<option key=${row.account} value=${row.account} selected=${row.account === chosen}>${row.account}</option>`)}</select></label>
-      <span class="faint">marked at the last trade</span></div>
+      <span class="faint">marked at the last trade; a negative fee is a rebate</span></div>
     ${chosen ? html`<div class="fill split flow"><${One} key=${chosen} account=${chosen} symbol=${symbol} /></div>` : html`<${Empty}>No account trades.<//>`}
   </div>`;
 }

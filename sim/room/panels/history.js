@@ -9,6 +9,9 @@ import {Empty, Steady, VirtualList, cx} from '../widgets.js';
 
 const ROW = 25;
 
+// A step without its place in the file: its sentence needs the room, the record has both.
+const listed = row => (row.kind === 'step' ? headline(row).replace(/ \([^()]*:\d+\)$/, '') : headline(row));
+
 // The result without the status that stands in its own column.
 const said = row => String(row.result || '').replace(new RegExp(`^${row.status} `), '');
 
@@ -21,7 +24,7 @@ class Row extends Steady {
       <span class="num seq" role="cell">${grouped(seq)}</span>
       <span class="num at" role="cell" title=${utc(row.at)}>${timeOf(row.at)}<span class="wide">${fractionOf(row.at)}</span></span>
       <span class=${'kind kind-' + row.kind} role="cell">${row.kind}</span>
-      <span class="title" role="cell" title=${`${row.title} ${row.result || ''}`}>${headline(row)}
+      <span class="title" role="cell" title=${`${row.title} ${row.result || ''}`}>${listed(row)}
         ${row.subject && !headline(row).includes(row.subject) ? html`<i>${row.subject}</i>` : ''} ${row.ok === false ? html`<i class="bad">${said(row)}</i>` : ''}</span>
       <span class="who" role="cell" title=${row.caller || row.who || ''}>${lastPart(row.caller || row.who)}</span>
       <span class="status num" role="cell">${row.status ?? ''}</span>

@@ -19,12 +19,12 @@ export function Instances() {
     if (await confirm(`End the instance ${name}?`, 'Its listeners close and its clients lose it.', 'End it')) await tryAct('DELETE', `/worlds/${name}`);
   };
   const columns = [
-    {key: 'world', title: 'instance', width: 'minmax(110px, 1fr)', cell: one => html`<b>${one.world}</b> ${one === here && html`<${Tag} tone="good">this one<//>`}`},
-    {key: 'scenario', title: 'scenario', width: 'minmax(110px, 1fr)'},
-    {key: 'seed', title: 'seed', width: '60px', end: true},
-    {key: 'now', title: 'virtual now', width: '120px', cell: one => html`<${When} at=${one.now} />`},
-    {key: 'seq', title: 'inputs', width: '70px', end: true, cell: one => grouped(one.seq)},
-    {key: 'room', title: '', width: '140px', cell: one => one !== here && html`<a href=${roomOf(one.control)} target="_blank" rel="noreferrer">its room ↗</a>
+    {key: 'world', title: 'instance', width: 'minmax(110px, 1fr)', slim: 'minmax(60px, 1fr)', cell: one => html`<b>${one.world}</b> ${one === here && html`<${Tag} tone="good">this one<//>`}`},
+    {key: 'scenario', title: 'scenario', width: 'minmax(110px, 1fr)', wide: true},
+    {key: 'seed', title: 'seed', width: '60px', wide: true, end: true},
+    {key: 'now', title: 'virtual now', width: '120px', slim: '70px', cell: one => html`<${When} at=${one.now} />`},
+    {key: 'seq', title: 'inputs', width: '70px', slim: '44px', end: true, cell: one => grouped(one.seq)},
+    {key: 'room', title: '', width: '140px', slim: '112px', cell: one => one !== here && html`<a href=${roomOf(one.control)} target="_blank" rel="noreferrer">its room ↗</a>
       ${one.world !== 'main' && html`<button class="quiet" onClick=${() => end(one.world)}>End</button>`}`},
   ];
   return html`<div class="fill column" data-testid="instances">

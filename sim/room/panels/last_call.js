@@ -4,7 +4,7 @@
 import {shown} from '../format.js';
 import {patch, useKeys} from '../store.js';
 import {asCurl, asPython, asStep} from '../call_text.js';
-import {html, useState} from '../vendor/preact-htm.js';
+import {html, useEffect, useState} from '../vendor/preact-htm.js';
 import {useOnce} from '../views.js';
 
 const FORMS = [['curl', 'curl', asCurl], ['python', 'Python', asPython], ['step', 'Scenario step', asStep]];
@@ -13,6 +13,7 @@ export function LastCall() {
   const {lastCall, busy, forked} = useKeys('lastCall', 'busy', 'forked');
   const calls = useOnce(lastCall ? '/calls' : null, 'calls');
   const [form, setForm] = useState('');
+  useEffect(() => setForm(''), [lastCall]); // another call: its text is shown when somebody asks
   const [copied, setCopied] = useState(false);
   const chosen = FORMS.find(([id]) => id === form);
   const text = chosen && lastCall && calls.rows ? chosen[2](lastCall, calls.rows) : '';
@@ -22,6 +23,8 @@ export function LastCall() {
     setTimeout(() => setCopied(false), 1500);
   };
   const made = lastCall && `${lastCall.verb} ${lastCall.path} ${typeof lastCall.body === 'string' ? '' : shown(lastCall.body)}`;
+  // What is answered 200 and is refused all the same, such as a rejected order.
+  const rejected = /REJECTED$/.test(lastCall?.answer?.state || '');
   const came = lastCall && (lastCall.problem ? `${lastCall.status || 'no answer'}: ${lastCall.problem}` : shown(lastCall.answer));
   return html`<footer class="foot" data-testid="last-call">
     ${chosen && lastCall && html`<div class="pasted">
@@ -31,7 +34,7 @@ export function LastCall() {
     <div class="line">
       ${lastCall
         ? html`<code class="made" title=${made}>${made}</code>
-            <span class=${lastCall.problem ? 'came bad' : 'came'} role="status" title=${came}>${busy ? '…' : came}</span>`
+            <span class=${lastCall.problem || rejected ? 'came bad' : 'came'} role="status" title=${came}>${busy ? '…' : came}</span>`
         : html`<span class="faint">Calls that this page makes to the control plane are shown here.</span>`}
       ${forked && html`<a class="forked" href=${forked.url} target="_blank" rel="noreferrer" data-testid="forked">room of ${forked.name} ↗</a>
         <button class="quiet" aria-label="forget" onClick=${() => patch({forked: null})}>×</button>`}

@@ -1,7 +1,7 @@
 // Rate limits in use, webhook breakers, maintenance windows and what is due next.
 
 import {tryAct} from '../control.js';
-import {grouped} from '../format.js';
+import {grouped, plural} from '../format.js';
 import {confirm} from '../run.js';
 import {useKeys} from '../store.js';
 import {html} from '../vendor/preact-htm.js';
@@ -38,9 +38,9 @@ export function Limits() {
       <${Answered} view=${limits} empty="No limit has been used."><${Table} label="Rate limits" columns=${USAGE} rows=${limits.rows || []} /><//></section>
     <section class="column"><h3>Webhook breakers</h3>
       <${Answered} view=${breakers} empty="No breaker has counted a failure.">
-        <ul class="plain">${(breakers.rows || []).map(one => html`<li key=${one.firm} data-testid="breaker" data-state=${one.state}>${one.firm}
+        <ul class="plain">${(breakers.rows || []).map(one => html`<li key=${one.firm} data-testid="breaker" data-state=${one.state}>${one.firm}${' '}
           <${Tag} tone=${one.state === 'closed' ? 'good' : 'bad'}>${one.state}<//>
-          ${' '}<span class="faint">${one.failures} failures in a row, ${one.parked.length} waiting</span>
+          ${' '}<span class="faint">${plural(one.failures, 'failure')} in a row, ${one.parked.length} waiting</span>
           ${one.until > 0 && html` until <${When} at=${instantOf(one.until)} />`}</li>`)}</ul><//>
       <h3>Maintenance</h3>
       <${Answered} view=${maintenance} empty="None is announced.">

@@ -1,7 +1,7 @@
 // One instrument: its state, its book with depth, its last trades and its price.
 
 import {query, read} from '../control.js';
-import {grouped, shortTime} from '../format.js';
+import {decimals, grouped, padded, shortTime} from '../format.js';
 import {patch, state, useKeys} from '../store.js';
 import {html, useEffect, useRef, useState} from '../vendor/preact-htm.js';
 import {useView} from '../views.js';
@@ -93,10 +93,6 @@ export function SymbolPicker() {
   </div>`;
 }
 
-// Prices with as many decimals as the longest, so that they stand below each other.
-const decimals = text => (text.split('.')[1] || '').length;
-const padded = (text, places) => (places ? text + (text.includes('.') ? '' : '.') + '0'.repeat(places - decimals(text)) : text);
-
 class Level extends Steady {
   render({side, px, qty, orders, share, places}) {
     return html`<div class=${'level ' + side} role="row" data-testid="book-level" data-side=${side} data-px=${px} data-qty=${qty}>
@@ -168,7 +164,7 @@ export function LastTrades() {
 }
 
 export function Market() {
-  const {symbol} = useKeys('symbol');
+  const {symbol, narrow} = useKeys('symbol', 'narrow');
   const terms = useView(symbol ? 'instruments' : '', {symbol, last: TRADES}); // narrowed alike: one request
   const trades = useView(symbol ? 'trades' : '', {symbol, last: TRADES});
   const one = terms.rows && terms.rows[0];
@@ -181,7 +177,7 @@ export function Market() {
             <span class="faint">expires <${When} at=${one.expiration} /></span>` : terms.problem || '…'}</div>
           <div class="scroll" tabindex="0" aria-label="Book, price and trades">
             <${Book} symbol=${symbol} />
-            <${Chart} trades=${trades.rows || []} symbol=${symbol} />
+            <${Chart} trades=${trades.rows || []} symbol=${symbol} height=${narrow ? 120 : 84} />
             <${Trades} view=${trades} />
           </div>`
       : html`<${Empty}>Choose an instrument.<//>`}

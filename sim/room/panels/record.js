@@ -12,6 +12,9 @@ const FINE = 'nothing is wrong'; // the remedy of what was not refused
 // Keys of an explanation that stand elsewhere on the page.
 const TOLD = ['request_id', 'operation', 'refusal', 'status', 'code', 'now', 'subject', 'kind', 'seq', 'caller'];
 
+// An instant in nanoseconds, as the journal has it.
+const isInstant = (key, value) => typeof value === 'number' && value > 1e17 && /^(at|now|until|since|due|begins|ends)$/.test(key);
+
 // A JSON value as indented keys; everything is text, whatever a client sent.
 export function Json({value, depth = 0}) {
   if (value === null || value === undefined) return html`<span class="json nil">null</span>`;
@@ -23,7 +26,7 @@ export function Json({value, depth = 0}) {
   if (Array.isArray(value) && flat && JSON.stringify(value).length < 90)
     return html`<span class="json">${value.map(one => html`<${Leaf} value=${one} /> `)}</span>`;
   return html`<dl class="json">${entries.map(([key, one]) => html`<div>
-    <dt>${key}</dt><dd><${Json} value=${one} depth=${depth + 1} /></dd></div>`)}</dl>`;
+    <dt>${key}</dt><dd>${isInstant(key, one) ? html`<${When} at=${one / 1e6} />` : html`<${Json} value=${one} depth=${depth + 1} />`}</dd></div>`)}</dl>`;
 }
 
 function Leaf({value}) {

@@ -65,10 +65,10 @@ export function Streams() {
   };
   const columns = [
     {key: 'id', title: 'stream', width: '46px', end: true, cell: row => html`<button class="link num" onClick=${() => setChosen(row.id)}>${row.id}</button>`},
-    {key: 'rpc', title: 'operation', width: 'minmax(130px, 1fr)', cell: row => html`<span title=${row.rpc}>${row.rpc.split('.').pop()}</span>`},
-    {key: 'firm', title: 'firm', width: '70px', cell: row => lastPart(row.firm)},
-    {key: 'participant', title: 'participant', width: '90px', cell: row => html`<span title=${row.participant}>${lastPart(row.participant)}</span>`},
-    {key: 'since', title: 'since', width: '112px', cell: row => html`<${When} at=${row.since} />`},
+    {key: 'rpc', title: 'operation', width: 'minmax(130px, 1fr)', slim: 'minmax(80px, 1fr)', cell: row => html`<span title=${row.rpc}>${row.rpc.split('.').pop()}</span>`},
+    {key: 'firm', title: 'firm', width: '70px', wide: true, cell: row => lastPart(row.firm)},
+    {key: 'participant', title: 'participant', width: '90px', slim: '70px', cell: row => html`<span title=${row.participant}>${lastPart(row.participant)}</span>`},
+    {key: 'since', title: 'since', width: '112px', wide: true, cell: row => html`<${When} at=${row.since} />`},
     {key: 'sent', title: 'frames', width: '50px', end: true, cell: row => grouped(row.sent)},
     {key: 'end', title: '', width: '44px', cell: row => moment === null && !finished && html`<button class="quiet" onClick=${() => end(row)}>End</button>`},
   ];

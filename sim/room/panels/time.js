@@ -110,7 +110,7 @@ export function Time() {
             ${moment > 0 && chosen !== moment && html`<button class="quiet wide" onClick=${() => choose(moment)}>What happened here</button>`}
           </div>`
         : html`<span class="present"><b>${finished ? 'The end' : 'Now'}</b> <span class="num">input ${grouped(last)}</span>
-            <span class="faint">branch ${branch || 'main'}</span></span>`}
+            <span class="faint">${/^branch/.test(branch || '') ? '' : 'branch '}${branch || 'main'}</span></span>`}
       <span class="legend" aria-hidden="true">${LANES.map(([, colour, name]) =>
         html`<span><i style=${{background: `var(${colour})`}}></i>${name}</span>`)}
         ${rows.walked < last && rowsVersion >= 0 ? html`<span>${plural(last - rows.walked, 'row')} to read</span>` : ''}</span>

@@ -13,12 +13,12 @@ export function Verifications() {
   const decide = (row, decision) => tryAct('POST', `/kyc/${encodeURIComponent(row.external_id)}/decision`, {decision});
   const upload = (row, result) => tryAct('POST', `/kyc/${encodeURIComponent(row.external_id)}/document`, {result});
   const columns = [
-    {key: 'external_id', title: 'applicant', width: 'minmax(110px, 1fr)'},
-    {key: 'status', title: 'status', width: '150px', cell: row => html`<${State} of=${row.status} />`},
-    {key: 'sub_status', title: 'detail', width: 'minmax(100px, 1fr)'},
-    {key: 'decision', title: 'decision', width: '110px', cell: row => row.decision && html`<${State} of=${row.decision} />`},
-    {key: 'provisioned_account', title: 'account', width: 'minmax(110px, 1fr)', cell: row => html`<span title=${row.provisioned_account}>${lastPart(row.provisioned_account)}</span>`},
-    {key: 'do', title: '', width: '240px', cell: row => moment === null && !finished && html`<span class="buttons">
+    {key: 'external_id', title: 'applicant', width: 'minmax(110px, 1fr)', slim: 'minmax(60px, 1fr)'},
+    {key: 'status', title: 'status', width: '150px', slim: '70px', cell: row => html`<${State} of=${row.status} />`},
+    {key: 'sub_status', title: 'detail', width: 'minmax(100px, 1fr)', wide: true},
+    {key: 'decision', title: 'decision', width: '110px', wide: true, cell: row => row.decision && html`<${State} of=${row.decision} />`},
+    {key: 'provisioned_account', title: 'account', width: 'minmax(110px, 1fr)', wide: true, cell: row => html`<span title=${row.provisioned_account}>${lastPart(row.provisioned_account)}</span>`},
+    {key: 'do', title: '', width: '240px', slim: '204px', cell: row => moment === null && !finished && html`<span class="buttons">
       <button class="quiet" onClick=${() => decide(row, 'approve')}>Approve</button>
       <button class="quiet" onClick=${() => decide(row, 'reject')}>Reject</button>
       <button class="quiet" onClick=${() => upload(row, 'uploaded')}>Document</button></span>`},
