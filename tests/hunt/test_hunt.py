@@ -31,6 +31,7 @@ def without_time(document: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in document.items() if name != "cpu_s"}
 
 
+@pytest.mark.reading("documented")  # workers follow no patched simulation
 def test_the_same_seed_and_budget_are_the_same_hunt(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -81,6 +82,7 @@ def test_a_corpus_of_another_seed_is_refused(
     assert "belongs to another scenario, seed (3) or version" in said
 
 
+@pytest.mark.reading("documented")  # workers follow no patched simulation
 def test_a_cluster_of_two_workers_makes_the_same_hunt(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     options = ("--inputs", "60", "--seed", "3", "--keep-going")

@@ -105,14 +105,14 @@ def get_rfq_trades(
 
 def _check_quotes_query(request: wire.GetQuotesRequest, *, filters: int) -> None:
     if request.quote_id and not request.rfq_id:
-        raise InvalidRequest("quoteId needs rfqId", rule="rfq")
+        raise InvalidRequest("quote_id needs rfq_id", rule="rfq")
     if request.quote_id and request.cursor:
-        raise InvalidRequest("quoteId and cursor exclude each other", rule="rfq")
+        raise InvalidRequest("quote_id and cursor exclude each other", rule="rfq")
     if not request.rfq_id and filters != 1:
         raise InvalidRequest(
-            "rfqId, or exactly one of userFilter and rfqUserFilter, is required",
+            "rfq_id, or exactly one of user_filter and rfq_user_filter, is required",
             rule="rfq",
-            remedy="userFilter=USER_FILTER_SELF lists your quotes, rfqUserFilter those made to you",
+            remedy="user_filter=USER_FILTER_SELF lists your quotes, rfq_user_filter those made to you",
         )
 
 
