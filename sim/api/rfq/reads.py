@@ -112,7 +112,8 @@ def _check_quotes_query(request: wire.GetQuotesRequest, *, filters: int) -> None
         raise InvalidRequest(
             "rfq_id, or exactly one of user_filter and rfq_user_filter, is required",
             rule="rfq",
-            remedy="user_filter=USER_FILTER_SELF lists your quotes, rfq_user_filter those made to you",
+            remedy="user_filter=USER_FILTER_SELF lists your quotes,"
+            " rfq_user_filter those made to you",
         )
 
 
