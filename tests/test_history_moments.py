@@ -28,7 +28,7 @@ from sim.kernel.instants import format_instant, minutes
 from sim.kernel.journal_reader import read_journal
 from sim.testing.client import Connection, connect
 from tests.deeds import do
-from tests.journeys import key, order, quiet, rpc_trader, trader
+from tests.journeys import FEW_GAMES, key, order, quiet, rpc_trader, trader
 
 State = dict[str, bytes]
 STREAMS = (
@@ -49,22 +49,12 @@ def seen(sim: Simulation) -> State:
     return {name: json.encode(read_view(sim.engine, name)) for name in VIEWS}
 
 
-class Recorder:
-    """Does things to a run and records what it was like after each."""
+class Traveller:
+    """Does things to a run, and travels in it."""
 
     def __init__(self, sim: Simulation) -> None:
         self.world = connect(sim)
         self.sim = sim
-        self.states: dict[tuple[str, int], State] = {}
-        self.digests: dict[tuple[str, int], str] = {}
-        self.note()
-
-    def note(self) -> None:
-        """Record the present, unless a journey has just led here."""
-        branch = self.sim.journal.branch
-        if branch.seq > branch.from_seq or not branch.seq:
-            self.states[branch.name, self.sim.seq] = seen(self.sim)
-            self.digests[branch.name, self.sim.seq] = self.sim.digest
 
     def act(self, number: int) -> None:
         if number % 5 == 0:
@@ -73,7 +63,6 @@ class Recorder:
             self._travel(number // 11)
         else:
             do(self.world, number)
-        self.note()
 
     def _follow(self, number: int) -> None:
         try:
@@ -101,6 +90,27 @@ class Recorder:
                 sim.reset(None if number % 8 == 3 else 1 + number % 3)
 
 
+class Recorder(Traveller):
+    """Records what a run was like after each thing that was done to it."""
+
+    def __init__(self, sim: Simulation) -> None:
+        super().__init__(sim)
+        self.states: dict[tuple[str, int], State] = {}
+        self.digests: dict[tuple[str, int], str] = {}
+        self.note()
+
+    def note(self) -> None:
+        """Record the present, unless a journey has just led here."""
+        branch = self.sim.journal.branch
+        if branch.seq > branch.from_seq or not branch.seq:
+            self.states[branch.name, self.sim.seq] = seen(self.sim)
+            self.digests[branch.name, self.sim.seq] = self.sim.digest
+
+    def act(self, number: int) -> None:
+        super().act(number)
+        self.note()
+
+
 @settings(max_examples=5)
 @given(
     numbers=st.lists(st.integers(0, 400), min_size=6, max_size=30),
@@ -115,7 +125,7 @@ def test_every_moment_is_what_it_was_whatever_the_run_did_since(
         patch.setattr(moments, "_GRAIN", 2)
         patch.setattr(moments, "_STRETCH", 9)
         file = io.BytesIO()
-        run = Recorder(Simulation(load_scenario("quickstart"), journal=file))
+        run = Recorder(Simulation(load_scenario(FEW_GAMES), journal=file))
         history = History(run.sim)
         for number in numbers:
             run.act(number)
@@ -252,7 +262,7 @@ def test_a_moment_that_comes_out_differently_is_an_error_and_not_an_answer() -> 
 def test_a_replay_of_a_journal_leads_to_the_same_tree(tmp_path: Any) -> None:
     path = tmp_path / "run.ndjson"
     with path.open("w+b", buffering=0) as file:
-        run = Recorder(Simulation(load_scenario("quickstart"), journal=file))
+        run = Recorder(Simulation(load_scenario(FEW_GAMES), journal=file))
         for number in (0, 5, 2, 12, 7, 23, 3, 34, 8, 89, 2, 56, 4, 67, 2, 78, 3, 1, 2):
             run.act(number)
         tree = History(run.sim).branches()

@@ -14,7 +14,8 @@ from sim import Simulation, load_scenario
 from sim.analysis import line_search
 from sim.analysis.history.work import done
 from sim.analysis.line_search import lines_with, prepare
-from tests.test_history_moments import Recorder
+from tests.journeys import FEW_GAMES
+from tests.test_history_moments import Traveller
 
 _SOME = re.compile(rb':"[^"\\]{2,40}"|"stream":\d+,|"[A-Z]\w+","symbol":"[^"]+"|[a-z.]{6,20}')
 
@@ -25,7 +26,7 @@ def test_the_lines_are_those_that_have_the_text(
 ) -> None:
     monkeypatch.setattr(line_search, "BLOCK", block)
     draw = random.Random(block)
-    run = Recorder(Simulation(load_scenario("quickstart"), journal=io.BytesIO()))
+    run = Traveller(Simulation(load_scenario(FEW_GAMES), journal=io.BytesIO()))
     for _ in range(60):
         run.act(draw.randrange(400))
     journal = run.sim.journal

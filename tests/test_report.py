@@ -24,6 +24,7 @@ from sim.analysis.report.report import write_report
 from sim.analysis.search.fuzz import with_random_steps
 from sim.cli.main import main
 from sim.kernel.journal_reader import read_journal
+from tests.journeys import FEW_GAMES
 from tests.report_file import ReportFile, Rows
 from tests.test_history_moments import Recorder
 
@@ -108,7 +109,7 @@ def sim(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, st
 @pytest.fixture
 def journal(tmp_path: Path) -> Path:
     with (tmp_path / "run.ndjson").open("w+b", buffering=0) as file:
-        run = Recorder(Simulation(load_scenario("quickstart"), journal=file))
+        run = Recorder(Simulation(load_scenario(FEW_GAMES), journal=file))
         for number in (2, 12, 7, 3, 8, 2):
             run.act(number)
     return tmp_path / "run.ndjson"
@@ -119,7 +120,7 @@ def test_the_same_journal_gives_the_same_file(capsys: Any, journal: Path) -> Non
     for page in pages:
         code, out, err = sim(capsys, "report", journal, "--out", page)
         assert (code, err) == (0, "")
-        assert out.startswith(f"{page}: quickstart, ") and out.count("\n") == 1
+        assert out.startswith(f"{page}: few-games, ") and out.count("\n") == 1
     assert pages[0].read_bytes() == pages[1].read_bytes()
     assert str(journal.parent) not in ReportFile(pages[0]).text
     assert {path.name for path in journal.parent.iterdir()} == {
