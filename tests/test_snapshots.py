@@ -11,17 +11,19 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from sim import Simulation, load_scenario
-from sim.core.history import NO_ROWS
+from sim.core.history import FirstRows, History
 from sim.engine.snapshots import BYTES_MAX, FIRST_DISTANCE, KEPT, Snapshot, Snapshots
 from sim.kernel.journal import Checkpoint, Header, Journal
 from sim.testing import connect
 
+NO_ROWS: FirstRows[Any] = FirstRows([], 0)
+NO_HISTORY = History(NO_ROWS, NO_ROWS, [], NO_ROWS, NO_ROWS, NO_ROWS, [])
 HEADER = Header(name="t", seed=1, start=0, scenario=Raw(b"{}"), scenario_digest="", libraries={})
 
 
 def moment(journal: Journal, size: int = 10) -> Snapshot:
     nothing: Any = None
-    return Snapshot(journal.seq, journal.checkpoint(), bytes(size), NO_ROWS, nothing)
+    return Snapshot(journal.seq, journal.checkpoint(), bytes(size), NO_HISTORY, nothing)
 
 
 def grow(journal: Journal, count: int, what: bytes = b"{}") -> None:

@@ -2,15 +2,16 @@
 
 Executions, trades, ledger rows, position rows and done orders never change (rule M41), and they are
 most of a state. A snapshot encodes the changing part and only refers to the rows of the other,
-which it shares with the exchange. Live orders are copied, which costs less than to encode and
-decode them, and an exchange that has an equal one already keeps it. So the cost of a snapshot
-follows what is open, not how long a run was.
+which it shares with the exchange: it holds the exchange's own list of them and how long that was.
+Such a list is only added to, and whoever takes rows away makes another (`FirstRows`). Live orders
+are copied, which costs less than to encode and decode them, and an exchange that has an equal one
+already keeps it. So the cost of a snapshot follows what is open, not how long a run was.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -19,19 +20,36 @@ from sim.core.model.events import CashMoved, PositionChanged
 from sim.core.model.orders import Execution, Order, Trade, live_of
 from sim.core.trading.trading import TradingState
 
+T = TypeVar("T")
+
+
+class FirstRows(NamedTuple, Generic[T]):
+    """The first `number` rows of a list that is only added to."""
+
+    rows: list[T]
+    number: int
+
+    def own(self) -> list[T]:
+        """A list of these rows."""
+        return self.rows[: self.number]
+
+
+def _now(rows: list[T]) -> FirstRows[T]:
+    return FirstRows(rows, len(rows))
+
 
 class History(NamedTuple):
-    """Rows up to a moment, in order. A snapshot owns the lists and shares the rows. An order that
-    was live at that moment only keeps its place in `orders`; `live` has copies of those, which
-    nobody else has and nothing changes.
+    """Rows up to a moment, in order. An order that was live at that moment only keeps its place in
+    `orders`; `live` has copies of those, which nobody else has and nothing changes. Clearing puts a
+    new row in the place of a trade, so the list of trades is the history's own.
     """
 
-    orders: list[Order]
-    executions: list[Execution]
+    orders: FirstRows[Order]
+    executions: FirstRows[Execution]
     trades: list[Trade]
-    cash: list[CashMoved]
-    positions: list[PositionChanged]
-    trade_updates: list[int]
+    cash: FirstRows[CashMoved]
+    positions: FirstRows[PositionChanged]
+    trade_updates: FirstRows[int]
     live: list[Order]
 
     @property
@@ -40,7 +58,6 @@ class History(NamedTuple):
         return _ORDER_BYTES * len(self.live)
 
 
-NO_ROWS = History([], [], [], [], [], [], [])
 _ORDER_BYTES = 512
 _NO_COPIES: Mapping[int, Order] = {}
 
@@ -53,12 +70,12 @@ def split_history(
     """
     execution_log, cash, positions = state.execution_log, state.ledger.rows, state.positions.rows
     history = History(
-        state.orders,
-        execution_log.executions[:],
+        _now(state.orders),
+        _now(execution_log.executions),
         execution_log.trades[:],
-        cash[:],
-        positions[:],
-        execution_log.trade_updates[:],
+        _now(cash),
+        _now(positions),
+        _now(execution_log.trade_updates),
         [
             kept if (kept := copies.get(order.seq)) == order else replace(order)
             for order in live_of(state.orders)
@@ -78,7 +95,7 @@ def join_history(
     present: TradingState, history: History, here: Sequence[Order] = ()
 ) -> TradingState:
     """The state that `split_history` took apart, for an exchange whose orders are `here` now."""
-    orders, known = history.orders[:], len(here)
+    orders, known = history.orders.own(), len(here)
     for order in history.live:
         place = order.seq - 1
         if place < known and (mine := here[place]) == order:
@@ -88,7 +105,9 @@ def join_history(
     return replace(
         present,
         orders=orders,
-        execution_log=ExecutionLogState(history.executions, history.trades, history.trade_updates),
-        positions=replace(present.positions, rows=history.positions),
-        ledger=replace(present.ledger, rows=history.cash),
+        execution_log=ExecutionLogState(
+            history.executions.own(), history.trades[:], history.trade_updates.own()
+        ),
+        positions=replace(present.positions, rows=history.positions.own()),
+        ledger=replace(present.ledger, rows=history.cash.own()),
     )

@@ -1,7 +1,8 @@
 """An append-only log with indexes by place, account, symbol, instant, and text of an attribute:
 what executions, trades and orders are kept in.
 
-Rows leave only through time travel (`cut`). Whoever adds a row appends to `rows` and pays nothing
+Rows leave only through time travel (`become`), which gives the log another list: who holds the one
+before still has the rows that it had. Whoever adds a row appends to `rows` and pays nothing
 more: each index is brought up to date when somebody reads it. A `LogView` is a range of rows as it
 stood at one moment. Rows that are added later are not in it, so a download may read it for as long
 as its client takes, and holds no more than the next row.
@@ -167,7 +168,7 @@ class IndexedLog(Generic[R]):
         return self._by_symbol.get(symbol, _NONE)
 
     def symbols(self) -> Iterable[str]:
-        """Symbols that have rows, or had some before `cut`."""
+        """Symbols that have rows, or had some before `become`."""
         if self._indexed < len(self.rows):
             self._update()
         return self._by_symbol
@@ -218,9 +219,11 @@ class IndexedLog(Generic[R]):
         run = _Run(ordered, 0, len(ordered))
         return LogView(self.rows, [run], lambda row: not mine.isdisjoint(owners(row)))
 
-    def cut(self, count: int) -> None:
-        """Forget all rows but the first `count`."""
-        del self.rows[count:]
+    def become(self, rows: list[R], count: int) -> None:
+        """Take over a list of rows. The first `count` are those that it has, or have the same
+        instant, symbol and owners.
+        """
+        self.rows = rows
         self._texts.clear()
         if count >= self._indexed:
             return

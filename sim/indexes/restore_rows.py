@@ -1,4 +1,4 @@
-"""Return an append-only list of rows, with its index by account, to an earlier state."""
+"""What two lists of rows share, and the index of rows by account at another moment."""
 
 from __future__ import annotations
 
@@ -29,15 +29,13 @@ def shared(
     return bisect_left(range(most), True, key=lambda at: of(rows[at]) is not of(saved[at]))
 
 
-def restore(rows: list[Row], by_account: dict[str, list[Row]], saved: list[Row]) -> None:
-    """Make `rows` and its index equal to the saved rows, at the cost of the difference."""
+def restore(by_account: dict[str, list[Row]], rows: Sequence[Row], saved: Sequence[Row]) -> None:
+    """Make the index of some rows that of saved ones, at the cost of the difference."""
     count = shared(rows, saved)
-    if not count:
-        rows.clear()
+    if count:
+        for row in reversed(rows[count:]):
+            by_account[row.account].pop()
+    else:
         by_account.clear()
-    for row in reversed(rows[count:]):
-        by_account[row.account].pop()
-    del rows[count:]
     for row in saved[count:]:
-        rows.append(row)
         by_account.setdefault(row.account, []).append(row)

@@ -26,8 +26,8 @@ def test_a_chain_is_the_list_of_an_orders_reports(steps: list[tuple[str, int]]) 
         if step == "add":
             rows.append(SimpleNamespace(order=ORDERS[number]))
         elif step == "cut":
-            chain.cut(min(number, len(rows)))
-            del rows[number:]
+            rows = rows[:number]
+            chain.become(rows, len(rows))
         order: Any = ORDERS[number % 5]
         if step == "read":
             theirs = [seq for seq, row in enumerate(rows) if row.order is order]

@@ -14,12 +14,12 @@ the journal recorded.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sim.analysis.history.work import Work
 from sim.api.pipeline.inputs import Outcome, recorded_input
-from sim.core.history import NO_ROWS, History
+from sim.core.history import FirstRows
 from sim.core.model.orders import Order
 from sim.engine.snapshots import Snapshot
 from sim.engine.time_travel import close_streams, load
@@ -50,7 +50,7 @@ class Moments:
         self._looker: Simulation | None = None
         self._on: Branch  # the branch that the looker's last input was written on
         self._kept: OrderedDict[tuple[str, int], _Kept] = OrderedDict()
-        self._rows = _Rows()
+        self._copies: dict[int, Order] = {}  # of live orders, of the last snapshot
 
     def at(self, branch: Branch, seq: int) -> Work[Simulation]:
         """The run right after an input of a branch; 0 is the start. It holds until the next call,
@@ -133,9 +133,7 @@ class Moments:
             for snapshot in (*snapshots.every, *(kept.snapshot for kept in self._kept.values()))
             if snapshot.checkpoint.seq <= seq and journal.on_branch(snapshot.checkpoint, branch)
         ]
-        nearest = max(before, key=lambda one: one.checkpoint.seq, default=None)
-        kept = next((one for one in self._kept.values() if one.snapshot is nearest), None)
-        return kept.whole() if kept is not None else nearest
+        return max(before, key=lambda one: one.checkpoint.seq, default=None)
 
     def _begin(self, looker: Simulation, root: Branch, snapshot: Snapshot | None) -> None:
         engine, journal = looker.engine, looker.engine.journal
@@ -148,7 +146,7 @@ class Moments:
         self._on = journal.branches[point.branch].holder(point.seq) if point.seq else root
         journal.branch = self._on
         self._used(self._on, snapshot)
-        self._rows = _Rows(snapshot.history.live)
+        self._copies = {order.seq: order for order in snapshot.history.live}
 
     def _go(self, looker: Simulation, branch: Branch, seq: int) -> Work[None]:
         while looker.seq < seq:
@@ -159,7 +157,7 @@ class Moments:
             )
             if due and (self._on.name, at) not in self._kept:
                 if not looker.exchange.order_sessions.blocks_snapshots:
-                    self._keep(looker.engine.snapshot(log=True, copies=self._rows.copies))
+                    self._keep(looker.engine.snapshot(log=True, copies=self._copies))
             yield
 
     def _handle(self, looker: Simulation, branch: Branch, seq: int) -> Outcome:
@@ -190,8 +188,9 @@ class Moments:
     # ---- what is kept
 
     def _keep(self, snapshot: Snapshot) -> None:
-        kept = _Kept(snapshot, self._rows)
+        kept = _Kept(snapshot, self._copies)
         self._kept[self._on.name, snapshot.checkpoint.seq] = kept
+        self._copies = {order.seq: order for order in snapshot.history.live}
         while len(self._kept) > 1 and self.kept_bytes > BYTES_MAX:
             self._kept.popitem(last=False)
 
@@ -205,61 +204,28 @@ class Moments:
         """How much the snapshots take that are kept here: encoded state, and references to rows
         that they share with the run.
         """
-        rows = {id(kept.rows): kept.rows.bytes for kept in self._kept.values()}
-        return sum(rows.values()) + sum(kept.bytes for kept in self._kept.values())
-
-
-class _Rows:
-    """Rows that never change, of a stretch that the looker went without loading anything: rows are
-    only added on it, so the snapshots of a stretch share one list of them. They share the copies of
-    live orders that did not change between them, too.
-    """
-
-    columns: History = NO_ROWS
-
-    def __init__(self, live: Sequence[Order] = ()) -> None:
-        """`live` are the copies of the snapshot that the stretch began at."""
-        self.copies = {order.seq: order for order in live}
-        self._copied = 0
-
-    def learn(self, history: History) -> None:
-        """Have the rows of a snapshot that was taken here."""
-        copies = self.copies
-        own = [order for order in history.live if copies.get(order.seq) is not order]
-        self._copied += history._replace(live=own).live_bytes
-        self.copies = {order.seq: order for order in history.live}
-        self.columns = history._replace(trades=[], live=[])
-
-    @property
-    def bytes(self) -> int:
-        """What they take: references, for the run has the rows too, and copies."""
-        return _REFERENCE_BYTES * sum(len(column) for column in self.columns) + self._copied
+        lists = (one.rows for kept in self._kept.values() for one in kept.shared)
+        lengths = {id(rows): len(rows) for rows in lists}
+        return _REFERENCE_BYTES * sum(lengths.values()) + sum(
+            kept.own_bytes for kept in self._kept.values()
+        )
 
 
 class _Kept:
-    """A snapshot whose rows are the first ones of a stretch. Trades are its own: clearing puts a
-    new row in the place of an old one. So is the list of live orders.
-    """
+    """A snapshot, and what it takes besides the lists of rows that it shares with others."""
 
-    def __init__(self, snapshot: Snapshot, rows: _Rows) -> None:
+    def __init__(self, snapshot: Snapshot, copies: Mapping[int, Order]) -> None:
+        """`copies` of live orders are those of the snapshot before."""
+        self.snapshot = snapshot
         history = snapshot.history
-        self.lengths = [len(column) for column in history]
-        self.trades, self.live = history.trades, history.live
-        rows.learn(history)
-        self.rows = rows
-        self.snapshot = snapshot._replace(history=NO_ROWS)
-
-    def whole(self) -> Snapshot:
-        """The snapshot with its rows."""
-        shared: tuple[Any, ...] = self.rows.columns
-        columns = [column[:length] for column, length in zip(shared, self.lengths, strict=True)]
-        history = History(*columns)._replace(trades=self.trades, live=self.live)
-        return self.snapshot._replace(history=history)
-
-    @property
-    def bytes(self) -> int:
-        """What it takes besides what it shares."""
-        streams = self.snapshot.streams
-        stream_bytes = len(streams.hub.state) if streams is not None else 0
-        own_bytes = _REFERENCE_BYTES * (len(self.trades) + len(self.live))
-        return len(self.snapshot.state) + stream_bytes + own_bytes
+        self.shared: tuple[FirstRows[Any], ...] = tuple(
+            column for column in history if isinstance(column, FirstRows)
+        )
+        copied = [order for order in history.live if copies.get(order.seq) is not order]
+        stream_bytes = len(snapshot.streams.hub.state) if snapshot.streams is not None else 0
+        self.own_bytes = (
+            len(snapshot.state)
+            + stream_bytes
+            + history._replace(live=copied).live_bytes
+            + _REFERENCE_BYTES * (len(history.trades) + len(history.live))
+        )

@@ -186,7 +186,8 @@ class Ledger:
         self._accounts = {account.name: account for account in state.accounts}
         self._clearing = self._accounts[HOUSE_CLEARING]
         self._fees = self._accounts[HOUSE_FEES]
-        restore(self._rows, self._rows_of, state.rows)
+        restore(self._rows_of, self._rows, state.rows)
+        self._rows = state.rows
 
     def _write(
         self,

@@ -171,7 +171,8 @@ class Positions:
             self._index(position)
             longs = self.open_interest.get(position.symbol, 0) + max(position.net, 0)
             self.open_interest[position.symbol] = longs
-        restore(self._rows, self._rows_of, state.rows)
+        restore(self._rows_of, self._rows, state.rows)
+        self._rows = state.rows
 
     def _index(self, position: Position) -> None:
         self._all.append(position)

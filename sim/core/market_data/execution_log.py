@@ -84,12 +84,13 @@ class ExecutionChain:
             before.append(newest[number])
             newest[number] = seq
 
-    def cut(self, count: int) -> None:
-        """Forget all executions but the first `count`; their rows are still there."""
-        rows, before, newest = self._rows, self._before, self._newest
+    def become(self, rows: list[Execution], count: int) -> None:
+        """Take over a list of executions, of which the first `count` are those that it has."""
+        before, newest = self._before, self._newest
         while len(before) > count:
-            number = rows[len(before) - 1].order.seq
+            number = self._rows[len(before) - 1].order.seq
             newest[number] = before.pop()
+        self._rows = rows
 
     def back(self, order: Order) -> Iterator[int]:
         """Yield the seqs of an order's executions, newest first."""
@@ -275,11 +276,9 @@ class ExecutionLog:
 
         Clearing puts a new row in the place of a trade; its executions stay the same objects.
         """
-        executions, trades = self.executions, self.trades
-        same = shared(executions.rows, state.executions)
-        self._chain.cut(same)
-        executions.cut(same)
-        executions.rows += state.executions[same:]
-        trades.cut(shared(trades.rows, state.trades, attrgetter("aggressor")))
-        trades.rows[:] = state.trades
-        self.trade_updates[:] = state.trade_updates
+        same = shared(self.executions.rows, state.executions)
+        self._chain.become(state.executions, same)
+        self.executions.become(state.executions, same)
+        same = shared(self.trades.rows, state.trades, attrgetter("aggressor"))
+        self.trades.become(state.trades, same)
+        self.trade_updates = state.trade_updates

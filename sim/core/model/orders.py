@@ -263,8 +263,8 @@ class Orders:
         return iter(self.rows)
 
     def save(self) -> list[Order]:
-        """All orders in order of creation."""
-        return list(self.rows)
+        """All orders in order of creation: the list itself."""
+        return self.rows.rows
 
     def load(self, state: list[Order]) -> None:
         """Take over saved orders, at the cost of the difference; which are open follows from their
@@ -280,8 +280,7 @@ class Orders:
         self._by_id.update(zip(map(attrgetter("id"), come), come, strict=True))
         # The indexes hold for rows that only changed: an order keeps its account and symbol.
         same = (place for place in others if _identity(rows[place]) != _identity(state[place]))
-        self.rows.cut(next(same, len(places)))
-        rows[:] = state
+        self.rows.become(state, next(same, len(places)))
         if any(order.clord_id for order in chain(gone, come)):
             self._clord_ids = {
                 (order.participant, order.clord_id): order.id
