@@ -232,7 +232,10 @@ def switches(card: Scorecard, link: Link) -> Rows:
 
 
 def _switch_evidence(one: SwitchScore, link: Link) -> str:
-    parts = [f"`{observed.value}`: {_observed(observed, link)}" for observed in one.observed]
+    parts = [
+        f"`{observed.value}`{_against(one, observed)}: {_observed(observed, link)}"
+        for observed in one.observed
+    ]
     if one.verdict:
         fits = ", ".join(f"`{value}`" for value in one.inferred.get("consistent", ()))
         lines = len(one.inferred.get("evidence", ()))
@@ -241,6 +244,11 @@ def _switch_evidence(one: SwitchScore, link: Link) -> str:
             text += f" ({lines} calls" + (f"; fits {fits})" if fits else ")")
         parts.append(text)
     return "<br>".join(parts) or NOTHING
+
+
+def _against(one: SwitchScore, observed: Observation) -> str:
+    """Evidence that neither reading follows is told as such."""
+    return "" if str(observed.value) in one.values.values() else ", against ours"
 
 
 # ---- a page that stands alone

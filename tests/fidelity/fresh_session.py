@@ -43,7 +43,7 @@ class Fresh:
         return None
 
 
-def _orders(fresh: Fresh) -> None:
+def orders(fresh: Fresh) -> None:
     """A price from both sides, over REST and gRPC, and what is left of it."""
     clients, draw = fresh.clients, fresh.draw
     cents, size = draw.randint(30, 60), draw.randint(1, 9)
@@ -66,7 +66,7 @@ def _orders(fresh: Fresh) -> None:
     clients.partner.get(f"/v1/orderbook/{clients.market.symbol}/bbo")
 
 
-def _odd_orders(fresh: Fresh) -> None:
+def odd_orders(fresh: Fresh) -> None:
     """Orders that are refused, or accepted for a reason."""
     clients, draw, market = fresh.clients, fresh.draw, fresh.clients.market
     buyer = clients.buyer
@@ -84,7 +84,7 @@ def _odd_orders(fresh: Fresh) -> None:
     buyer.post("/v1/report/orders/search", json=search)
 
 
-def _crosses(fresh: Fresh) -> None:
+def crosses(fresh: Fresh) -> None:
     clients, draw = fresh.clients, fresh.draw
     accounts = [one.account for one in firm(clients.world.simulation).users]
     for _ in range(2):
@@ -98,7 +98,7 @@ def _crosses(fresh: Fresh) -> None:
     clients.buyer.post("/v1/report/executions/search", json={"symbol": clients.market.symbol})
 
 
-def _money(fresh: Fresh) -> None:
+def money(fresh: Fresh) -> None:
     """What trades, fees and orders did to an account."""
     clients = fresh.clients
     account = firm(clients.world.simulation).users[0].account
@@ -111,7 +111,7 @@ def _money(fresh: Fresh) -> None:
     clients.retail.get("/v1/portfolio/activities?limit=5")
 
 
-def _retail(fresh: Fresh) -> None:
+def retail(fresh: Fresh) -> None:
     clients, draw, market = fresh.clients, fresh.draw, fresh.clients.market
     retail, cents = clients.retail, draw.randint(35, 55)
     more = {"synchronousExecution": True} if draw.random() < 0.5 else {}
@@ -135,7 +135,7 @@ def _retail(fresh: Fresh) -> None:
     retail.get("/v1/portfolio/positions")
 
 
-def _people(fresh: Fresh) -> None:
+def people(fresh: Fresh) -> None:
     """Verifications, until the first of them is decided."""
     clients, draw, number = fresh.clients, fresh.draw, fresh.number("p")
     partner = clients.partner
@@ -152,7 +152,7 @@ def _people(fresh: Fresh) -> None:
         partner.request(verb, "/v1/users", **({"json": ADA} if verb == "POST" else {}))
 
 
-def _codes(fresh: Fresh) -> None:
+def codes(fresh: Fresh) -> None:
     """One-time codes: wrong ones, the right one, in time or not."""
     clients, number = fresh.clients, fresh.number("u")
     partner = clients.partner
@@ -165,14 +165,14 @@ def _codes(fresh: Fresh) -> None:
         partner.post("/v1/kyc/prefill/otp", json={"otp": code, "external_id": f"w-{number}"})
 
 
-def _tokens(fresh: Fresh) -> None:
+def tokens(fresh: Fresh) -> None:
     partner, ttl = fresh.clients.partner, fresh.draw.choice((60, 7_200, 30_000))
     name = firm(fresh.clients.world.simulation).users[0].name
     partner.post("/v1/participant/tokens", json={"participant_id": name})
     partner.post("/v1/participant/tokens", json={"participant_id": name, "ttl_seconds": ttl})
 
 
-def _statistics(fresh: Fresh) -> None:
+def statistics(fresh: Fresh) -> None:
     clients, symbol = fresh.clients, fresh.clients.market.symbol
     day = {"startTime": "2026-09-08T00:00:00Z", "endTime": "2026-09-09T00:00:00Z"}
     stats = {"symbol": symbol, **day, "bars": fresh.draw.randint(2, 6)}
@@ -187,7 +187,7 @@ def _statistics(fresh: Fresh) -> None:
         clients.buyer.post("/v1/report/orders/search", json={})
 
 
-def _lists(fresh: Fresh) -> None:
+def lists(fresh: Fresh) -> None:
     clients, draw = fresh.clients, fresh.draw
     limit, symbol = draw.randint(1, 3), draw.choice(clients.symbols)
     for path in (
@@ -205,14 +205,14 @@ def _lists(fresh: Fresh) -> None:
     clients.partner.post("/v1/refdata/instruments", json=where)
 
 
-def _burst(fresh: Fresh) -> None:
+def burst(fresh: Fresh) -> None:
     """Calls until a limit, and how fast it is left."""
     for number in range(fresh.draw.randint(3, 8)):
         fresh.clients.buyer.post("/v1/report/trades/stats", json={"symbol": f"none{number}"})
         fresh.wait("1s", "4s")
 
 
-def _quotes(fresh: Fresh) -> None:
+def quotes(fresh: Fresh) -> None:
     """A request for quotes, which is traded, or left."""
     clients, draw = fresh.clients, fresh.draw
     asks, makes = clients.users[:2]
@@ -236,7 +236,7 @@ def _quotes(fresh: Fresh) -> None:
     asks.get("/v1/portfolio/positions")
 
 
-def _grpc_streams(fresh: Fresh) -> None:
+def grpc_streams(fresh: Fresh) -> None:
     """Streams of orders, positions and books, left open for a while."""
     clients, draw = fresh.clients, fresh.draw
     symbol, partner = clients.market.symbol, clients.world.rpc(firm(clients.world.simulation))
@@ -270,7 +270,7 @@ def _grpc_streams(fresh: Fresh) -> None:
         clients.buyer.get("/v1/trading/orders/open")
 
 
-def _sockets(fresh: Fresh) -> None:
+def sockets(fresh: Fresh) -> None:
     """Both sockets, and what an order does on them."""
     clients, draw = fresh.clients, fresh.draw
     world, market = clients.world, clients.market
@@ -304,20 +304,20 @@ def _sockets(fresh: Fresh) -> None:
 
 
 ACTS: tuple[Act, ...] = (
-    _orders,
-    _odd_orders,
-    _crosses,
-    _money,
-    _retail,
-    _people,
-    _codes,
-    _tokens,
-    _statistics,
-    _lists,
-    _burst,
-    _quotes,
-    _grpc_streams,
-    _sockets,
+    orders,
+    odd_orders,
+    crosses,
+    money,
+    retail,
+    people,
+    codes,
+    tokens,
+    statistics,
+    lists,
+    burst,
+    quotes,
+    grpc_streams,
+    sockets,
 )
 
 

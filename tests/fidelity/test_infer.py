@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any, TypeAlias
 
 import pytest
@@ -12,13 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.cli.main import main
+from sim.core.catalogue.assumptions import catalogue
 from sim.core.catalogue.quirks import Chance
 from sim.fidelity.inference.odds import Count
 from sim.fidelity.inference.trial import Session
+from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, RpcError
+from tests.fidelity import fresh_session as fresh
 from tests.fidelity.in_process import lines
 from tests.fidelity.wide_session import PARTS, Clients, base, planted
-from tests.journeys import order
+from tests.journeys import firm, order
 
 pytestmark = pytest.mark.reading("documented")
 
@@ -181,8 +185,6 @@ def test_an_interval_of_odds_holds_its_share_and_shrinks(struck: int, more: int)
 
 def sessions(clients: Clients) -> None:
     """An order that belongs to a stream, and what becomes of it when that ends."""
-    from sim.messages import exchange_v1 as wire
-
     stream = clients.rpc.stream(
         "OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest()
     )
@@ -304,3 +306,145 @@ def test_sockets_of_a_key_are_counted(tmp_path: Path, infer: Infer) -> None:
     _, found = infer(planted(tmp_path, "sockets", settings, parts=only(act)))
     one = found["assumptions"]["retail.sockets_per_key"]
     assert (one["verdict"], one["consistent"]) == ("refuted", [2])
+
+
+def tokens(*lives: int) -> Callable[[Clients], None]:
+    """Tokens of a participant: one of the usual life, and some of another."""
+
+    def act(clients: Clients) -> None:
+        name = firm(clients.world.simulation).users[0].name
+        for life in ({}, *({"ttl_seconds": life} for life in lives)):
+            body = {"participant_id": name, **life}
+            clients.partner.post("/v1/participant/tokens", json=body)
+
+    return act
+
+
+def test_two_names_that_explain_the_same_are_both_named_and_neither_is_refuted(
+    tmp_path: Path, infer: Infer, capsys
+) -> None:
+    settings = {"assumptions": {"participant_token.life_max": "90s"}}
+    file = planted(tmp_path, "ends", settings, parts=only(tokens(60)))
+    written = tmp_path / "like.yaml"
+    code, found = infer(file, "--write", str(written))
+    assert (code, named(found)) == (1, set())
+    one = found["assumptions"]["participant_token.life"]
+    assert one["verdict"] == "undecided"
+    assert {"3m", "1m30s"} <= set(one["consistent"])
+    assert one["or"].keys() == {"participant_token.life_max"}
+    assert "or participant_token.life_max: 1m30s" in " ".join(capsys.readouterr().out.split())
+    assert main(["compare", str(file), "--scenario", str(written)]) == 0
+
+
+def test_a_session_that_tells_two_names_apart_refutes_the_right_one(
+    tmp_path: Path, infer: Infer
+) -> None:
+    settings = {"assumptions": {"participant_token.life_max": "90s"}}
+    file = planted(tmp_path, "ends", settings, parts=only(tokens(60, 600)))
+    _, found = infer(file)
+    assert named(found) == {"participant_token.life_max"}
+    assert "1m30s" in found["assumptions"]["participant_token.life_max"]["consistent"]
+
+
+def test_no_heartbeat_in_a_short_session_may_be_a_long_wait(tmp_path: Path, infer: Infer) -> None:
+    def act(clients: Clients) -> None:
+        stream = clients.rpc.stream(
+            "OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest()
+        )
+        for _ in range(3):
+            clients.world.advance("40s")
+            clients.buyer.get("/v1/trading/orders/open")
+        stream.close()
+
+    settings = {"assumptions": {"stream.heartbeat": "4m"}}
+    _, found = infer(planted(tmp_path, "silent", settings, parts=only(act)))
+    one = found["assumptions"]["stream.heartbeat"]
+    assert (one["verdict"], one["between"][1]) == ("refuted", None)
+    assert {"5m", "0s"} <= set(one["consistent"])
+
+
+# Names that the acts of a short session show, with values that are not ours.
+SHOWN = {
+    "orders.sync_reject": ["async"],
+    "orders.session_id": ["ignore"],
+    "orders.parent": ["list"],
+    "orders.cross_price": ["any"],
+    "orders.cross_fee_mode": ["none", "both_taker"],
+    "fees.taker_theta": ["250", "300", "900"],
+    "gateway.order_by": ["ignore"],
+    "retail.preview_market": ["any"],
+    "users.require_participant": ["true"],
+    "book.depth_above_maximum": ["refuse"],
+    "events.id": ["string"],
+    "participant_token.life_max": ["2m", "20m"],
+    "kyc.ssn_conflict_status": ["409"],
+}
+SHORT_ACTS = (
+    fresh.orders,
+    fresh.odd_orders,
+    fresh.crosses,
+    fresh.retail,
+    fresh.lists,
+    fresh.tokens,
+)
+
+
+def wrongly_named(
+    tmp_path: Path, infer: Infer, settings: Settings, number: int, act: Callable[[Clients], None]
+) -> tuple[set[str], list[str], set[str]]:
+    """Of a planted set: what is named and was not planted, what is named with a value that was not,
+    and what the session exercises and nobody names. A name is exercised where the session differs
+    when it alone has our value.
+    """
+    file = planted(tmp_path, "set", settings, seed=number, parts=only(act))
+    values = settings["assumptions"]
+    _, found = infer(file)
+    refuted = named(found)
+    rivals = {name: one for name, one in found["assumptions"].items() if "or" in one}
+    known = set(rivals) | {other for one in rivals.values() for other in one["or"]}
+    wrong = [name for name in refuted & values.keys() if not allows(found, name, values[name])]
+    missed = set()
+    for name in sorted(values.keys() - refuted - known):
+        rest = {one: value for one, value in values.items() if one != name}
+        planted(tmp_path, f"no {name}", {"assumptions": rest}, parts=())
+        less = tmp_path / f"no {name}.yaml"
+        if main(["compare", str(file), "--scenario", str(less), "--seed", str(number)]) == 1:
+            missed.add(name)
+    return refuted - values.keys(), wrong, missed
+
+
+def allows(found: dict[str, Any], name: str, value: str) -> bool:
+    """Whether a verdict allows a value."""
+    one, row = found["assumptions"][name], catalogue()[name]
+    if any(str(fits).lower() == value for fits in one["consistent"]):
+        return True
+    low, high = one.get("between", ["", ""])
+    if low == "":
+        return False
+    return (low is None or row.parse(low) <= row.parse(value)) and (
+        high is None or row.parse(value) <= row.parse(high)
+    )
+
+
+@pytest.mark.parametrize("number", [4, 6])
+def test_of_any_planted_set_nothing_is_named_falsely(
+    number: int, tmp_path: Path, infer: Infer
+) -> None:
+    draw = Random(number)
+    names = draw.sample(sorted(SHOWN), 5)
+    settings = {"assumptions": {name: draw.choice(SHOWN[name]) for name in names}}
+    act = fresh.drawn(number, SHORT_ACTS, at_most=2)
+    assert wrongly_named(tmp_path, infer, settings, number, act) == (set(), [], set())
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("number", range(11, 21))
+def test_of_ten_dozens_nine_tenths_of_what_shows_is_named(
+    number: int, tmp_path: Path, infer: Infer
+) -> None:
+    """Planted dozens in sessions on every surface."""
+    draw = Random(number)
+    settings = {"assumptions": {name: draw.choice(SHOWN[name]) for name in sorted(SHOWN)[:12]}}
+    false, wrong, missed = wrongly_named(tmp_path, infer, settings, number, fresh.drawn(number))
+    assert (false, wrong) == (set(), [])
+    assert len(missed) <= 1, missed

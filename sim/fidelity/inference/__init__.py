@@ -36,6 +36,8 @@ Theory.
 * *Odds* are counts (`odds.py`). A quirk is made to strike or not each time it is asked, until lines
   agree; the times at which that makes a difference are the sample. One exception excludes "never"
   and "always"; an exact interval excludes other odds, and a few samples confirm nothing.
+* *Rivals.* Before ours is refuted, other names get the chance to explain its lines with ours in
+  place (`rivals.py`). Where one does, neither is refuted: both are undecided, and named together.
 * *Luck.* Some waits are drawn. Before ours is refuted it gets other seeds; if one of them explains
   the lines, ours is not refuted.
 * *Never a false name.* A difference that no value explains stays, and is listed. What a recording

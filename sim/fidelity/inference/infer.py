@@ -65,7 +65,7 @@ class Inference:
     def explained(self) -> bool:
         """Whether our own values answer like the recording."""
         verdicts = (*self.assumptions.values(), *self.quirks.values())
-        refuted = any(one.verdict == "refuted" for one in verdicts)
+        refuted = any(one.verdict == "refuted" or one.or_ for one in verdicts)
         return self.complete and not refuted and not self._search.outcome.lines
 
     def unexplained(self) -> list[dict[str, Any]]:
@@ -111,7 +111,7 @@ class Inference:
             lines = [
                 f"  {name}: {_yaml(one.consistent[0])}\n"
                 for name, one in verdicts.items()
-                if one.verdict == "refuted"
+                if one.verdict == "refuted" or one.or_
             ]
             text += f"{key}:\n{''.join(lines)}" if lines else ""
         return text
@@ -189,6 +189,9 @@ def _sentence(one: Verdict) -> str:
         low, high = (("…" if end is None else _yaml(end)) for end in one.between)
         values += f" ({low} to {high})"
     seen = ", ".join(str(n + 1) for n in one.evidence[:3]) + (", …" if one.evidence[3:] else "")
+    if one.or_:
+        others = ", ".join(f"{name}: {_yaml(value)}" for name, value in one.or_.items())
+        return f"{values}; or {others}; lines {seen}"
     if one.verdict == "refuted":
         return f"not {_yaml(one.ours)} but {values}; lines {seen}"
     return f"{values}; lines {seen}"

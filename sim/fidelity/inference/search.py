@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 
 from msgspec import Struct
 
 from sim.core.catalogue.assumption import Value
 from sim.core.catalogue.assumptions import catalogue
-from sim.fidelity.inference.numbers import ladder, probes, proportional, session_length
+from sim.fidelity.inference.numbers import ladder, probes, proportional, session_length, usual_in
 from sim.fidelity.inference.trial import Change, Decisions, Outcome, Session, Setting, change
 from sim.simulation import Simulation
 
@@ -17,6 +18,7 @@ UNSEEN = frozenset(("token.assertion_life_max", "auth.client_clock", "auth.times
 _ROUNDS = 24
 _TURNS = 64  # times of a quirk that are turned, at most
 _PAIRS = 12
+_BETWEEN = 12  # values that are tried between two
 
 
 class Tried(Struct, frozen=True):
@@ -191,18 +193,31 @@ class Search:
         self._climbed.setdefault(name, set()).update(lines)
         parse = self.catalogue[name].parse
         # special values such as 0 and -1 follow no line
-        seen = [(int(parse(one.value)), one.outcome) for one in tries]
+        seen = all_seen = [(int(parse(one.value)), one.outcome) for one in tries]
         seen = [one for one in seen if one[0] > self.catalogue[name].least]
         now = int(self.value(name))
         seen = [*seen, *([(now, self.outcome)] if now > self.catalogue[name].least else [])]
         best = self._best(name, self._proportional(seen))
         if best is None or best.change.worse or self._touches(best):
             values = ladder(self.catalogue[name], self.session, self.length)
+            values = sorted({*values, *self._turns(name, all_seen)})
             other = self._best(name, values)
             if other is not None and (best is None or other.change.gain > best.change.gain):
                 best = self._between(name, other, values)
         if best is not None:
             yield best
+
+    def _turns(self, name: str, seen: list[tuple[int, Outcome]]) -> Iterator[int]:
+        """Values that people choose between two under which lines that differ do so otherwise: a
+        limit or a life of something may be longer than the session.
+        """
+        differ = self.outcome.lines.keys()
+        now = int(self.value(name)), self.outcome
+        ordered = sorted([*seen, now], key=lambda one: one[0])
+        for (low, before), (high, after) in pairwise(ordered):
+            if any(before.signature(n) != after.signature(n) for n in differ):
+                usual = sorted(usual_in(low, high, span=self.catalogue[name].span))
+                yield from usual[:: max(1, len(usual) // _BETWEEN)]
 
     def _touches(self, trial: Tried) -> bool:
         """Whether lines that a value touches differ still."""

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sim.core.catalogue.assumption import Value
 from sim.core.catalogue.quirks import parse_chance
 from sim.fidelity.inference import numbers
 from sim.fidelity.inference.numbers import Range
 from sim.fidelity.inference.odds import Count
+from sim.fidelity.inference.rivals import Rivals
 from sim.fidelity.inference.search import Search, Tried
 from sim.fidelity.inference.trial import Change, Decisions, change
 
@@ -23,7 +25,8 @@ _TIMES_MAX = 200  # of a quirk that are looked at
 
 class Verdict(Struct, frozen=True, omit_defaults=True):
     """What is known of one name: values that the evidence allows, the best first, and the lines
-    that say so. `between` has the ends of a range, `struck` and `of` are counts of a quirk.
+    that say so. `between` has the ends of a range, `struck` and `of` are counts of a quirk. `or_`
+    has values of other names that explain the lines as well.
     """
 
     verdict: Kind
@@ -33,6 +36,7 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     between: list[Any] | None = None
     struck: int | None = None
     of: int | None = None
+    or_: dict[str, Any] = {}
 
     def document(self) -> dict[str, Any]:
         """As `--json` shows it."""
@@ -46,6 +50,8 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
             fields["between"] = self.between
         if self.of is not None:
             fields |= {"struck": self.struck, "of": self.of}
+        if self.or_:
+            fields["or"] = self.or_
         return fields
 
 
@@ -74,6 +80,12 @@ class Verdicts:
         for name in search.catalogue:
             if name not in self.assumptions:
                 self.assumptions[name] = self._assumption(name)
+        for name, verdict in self.assumptions.items():
+            if verdict.verdict == "refuted" and (rivals := Rivals(search, name).found()):
+                consistent = [*verdict.consistent, verdict.ours]
+                self.assumptions[name] = replace(
+                    verdict, verdict="undecided", consistent=consistent, or_=rivals
+                )
 
     def all_assumptions(self) -> dict[str, Verdict]:
         """Every name of the catalogue: what was not reached is undecided."""
