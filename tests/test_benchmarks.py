@@ -79,6 +79,7 @@ def test_every_area_is_a_module(area: str) -> None:
     assert importlib.util.find_spec(f"benchmarks.areas.{area}") is not None
 
 
+@pytest.mark.long
 def test_a_round_of_the_soak_makes_the_calls_it_counts_and_reads_the_memory() -> None:
     (found,) = soak.figures(0)
     assert found.note.startswith("1 rounds, 1,052 calls")

@@ -70,6 +70,7 @@ def run_pytest(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.long
 def test_the_tests_of_the_pages_and_the_code_of_the_tutorials_pass(tmp_path: Path) -> None:
     # One run of pytest for all of them: to start it costs more than to run most of them.
     shutil.copytree(CODE, tmp_path, dirs_exist_ok=True)
@@ -121,6 +122,7 @@ def test_the_tutorials_show_all_of_their_code() -> None:
         ),
     ],
 )
+@pytest.mark.long
 def test_the_bots_survive_as_the_tutorial_says(
     options: tuple[str, ...], verdict: str, tmp_path: Path
 ) -> None:

@@ -259,6 +259,7 @@ def test_a_moment_that_comes_out_differently_is_an_error_and_not_an_answer() -> 
     assert done(history.state(2, "accounts"))  # from a snapshot, not from there
 
 
+@pytest.mark.long
 def test_a_replay_of_a_journal_leads_to_the_same_tree(tmp_path: Any) -> None:
     path = tmp_path / "run.ndjson"
     with path.open("w+b", buffering=0) as file:

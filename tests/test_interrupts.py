@@ -136,6 +136,7 @@ def test_trials_of_tests_that_were_made_are_told(tmp_path):
     assert f"{len(trials)} trials: " in ended.out
 
 
+@pytest.mark.long
 def test_the_smallest_that_was_found_is_written(tmp_path):
     orders = "".join(f"  - {{at: +1s, {ORDER[1:]}\n" for _ in range(60))
     (tmp_path / "many.yaml").write_text(FAILS % orders)
@@ -155,6 +156,7 @@ def test_a_seed_that_fails_was_not_found_yet(tmp_path):
     assert not list(tmp_path.glob("*-small.yaml"))
 
 
+@pytest.mark.long
 def test_a_search_says_up_to_where_it_holds(tmp_path, journal):
     ended = interrupted(tmp_path, "bisect", journal, "--every", "1", "--json", when=" lines of ")
     found = json.loads(ended.out)

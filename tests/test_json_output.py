@@ -67,6 +67,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(("arguments", "code", "key"), COMMANDS, ids=lambda value: str(value)[:40])
+@pytest.mark.long
 def test_alone_it_is_one_document_and_with_a_file_the_text_stays(
     capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, key: str
 ) -> None:

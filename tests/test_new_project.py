@@ -93,6 +93,7 @@ def test_every_ci_file_runs_scenarios_and_tests_and_keeps_the_same_results(
     assert text.count("exchange/journals") == 2 and text.count("exchange/reports") == 2
 
 
+@pytest.mark.long
 def test_the_shell_job_goes_through_in_a_clean_shell(tmp_path: Path) -> None:
     """What it installs is here already: `python3` and `pip` are stand-ins that say so."""
     init(tmp_path, "--ci", "shell")

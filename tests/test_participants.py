@@ -346,6 +346,7 @@ def test_maintenance_takes_their_orders_out_and_they_quote_again_after_it() -> N
 # ---- determinism
 
 
+@pytest.mark.long
 def test_a_run_with_participants_tells_the_same_story_in_other_processes_and_replays(
     tmp_path: Path,
 ) -> None:

@@ -61,6 +61,7 @@ def test_whatever_is_resolved_at_the_start_has_a_settlement_on_every_surface(
         assert int(asked["stats"]["settlementPx"]) == paid * int(asked["priceScale"])
 
 
+@pytest.mark.long
 def test_weeks_later_everything_resolved_has_one_and_what_is_open_has_none(
     later: Connection,
 ) -> None:
@@ -290,6 +291,7 @@ def test_a_combo_with_a_window_settles_with_it(world: Connection) -> None:
     assert settlement(world, made.json()["combo"]["id"]) == 0
 
 
+@pytest.mark.long
 def test_results_follow_from_the_slug_and_nothing_else() -> None:
     one = connect(Simulation(load_scenario("quickstart"), seed=1))
     two = connect(Simulation(load_scenario("quickstart"), seed=2))

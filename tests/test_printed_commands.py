@@ -113,6 +113,7 @@ def serving(folder, command, *, shell=False):
 copied_later: list[str] = []
 
 
+@pytest.mark.long
 def test_the_journal_of_a_failed_run(folder):
     said = sim(folder, "run", "my scenario.yaml", "--save-failures", "kept runs")
     (command,) = copied(said)
@@ -127,6 +128,7 @@ def test_what_runs_met(folder):
     assert "operations" in pasted(command)
 
 
+@pytest.mark.long
 def test_where_a_search_ended(folder):
     sim(folder, "run", "my scenario.yaml", "other's.yaml", "--seed", "3", "--journal", ".")
     first, second = sorted(path.name for path in folder.glob("*.ndjson"))
@@ -148,6 +150,7 @@ def test_what_was_shrunk(folder):
     assert done.returncode == 1 and b"orders are open" in done.stdout
 
 
+@pytest.mark.long
 def test_a_failing_test_and_its_faults(folder):
     (folder / "test_it's.py").write_text(
         "from urllib.request import urlopen\n\n\n"
@@ -166,6 +169,7 @@ def test_a_failing_test_and_its_faults(folder):
     assert "failed" in pasted(command, code=1)
 
 
+@pytest.mark.long
 def test_what_a_machine_of_states_keeps(folder):
     (folder / "test_machine.py").write_text(
         "from hypothesis import Phase, settings\n"

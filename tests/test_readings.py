@@ -225,6 +225,7 @@ def test_a_wrong_reading_is_refused_where_it_is_chosen(
 
 
 @pytest.mark.scenario("quickstart", reading="observed")
+@pytest.mark.long
 def test_the_marker_chooses_the_reading(exchange: Any) -> None:
     assert exchange.control("GET", "/health")["reading"] == exchange.ready["reading"] == "observed"
 

@@ -55,6 +55,7 @@ def seen(sim: Simulation) -> tuple[Any, ...]:
     numbers=st.lists(st.integers(0, 300), min_size=4, max_size=12),
     order_of_visits=st.randoms(use_true_random=False),
 )
+@pytest.mark.long
 def test_every_place_of_a_run_can_be_visited_in_any_order(
     numbers: list[int], order_of_visits: Any
 ) -> None:

@@ -23,6 +23,7 @@ def told(text):
     return [str(problem) for problem in refused.value.problems]
 
 
+@pytest.mark.long
 def test_ten_thousand_lines_are_a_scenario():
     line = "  - {at: +1s, order: {as: maker, symbol: q1, side: buy, price: '0.4', qty: '1'}}\n"
     assert len(load_scenario(HEAD + LISTED + "steps:\n" + line * 10_000).steps) == 10_000

@@ -21,6 +21,7 @@ def test_the_whole_document_is_sound() -> None:
 
 
 @pytest.mark.parametrize("share", range(SHARES))
+@pytest.mark.long
 def test_what_check_accepts_runs_and_what_it_refuses_has_a_place(share: int) -> None:
     verdicts = []
     for verdict, finding in scenario_mutants.search(300 // SHARES, seed=100 + share, seconds=10):
@@ -29,6 +30,7 @@ def test_what_check_accepts_runs_and_what_it_refuses_has_a_place(share: int) -> 
     assert {"ran", "refused"} <= set(verdicts)
 
 
+@pytest.mark.long
 def test_commands_that_read_journals_end_with_a_sentence_whatever_the_lines_say() -> None:
     for finding in journal_mutants.search(60, seed=100):
         assert finding is None, finding

@@ -75,6 +75,7 @@ def installed(packages: tuple[Path, Path], tmp_path_factory: pytest.TempPathFact
     return command
 
 
+@pytest.mark.long
 def test_the_metadata_are_valid_and_the_same_in_both(packages: tuple[Path, Path]) -> None:
     wheel, source = packages
     with zipfile.ZipFile(wheel) as archive:
@@ -95,6 +96,7 @@ def test_twine_has_nothing_against_them(packages: tuple[Path, Path]) -> None:
     run(sys.executable, "-m", "twine", "check", "--strict", *packages)
 
 
+@pytest.mark.long
 def test_the_installed_command_runs_a_bundled_scenario(installed: Run) -> None:
     assert installed("sim", "--version").stdout == f"sim {RELEASE}\n"
     assert "passed" in installed("sim", "run", "halt-and-suspension").stdout

@@ -85,6 +85,7 @@ async def notes_on(tools: Tools, bug: str, *, fault: bool) -> str:
     return notes
 
 
+@pytest.mark.long
 async def test_the_tools_suffice_to_find_every_planted_bug() -> None:
     """With the bug the cause is named, and with the mended client it is not."""
     async with attached() as tools:
@@ -283,6 +284,7 @@ def test_without_the_extra_one_sentence_says_how_to_install_it(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("where", ["0.0.0.0:0", "127.0.0.1", "127.0.0.1:x", "127.0.0.1:99999"])
+@pytest.mark.long
 def test_http_listens_on_loopback_only(where: str) -> None:
     done = subprocess.run([*COMMAND, "--http", where], capture_output=True, text=True, check=False)
     assert done.returncode == 2

@@ -24,6 +24,7 @@ FOLLOWS = {
 
 @settings(max_examples=12, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(STEPS), st.sampled_from(("BUY", "SELL"))), max_size=14))
+@pytest.mark.long
 def test_quotes_live_by_their_states_and_positions_by_their_trades(
     steps: list[tuple[str, str]],
 ) -> None:

@@ -74,6 +74,7 @@ def good() -> list[LegResult]:
     return [run_leg(leg) for leg in LEGS]
 
 
+@pytest.mark.long
 def test_a_good_client_passes_and_what_it_never_did_is_not_exercised(good: list[LegResult]) -> None:
     report = judge(PROFILE, good)
     assert report.ok and not failed(good)
@@ -119,6 +120,7 @@ def certified(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.long
 def test_a_command_finds_the_exchange_and_its_report_has_every_form(certified: Path) -> None:
     report = json.loads((certified / "report.json").read_text())
     verdicts = {one["id"]: one["verdict"] for one in report["items"]}

@@ -125,6 +125,7 @@ def polls(clients: Clients) -> None:
         clients.world.advance("5s")
 
 
+@pytest.mark.long
 def test_a_span_is_found_within_what_the_session_shows(tmp_path: Path, infer: Infer) -> None:
     settings = {"assumptions": {"clearing.delay": "1m"}}
     _, found = infer(planted(tmp_path, "slow", settings, parts=only(polls)))
@@ -154,6 +155,7 @@ def searches(count: int) -> Callable[[Clients], None]:
         ("1/10", 24, {"refuted"}),
     ],
 )
+@pytest.mark.long
 def test_odds_are_counted(
     odds: str, count: int, verdict: set[str], tmp_path: Path, infer: Infer
 ) -> None:
@@ -196,6 +198,7 @@ def sessions(clients: Clients) -> None:
         clients.world.advance("5s")
 
 
+@pytest.mark.long
 def test_an_assumption_that_only_another_shows_is_found(tmp_path: Path, infer: Infer) -> None:
     settings = {
         "assumptions": {"orders.session_id": "cancel_on_end", "orders.session_cancel_after": "12s"}
@@ -219,6 +222,7 @@ def trades(clients: Clients) -> None:
     clients.buyer.post("/v1/report/orders/search", json=search)
 
 
+@pytest.mark.long
 def test_what_no_value_explains_is_listed_and_nobody_is_named(
     tmp_path: Path, infer: Infer, capsys
 ) -> None:
@@ -235,6 +239,7 @@ def test_what_no_value_explains_is_listed_and_nobody_is_named(
     assert "explained by no value" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_the_scenario_lines_answer_like_the_recording(tmp_path: Path, infer: Infer) -> None:
     settings = {"assumptions": {"fees.taker_theta": "425", "ledger.commission": "separate"}}
     file = planted(tmp_path, "fees", settings, parts=only(trades))

@@ -32,6 +32,7 @@ def without_time(document: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.reading("documented")  # workers follow no patched simulation
+@pytest.mark.long
 def test_the_same_seed_and_budget_are_the_same_hunt(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -83,6 +84,7 @@ def test_a_corpus_of_another_seed_is_refused(
 
 
 @pytest.mark.reading("documented")  # workers follow no patched simulation
+@pytest.mark.long
 def test_a_cluster_of_two_workers_makes_the_same_hunt(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     options = ("--inputs", "60", "--seed", "3", "--keep-going")

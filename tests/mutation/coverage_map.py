@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 KEPT = ROOT / "build" / "mutation"
 MAP = KEPT / "map.pickle"
+EVERY = ("-m", "not soak")
 FILES_AT_ONCE = 16
 NEAREST = 25  # tests that run first, whatever file they are in
 # What runs outside every test runs when modules are imported and tests are collected.
@@ -193,7 +194,17 @@ def up_to_date(jobs: int, *, measure: bool = True) -> CoverageMap:
 def _collected(files: list[str]) -> set[str]:
     """The tests that there are: parameters come and go while a test's text stays."""
     told = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", *files],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "--collect-only",
+            *EVERY,
+            "-p",
+            "no:cacheprovider",
+            *files,
+        ],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -224,7 +235,12 @@ def _measure(names: list[str], jobs: int) -> None:
     (KEPT / "coverage.ini").write_text(SETTINGS)
     workers = ["-n", str(jobs), "--dist", "worksteal"] if jobs > 1 and len(names) > 9 else []
     plugins = ("no:cacheprovider", "tests.mutation.timings", "tests.mutation.fresh_starts")
-    options = ["-q", "--no-header", *(word for plugin in plugins for word in ("-p", plugin))]
+    options = [
+        "-q",
+        "--no-header",
+        *EVERY,
+        *(word for plugin in plugins for word in ("-p", plugin)),
+    ]
     coverage = ["--cov=sim", f"--cov-config={KEPT / 'coverage.ini'}", "--cov-context=test"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, *workers, *coverage, "--cov-report=", *names],

@@ -34,7 +34,7 @@ from tests.mutation.areas import ROOT
 from tests.mutation.operators import Mutant, mutated
 
 OPTIONS = [
-    *("-q", "--capture=no", "--hypothesis-profile=mutation"),
+    *("-q", "--capture=no", "--hypothesis-profile=mutation", "-m", "not soak"),
     *("-p", "no:cacheprovider", "-p", "tests.mutation.fresh_starts"),
 ]
 MEMORY_MAX = 6 << 30

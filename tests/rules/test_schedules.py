@@ -76,6 +76,7 @@ def state(world: Connection, order_id: str, user: int = 0) -> str:
     ],
     ids=["spring", "autumn"],
 )
+@pytest.mark.long
 def test_l3_a_segment_opens_and_closes_by_eastern_wall_clocks_on_the_days_they_change(
     start: str, edges: list[str]
 ) -> None:

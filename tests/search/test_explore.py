@@ -221,6 +221,7 @@ def test_a_suite_is_explored_test_by_test(pytester):
     )
 
 
+@pytest.mark.long
 def test_the_fault_that_was_not_survived_can_be_armed_by_hand(pytester):
     pytester.makepyfile(test_client=CAREFUL)
     fault = '{"match":{"plane":"gateway"},"act":{"status":503},"times":1}'
@@ -246,6 +247,7 @@ def test_exploring_several_processes_at_once_is_refused(pytester):
     ],
 )
 @pytest.mark.parametrize("what", ["quickstart", "test_of_nothing.py"])
+@pytest.mark.long
 def test_a_pattern_that_matches_nothing_there_is_is_no_praise(
     capfd, tmp_path, option, value, words, what
 ):
@@ -334,6 +336,7 @@ def test_a_client_that_only_a_timing_breaks_is_caught_by_the_shortest_that_does(
     assert "pairs and timings: " in out
 
 
+@pytest.mark.long
 def test_pairs_are_the_same_whatever_the_processes(sim, file, tmp_path):
     path, texts = file("story.yaml", STORY), []
     for jobs in (1, 2):

@@ -49,6 +49,7 @@ def test_every_storm_leaves_the_invariants_whole_and_its_journal_replays(sim):
     assert {entry["plane"] for entry in simulation.requests()} >= {"exchange", "retail", "grpc"}
 
 
+@pytest.mark.long
 def test_storms_draw_streams_grpc_and_verifications():
     seen: set[str] = set()
     for seed in range(1, 11):

@@ -67,6 +67,7 @@ def state(world: Connection) -> Any:
 
 @FEW
 @given(st.data())
+@pytest.mark.long
 def test_an_instrument_that_is_drawn_is_listed_with_the_terms_that_are_said(data):
     entry = data.draw(instruments())
     world = fresh(entry)

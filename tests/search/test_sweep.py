@@ -210,6 +210,7 @@ def test_a_cluster_of_two_workers_tells_the_same_story_also_of_a_file_they_do_no
     assert here.read_bytes() == there.read_bytes()
 
 
+@pytest.mark.long
 def test_a_cluster_that_is_not_there_is_exit_2(sim):
     code, _, err = sim("sweep", "quickstart", "--seeds", 1, "--cluster", "tcp://127.0.0.1:9")
     assert code == 2 and "no cluster answers at tcp://127.0.0.1:9" in err

@@ -31,6 +31,7 @@ def ready_file(tmp_path: Path) -> Iterator[Path]:
 
 
 @needs("newman")
+@pytest.mark.long
 def test_newman_runs_the_postman_collection_green(ready_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "collection"
     assert main(["collection", "postman", "--out", str(out), "--ready-file", str(ready_file)]) == 0
@@ -49,6 +50,7 @@ def test_newman_runs_the_postman_collection_green(ready_file: Path, tmp_path: Pa
 
 
 @needs("@usebruno/cli")
+@pytest.mark.long
 def test_bruno_runs_its_collection_green(ready_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "collection"
     assert main(["collection", "bruno", "--out", str(out), "--ready-file", str(ready_file)]) == 0

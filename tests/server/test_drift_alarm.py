@@ -76,6 +76,7 @@ def orders(service: ServedExchange) -> list[str]:
 
 
 @pytest.mark.scenario("quickstart", reading="observed")
+@pytest.mark.long
 def test_it_is_silent_where_nothing_differs_and_rings_where_something_does(
     exchange: ServedExchange, divergent: ServedExchange, night: Night, folder: Path
 ) -> None:

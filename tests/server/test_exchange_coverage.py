@@ -65,6 +65,7 @@ def met(pytester: pytest.Pytester) -> tuple[dict[str, Any], str]:
     return suite(pytester)
 
 
+@pytest.mark.long
 def test_a_suite_says_what_it_met_and_what_it_never_met(met: tuple[dict[str, Any], str]) -> None:
     document, out = met
     assert (document["coverage"], document["runs"]) == (1, 5)
@@ -91,6 +92,7 @@ def test_a_suite_says_what_it_met_and_what_it_never_met(met: tuple[dict[str, Any
     assert "5 runs met" in out and "sim coverage" in out
 
 
+@pytest.mark.long
 def test_workers_hand_their_parts_over(
     met: tuple[dict[str, Any], str], pytester: pytest.Pytester
 ) -> None:

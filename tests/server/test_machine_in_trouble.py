@@ -17,6 +17,7 @@ SURFACE_OF = dict(zip(TROUBLES, 2 * tuple(SURFACES), strict=False))
 
 
 @pytest.mark.parametrize("trouble", TROUBLES)
+@pytest.mark.long
 def test_orders_taken_before_and_after_the_trouble_are_held(tmp_path: Path, trouble: str) -> None:
     done = trouble_round(trouble, SURFACE_OF[trouble], tmp_path, Random(5))
     assert done.acknowledged and not done.lost

@@ -29,6 +29,7 @@ def package(tmp_path: Path) -> Path:
 
 
 @needs("typescript", "@types/node")
+@pytest.mark.long
 def test_the_node_package_keeps_its_promises(package: Path) -> None:
     command = f"{sys.executable} -m sim"
     done = run(

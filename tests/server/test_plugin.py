@@ -292,6 +292,7 @@ def test_a_failure_says_how_to_see_it_again_and_mistakes_are_plain(pytester):
     result.stdout.no_fnmatch_line("*During handling of the above exception*")
 
 
+@pytest.mark.long
 def test_slips_in_options_and_markers_are_plain(pytester):
     pytester.makepyfile(
         test_suite=(

@@ -62,6 +62,7 @@ async def session(gateway: str, retail: str, key: dict[str, str]) -> tuple[list[
 
 
 @pytest.mark.scenario("unlimited.yaml")
+@pytest.mark.long
 async def test_requests_of_the_official_client_are_answered_and_written_in_order(
     exchange: Any, tmp_path: Path
 ) -> None:

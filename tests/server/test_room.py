@@ -502,6 +502,7 @@ async def test_a_lost_connection_is_told_and_comes_back(browser, exchange, watch
     between.close()
 
 
+@pytest.mark.long
 async def test_the_token_is_asked_for_or_taken_from_the_fragment(browser, tmp_path):
     served = Process(
         tmp_path, *["serve", "--port-base", "0", "--clock", "manual", "--control-token", "s3cret"]

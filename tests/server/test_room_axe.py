@@ -36,6 +36,7 @@ async def browser(tmp_path_factory) -> AsyncIterator[Browser]:
 
 
 @pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.long
 async def test_nothing_serious_is_found_on_any_part(room, exchange, watched, width):
     exchange.control("POST", "/faults", {"match": {"nth": 90}, "act": {"status": 503}})
     partner = Partner(exchange)

@@ -165,6 +165,7 @@ def test_a_collector_gets_spans_logs_and_metrics_and_the_digest_stays(
     assert play(tmp_path)[0] == with_it, err
 
 
+@pytest.mark.long
 def test_a_collector_that_is_not_there_holds_nothing_up(tmp_path: Path) -> None:
     digest, _, _ = play(tmp_path, "--otlp", "http://127.0.0.1:9")
     assert digest

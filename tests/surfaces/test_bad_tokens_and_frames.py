@@ -236,6 +236,7 @@ ANYTHING = st.recursive(
     claims=ANYTHING,
     fields=st.dictionaries(st.sampled_from(NAMES), st.text(max_size=12), max_size=5),
 )
+@pytest.mark.long
 def test_no_request_makes_the_issuer_fail(claims: Any, fields: dict[str, str]) -> None:
     world = _shared()
     found = firm(world.simulation)

@@ -33,6 +33,7 @@ def found(world: Connection, **asked: object) -> list[str]:
 
 @pytest.mark.spec("S4.3-13")
 @pytest.mark.parametrize("symbol", SYMBOLS)
+@pytest.mark.long
 def test_the_metadata_of_an_instrument_finds_it(world: Connection, symbol: str) -> None:
     row = (
         trader(world)

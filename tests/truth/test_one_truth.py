@@ -14,6 +14,7 @@ from tests.truth.walk import KNOWN, STAGES, Walk
 
 
 @pytest.mark.parametrize("reading", ["documented", "observed"])
+@pytest.mark.long
 def test_all_surfaces_say_the_same_after_every_event(reading: str) -> None:
     walk = Walk(reading)
     walk.agree("the start")
