@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 from sim.cli.init import CI
 from sim.cli.main import main
@@ -64,14 +65,42 @@ def test_nothing_is_overwritten(ci: str, tmp_path: Path, capsys) -> None:
     assert texts == {name: (tmp_path / name).read_bytes() for name in names}
 
 
+@pytest.mark.parametrize(
+    ("origin", "requirement"),
+    [
+        (None, f"sandbox-exchange[testing]=={RELEASE}"),
+        ({"url": "file:///src/sandbox", "dir_info": {}}, "@ file:///src/sandbox"),
+        ({"url": "https://host/s.whl", "archive_info": {}}, "@ https://host/s.whl"),
+        (
+            {"url": "https://host/s.git", "vcs_info": {"vcs": "git", "commit_id": "12ab"}},
+            "@ git+https://host/s.git@12ab",
+        ),
+    ],
+)
+def test_a_project_installs_the_sandbox_from_where_it_came(
+    origin: dict[str, object] | None,
+    requirement: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Installed:
+        def read_text(self, name: str) -> str | None:
+            assert name == "direct_url.json"
+            return origin and json.dumps(origin)
+
+    monkeypatch.setattr("importlib.metadata.distribution", lambda name: Installed())
+    init(tmp_path)
+    last = (tmp_path / "requirements-exchange.txt").read_text().splitlines()[-1]
+    assert last.endswith(requirement)
+    assert Requirement(last).extras == {"testing"}
+
+
 def test_editors_find_the_schema_and_the_release_stands_where_it_counts(tmp_path: Path) -> None:
     init(tmp_path)
     scenario = (tmp_path / "scenarios" / "first.yaml").read_text()
     modeline = scenario.splitlines()[0].rpartition("$schema=")[2]
     assert json.loads((tmp_path / "scenarios" / modeline).read_text()) == scenario_schema()
     assert yaml.safe_load(scenario)["release"] == RELEASE
-    requirements = (tmp_path / "requirements-exchange.txt").read_text()
-    assert f"sandbox-exchange[testing]=={RELEASE}\n" in requirements
 
 
 RUN = "sim run scenarios/*.yaml --junit exchange/scenarios.xml"

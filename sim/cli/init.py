@@ -63,5 +63,24 @@ def _texts(ci: str) -> dict[str, str]:
     texts = {SCHEMA: json.dumps(scenario_schema(), indent=2) + "\n"}
     for source, name in {**FILES, **CI[ci]}.items():
         text = resources.path("fixtures", f"new-project/{source}").read_text(encoding="utf-8")
-        texts[name] = text.replace("@RELEASE@", RELEASE)
+        texts[name] = text.replace("@RELEASE@", RELEASE).replace("@PACKAGE@", _package())
     return texts
+
+
+def _package() -> str:
+    """The requirement that installs this sandbox again: what pip was given, else the release."""
+    import json
+    from importlib import metadata
+
+    from sim.kernel.release import RELEASE
+
+    try:
+        text = metadata.distribution("sandbox-exchange").read_text("direct_url.json")
+    except metadata.PackageNotFoundError:
+        text = None
+    origin = json.loads(text) if text else {}
+    if not origin.get("url"):
+        return f"sandbox-exchange[testing]=={RELEASE}"
+    version = origin.get("vcs_info")
+    url = f"{version['vcs']}+{origin['url']}@{version['commit_id']}" if version else origin["url"]
+    return f"sandbox-exchange[testing] @ {url}"
