@@ -484,10 +484,7 @@ WRONG = [
     ),
     ("takers: [{name: t, symbols: cents, rate: often}]", 'write "12/m" or "1/30s"'),
     ("takers: [{name: t, symbols: cents, rate: 9999/s}]", "at most 1000 a second"),
-    (
-        "takers: [{name: t, symbols: cents, size: {low: '9', high: '3'}}]",
-        "from 9 to 3 contracts is no range",
-    ),
+    ("takers: [{name: t, symbols: cents, size: {low: '9', high: '3'}}]", "low 9 is above high 3"),
     (
         "{makers: [{name: t, symbols: cents}], noise: [{name: t, symbols: cents}]}",
         "two participants are called 't'",
@@ -504,7 +501,10 @@ WRONG = [
     ("takers: [{name: mm, symbols: cents, rate: 1/400d}]", "at least one a year"),
     ("fair_prices: [{symbol: cents, start: '1.5'}]", "1.5 is not from 0 to 1"),
     ("fair_prices: [{symbol: cents, start: '1'}]", "a price lies between 0 and 1 dollar, not 1"),
-    ("makers: [{name: mm, symbols: cents, balance: '0.000000001'}]", "expected dollars from zero"),
+    (
+        "makers: [{name: mm, symbols: cents, balance: '0.000000001'}]",
+        "expected dollars, zero or more",
+    ),
     ("fair_prices: [{symbol: nowhere}]", "unknown symbol 'nowhere'"),
     ("fair_prices: [{symbol: cents, volatility: '0.2'}]", "at most 0.05 dollars in an hour"),
     ("fair_prices: [{symbol: cents, asset: btc}]", "an asset is crypto:<symbol>"),

@@ -87,7 +87,7 @@ class _Checker:
         if isinstance(entry, TakerEntry | NoiseEntry):
             low, high = entry.size.low, entry.size.high
             if scaled_down(low, UNIT) > scaled_down(high, UNIT):
-                yield problem(_place(at, "size"), f"from {low} to {high} contracts is no range")
+                yield problem(_place(at, "size"), f"low {low} is above high {high}")
 
     def _name(self, name: str, at: Mapping) -> Iterator[Problem]:
         if self._names[name] > 1:

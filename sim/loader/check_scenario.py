@@ -6,8 +6,10 @@ that stands.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from collections.abc import Mapping as Values
+from functools import partial
 
 from msgspec import json
 
@@ -123,10 +125,19 @@ def _fault(node: Mapping) -> Iterator[Problem]:
     try:
         check_fault(spec)
     except ValueError as error:
-        yield problem(node.at, str(error))
+        yield problem(_about(node, str(error)), str(error))
         return
     if wrong := unknown_operation(spec.match.operation) or never_strikes(spec):
         yield problem(operation.at if operation is not None else node.at, wrong)
+
+
+def _about(fault: Mapping, says: str) -> Position:
+    """The value that a problem is about: the first whose key it names; else the whole fault."""
+    for part in (*map(partial(node_at, fault), ("match", "act")), fault):
+        for key, value in part.items.items() if isinstance(part, Mapping) else ():
+            if re.search(rf"\b{key}\b", says):
+                return value.at
+    return fault.at
 
 
 def _raised_limits(node: Node) -> Iterator[Problem]:

@@ -98,7 +98,7 @@ def _dollars(text: str) -> str:
     return text
 
 
-DOLLARS = Text("dollars from zero", _dollars, schema={"type": ["string", "number"]})
+DOLLARS = Text("dollars, zero or more", _dollars, schema={"type": ["string", "number"]})
 PARTS = Text("parts of a compressed file, in base64", _parts, _joined)
 
 

@@ -280,13 +280,15 @@ _MOMENT_SLIPS = (
 )
 STRING = Text()
 NAME = Text("a name", _name, schema={"type": "string", "minLength": 1, "maxLength": 200})
-MONEY_TEXT = Text("dollars from zero", _dollars(MONEY), schema=_DECIMAL_SCHEMA)
+MONEY_TEXT = Text("dollars, zero or more", _dollars(MONEY), schema=_DECIMAL_SCHEMA)
 INDEX_PRICE_TEXT = Text("a price above zero", _index_price, schema=_DECIMAL_SCHEMA)
-DECIMAL = Text("decimal text", _decimal, schema=_DECIMAL_SCHEMA, meant=_DECIMAL_SLIPS)
+DECIMAL = Text('a decimal such as "0.45"', _decimal, schema=_DECIMAL_SCHEMA, meant=_DECIMAL_SLIPS)
 POSITIVE = Text("a decimal above zero", _positive_decimal, str, _DECIMAL_SCHEMA, _DECIMAL_SLIPS)
 AMOUNT = Text("a decimal from zero", _amount, schema=_DECIMAL_SCHEMA, meant=_DECIMAL_SLIPS)
 INTEGER = Text("an integer", _integer, schema=_INTEGER_SCHEMA)
-COUNT = Text("a count", _integer_from(0, "zero"), schema=_INTEGER_SCHEMA | {"minimum": 0})
+COUNT = Text(
+    "a whole number from 0", _integer_from(0, "zero"), schema=_INTEGER_SCHEMA | {"minimum": 0}
+)
 ORDINAL = Text("a number from 1", _integer_from(1, "one"), schema=_INTEGER_SCHEMA | {"minimum": 1})
 BOOLEAN = Text("true or false", _boolean, schema={"type": "boolean"})
 INSTANT = Text(

@@ -214,4 +214,5 @@ def read_entry(kind: type[Struct], body: Mapping[str, object], nodes: int = ENTR
 def _with_key(path: str, message: str) -> str:
     """A problem, after the key that it is about unless the message names it."""
     key = path.removeprefix(".")
-    return message if not key or repr(key) in message else f"{key}: {message}"
+    named = repr(key) in message or message.startswith(f"{key}: ")
+    return message if not key or named else f"{key}: {message}"

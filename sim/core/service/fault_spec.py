@@ -222,7 +222,10 @@ def fault_from(document: object) -> FaultSpec:
 def check(spec: FaultSpec) -> None:
     """Refuse (ValueError) a fault that does nothing or contradicts itself."""
     compile_act("", spec.act)
-    parse_chance(spec.match.probability)
+    try:
+        parse_chance(spec.match.probability)
+    except ValueError as error:
+        raise ValueError(f"probability: {error}") from None
     for text in (spec.match.from_, spec.match.until):
         moment(text, 0)
     if spec.ttl and parse_span(spec.ttl) <= 0:
