@@ -1,4 +1,4 @@
-"""Replies to one read on two protocols: REST and gRPC must say the same."""
+"""Replies that must say the same: to one read over REST and gRPC, and a list whole and in pages."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from msgspec import json
 from sim.api.codecs.codecs import dialect_at, json_encoder, protobuf_decoder
 from sim.api.pipeline.inputs import Reply
 from sim.contract.contract import Operation, load_contract
+from sim.contract.wire_fields import fields_of
 from sim.fidelity.error_forms import statuses_of
 from sim.hunt.oracles import Trouble
 from sim.kernel.instants import Instant
 
+PAGING = frozenset(("page_size", "page_token"))
 _READS = ("Get", "List", "Search", "Preview", "Health")
 # What a busy or disturbed exchange answers to one call and not to the next.
 _PASSING = frozenset((429, 500, 503, 504))
@@ -31,6 +33,32 @@ def readable() -> tuple[Operation, ...]:
         and "exchange" in operation.planes
         and operation.rpc.startswith(_READS)
     )
+
+
+@cache
+def pageable() -> tuple[Operation, ...]:
+    """Lists over REST that are read in pages of a length that the caller chooses."""
+    return tuple(
+        operation
+        for operation in load_contract().operations
+        if operation.kind == "unary"
+        and "exchange" in operation.planes
+        and {field.name for field in fields_of(operation.request)} >= PAGING
+    )
+
+
+def torn(
+    operation: Operation, whole: dict[str, Any], first: dict[str, Any], second: dict[str, Any]
+) -> Iterator[Trouble]:
+    """Where two pages are not the rows that are answered at once. Nothing happened in between."""
+    name = operation.name
+    rows = next(field.json_name for field in fields_of(operation.response) if field.repeated)
+    together = [*first.get(rows, ()), *second.get(rows, ())]
+    if together != whole.get(rows, []):
+        says = (
+            f"{name}: pages have {len(together)} {rows} and differ from one of twice their length"
+        )
+        yield Trouble("agreement", f"{name} pages", says)
 
 
 def disagreement(

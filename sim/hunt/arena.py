@@ -25,10 +25,10 @@ from sim.api.pipeline.inputs import (
     VerifiedCredential,
     WebhookAnswered,
 )
-from sim.contract.contract import load_contract
+from sim.contract.contract import Operation, load_contract
 from sim.core.model.refusals import Refusal
-from sim.hunt.agreement import disagreement, readable
-from sim.hunt.callers import PEER
+from sim.hunt.agreement import PAGING, disagreement, pageable, readable, torn
+from sim.hunt.callers import PEER, Who
 from sim.hunt.clients import Clients, encoded
 from sim.hunt.courses import Courses
 from sim.hunt.genes import PART, Gene
@@ -36,7 +36,8 @@ from sim.hunt.operators import Operators
 from sim.hunt.oracles import Oracles, Trouble
 from sim.hunt.passages import deeds
 from sim.hunt.requests import Requests
-from sim.hunt.vocabulary import Vocabulary
+from sim.hunt.twin import Twin
+from sim.hunt.vocabulary import Vocabulary, snake
 from sim.kernel.entropy import Stream
 from sim.kernel.instants import is_supported_instant
 from sim.simulation import Simulation
@@ -89,6 +90,7 @@ class Arena:
         self._requests = requests
         self._reader = FeatureReader(simulation)
         self._oracles = Oracles(simulation)
+        self._twin = Twin(simulation)
         self._watch = Watch(simulation)
         self._observations: list[Observation] = []
         self._posts: list[Post] = []
@@ -151,6 +153,8 @@ class Arena:
             self._operate(choices, "order.place")
         elif gene.kind == "agree":
             self._agree(choices)
+        elif gene.kind == "pages":
+            self._pages(choices)
         elif gene.kind == "wait":
             self._answer_held(choices)
         elif not self.happened.over:
@@ -228,6 +232,40 @@ class Arena:
             rest, grpc = replies
             self.happened.troubles += disagreement(operation, self._simulation.now, rest, grpc)
 
+    def _pages(self, choices: Stream) -> None:
+        """Ask for the first rows of a list at once, and for the same rows in two pages."""
+        operation = choices.choice(pageable())
+        asked = self._requests.complete(choices, operation)
+        asked = {name: value for name, value in asked.items() if snake(name) not in PAGING}
+        if choices.chance(3, 4):
+            asked = {}  # everything
+        who, length = (
+            self._clients.callers.on(choices, operation, "exchange"),
+            choices.between(1, 3),
+        )
+        whole = self._page(choices, operation, {**asked, "pageSize": 2 * length}, who)
+        first = self._page(choices, operation, {**asked, "pageSize": length}, who)
+        if whole is None or first is None or not first.get("nextPageToken"):
+            return
+        more = {"pageSize": length, "pageToken": first["nextPageToken"]}
+        second = self._page(choices, operation, asked | more, who)
+        if second is not None:
+            self.happened.troubles += torn(operation, whole, first, second)
+
+    def _page(
+        self, choices: Stream, operation: Operation, body: dict[str, Any], who: Who
+    ) -> dict[str, Any] | None:
+        """A page as it was answered; None where it was not, or where a fault or quirk struck."""
+        mark = len(self._features)
+        outcome = self._enter(self._clients.call(choices, "exchange", operation, body, who))
+        if outcome is None or outcome.reply is None or outcome.struck or outcome.reply.pending_on:
+            return None
+        odd = any(one.startswith(("quirk:", "fault:")) for one in self._features[mark:])
+        if odd or outcome.reply.status != 200 or outcome.reply.chunks is not None:
+            return None
+        page = json.decode(outcome.reply.body)
+        return page if isinstance(page, dict) else None
+
     def _answer_held(self, choices: Stream) -> None:
         if self._held and choices.chance(1, 4):
             self._enter(AnswerDue(self._held.pop()))
@@ -272,6 +310,7 @@ class Arena:
         self._features += (f"rule:{rule}" for feature in shown for rule in rules_of(feature))
         self._features += self._reader.after_input(outcome)
         self.happened.troubles += self._oracles.after_input(input_, outcome)
+        self.happened.troubles += self._twin.after_input(input_, outcome)
         return outcome
 
     @staticmethod

@@ -27,6 +27,7 @@ def courses() -> tuple[str, ...]:
 
 _COURSES: dict[str, Callable[[Courses, Stream], Inputs]] = {
     "replace": Courses.replace,
+    "same-name": Courses.same_name,
     "self-match": Courses.self_match,
     "stops": Courses.stops,
     "bounds": Courses.out_of_bounds,
@@ -39,6 +40,9 @@ _COURSES: dict[str, Callable[[Courses, Stream], Inputs]] = {
     "crowd": Courses.crowd,
     "follow": Courses.follow,
     "flood": Courses.flood,
+    "account": Courses.account,
+    "outlive": Courses.outlive,
+    "removed": Courses.removed,
     "verify": Courses.verify,
     "deaf": Courses.deaf,
     "index": Courses.index,

@@ -22,7 +22,7 @@ GAPS: tuple[Span, ...] = (
     *(-1, -1, -1, -2, -5),
 )
 PART = "part"
-_TWICE = ("again", "frame", "hangup", "agree")
+_TWICE = ("again", "frame", "hangup", "agree", "pages")
 
 
 class Gene(Struct, frozen=True, array_like=True):
@@ -39,7 +39,8 @@ class Gene(Struct, frozen=True, array_like=True):
     | course NAME | a few inputs that only mean something one after the other |
     | order PLANE | an order like those of `sim sweep --fuzz`: valid, and likely to trade |
     | again | the call before once more |
-    | agree OPERATION | a read on REST and on gRPC, which must answer the same |
+    | agree | a read on REST and on gRPC, which must answer the same |
+    | pages | a list at once and in two pages, which must be the same |
     | token | a token request, with a good or a bad assertion |
     | wait | nothing but the gap |
     | part | clients hang up and forget; it stands where one episode went on from another |

@@ -21,7 +21,10 @@ from sim.kernel.journal import Header, encode_header
 from sim.simulation import Simulation
 
 WHOLE_EVERY = 16  # inputs: then all orders and books are looked at
-KINDS = ("invariant", "contradiction", "conformance", "internal error", "agreement", "replay")
+KINDS = (
+    *("invariant", "contradiction", "conformance", "internal error"),
+    *("agreement", "twin", "replay"),
+)
 _SHOWN = 3  # differences that are told of one answer
 
 

@@ -36,6 +36,19 @@ class OrderCourses(Parts):
                 cancel = {"orderId": order.id, "symbol": order.symbol}
                 yield self._call(choices, "OrderEntryAPI.CancelOrder", cancel, who)
 
+    def same_name(self, choices: Stream) -> Inputs:
+        """Two orders under one name of the client's: while the first works, and after it."""
+        who, symbol = choices.choice(self._partners()), self._symbol(choices)
+        for _ in range(2):
+            body = self._order(choices, symbol, "BUY", choices.between(2, 4), clordId="same")
+            yield self._call(choices, "OrderEntryAPI.InsertOrder", body, who)
+        working = self._working(who)
+        if working and choices.chance(1, 2):
+            body = {"orderId": working[0].id, "symbol": symbol}
+            yield self._call(choices, "OrderEntryAPI.CancelOrder", body, who)
+            body = self._order(choices, symbol, "BUY", 3, clordId="same")
+            yield self._call(choices, "OrderEntryAPI.InsertOrder", body, who)
+
     def self_match(self, choices: Stream) -> Inputs:
         """Own orders on both sides, under each way to prevent a trade with oneself."""
         who, symbol = choices.choice(self._partners()), self._symbol(choices)

@@ -64,6 +64,7 @@ extends: [quickstart]
 world: {games: 2}
 """
 _TIGHT = "3/10s"
+_DATED = ("rule", "operation")
 
 
 def roots_of(scenario: str = "") -> tuple[str, ...]:
@@ -74,7 +75,7 @@ def roots_of(scenario: str = "") -> tuple[str, ...]:
     free, tight = (_limited(base, limit) for limit in ("off", _TIGHT))
     full = (base,) if scenario else (VILLAGE + RECURRING, DEFAULT)
     start = load_scenario(base).clock.start
-    instants = {parse_instant(row["from"]) for row in dates.rows() if row["kind"] == "rule"}
+    instants = {parse_instant(row["from"]) for row in dates.rows() if row["kind"] in _DATED}
     sides = sorted({at - hours(1) for at in instants} | {max(instants)})
     others = [at for at in sides if abs(at - start) > days(1)]
     dated = (f'{free}clock: {{start: "{format_instant(at)}"}}\n' for at in others)

@@ -17,10 +17,10 @@ from sim.hunt.clients import message_of
 from sim.hunt.course_parts import Body, Inputs
 from sim.hunt.order_courses import OrderCourses
 from sim.kernel.entropy import Stream
-from sim.kernel.instants import NS_PER_S, minutes
+from sim.kernel.instants import NS_PER_S, days, format_instant, minutes
 
 _RESUMABLE = (
-    "DropCopyAPI.CreateDropCopySubscription",
+    *("DropCopyAPI.CreateDropCopySubscription",) * 3,
     "DropCopyAPI.CreateTradeCaptureReportSubscription",
     "DropCopyAPI.CreatePositionChangeSubscription",
     "DropCopyAPI.CreateInstrumentStateChangeSubscription",
@@ -49,7 +49,10 @@ class SessionCourses(OrderCourses):
     """What happens on streams and over days, with trades in between."""
 
     def resume(self, choices: Stream) -> Inputs:
-        """A stream with something on it, hung up, and taken up after its last message."""
+        """A stream with something on it, hung up, and taken up after its last message; then all of
+        it again, by the instant at which it began.
+        """
+        began = format_instant(self._simulation.now)
         operation = load_contract().by_name(choices.choice(_RESUMABLE))
         who, symbol = choices.choice(self._partners()), self._symbol(choices)
         method = operation.full_methods[0]
@@ -62,12 +65,18 @@ class SessionCourses(OrderCourses):
             yield self._do("instrument.settle", symbol, {"price": choices.choice(("0", "1"))})
         token = self._clients.tokens_of_streams.get(opened.stream, "")
         yield StreamHungUp(opened.stream, PEER)
-        yield from self._trade(choices, self._symbol(choices))
+        for _ in range(choices.between(1, 2)):
+            yield from self._wait(NS_PER_S)
+            yield from self._trade(choices, self._symbol(choices))
         if choices.chance(1, 3):
             yield self._do("maintenance.add", "", {"begins": "+1s", "length": "30s", "lead": "1s"})
             yield from self._wait(minutes(2))
         request = message_of(operation, {"resumeToken": token})
-        yield StreamOpened(method, request, who.participant, who.credential, PEER)
+        resumed = yield StreamOpened(method, request, who.participant, who.credential, PEER)
+        if resumed is not None and resumed.stream and choices.chance(3, 4):
+            yield StreamHungUp(resumed.stream, PEER)
+            request = message_of(operation, {"resumeTime": began})
+            yield StreamOpened(method, request, who.participant, who.credential, PEER)
 
     def crowd(self, choices: Stream) -> Inputs:
         """More streams than a firm may have."""
@@ -109,9 +118,60 @@ class SessionCourses(OrderCourses):
     def flood(self, choices: Stream) -> Inputs:
         """The same read, more often than any limit allows in a second."""
         who = choices.choice(self._partners())
-        name = choices.choice(("AccountsAPI.GetWhoAmI", "OrderEntryAPI.GetOpenOrders"))
+        name = choices.choice(
+            ("AccountsAPI.GetWhoAmI", "OrderEntryAPI.GetOpenOrders", "RefDataAPI.ListSymbols")
+        )
         for _ in range(choices.between(4, 30)):
             yield self._call(choices, name, {}, who)
+
+    def outlive(self, choices: Stream) -> Inputs:
+        """An access token that is used on either side of its end."""
+        yield from self._clients.inputs("token", choices)
+        if not self._clients.callers.tokens:
+            return
+        token = self._clients.callers.tokens[-1]
+        known = self._simulation.exchange.credentials.token(token.key)
+        if known is None:
+            return
+        ends = known.expires + NS_PER_S * choices.choice((-1, 0, 1, 60))
+        yield from self._wait(max(0, ends - self._simulation.now))
+        yield self._call(choices, "AccountsAPI.GetWhoAmI", {}, Who(token, None))
+
+    def account(self, choices: Stream) -> Inputs:
+        """A retail order of one contract that trades as maker, and what its owner reads then."""
+        keys, symbol = self._simulation.exchange.firms.api_keys()[:2], self._symbol(choices)
+        if not keys:
+            return
+        who = Who(VerifiedCredential(SCRIPT, choices.choice(keys).key_id), None)
+        price = choices.between(47, 50)
+        body = {
+            "marketSlug": symbol,
+            "intent": "ORDER_INTENT_BUY_LONG",
+            "type": "ORDER_TYPE_LIMIT",
+            "price": {"value": f"0.{price}", "currency": "USD"},
+            "quantity": 1,
+            "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
+        }
+        yield self._call(choices, "RetailOrdersAPI.CreateOrder", body, who)
+        sale = self._order(choices, symbol, "SELL", price)
+        yield self._call(choices, "OrderEntryAPI.InsertOrder", sale, self._partners()[0])
+        yield self._call(choices, "RetailAccountAPI.GetBalances", {}, who)
+
+    def removed(self, choices: Stream) -> Inputs:
+        """An operation that comes or goes on a date that is near, on either side of it."""
+        now, near = self._simulation.now, days(1)
+        dates = [
+            (at, operation)
+            for operation in load_contract().operations
+            if operation.kind == "unary" and operation.planes
+            for at in (operation.since, operation.until)
+            if at is not None and abs(at - now) < near
+        ]
+        if not dates:
+            return
+        at, operation = choices.choice(dates)
+        yield from self._wait(max(0, at + NS_PER_S * choices.choice((-1, 0, 0, 60)) - now))
+        yield from self._clients.inputs(f"call {operation.planes[0]} {operation.name}", choices)
 
     # ---- people
 

@@ -21,7 +21,7 @@ from tests.detection.client_bugs import BELIEFS
 from tests.detection.planted import PLANTED, Planted
 from tests.detection.results import Results, keep_seconds, property_seconds
 from tests.detection.tools import EXCHANGE_TOOLS, TOOLS
-from tests.detection.trial import attempt, measure
+from tests.detection.trial import attempt, fingerprint, measure
 
 CONTROL = 1.5  # times the budget, so that a control sees all that a trial can
 NONE = "none"
@@ -64,7 +64,7 @@ def _try(results: Results, tool: str, only: list[str]) -> None:
             continue
         if fits(tool, bug) and tool not in results.trials.get(bug.name, {}):
             answer = _trial(tool, bug.name, 1, known)
-            kept = {"said": answer["said"], "cpu_s": answer["cpu_s"]}
+            kept = {"said": answer["said"], "cpu_s": answer["cpu_s"], "bug": fingerprint(bug.name)}
             results.keep(tool, bug.name, kept)
             for column, (sentence, seconds) in answer["said"].items():
                 print(f"{bug.name}: {column} after {seconds} s: {sentence[:120]}", flush=True)

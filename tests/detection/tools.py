@@ -106,6 +106,7 @@ def witness(over: Over, bug: str = "") -> Iterator[Sentence]:
     """Episodes of random calls, streams and time of which nobody but the witness is asked."""
     for name in ("_invariants", "_answer", "at_the_end"):
         setattr(Oracles, name, lambda *args: iter(()))
+    _without_twin()
     yield from hunt(over, guided=False, column="witness")
 
 
@@ -113,8 +114,24 @@ def conformance(over: Over, bug: str = "") -> Iterator[Sentence]:
     """The same episodes, held against our own contract only: forms of answers, internal errors."""
     for name in ("_invariants", "at_the_end"):
         setattr(Oracles, name, lambda *args: iter(()))
+    _without_twin()
     vars(arena)["judge"] = lambda observations: Witness({})
     yield from hunt(over, guided=False, column="conformance")
+
+
+class _Silent:
+    """A twin that works nothing out."""
+
+    def __init__(self, simulation: Simulation) -> None: ...
+
+    def after_input(self, *args: Any) -> Iterator[Any]:
+        return iter(())
+
+
+def _without_twin() -> None:
+    """Episodes in which nothing is worked out or asked a second time."""
+    vars(arena).update(dict.fromkeys(("torn", "disagreement"), lambda *args: iter(())))
+    vars(arena)["Twin"] = _Silent
 
 
 class Properties:

@@ -116,6 +116,35 @@ def test_a_page_is_as_long_as_its_document_says(busy: Connection, listed: List) 
         assert length(**{listed.size: 120}) == 120
 
 
+@pytest.mark.parametrize("listed", LISTS, ids=lambda listed: listed.path)
+def test_pages_put_together_are_the_list(busy: Connection, listed: List) -> None:
+    """Three pages, each begun with what the one before says, are the first rows of the list."""
+    client = listed.client(busy)
+    asked: dict[str, Any] = {}
+    if listed.ledger:
+        asked = {"account": firm(busy.simulation).users[0].account}
+
+    def page(length: int, **more: Any) -> dict[str, Any]:
+        given = {**asked, listed.size: length, **more}
+        if listed.verb == "POST":
+            answer = client.post(listed.path, json=given)
+        else:
+            answer = client.get(listed.path, params=given)
+        assert answer.status == 200, answer
+        document: dict[str, Any] = answer.json()
+        return document
+
+    whole, rows, more = page(9)[listed.rows], list[Any](), dict[str, Any]()
+    for _ in range(3):
+        part = page(3, **more)
+        rows += part[listed.rows]
+        token = part.get("nextPageToken")
+        cursor = part.get("nextCursor")
+        more = {"pageToken": token} if token else {"cursor": cursor} if cursor else {}
+        more = more or {"offset": len(rows)}
+    assert rows == whole and len(rows) == min(9, len(whole))
+
+
 def quiet_symbol(world: Connection) -> str:
     """The symbol that everything was traded in."""
     asked = {"pageSize": 1, "accounts": [firm(world.simulation).users[0].account]}

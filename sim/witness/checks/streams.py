@@ -88,7 +88,9 @@ def _is_complete(stream: Stream, seen: Observation) -> bool:
 class Resumed(Check):
     """What follows a token on one stream follows it on the stream that resumes there.
 
-    Told again is allowed; what is older than the token is not, because it stands before it.
+    Told again is allowed; what is older than the token is not, because it stands before it. What
+    another stream of the same client told of an instant after all that stood before the token
+    follows it too: that is how a gap is seen of which the first stream had ended.
     """
 
     name = "resumed"
@@ -99,11 +101,13 @@ class Resumed(Check):
         self._tokens: dict[str, tuple[Stream, int]] = {}
         self._told: dict[int, list[tuple[str, str, int]]] = defaultdict(list)
         self._resumed: dict[int, tuple[Stream, str]] = {}
+        self._streams: dict[int, Stream] = {}
 
     def execution(self, fact: Execution, seen: Observation) -> None:
         stream = seen.stream
         if stream is None or stream.operation.rpc != "CreateDropCopySubscription":
             return
+        self._streams[stream.number] = stream
         self._told[stream.number].append((fact.id, fact.at, seen.n))
         self._resume(stream, seen)
 
@@ -139,6 +143,7 @@ class Resumed(Check):
         newer = self._told[before.number][count:]
         older = {name for name, _, _ in self._told[before.number][:count]}
         older -= {name for name, _, _ in newer}
+        newer += self._beside(before, after, older, {name for name, _, _ in newer})
         for name, at, line in newer:
             if at < latest:
                 self.applied += 1
@@ -150,6 +155,22 @@ class Resumed(Check):
             if name in older:
                 says = f"execution {name} stands before the token and was told after resuming"
                 self.contradict(says, [line])
+
+    def _beside(
+        self, before: Stream, after: Stream, older: set[str], known: set[str]
+    ) -> list[tuple[str, str, int]]:
+        """What streams beside the two told of instants after what stood before the token."""
+        told = self._told[before.number]
+        last = max((at for name, at, _ in told if name in older), default="")
+        numbers = (before.number, after.number)
+        others = (one for one in self._streams.values() if one.number not in numbers)
+        return [
+            row
+            for other in others
+            if last and _alike(other, after)
+            for row in self._told[other.number]
+            if row[1] > last and row[0] not in known
+        ]
 
 
 def _alike(before: Stream, after: Stream) -> bool:

@@ -1,0 +1,54 @@
+"""What the hunt works out or asks a second time: each opinion sees the bug that it is for, and says
+nothing of the same episodes without it.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+import pytest
+
+from sim.hunt.arena import Arena
+from sim.hunt.genes import Gene
+from sim.hunt.moments import Place, moments_of
+from sim.hunt.oracles import Trouble
+from sim.hunt.roots import roots_of
+from tests.detection.exchange_bugs import EXCHANGE_BUGS
+from tests.detection.rewriting import planted
+
+ROOTS, TIGHT = roots_of(), 1
+EPISODES = 40
+
+
+def troubles(bug: str, kind: str, root: int) -> set[tuple[str, str]]:
+    """Kind and subject of what is wrong in short episodes of one kind of gene; the first only
+    where there is a bug.
+    """
+    seen: set[Trouble] = set()
+    with planted(*EXCHANGE_BUGS[bug]) if bug else nullcontext():
+        for seed in range(EPISODES):
+            stand = moments_of(ROOTS, 1).stand(Place(root))
+            seen.update(Arena(stand).run([Gene(kind, seed)] * 2).troubles)
+            if bug and seen:
+                break
+    return {(one.kind, one.subject) for one in seen}
+
+
+@pytest.mark.parametrize(
+    ("bug", "kind", "root", "found"),
+    [
+        ("average_price_of_last", "course sweep", 0, ("twin", "average price")),
+        ("fee_rounded_down", "course sweep", 0, ("twin", "fee")),
+        ("duplicate_order_id", "course same-name", 0, ("twin", "client order id")),
+        ("session_revoked_late", "course outlive", 0, ("twin", "ended token")),
+        ("stale_balance", "course account", 0, ("twin", "retail balance")),
+        ("limit_counts_refused", "course flood", TIGHT, ("twin", "refused call")),
+        ("cursor_skips_a_row", "pages", 0, ("agreement", "RefDataAPI.ListInstruments pages")),
+        ("resume_off_by_one", "course resume", 0, ("contradiction", "resumed")),
+    ],
+)
+def test_a_second_opinion_sees_its_bug(
+    bug: str, kind: str, root: int, found: tuple[str, str]
+) -> None:
+    assert troubles(bug, kind, root) in ({found}, {(found[0], found[1].replace("List", "Search"))})
+    assert not troubles("", kind, root)
