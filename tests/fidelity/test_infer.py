@@ -298,6 +298,12 @@ def test_a_scenario_is_needed(tmp_path: Path, capsys) -> None:
     assert main(["infer", str(file), "--scenario", "nowhere"]) == 2
 
 
+def opened_thrice(clients: Clients) -> None:
+    """Three sockets of one key, at once."""
+    for socket in [clients.world.web_socket(clients.key, "/v1/ws/markets") for _ in range(3)]:
+        socket.close()
+
+
 def test_sockets_of_a_key_are_counted(tmp_path: Path, infer: Infer) -> None:
     def act(clients: Clients) -> None:
         world: Connection = clients.world
@@ -307,6 +313,9 @@ def test_sockets_of_a_key_are_counted(tmp_path: Path, infer: Infer) -> None:
         for socket in opened:
             socket.close()
 
+    without = infer(planted(tmp_path, "unlimited", {}, parts=only(opened_thrice)))[1]
+    one = without["assumptions"]["retail.sockets_per_key"]
+    assert (one["verdict"], one["consistent"][0], one["between"]) == ("undecided", 0, [3, None])
     settings = {"assumptions": {"retail.sockets_per_key": "2"}}
     _, found = infer(planted(tmp_path, "sockets", settings, parts=only(act)))
     one = found["assumptions"]["retail.sockets_per_key"]

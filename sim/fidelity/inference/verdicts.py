@@ -258,7 +258,7 @@ class Verdicts:
             values = [now]
         else:
             low = one.least if allowed.low is None else allowed.low
-            high = max(now, base) * 100 if allowed.high is None else allowed.high
+            high = max(now, base, low) * 100 if allowed.high is None else allowed.high
             values = numbers.usual_in(max(low, 0), high, span=one.span) or [now]
         if allowed.has(base) and (allowed.low != allowed.high):
             values = [base, *(value for value in values if value != base)]
