@@ -63,9 +63,8 @@ _KINDS: dict[str, Any] = {"string": str, "integer": int, "object": dict[str, Any
 
 def _problem(tool: Tool, arguments: dict[str, Any]) -> str:
     """What is wrong with the arguments of a tool; empty when nothing is."""
-    for name in tool.needs:
-        if name not in arguments:
-            return f"`{tool.name}` needs {name}: {tool.takes[name].get('description', '')}"
+    if lacking := [name for name in tool.needs if name not in arguments]:
+        return f"`{tool.name}` needs {'; '.join(_meaning(tool, name) for name in lacking)}."
     for name, value in arguments.items():
         schema = tool.takes.get(name)
         if schema is None:
@@ -79,6 +78,13 @@ def _problem(tool: Tool, arguments: dict[str, Any]) -> str:
         if "enum" in schema and value not in schema["enum"]:
             return f"{name} is one of {', '.join(schema['enum'])}, not {line(value)}."
     return ""
+
+
+def _meaning(tool: Tool, name: str) -> str:
+    """An argument with what it says, and with its choices where it has some."""
+    schema = tool.takes[name]
+    choices = f" ({', '.join(schema['enum'])})" if "enum" in schema else ""
+    return f"{name}: {schema.get('description', '')}{choices}"
 
 
 def _text(says: str, **more: Any) -> dict[str, Any]:

@@ -135,6 +135,7 @@ async def test_mistakes_are_answers_that_say_what_to_do() -> None:
         for name, arguments, says in (
             ("history", {}, "Call `start` first"),
             ("explain", {}, "needs subject"),
+            ("order", {}, r"symbol: .*; side: .*\(buy, sell\); qty: "),
             ("order", {"symbol": "x", "side": "long", "qty": "1"}, "one of buy, sell"),
             ("advance", {"bye": "5m"}, 'takes no "bye"'),
             ("advance", {"by": 5}, "by is a string"),
