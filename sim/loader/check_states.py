@@ -1,8 +1,9 @@
 """Checks of steps against the states that the scenario itself gives its instruments.
 
 An instrument whose entry states a state stays there until a step moves it. So where steps run in
-the order of the file, the file says in which state an order or a move meets it. Whatever else may
-move an instrument (its schedule, maintenance, a settlement) ends the tracking.
+the order of the file, the file says in which state an order or a move meets it. One that a step
+settles does not trade again. Whatever else may move an instrument (its schedule, maintenance) ends
+the tracking.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from sim.scenario.scenario import Scenario
 from sim.scenario.steps import Step
 from sim.scenario.yaml_tree import Mapping, Problem, Scalar, problem
 from sim.world.world import World
+
+# States from which a settlement leaves an instrument that does not trade again.
+_TRADED = frozenset(InstrumentState) - {InstrumentState.PENDING, InstrumentState.TERMINATED}
 
 
 def state_problems(
@@ -33,18 +37,21 @@ def state_problems(
         for terms in world.instruments
         if terms.opening_state is not None
     }
+    settled: set[str] = set()
     for step, node in zip(steps, nodes, strict=True):
-        if step.settle is not None:
-            states.pop(step.settle.symbol, None)
         if step.maintenance is not None:
             return
         expects = "expect" in node.items
+        if step.settle is not None:
+            was = states.pop(step.settle.symbol, None)
+            if not expects and was in _TRADED:
+                settled.add(step.settle.symbol)
         if step.order is not None and not expects and not rejects:
-            yield from _order(text_at(node, "order", "symbol"), states)
+            yield from _order(text_at(node, "order", "symbol"), states, settled)
         if step.state is not None:
             moved = text_at(node, "state", "state")
             if not expects and moved is not None:
-                yield from _move(step.state.symbol, moved, states)
+                yield from _move(step.state.symbol, moved, states, settled)
             states.pop(step.state.symbol, None)
             if step.state.state in InstrumentState.__members__:
                 states[step.state.symbol] = InstrumentState[step.state.state]
@@ -55,19 +62,29 @@ def _runs_elsewhere(step: Step) -> bool:
     return step.when is not None or isinstance(step.at, int)
 
 
-def _order(symbol: Scalar | None, states: dict[str, InstrumentState]) -> Iterator[Problem]:
-    state = states.get(symbol.text) if symbol is not None else None
-    if symbol is not None and state is not None and state not in ENTRY_STATES:
-        text = f"{symbol.text} is {state.name} here, so this order would be refused"
+def _order(
+    symbol: Scalar | None, states: dict[str, InstrumentState], settled: set[str]
+) -> Iterator[Problem]:
+    if symbol is None:
+        return
+    state = states.get(symbol.text)
+    barred = state is not None and state not in ENTRY_STATES
+    if barred or symbol.text in settled:
+        is_ = state.name if state is not None and barred else "settled"
+        text = f"{symbol.text} is {is_} here, so this order would be refused"
         yield problem(symbol.at, f"{text} (if that is meant: `expect: {{refused: true}}`)")
 
 
-def _move(symbol: str, moved: Scalar, states: dict[str, InstrumentState]) -> Iterator[Problem]:
+def _move(
+    symbol: str, moved: Scalar, states: dict[str, InstrumentState], settled: set[str]
+) -> Iterator[Problem]:
     was, name = states.get(symbol), moved.text.upper().removeprefix("INSTRUMENT_STATE_")
-    if was is None or name not in InstrumentState.__members__:
+    if name not in InstrumentState.__members__:
         return
-    target, legal = InstrumentState[name], LEGAL_EDGES[was]
-    if target is not was and target not in legal:
-        names = ", ".join(sorted(state.name for state in legal)) or "none: this state is final"
+    target = InstrumentState[name]
+    if symbol in settled and target in ENTRY_STATES:
+        yield problem(moved.at, f"{symbol} is settled here and does not trade again")
+    elif was is not None and target is not was and target not in LEGAL_EDGES[was]:
+        names = ", ".join(sorted(state.name for state in LEGAL_EDGES[was]))
         text = f"{symbol} is {was.name} here, which no operator can move to {target.name}"
-        yield problem(moved.at, f"{text}; it can become {names}")
+        yield problem(moved.at, f"{text}; it can become {names or 'none: this state is final'}")
