@@ -97,7 +97,10 @@ class Search:
             if not self.outcome.lines:
                 return
             if not (self._step(first=not number) or self._number_step() or self._pair_step()):
-                return
+                before = self.setting
+                self._fit_quirks(one_by_one=True)
+                if self.setting == before:
+                    return
             self._fit_quirks()
 
     def _step(self, *, first: bool) -> bool:
@@ -293,8 +296,10 @@ class Search:
 
     # ---- quirks
 
-    def _fit_quirks(self) -> None:
-        """Let quirks strike where the recording shows it."""
+    def _fit_quirks(self, *, one_by_one: bool = False) -> None:
+        """Let quirks strike where the recording shows it: always or never, and at single times only
+        where no assumption explains the lines, for single strikes explain nearly everything.
+        """
         for name in sorted(self.outcome.asks):
             if not self.outcome.lines:
                 return
@@ -309,7 +314,8 @@ class Search:
                 continue
             if touched.gain > 0:
                 self._take(self.setting.with_quirk(name, other), outcome)
-            self._turn(name)
+            if one_by_one:
+                self._turn(name)
 
     def decisions(self, name: str) -> Decisions:
         """The present decisions of a quirk."""
