@@ -6,7 +6,7 @@ import {Component, html, useEffect, useLayoutEffect, useReducer, useRef} from '.
 
 export const cx = (...names) => names.filter(Boolean).join(' ');
 
-// A virtual instant in Eastern, in tables of narrow screens without its day; UTC stands in its title.
+// A virtual instant in Eastern, in a `brief` column of a narrow screen without its day; UTC stands in its title.
 export const When = ({at, long}) => {
   const {date, time, zone} = inEastern(at);
   return html`<time class="num" datetime=${at} title=${`${date} ${time} ${zone} · ${utc(at)}`}>

@@ -65,7 +65,7 @@ function Advance() {
 function About({health}) {
   return html`<span class="over" data-testid="report">${health && health.stopped
     ? html`<b class="bad">replayed up to input ${health.reached} only</b>: ${health.stopped}`
-    : 'a report of a run that is over'}${health?.notices?.length ? html`, with <b>${health.notices.join('; ')}</b>` : ''}</span>`;
+    : html`<span class="wide">a report of a run that is over</span>`}${health?.notices?.length ? html`, with <b>${health.notices.join('; ')}</b>` : ''}</span>`;
 }
 
 export function Clock() {

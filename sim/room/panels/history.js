@@ -58,7 +58,7 @@ function useFocus(moment, chosen, placeOf) {
 }
 
 export function History() {
-  const {chosen, moment, last} = useKeys('chosen', 'moment', 'last', 'rowsVersion', 'looked');
+  const {chosen, moment, last, slim} = useKeys('chosen', 'moment', 'last', 'slim', 'rowsVersion', 'looked');
   const [text, setText] = useState('');
   const found = useFound(text);
   const field = useRef(null);
@@ -92,7 +92,7 @@ export function History() {
     <div class="pane-head">
       <h2>History</h2>
       <input type="search" data-testid="history-filter" ref=${field} value=${text} spellcheck="false"
-        placeholder="filter: kind, title, subject, caller, status   ( / )"
+        placeholder=${slim ? 'filter: kind, caller, status, …' : 'filter: kind, title, subject, caller, status   ( / )'}
         aria-label="Filter by kind, title, subject, caller, status" onInput=${event => setText(event.target.value)} />
       <span class="faint num">${found ? `${grouped(count)} of ${grouped(last)}` : grouped(last)}</span>
     </div>

@@ -22,7 +22,7 @@ export function Instances() {
     {key: 'world', title: 'instance', width: 'minmax(110px, 1fr)', slim: 'minmax(60px, 1fr)', cell: one => html`<b>${one.world}</b> ${one === here && html`<${Tag} tone="good">this one<//>`}`},
     {key: 'scenario', title: 'scenario', width: 'minmax(110px, 1fr)', wide: true},
     {key: 'seed', title: 'seed', width: '60px', wide: true, end: true},
-    {key: 'now', title: 'virtual now', width: '120px', slim: '70px', cell: one => html`<${When} at=${one.now} />`},
+    {key: 'now', title: 'virtual now', width: '120px', slim: '70px', class: 'brief', cell: one => html`<${When} at=${one.now} />`},
     {key: 'seq', title: 'inputs', width: '70px', slim: '44px', end: true, cell: one => grouped(one.seq)},
     {key: 'room', title: '', width: '140px', slim: '112px', cell: one => one !== here && html`<a href=${roomOf(one.control)} target="_blank" rel="noreferrer">its room ↗</a>
       ${one.world !== 'main' && html`<button class="quiet" onClick=${() => end(one.world)}>End</button>`}`},

@@ -11,16 +11,16 @@ import {Answered, State, Table, Tag, When} from '../widgets.js';
 const DUE = 200;
 
 const USAGE = [
-  {key: 'limit', title: 'limit', width: 'minmax(130px, 1fr)'},
-  {key: 'subject', title: 'who', width: 'minmax(100px, 1fr)'},
-  {key: 'used', title: 'used', width: '60px', end: true, cell: row => grouped(row.used)},
-  {key: 'allowed', title: 'of', width: '60px', end: true, cell: row => grouped(row.allowed)},
-  {key: 'would_refuse', title: 'over', width: '50px', end: true, cell: row => (row.would_refuse ? html`<span class="bad">${row.would_refuse}</span>` : '')},
+  {key: 'limit', title: 'limit', width: 'minmax(130px, 1fr)', slim: 'minmax(90px, 1fr)'},
+  {key: 'subject', title: 'who', width: 'minmax(100px, 1fr)', slim: 'minmax(70px, 1fr)'},
+  {key: 'used', title: 'used', width: '60px', slim: '44px', end: true, cell: row => grouped(row.used)},
+  {key: 'allowed', title: 'of', width: '60px', slim: '54px', end: true, cell: row => grouped(row.allowed)},
+  {key: 'would_refuse', title: 'over', width: '50px', slim: '36px', end: true, cell: row => (row.would_refuse ? html`<span class="bad">${row.would_refuse}</span>` : '')},
 ];
 const TIMERS = [
   {key: 'at', title: 'due', width: '112px', cell: row => html`<${When} at=${row.at} />`},
-  {key: 'timer', title: 'timer', width: '150px'},
-  {key: 'subject', title: 'of', width: 'minmax(90px, 1fr)'},
+  {key: 'timer', title: 'timer', width: '150px', slim: '120px'},
+  {key: 'subject', title: 'of', width: 'minmax(90px, 1fr)', slim: 'minmax(70px, 1fr)'},
 ];
 
 const instantOf = ns => (ns ? new Date(ns / 1e6).toISOString() : '');

@@ -10,7 +10,7 @@ const LAST = 2000;
 const OPEN = /^(NEW|PARTIALLY_FILLED|PENDING)/;
 
 const COLUMNS = [
-  {key: 'created', title: 'time', width: '112px', slim: '56px', cell: row => html`<${When} at=${row.created} />`},
+  {key: 'created', title: 'time', width: '112px', slim: '56px', class: 'brief', cell: row => html`<${When} at=${row.created} />`},
   {key: 'id', title: 'order', width: '118px', wide: true, class: 'num'},
   {key: 'account', title: 'account', width: '96px', wide: true, cell: row => html`<span title=${row.account}>${lastPart(row.account)}</span>`},
   {key: 'symbol', title: 'instrument', width: 'minmax(140px, 1fr)', slim: 'minmax(50px, 1fr)',

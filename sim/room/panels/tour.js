@@ -23,7 +23,7 @@ export function beginTour() {
 }
 
 export function Tour() {
-  const {tour, toured} = useKeys('tour', 'toured');
+  const {tour, toured, health} = useKeys('tour', 'toured', 'health');
   useEffect(beginTour, []);
   const target = tour >= 0 ? STEPS[tour][0] : '';
   useEffect(() => {
@@ -33,6 +33,7 @@ export function Tour() {
   }, [target]);
   if (tour < 0) return null;
   const [, title, says] = STEPS[tour];
+  const elsewhere = tour === 0 && health?.scenario !== SCENARIO; // what the steps speak of is not in this run
   const end = () => {
     remember(SEEN, 'seen');
     patch({tour: -1});
@@ -46,11 +47,11 @@ export function Tour() {
     <span class="count num">${tour + 1} of ${STEPS.length}</span>
     <h2>${title}</h2><p>${says}</p>
     <div class="buttons">
-      ${tour === 0 && (toured ? html`<a href=${toured} target="_blank" rel="noreferrer">Open its room ↗</a>`
-        : html`<button onClick=${start} data-testid="tour-start">Start it</button>`)}
+      ${elsewhere && (toured ? html`<a href=${toured} target="_blank" rel="noreferrer">Open its room ↗</a>`
+        : html`<button class="main" onClick=${start} data-testid="tour-start">Start it</button>`)}
       ${tour > 0 && html`<button onClick=${() => patch({tour: tour - 1})}>Back</button>`}
       ${tour < STEPS.length - 1
-        ? html`<button class="main" data-testid="tour-next" onClick=${() => patch({tour: tour + 1})}>Next</button>`
+        ? html`<button class=${elsewhere ? '' : 'main'} data-testid="tour-next" onClick=${() => patch({tour: tour + 1})}>${elsewhere ? 'Only read it' : 'Next'}</button>`
         : html`<button class="main" onClick=${end}>Done</button>`}
       <button class="quiet" data-testid="tour-end" onClick=${end}>Close</button>
     </div>

@@ -13,7 +13,7 @@ export function Webhooks() {
   const breakers = useView('breakers');
   const resend = row => tryAct('POST', `/webhooks/${lastPart(row.firm)}/redeliver`, {event_id: row.event_id});
   const columns = [
-    {key: 'at', title: 'time', width: '112px', slim: '56px', cell: row => html`<${When} at=${row.at} />`},
+    {key: 'at', title: 'time', width: '112px', slim: '56px', class: 'brief', cell: row => html`<${When} at=${row.at} />`},
     {key: 'type', title: 'event', width: '150px', slim: 'minmax(70px, 1fr)'},
     {key: 'event_id', title: 'id', width: '150px', wide: true, class: 'num'},
     {key: 'firm', title: 'firm', width: '80px', wide: true, cell: row => lastPart(row.firm)},
