@@ -11,7 +11,7 @@ from tests.detection.planted import EXCHANGE, MISSED, PLANTED
 from tests.detection.results import COLUMNS, Results
 from tests.detection.rewriting import Rewrite, planted
 from tests.detection.tools import TOOLS
-from tests.detection.trial import attempt
+from tests.detection.trial import attempt, fingerprint
 
 RESULTS = Results.read()
 NAMES = [bug.name for bug in PLANTED]
@@ -24,6 +24,12 @@ def test_the_forty_bugs_are_planted_and_stand_in_the_results() -> None:
     assert set(RESULTS.trials) == set(NAMES) and set(RESULTS.controls) <= set(TOOLS)
     columns = {column for bug in NAMES for column in RESULTS.finders(bug)}
     assert columns <= set(COLUMNS)
+
+
+def test_the_results_are_of_these_bugs_and_nine_of_ten_are_found() -> None:
+    for bug in NAMES:
+        assert {one["bug"] for one in RESULTS.trials[bug].values()} == {fingerprint(bug)}, bug
+    assert sum(bool(RESULTS.finders(bug)) for bug in NAMES) >= 36
 
 
 def test_what_no_tool_finds_has_a_reason() -> None:
