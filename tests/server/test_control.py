@@ -71,6 +71,7 @@ async def test_the_clock_is_read_and_moved(serve):
         ("/clock/advance", {"by": "P9999999D"}, 400, "ends with the year 2199"),
         ("/clock/advance", {"bye": "5m"}, 400, "did you mean 'by'"),
         ("/reset", {"seed": "x"}, 400, "seed: expected a seed, not 'x'"),
+        ("/reset", {"seed": -1}, 400, "seed: from 0 to 9223372036854775807, not '-1'"),
         ("/reset", {"sed": 1}, 400, "did you mean 'seed'"),
         ("/rewind", {}, 400, "say where to"),
         ("/rewind", {"seq": 99}, 409, "nothing to go back to"),
@@ -84,6 +85,7 @@ async def test_bodies_are_judged_strictly_and_say_what_would_have_worked(
     answered, error = await ask(served, "POST", path, body)
     assert answered == status
     assert said in error["message"]
+    assert "seed: seed" not in error["message"]
     assert error["details"] == []
     assert served.sim.now == START
 
