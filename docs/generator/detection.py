@@ -30,7 +30,7 @@ def summary() -> str:
     blind = [bug for bug in PLANTED if bug.blind]
     seen = sum(bug in found for bug in blind)
     return (
-        f"**{len(found)} of {len(PLANTED)}** bugs are found by something so far; of the"
+        f"**{len(found)} of {len(PLANTED)}** bugs are found by something; of the"
         f" {len(blind)} that were planted blindly, {seen}."
     )
 
