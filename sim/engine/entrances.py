@@ -87,7 +87,7 @@ class Entrances(RunView):
 
     def frame(self, stream: int, message: bytes) -> Outcome:
         """Handle a client's frame on a stream."""
-        return self.engine.enter(StreamFrame(stream, message))
+        return self.engine.enter(StreamFrame(stream, redaction.redact_frame(message)))
 
     def hangup(self, stream: int) -> Outcome:
         """Note that the client's side of a stream is gone."""

@@ -27,6 +27,7 @@ from sim.api.pipeline.redaction import (
     bearer,
     redact_body,
     redact_fields,
+    redact_frame,
     redact_open,
     redact_rest,
     redact_rpc,
@@ -620,3 +621,27 @@ def test_no_request_that_grpc_serves_holds_a_secret() -> None:
         for field in fields_of(operation.request)
         if field.secret
     ]
+
+
+@pytest.mark.parametrize(
+    "name", ["secret", "passphrase", "apiSecret", "secret_key", "token", "accessToken", "Password"]
+)
+def test_credentials_of_another_service_are_sealed_in_frames_and_bodies(
+    house: RedactionContext, name: str
+) -> None:
+    text = json.dumps({"auth": {"a": 1, name: 'hun"ter2'}, "pageToken": "hers", "b": [TOKEN]})
+    call = redact_rest(house, "retail", "POST", "/v1/orders", "", {}, text.encode(), "peer", None)
+    frame = redact_frame(text.encode()).decode()
+    for sealed in (json.loads(call.body), json.loads(frame)):
+        assert sealed == {"auth": {"a": 1, name: "sealed"}, "pageToken": "hers", "b": ["sealed"]}
+
+
+def test_a_frame_without_secrets_and_one_of_protobuf_pass_as_they_are() -> None:
+    for frame in (b'{"subscribe": {"requestId": "a"}}', b"\x0a\x07secret\xff", b"{secret\xff"):
+        assert redact_frame(frame) is frame
+
+
+def test_a_secret_that_is_sealed_with_its_shape_keeps_it(house: RedactionContext) -> None:
+    body = json.dumps({"webhook_url": "http://127.0.0.1/", "signing_secret": SECRET}).encode()
+    call = redact_rest(house, "exchange", "POST", "/v1/kyc/webhook", "", {}, body, "peer", None)
+    assert REDACTED.fullmatch(json.loads(call.body)["signing_secret"])

@@ -16,7 +16,8 @@ journalled. Nothing below this module ever sees a secret. Three replacements are
    refused for the same reason as it would be in clear. A value of a wrong type keeps its type only.
 3. A token or signing secret that a client wrote where none belongs (in a path, a query, another
    field or header, or as the name of a field of a form) becomes the word `sealed`. Such a call is
-   refused or the value is ignored, but it would still stand in the journal.
+   refused or the value is ignored, but it would still stand in the journal. So does the value of
+   a key of a body or a frame that is called like a secret, such as `passphrase`.
 
 **Which fingerprint.** BLAKE2b with a key that the run's seed determines. Equal secrets have equal
 fingerprints within a run, so the exchange can still notice that an SSN is used twice. The same
@@ -67,6 +68,14 @@ _SECRET_PARAMETER = re.compile(
     r"|(?:secret|private|api)_?key|password|signature|authorization)=[^&]*",
     re.ASCII | re.IGNORECASE,
 )
+# A JSON key that is called like a secret, in a text that has a hint of one, with its text value.
+_SECRET_KEY = re.compile(
+    r'("(?:(?:access|session|auth|refresh|id)?_?token|(?:client|signing|api)?_?secret(?:_?key)?'
+    r'|private_?key|passphrase|password|otp|client_?assertion)"\s*:\s*)"(?!sealed[:"])(?:[^"\\]|\\.)*"',
+    re.IGNORECASE,
+)
+_HINTS = ("oken", "ecret", "ass", "rivate", "TOKEN", "SECRET", "PASS", "PRIVATE", '"otp')
+_FRAME_HINTS = tuple(hint.encode() for hint in (*_HINTS, "eyJ", "whsec_"))
 # What a field of a form is called. A JSON body sent as a form is one field whose name is the body.
 _FORM_NAME = re.compile(r"[\w.\[\]-]{1,64}", re.ASCII)
 _EMPTY_OF_TYPE: dict[type, Any] = {int: 0, float: 0, bool: False, list: [], dict: {}}
@@ -119,7 +128,7 @@ def redact_rest(
         verb,
         _without_tokens(path),
         redact_query(query) if query else query,
-        _without_tokens(text),
+        _without_secrets(text),
         binary,
         _participant(texts),
         credential,
@@ -250,6 +259,28 @@ def redact_text(value: str | bytes, key: bytes, signing_secrets: dict[str, bytes
         if len(signing_secrets) > SIGNING_SECRETS_MAX:
             del signing_secrets[next(iter(signing_secrets))]
     return redacted
+
+
+def redact_frame(message: bytes) -> bytes:
+    """Return a client's frame as it is journalled. Credentials do not belong into frames, but
+    clients of other services send them there. A message of protobuf passes as it is.
+    """
+    if not message.startswith((b"{", b"[")) or not any(part in message for part in _FRAME_HINTS):
+        return message
+    try:
+        return _without_secrets(message.decode()).encode()
+    except UnicodeDecodeError:
+        return message
+
+
+def _without_secrets(text: str) -> str:
+    """Replace tokens and signing secrets in the text of a message, and the values of JSON keys that
+    are called like one.
+    """
+    text = _without_tokens(text)
+    if '"' in text and any(part in text for part in _HINTS):
+        return _SECRET_KEY.sub(rf'\1"{_PLACEHOLDER}"', text)
+    return text
 
 
 def _without_tokens(text: str) -> str:
