@@ -119,7 +119,7 @@ def test_the_curl_lines_of_a_page_are_answered(exchange: ServedExchange, page: s
 
 
 def test_make_targets_and_modules_of_the_pages_exist() -> None:
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for text in TEXTS.values():
         lines = [*shown(text), *re.findall(r"`((?:make|python -m) [^`]+)`", text)]
         for line in lines:
