@@ -20,6 +20,7 @@ from sim.core.accounts.fee_schedule import THETA_SCALE
 from sim.core.model.enums import ExecutionType
 from sim.core.model.orders import Execution
 from sim.core.model.quantities import DOLLAR
+from sim.core.trading.engine_queue import ENGINE_TIMER
 from sim.hunt.oracles import Trouble
 from sim.kernel.instants import format_instant
 from sim.simulation import Simulation
@@ -110,6 +111,7 @@ class Twin:
         yield from self._removed(reply, entry)
         if isinstance(call, RestCall):
             yield from self._balance(call, reply, entry)
+            yield from self._canceled(call, reply, entry)
         if reply.status == _LIMITED[0] or reply.code == _LIMITED[1]:
             yield from self._limited()
 
@@ -150,6 +152,21 @@ class Twin:
                 says = f"{key.account} is told {balance}, its movements come to {total / DOLLAR}"
                 yield Trouble("twin", "retail balance", says)
 
+    def _canceled(self, call: RestCall, reply: Reply, entry: LoggedCall) -> Iterator[Trouble]:
+        """An order whose cancel is acknowledged works no more, unless that waits for the engine
+        (rule M34).
+        """
+        if entry.operation != "OrderEntryAPI.CancelOrder" or reply.status >= _SERVED:
+            return
+        trading = self._simulation.exchange.trading
+        order = trading.orders.get(str(_parsed(call.body.encode()).get("orderId", "")))
+        if order is None or not order.live:
+            return
+        timers = self._simulation.exchange.ctx.timers.pending()
+        if not any(timer.kind == ENGINE_TIMER for timer in timers):
+            says = f"the cancel of {order.id} was answered {reply.status}, and it is open"
+            yield Trouble("twin", "cancel", says)
+
     def _limited(self) -> Iterator[Trouble]:
         """A call that a limit refuses costs nothing (rule R3): of two right after each other the
         second leaves what the first left, or less.
@@ -172,8 +189,12 @@ def _succeeded(call: RestCall | RpcCall, reply: Reply) -> bool:
 
 
 def _document(reply: Reply) -> dict[str, Any]:
+    return _parsed(reply.body)
+
+
+def _parsed(body: bytes) -> dict[str, Any]:
     try:
-        document = json.decode(reply.body)
+        document = json.decode(body)
     except DecodeError:
         return {}
     return document if isinstance(document, dict) else {}

@@ -28,7 +28,7 @@ def troubles(bug: str, kind: str, root: int) -> set[tuple[str, str]]:
     with planted(*EXCHANGE_BUGS[bug]) if bug else nullcontext():
         for seed in range(EPISODES):
             stand = moments_of(ROOTS, 1).stand(Place(root))
-            seen.update(Arena(stand).run([Gene(kind, seed)] * 2).troubles)
+            seen.update(Arena(stand).run([Gene(kind, seed)] * (1 + seed % 3)).troubles)
             if bug and seen:
                 break
     return {(one.kind, one.subject) for one in seen}
@@ -40,6 +40,7 @@ def troubles(bug: str, kind: str, root: int) -> set[tuple[str, str]]:
         ("average_price_of_last", "course sweep", 0, ("twin", "average price")),
         ("fee_rounded_down", "course sweep", 0, ("twin", "fee")),
         ("duplicate_order_id", "course same-name", 0, ("twin", "client order id")),
+        ("lost_cancel", "course same-name", 0, ("twin", "cancel")),
         ("session_revoked_late", "course outlive", 0, ("twin", "ended token")),
         ("stale_balance", "course account", 0, ("twin", "retail balance")),
         ("limit_counts_refused", "course flood", TIGHT, ("twin", "refused call")),
