@@ -31,7 +31,7 @@ BYTES_MAX = 128 << 20
 # A snapshot every so many inputs, over the last stretch before the moment that is asked for, and
 # more of them right before it: the next moment is often one step back.
 _GRAIN, _STRETCH = 240, 1_000
-_FINE_GRAIN, _FINE_STRETCH = 20, 160
+_FINE_GRAIN, _FINE_STRETCH = 20, 40
 _AROUND = 350  # inputs before and after a moment that was looked at
 # Loading a snapshot takes as long as handling about so many inputs.
 _LOAD_INPUTS = 40
