@@ -21,7 +21,7 @@ function options(width, height, box, series) {
     scales: {x: {time: false}},
     axes: [
       {...axis, size: 22, space: 70, values: (_, ticks) => ticks.map(at => inEastern(at).time.slice(0, ticks.at(-1) - ticks[0] > MINUTES ? 5 : 8))},
-      {...axis, size: 52, values: (_, ticks) => ticks.map(value => value.toFixed(placesOf(ticks)))},
+      {...axis, size: 52, space: 24, values: (_, ticks) => ticks.map(value => value.toFixed(placesOf(ticks)))},
     ],
     series: [{}, ...series.map(({colour, steps}) => ({
       stroke: colourOf(box, colour), width: 1.5, points: {show: true, size: 4}, spanGaps: false, ...(steps ? {paths: steps} : {}),
