@@ -4,7 +4,7 @@
 import {shown} from '../format.js';
 import {patch, useKeys} from '../store.js';
 import {asCurl, asPython, asStep} from '../call_text.js';
-import {html, useEffect, useState} from '../vendor/preact-htm.js';
+import {html, useState} from '../vendor/preact-htm.js';
 import {useOnce} from '../views.js';
 
 const FORMS = [['curl', 'curl', asCurl], ['python', 'Python', asPython], ['step', 'Scenario step', asStep]];
@@ -12,8 +12,9 @@ const FORMS = [['curl', 'curl', asCurl], ['python', 'Python', asPython], ['step'
 export function LastCall() {
   const {lastCall, busy, forked} = useKeys('lastCall', 'busy', 'forked');
   const calls = useOnce(lastCall ? '/calls' : null, 'calls');
-  const [form, setForm] = useState('');
-  useEffect(() => setForm(''), [lastCall]); // another call: its text is shown when somebody asks
+  const [asked, setAsked] = useState({}); // of which call which text
+  const form = asked.call === lastCall ? asked.form : '';
+  const setForm = name => setAsked({call: lastCall, form: name});
   const [copied, setCopied] = useState(false);
   const chosen = FORMS.find(([id]) => id === form);
   const text = chosen && lastCall && calls.rows ? chosen[2](lastCall, calls.rows) : '';
