@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario, simulation
 from sim.analysis.headless_run import run_scenario
+from sim.analysis.search.fuzz import with_random_steps
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import NotFound
 from sim.engine.prepared_starts import PreparedStarts
@@ -48,6 +49,20 @@ def test_a_bundled_scenario_has_the_same_journal(name: str) -> None:
         report = run_scenario(run.scenario, simulation=run)
         assert report.ok
         journals.append(journal.getvalue())
+    assert journals[0] == journals[1] == journals[2]
+
+
+def test_orders_that_expire_have_the_same_timers_where_a_step_waits_for_a_recurring_market() -> (
+    None
+):
+    """Reports carry the number of an order's timer, so numbers must be those of the first run."""
+    journals = []
+    for _ in range(3):
+        journal = BytesIO()
+        scenario = with_random_steps(load_scenario("automated-window"), 401, 100)
+        run_scenario(scenario, simulation=Simulation(scenario, journal=journal))
+        journals.append(journal.getvalue())
+    assert b"expiry_timer" in journals[0]
     assert journals[0] == journals[1] == journals[2]
 
 
