@@ -37,6 +37,7 @@ settings.load_profile("ci")
 
 
 def pytest_configure() -> None:
+    gc.disable()  # until all is collected: hardly anything of collection is garbage
     reading.follow_the_environment()
 
 
@@ -69,6 +70,7 @@ def pytest_collection_finish() -> None:
     """
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture

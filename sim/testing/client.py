@@ -15,63 +15,24 @@ world.advance("5m")
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import msgspec
 
 from sim.api.pipeline.inputs import Close, Effect, Outcome, Post, Reply, Resolve, Send
-from sim.api.rendering.document_links import with_links
 from sim.contract.contract import Plane
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, parse_instant, parse_span
-from sim.testing.credentials import retail_headers
+from sim.testing.answers import Response, RpcError, succeeded
+from sim.testing.credentials import private_key, retail_headers
 
+__all__ = ["Connection", "Http", "Response", "Rpc", "RpcError", "Stream", "connect"]
 __tracebackhide__ = True  # a user's mistake is shown in the user's lines
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-
     from sim.core.identity.firms import ApiKey, Firm
     from sim.messages import Message
     from sim.simulation import Simulation
-
-
-class Response:
-    """An answer over HTTP: `status`, `headers` with names in lower case, `body`, `json()`.
-
-    `reply` is what the exchange itself answered. A download has its chunks in `reply.chunks`.
-    """
-
-    def __init__(self, reply: Reply) -> None:
-        self.reply = reply
-        self.status = reply.status
-        self.headers = {name.lower(): value for name, value in reply.headers}
-        if reply.request_id:
-            self.headers["x-request-id"] = reply.request_id
-
-    @cached_property
-    def body(self) -> bytes:
-        """The whole body; reading it runs a download to its end."""
-        if self.reply.chunks is not None:
-            return b"".join(self.reply.chunks)
-        return with_links(self.reply.body)
-
-    def json(self) -> Any:
-        """The body decoded as JSON. Raises `msgspec.DecodeError` when it is not JSON."""
-        return msgspec.json.decode(self.body)
-
-    def __repr__(self) -> str:
-        return f"<{self.status} {self.body[:200]!r}>"
-
-
-class RpcError(Exception):
-    """A gRPC status other than OK."""
-
-    def __init__(self, code: int, message: str) -> None:
-        super().__init__(f"{code}: {message}")
-        self.code = code
-        self.message = message
 
 
 class Stream:
@@ -274,7 +235,7 @@ class Connection:
             "jti": f"{firm.client_id}-{self._assertions}",
             **claims,
         }
-        key = _private_key(self.simulation.world.parties.key_files[firm.client_id].read_bytes())
+        key = private_key(self.simulation.world.parties.key_files[firm.client_id].read_bytes())
         return jwt.encode(body, key, algorithm="RS256")
 
     def token(self, firm: Firm, **fields: str) -> Response:
@@ -358,14 +319,6 @@ class Http:
         return self.request("DELETE", path, **options)
 
 
-@cache
-def _private_key(pem: bytes) -> RSAPrivateKey:
-    """A private key, read once: checking that it is sound takes longer than a thousand calls."""
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
-    return cast("RSAPrivateKey", load_pem_private_key(pem, None))
-
-
 def _query(params: Mapping[str, object]) -> str:
     values = {
         name: str(value).lower() if isinstance(value, bool) else value
@@ -391,7 +344,7 @@ class Rpc:
     def call(self, operation: str, request: Message) -> Any:
         """A unary call, such as "OrderBookAPI.GetOrderBook". Raises RpcError unless it is OK."""
         method, decode = self._method(operation)
-        reply = _succeeded(self.raw(method, _encode(request)))
+        reply = succeeded(self.raw(method, _encode(request)))
         return decode(reply.body)
 
     def raw(self, method: str, message: bytes) -> Reply:
@@ -406,7 +359,7 @@ class Rpc:
         method, decode = self._method(operation)
         outcome = self._connection.absorb(self._open(method, request))
         assert outcome.reply is not None
-        return map(decode, _succeeded(outcome.reply).chunks or ())
+        return map(decode, succeeded(outcome.reply).chunks or ())
 
     def stream(self, operation: str, request: Message | None = None) -> Stream:
         """Open a server stream (with its request) or a bidirectional one (without).
@@ -435,12 +388,6 @@ def _encode(request: Message) -> bytes:
     from sim.api.codecs.codecs import protobuf_encoder
 
     return protobuf_encoder(type(request))(request)
-
-
-def _succeeded(reply: Reply) -> Reply:
-    if reply.code:
-        raise RpcError(reply.code, reply.message)
-    return reply
 
 
 def connect(simulation: Simulation) -> Connection:

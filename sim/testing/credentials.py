@@ -6,8 +6,12 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 _ASSERTION_S = 240
 
@@ -44,3 +48,11 @@ def retail_headers(key: Mapping[str, Any], verb: str, path: str, now_ms: int) ->
         "X-PM-Timestamp": str(now_ms),
         "X-PM-Signature": base64.b64encode(signature).decode(),
     }
+
+
+@cache
+def private_key(pem: bytes) -> RSAPrivateKey:
+    """A private key, read once: checking that it is sound takes longer than a thousand calls."""
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    return cast("RSAPrivateKey", load_pem_private_key(pem, None))

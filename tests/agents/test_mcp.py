@@ -15,18 +15,18 @@ import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-pytest.importorskip("mcp", reason="the extra is not installed: pip install '.[mcp]'")
-
-from mcp import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
-
 from tests.agents.agent import begin, exercise, investigate, rows_of
 from tests.agents.evals import TASKS
+
+pytestmark = pytest.mark.skipif(
+    find_spec("mcp") is None, reason="the extra is not installed: pip install '.[mcp]'"
+)
 
 NAMES = (
     *("start", "stop", "status", "call", "order", "advance", "history", "explain", "branch"),
@@ -52,6 +52,10 @@ class Tools:
 
 @asynccontextmanager
 async def attached() -> AsyncIterator[Tools]:
+    # Here, because it takes a second: whoever collects the tests need not wait for it.
+    from mcp import Client
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
     parameters = StdioServerParameters(command=COMMAND[0], args=COMMAND[1:], env=dict(os.environ))
     async with Client(stdio_client(parameters)) as client:
         yield Tools(client)
@@ -306,6 +310,8 @@ def over_http() -> Iterator[str]:
 
 
 async def test_over_http_two_clients_do_not_see_each_other(over_http: str, tmp_path: Path) -> None:
+    from mcp import Client
+
     async with Client(over_http) as one, Client(over_http) as two:
         mine, theirs = Tools(one), Tools(two)
         name = re.search(r"`(x\d+-\w+)`", await mine("start"))

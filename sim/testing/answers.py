@@ -1,0 +1,57 @@
+"""What a client in the process gets: answers over HTTP, and statuses of gRPC as errors."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from sim.api.pipeline.inputs import Reply
+from sim.api.rendering.document_links import with_links
+
+__tracebackhide__ = True  # a user's mistake is shown in the user's lines
+
+
+class Response:
+    """An answer over HTTP: `status`, `headers` with names in lower case, `body`, `json()`.
+
+    `reply` is what the exchange itself answered. A download has its chunks in `reply.chunks`.
+    """
+
+    def __init__(self, reply: Reply) -> None:
+        self.reply = reply
+        self.status = reply.status
+        self.headers = {name.lower(): value for name, value in reply.headers}
+        if reply.request_id:
+            self.headers["x-request-id"] = reply.request_id
+
+    @cached_property
+    def body(self) -> bytes:
+        """The whole body; reading it runs a download to its end."""
+        if self.reply.chunks is not None:
+            return b"".join(self.reply.chunks)
+        return with_links(self.reply.body)
+
+    def json(self) -> Any:
+        """The body decoded as JSON. Raises `msgspec.DecodeError` when it is not JSON."""
+        return msgspec.json.decode(self.body)
+
+    def __repr__(self) -> str:
+        return f"<{self.status} {self.body[:200]!r}>"
+
+
+class RpcError(Exception):
+    """A gRPC status other than OK."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+        self.message = message
+
+
+def succeeded(reply: Reply) -> Reply:
+    """Return a gRPC answer that is OK; any other raises `RpcError`."""
+    if reply.code:
+        raise RpcError(reply.code, reply.message)
+    return reply
