@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 from msgspec import Raw, Struct
 
-from sim import Simulation
+from sim import Simulation, simulation
 from sim.actors.operator.actions import act
 from sim.actors.participants.participants import Participants
 from sim.actors.script.runner import Script
@@ -19,6 +19,7 @@ from sim.core.service.maintenance import Maintenance
 from sim.engine import time_travel
 from sim.engine.engine import Behaviour, Engine, Run
 from sim.engine.extension import Extension
+from sim.engine.prepared_starts import PreparedStarts
 from sim.kernel.instants import MINUTE
 from sim.kernel.journal import Header, Journal
 from sim.kernel.timers import TimerHandlers, TimerOwnershipError
@@ -40,6 +41,7 @@ def test_a_timer_kind_with_two_owners_is_an_error_at_start(monkeypatch: pytest.M
 def test_a_scheduled_timer_kind_without_an_owner_is_an_error_at_start(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(simulation, "PREPARED", PreparedStarts(0))  # one was begun before, whole
     monkeypatch.setattr(Maintenance, "timers", property(lambda self: {}))
     with pytest.raises(TimerOwnershipError, match=r"no component owns .* 'maintenance"):
         _start()
