@@ -173,12 +173,7 @@ def _begin(run: Run, journal: Journal, epoch: int = 0) -> Engine:
     )
     if prepared is None:
         return _begin_from_nothing(run, journal, epoch)
-    begun = time_travel.begin_as(prepared, run, journal, epoch)
-    if begun.exchange.ctx.timers.scheduled == prepared.exchange.ctx.timers.scheduled:
-        return begun
-    # Who follows recurring markets from the start waits under a new number once it is loaded, and
-    # all numbers after it would differ from those of the first run.
-    return _begin_from_nothing(run, journal, epoch)
+    return time_travel.begin_as(prepared, run, journal, epoch)
 
 
 def _begin_from_nothing(run: Run, journal: Journal, epoch: int = 0) -> Engine:

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
 from sim.actors.operator.views import view as read_view
+from sim.analysis.headless_run import run_scenario
 from sim.analysis.replay import replay
+from sim.analysis.search.fuzz import with_random_steps
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import Refusal
 from sim.testing.client import connect
@@ -98,6 +100,30 @@ def test_a_bundled_scenario_goes_on_in_a_fork_as_it_would_have(name: str) -> Non
             fork.handle(given_again)
         assert fork.digest == origin.digest
         assert fork.script.results == origin.script.results
+
+
+def test_orders_that_expire_have_the_same_timers_where_a_step_waits_for_a_recurring_market() -> (
+    None
+):
+    """Reports carry the number of an order's timer. A script follows recurring markets from the
+    start, and goes on to in a fork, after a reset and after a restored snapshot.
+    """
+    scenario = with_random_steps(load_scenario("automated-window"), 401, 100)
+
+    def run_on(run: Simulation) -> str:
+        assert run_scenario(scenario, simulation=run, check_invariants=False)
+        return run.digest
+
+    one = Simulation(scenario)
+    one.snapshot("start")
+    fork = one.fork()
+    digest = run_on(one)
+    assert b"expiry_timer" in b"".join(one.journal.lines())
+    assert run_on(fork) == digest
+    one.restore("start")
+    assert run_on(one) == digest
+    one.reset()
+    assert run_on(one) == digest
 
 
 def far_apart(

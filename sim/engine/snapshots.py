@@ -41,6 +41,7 @@ from functools import cache
 from typing import NamedTuple
 
 from msgspec import Raw, json
+from msgspec.structs import replace
 
 from sim.api.pipeline.request_log import RequestLog
 from sim.api.streams.hub import Hub
@@ -114,7 +115,10 @@ def load_state(
     snapshot: Snapshot,
     hub: Hub | None = None,
 ) -> None:
-    """Make an exchange and its extensions what they were; with a hub, its streams too."""
+    """Make an exchange and its extensions what they were; with a hub, its streams too.
+
+    What goes on has the timers that it had: their numbers stand in reports of orders that expire.
+    """
     state, states = _state_decoder().decode(snapshot.state)
     state.trading = join_history(state.trading, snapshot.history, exchange.trading.orders.rows.rows)
     exchange.reference = snapshot.reference
@@ -128,8 +132,10 @@ def load_state(
         own = pickle.loads(snapshot.streams.extensions)
         for name, extension in extensions.items():
             extension.load_streams(own[name])
-        # What followed streams has its timers again, with the numbers that they had.
         exchange.recurring_feed.resume(state.recurring_feed)
+        exchange.ctx.timers.load(state.timers)
+    elif followers := exchange.recurring_feed.followers:  # a script, which is no stream
+        exchange.recurring_feed.resume(replace(state.recurring_feed, followers=followers))
         exchange.ctx.timers.load(state.timers)
 
 

@@ -83,6 +83,11 @@ class RecurringFeed:
             self._now.timer = 0
 
     @property
+    def followers(self) -> int:
+        """How many follow."""
+        return self._now.followers
+
+    @property
     def timers(self) -> TimerHandlers:
         """The kinds of timers that it owns."""
         return {RECURRING_TIMER: self._emit_edges}
