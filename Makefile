@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 NPM_TOOLS := @asyncapi/parser@3.6.3 @bufbuild/buf@1.75.0 newman@6.2.2 @usebruno/cli@4.1.0 \
 	typescript@7.0.2 @types/node@26.6.6 axe-core@4.14.1 testcontainers@12.1.0
 
-.PHONY: help demo test test-long mutants detection soak serve bench profile container lint types contract docs outputs site lock audit npm browser clean
+.PHONY: help demo test mutants detection soak serve bench profile container lint types contract docs outputs site lock audit npm browser clean
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -21,11 +21,8 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 demo: $(VENV)/.ready      ## a partner's whole journey over real sockets, under a minute
 	$(BIN)/sim demo
 
-test: $(VENV)/.ready      ## the test suite
-	$(BIN)/python -m pytest -q -rs -n 3 --dist worksteal
-
-test-long: $(VENV)/.ready ## the tests that take seconds each, which `make test` leaves out
-	$(BIN)/python -m pytest -q -rs -n 3 --dist worksteal -m long
+test: $(VENV)/.ready      ## the test suite; with ALL=1 also the tests that take seconds each
+	$(BIN)/python -m pytest -q -rs -n 3 --dist worksteal $(if $(ALL),-m "not soak")
 
 mutants: $(VENV)/.ready   ## a sample of small mistakes in the rules, and whether a test notices
 	$(BIN)/python -m tests.mutation $(MUTANTS)
