@@ -168,12 +168,12 @@ PREPARED = PreparedStarts()
 
 def _begin(run: Run, journal: Journal, epoch: int = 0) -> Engine:
     """An engine at the start of a run."""
-    prepared = PREPARED.of(
+    start = PREPARED.of(
         run, journal.header, lambda: _begin_from_nothing(run, Journal(journal.header))
     )
-    if prepared is None:
+    if start is None:
         return _begin_from_nothing(run, journal, epoch)
-    return time_travel.begin_as(prepared, run, journal, epoch)
+    return time_travel.begin_as(start, run, journal, epoch)
 
 
 def _begin_from_nothing(run: Run, journal: Journal, epoch: int = 0) -> Engine:

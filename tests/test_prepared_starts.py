@@ -21,6 +21,7 @@ from sim.analysis.search.fuzz import with_random_steps
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import NotFound
 from sim.engine.prepared_starts import PreparedStarts
+from sim.scenario.scenario import Scenario
 from sim.testing.client import connect
 from tests.deeds import do
 from tests.journeys import FEW_GAMES, key, quiet, retail_order
@@ -93,6 +94,83 @@ def test_the_same_inputs_have_the_same_lines_also_after_time_travel(numbers: lis
             run.rewind(seq=0)
             do(connect(run), numbers[-1])
         assert copied.digest == first.digest
+
+
+def journals(scenario: Scenario) -> list[bytes]:
+    """Of runs under four seeds, each with one order, a reset and a minute."""
+    written = []
+    for seed in (1, 2, 3, 2):
+        journal = BytesIO()
+        run = Simulation(scenario, seed=seed, journal=journal)
+        run_scenario(run.scenario, simulation=run)
+        order = retail_order(quiet(run), "BUY_LONG", 35, 1)
+        assert connect(run).retail(key(run)).post("/v1/orders", json=order).status == 200
+        run.reset()
+        connect(run).advance("1m")
+        written.append(journal.getvalue() + run.digest.encode())
+    return written
+
+
+def assert_seeds_do_not_meet(scenario: Scenario) -> None:
+    copied = journals(scenario)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(simulation, "PREPARED", PreparedStarts(0))
+        alone = journals(scenario)
+    assert copied == alone
+    assert len(set(copied)) == 3
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in FILES if not name.startswith(("li", "automated"))]
+)
+def test_a_run_under_another_seed_is_the_one_that_it_is_alone(name: str) -> None:
+    assert_seeds_do_not_meet(load_scenario(name))
+
+
+def started(orders: list[str], more: str = "", windows: str = "false") -> Scenario:
+    """A small world with orders that are placed before anything else happens."""
+    return load_scenario(
+        "name: starts\nextends: quickstart\nworld:\n  games: 2\n"
+        f"  automated_windows: {windows}\n"
+        "  instruments: [{symbol: held, state: OPEN}]\n"
+        f"  orders: [{', '.join(orders)}]\n{more}\n"
+    )
+
+
+ORDERS = st.builds(
+    "{{symbol: held, as: {}, side: {}, price: '0.{}', qty: {}, {}}}".format,
+    st.sampled_from(["maker", "taker"]),
+    st.sampled_from(["buy", "sell"]),
+    st.integers(30, 60),
+    st.integers(1, 20),
+    st.sampled_from(
+        ["tif: gtc", "tif: ioc", "tif: fok", "tif: gtt, good_till: '2026-12-08T14:00:00-04:00'"]
+    ),
+)
+
+
+@settings(max_examples=8)
+@given(st.lists(ORDERS, max_size=6))
+def test_orders_of_a_start_have_the_names_of_its_seed(orders: list[str]) -> None:
+    """They rest, expire, are refused or trade, and trades are names that are not renamed."""
+    assert_seeds_do_not_meet(started(orders))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "participants: {fair_prices: [{symbol: held, start: '0.48', volatility: '0.05'}],"
+        " makers: [{name: anchor, symbols: held, spread: '0.04', sizes: ['20']}]}",
+        "participants: {noise: [{name: fog, symbols: held, rate: 12/m, size: {low: '1', high: '3'}}]}",
+    ],
+)
+def test_a_start_is_not_copied_where_more_than_names_follows_from_its_seed(more: str) -> None:
+    """Prices that a walk draws, waits of a participant."""
+    assert_seeds_do_not_meet(started([], more))
+
+
+def test_a_market_that_is_compared_with_an_index_begins_with_the_index_of_its_seed() -> None:
+    assert_seeds_do_not_meet(started([], windows="true"))
 
 
 def test_what_happens_in_one_run_is_not_in_the_next() -> None:

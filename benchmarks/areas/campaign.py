@@ -1,5 +1,5 @@
-"""Scenarios per minute: fuzzed runs in two processes beside one, and the trials of a shrink beside
-runs that build their world anew.
+"""Scenarios per minute: fuzzed runs in two processes beside one, and runs that copy a start (seeds
+of a sweep, trials of a shrink) beside runs that build their world anew.
 """
 
 from __future__ import annotations
@@ -8,12 +8,14 @@ import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from unittest import mock
 
 from benchmarks.figures import Figure
-from sim import load_scenario
+from sim import load_scenario, simulation
 from sim.analysis.headless_run import run_scenario
 from sim.analysis.search.campaign import RunPlan, finished
 from sim.analysis.search.fast_rerun import FastRerun
+from sim.engine.prepared_starts import PreparedStarts
 
 RUNS = 60
 STEPS = 100
@@ -22,7 +24,7 @@ TRIALS = 40
 
 def figures(rounds: int) -> list[Figure]:
     """Measure runs per minute."""
-    one, two, set_back, anew = [], [], [], []
+    one, two, set_back, anew, seeds, built = [], [], [], [], [], []
     document = load_scenario("price-time-priority").plain()
     for _ in range(max(1, rounds // 3)):
         one.append(_a_minute(RUNS, lambda: _campaign(1)))
@@ -39,7 +41,19 @@ def figures(rounds: int) -> list[Figure]:
                 ],
             )
         )
+        seeds.append(_a_minute(RUNS, _seeds))
+        with mock.patch.object(simulation, "PREPARED", PreparedStarts(0)):
+            built.append(_a_minute(RUNS, _seeds))
     return [
+        Figure(
+            "seeds of a sweep",
+            "runs/min",
+            seeds,
+            built,
+            "built anew",
+            None,
+            "quickstart without further steps, in one process",
+        ),
         Figure(
             "campaign in two processes",
             "runs/min",
@@ -66,6 +80,12 @@ def _campaign(jobs: int) -> None:
         RunPlan(scenarios=["quickstart"], seeds=range(RUNS), fuzz=STEPS, jobs=jobs)
     ):
         assert report.ok
+
+
+def _seeds() -> None:
+    quickstart = load_scenario("quickstart")
+    for seed in range(RUNS):
+        assert run_scenario(quickstart, seed=seed).ok
 
 
 def _again(bench: FastRerun, document: Any) -> None:

@@ -1,10 +1,13 @@
 """Starts of runs that this process begins again and again, so that the next run copies one.
 
 Building a world, listing its instruments and placing its standing orders costs far more than
-loading the state that comes of it, and a test-suite begins the same scenario with the same seed
-hundreds of times. So the second run of a kind is begun twice: once for itself, and once for an
-engine that never moves, from which every later one is copied as a fork is. The first pays nothing,
-because most commands begin one run, and a sweep begins each seed once.
+loading the state that comes of it, and a sweep or a test-suite begins the same scenario hundreds of
+times. So the second run of a kind is begun twice: once for itself, and once for an engine that
+never moves, from which every later one is copied as a fork is. The first pays nothing, because most
+commands begin one run.
+
+Runs of one kind may differ in their seed, where nothing but identifiers follows from it until the
+run begins (`start.py`). Where more does, each seed is a kind of its own.
 """
 
 from __future__ import annotations
@@ -13,9 +16,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from sim.engine.engine import Engine, Run
+from sim.engine.start import Start
 from sim.kernel.instants import Instant
 from sim.kernel.journal import Header
 from sim.scenario.scenario import Scenario
+
+_ANY_SEED = -1
 
 
 class _Kind(NamedTuple):
@@ -27,34 +33,53 @@ class _Kind(NamedTuple):
     settings: tuple[tuple[str, Any], ...]
 
 
-class _Start(NamedTuple):
-    """The scenario of the last run of a kind, and an engine at its start from the second on."""
+class _Known(NamedTuple):
+    """The scenario of the last run of a kind, how many there were, and from the second on its
+    start, or that each seed is a kind of its own.
+    """
 
     scenario: Scenario
-    engine: Engine | None = None
+    runs: int = 0
+    start: Start | None = None
+    by_seed: bool = False
 
 
 class PreparedStarts:
-    """Engines at the start of a run: at most `kept`, those that were used last."""
+    """Starts of runs: at most `kept`, those that were used last."""
 
     def __init__(self, kept: int = 8) -> None:
         self._kept = kept
-        self._starts: dict[_Kind, _Start] = {}  # those used last at the end
+        self._known: dict[_Kind, _Known] = {}  # those used last at the end
 
-    def of(self, run: Run, header: Header, begin: Callable[[], Engine]) -> Engine | None:
-        """An engine at the start of such a run, not to be moved; None for the first of its kind.
+    def of(self, run: Run, header: Header, begin: Callable[[], Engine]) -> Start | None:
+        """The start of such a run, perhaps under another seed; None for the first of its kind.
 
-        `begin` begins one from nothing.
+        `begin` begins an engine from nothing.
         """
-        kind = _Kind(
-            header.scenario_digest, run.seed, run.start, tuple(run.settings.recorded().items())
-        )
-        known = self._starts.pop(kind, None)
-        if known is None or known.scenario != run.scenario:
-            known = _Start(run.scenario)
-        else:
-            known = known._replace(engine=known.engine or begin())
-        self._starts[kind] = known
-        if len(self._starts) > self._kept:
-            del self._starts[next(iter(self._starts))]
-        return known.engine
+        settings = tuple(run.settings.recorded().items())
+        kind = _Kind(header.scenario_digest, _ANY_SEED, run.start, settings)
+        known = self._seen(kind, run.scenario)
+        if known.by_seed:
+            kind = kind._replace(seed=run.seed)
+            known = self._seen(kind, run.scenario)
+        if known.start is None and known.runs > 1:
+            known = self._begun(kind, known, begin())
+        return known.start
+
+    def _seen(self, kind: _Kind, scenario: Scenario) -> _Known:
+        """What is known of a kind of which one more run begins."""
+        known = self._known.pop(kind, None)
+        if known is None or known.scenario != scenario:
+            known = _Known(scenario)
+        known = self._known[kind] = known._replace(runs=known.runs + 1)
+        if len(self._known) > self._kept:
+            del self._known[next(iter(self._known))]
+        return known
+
+    def _begun(self, kind: _Kind, known: _Known, engine: Engine) -> _Known:
+        start = Start(engine)
+        if kind.seed == _ANY_SEED and start.follows_from_the_seed():
+            self._known[kind] = known._replace(by_seed=True)
+            kind = kind._replace(seed=engine.run.seed)
+        known = self._known[kind] = known._replace(start=start)
+        return known

@@ -26,6 +26,7 @@ from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import Code, Conflict, NotFound, Refusal
 from sim.engine.engine import Engine, Run
 from sim.engine.snapshots import Snapshot, Snapshots, load_state, unsavable
+from sim.engine.start import Start
 from sim.kernel.branches import Branch
 from sim.kernel.instants import Instant, format_instant
 from sim.kernel.journal import Journal
@@ -174,14 +175,15 @@ def looker(engine: Engine) -> Engine:
     return twin
 
 
-def begin_as(engine: Engine, run: Run, journal: Journal, epoch: int) -> Engine:
+def begin_as(start: Start, run: Run, journal: Journal, epoch: int) -> Engine:
     """An engine at the start of a run, equal to one that begins from nothing. The run is that of
-    `engine` but for the settings that no journal keeps.
+    the start's engine but for the settings that no journal keeps, and for a seed from which nothing
+    but identifiers follows.
     """
-    begun = _twin(engine, run, journal, epoch)
-    start = engine.snapshots.start._replace(checkpoint=journal.checkpoint())
-    begun.snapshots = Snapshots(start)
-    load(begun, start)
+    begun = _twin(start.engine, run, journal, epoch)
+    snapshot = start.under(run.seed)._replace(checkpoint=journal.checkpoint())
+    begun.snapshots = Snapshots(snapshot)
+    load(begun, snapshot)
     journal.branch.timers = begun.exchange.ctx.timers.scheduled
     return begun
 

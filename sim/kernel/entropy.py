@@ -90,21 +90,34 @@ class Stream:
 class Entropy:
     """All streams of one simulation."""
 
-    __slots__ = ("_streams", "seed")
+    __slots__ = ("_keys", "_streams", "seed")
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self._streams: dict[str, Stream] = {}
+        self._keys: dict[str, bytes] = {}
 
     def stream(self, name: str) -> Stream:
         """The stream of a purpose, for example "quirk.unfiltered_search_times_out"."""
         known = self._streams.get(name)
         if known is None:
-            known = self._streams[name] = Stream(self.key(name))
+            known = self._streams[name] = Stream(self._key(name))
         return known
 
     def key(self, name: str) -> bytes:
         """32 bytes that look random and depend on seed and name only."""
+        known = self._keys.get(name)
+        if known is None:
+            known = self._keys[name] = self._key(name)
+        return known
+
+    def used(self) -> list[str]:
+        """Names of the keys that were asked and of the streams that have drawn: where nothing else
+        was used, nothing else follows from the seed.
+        """
+        return [*self._keys, *self.save()]
+
+    def _key(self, name: str) -> bytes:
         return blake2b(
             f"{self.seed}\x00{name}".encode(), digest_size=32, person=b"sim-entropy"
         ).digest()

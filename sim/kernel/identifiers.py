@@ -49,6 +49,11 @@ class Sequence:
             self._begin(run)
         return self._heads[number % _RUN] + self._tail
 
+    def first(self, count: int) -> list[str]:
+        """The first so many identifiers, given out or not."""
+        again = Sequence(self._key)
+        return [again.next() for _ in range(count)]
+
     def number(self, identifier: str) -> int:
         """The number of an identifier that was given out, from 1; 0 for any other text.
 
@@ -72,8 +77,13 @@ class Sequence:
 @lru_cache(maxsize=64)
 def _heads(key: bytes) -> list[str]:
     """All pairs in the order of a key, shared by runs of one seed."""
-    digests = [blake2b(pair, digest_size=8, key=key).digest() for pair in _ENCODED_PAIRS]
-    return [pair for _, pair in sorted(zip(digests, _PAIRS, strict=True))]
+    keyed = blake2b(digest_size=8, key=key)  # copying it costs a quarter of making another
+    pairs = {}
+    for encoded, pair in zip(_ENCODED_PAIRS, _PAIRS, strict=True):
+        digest = keyed.copy()
+        digest.update(encoded)
+        pairs[digest.digest()] = pair
+    return [pairs[digest] for digest in sorted(pairs)]
 
 
 class Identifiers:
@@ -104,7 +114,13 @@ class Identifiers:
 
     def uuid(self, purpose: str) -> str:
         """A version 4 shaped UUID, unique for the purpose."""
-        number = self.count(purpose)
+        return self._uuid(purpose, self.count(purpose))
+
+    def first_uuids(self, purpose: str, count: int) -> list[str]:
+        """The first so many UUIDs of a purpose, given out or not."""
+        return [self._uuid(purpose, number) for number in range(1, count + 1)]
+
+    def _uuid(self, purpose: str, number: int) -> str:
         digest = blake2b(
             number.to_bytes(8, "big"), digest_size=16, key=self._entropy.key(f"id.{purpose}")
         ).hexdigest()

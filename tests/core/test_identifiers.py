@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim.kernel.entropy import Entropy
@@ -50,3 +50,14 @@ def test_a_loaded_count_goes_on_in_the_same_sequence() -> None:
     ids.load({})
     assert sequence.next() == first[0]
     assert ids.count("trade") == 2
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 2**63 - 1), st.integers(0, 3000))
+def test_the_first_identifiers_of_a_purpose_are_those_that_are_given_out(
+    seed: int, count: int
+) -> None:
+    ids = Identifiers(Entropy(seed))
+    first, uuids = ids.sequence("order").first(count), ids.first_uuids("funding", count % 20)
+    assert first == [ids.next("order") for _ in range(count)]
+    assert uuids == [ids.uuid("funding") for _ in range(count % 20)]

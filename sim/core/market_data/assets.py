@@ -237,11 +237,15 @@ class Assets:
             raise ValueError("; ".join(problems))
         asset = replace(asset, by_hand=list(asset.by_hand))
         self._assets[asset.id] = asset
-        self._tickers[asset.id] = Ticker(asset, self._ctx.entropy.key(f"asset.{asset.id}"))
+        self._tickers.pop(asset.id, None)
 
     def get(self, asset_id: str) -> Ticker | None:
         """Return the ticker of an asset, or None for an unknown one."""
-        return self._tickers.get(asset_id)
+        ticker = self._tickers.get(asset_id)
+        if ticker is None and (asset := self._assets.get(asset_id)) is not None:
+            key = self._ctx.entropy.key(f"asset.{asset_id}")
+            ticker = self._tickers[asset_id] = Ticker(asset, key)
+        return ticker
 
     def all(self) -> list[Asset]:
         """Return the assets in order of addition."""
@@ -249,12 +253,12 @@ class Assets:
 
     def price(self, asset_id: str) -> Price | None:
         """Return the price of the last tick up to now; None when there was none."""
-        ticker = self._tickers.get(asset_id)
+        ticker = self.get(asset_id)
         return ticker.last(self._ctx.now // NS_PER_S + 1) if ticker is not None else None
 
     def observe(self, condition: IndexCondition, now: Instant) -> IndexObservation:
         """Return what a market's condition asks of the index, as far as it is known."""
-        ticker = self._tickers.get(condition.asset)
+        ticker = self.get(condition.asset)
         if ticker is None:
             return IndexObservation()
         compares, hits = condition.family is Family.UPDOWN, condition.family is Family.HIT

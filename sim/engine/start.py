@@ -1,0 +1,97 @@
+"""The start of a run, under the seed of its engine and under others.
+
+What a start takes from the seed is, in most scenarios, the identifiers of its first orders, reports
+and deposits and nothing else. Then the start under another seed is the same but for these names,
+and renaming costs a fraction of listing the instruments and placing the orders again.
+
+`Start.follows_from_the_seed` decides whether it is so: randomness by name (`kernel/entropy.py`)
+tells what a start has used, so nothing has to be compared. A scenario whose participants draw, or
+whose start makes identifiers of a kind that is not renamed here, begins from nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import chain
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from sim.core.history import FirstRows, History
+from sim.core.model.events import CashMoved
+from sim.core.model.orders import Execution, Order
+from sim.engine.engine import Engine
+from sim.engine.snapshots import Snapshot
+from sim.kernel.entropy import Entropy
+from sim.kernel.identifiers import Identifiers
+
+T = TypeVar("T")
+_NAMES = ("order", "execution", "cash")
+_UUIDS = ("funding",)
+_COUNTS = ("fault", "maintenance")  # names like f1, the same under any seed
+_RENAMED = frozenset((*_NAMES, *_UUIDS, *_COUNTS))
+
+
+class Start:
+    """The start of a run, where an engine stands that is not to be moved."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._snapshot = engine.snapshots.start
+        self._counts = engine.exchange.ctx.ids.save()
+        self._names = self._identifiers(engine.run.seed)
+        # Of JSON: every string stands between two quotation marks.
+        self._strings = self._snapshot.state.split(b'"')
+        known = {name.encode(): name for name in self._names}
+        self._places = [
+            (place, known[string]) for place, string in enumerate(self._strings) if string in known
+        ]
+
+    def follows_from_the_seed(self) -> bool:
+        """Whether it has more of its seed than the identifiers that are renamed here."""
+        used = self.engine.exchange.ctx.entropy.used()
+        return not (
+            _RENAMED.issuperset(self._counts) and all(name.startswith("id.") for name in used)
+        )
+
+    def under(self, seed: int) -> Snapshot:
+        """The state at the start under a seed: another than the engine's only where nothing but
+        identifiers follows from it.
+        """
+        if seed == self.engine.run.seed:
+            return self._snapshot
+        names = dict(zip(self._names, self._identifiers(seed), strict=True))
+        strings = self._strings[:]
+        for place, name in self._places:
+            strings[place] = names[name].encode()
+        history = _renamed(self._snapshot.history, names)
+        return self._snapshot._replace(state=b'"'.join(strings), history=history)
+
+    def _identifiers(self, seed: int) -> list[str]:
+        """All that a start makes under a seed, in the order of purposes."""
+        ids, counts = Identifiers(Entropy(seed)), self._counts
+        names = (ids.sequence(purpose).first(counts.get(purpose, 0)) for purpose in _NAMES)
+        uuids = (ids.first_uuids(purpose, counts.get(purpose, 0)) for purpose in _UUIDS)
+        return list(chain.from_iterable(chain(names, uuids)))
+
+
+def _renamed(history: History, names: dict[str, str]) -> History:
+    def order(row: Order) -> Order:
+        return replace(row, id=names[row.id])
+
+    def execution(row: Execution) -> Execution:
+        return replace(row, id=names[row.id], order=order(row.order))
+
+    def cash(row: CashMoved) -> CashMoved:
+        return replace(row, id=names[row.id], reference=names.get(row.reference, row.reference))
+
+    return history._replace(
+        orders=_all(order, history.orders),
+        executions=_all(execution, history.executions),
+        cash=_all(cash, history.cash),
+        live=[order(row) for row in history.live],
+    )
+
+
+def _all(change: Callable[[T], T], rows: FirstRows[T]) -> FirstRows[T]:
+    return FirstRows([change(row) for row in rows.own()], rows.number)
