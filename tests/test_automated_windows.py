@@ -605,6 +605,20 @@ def test_w7_a_one_off_window_keeps_off_what_was_not_listed_yet(world: Connection
     assert listed == ["PENDING", "404", "404", "PENDING"]
 
 
+def test_w7_what_was_asked_between_two_announcements_heeds_the_second(world: Connection) -> None:
+    """Whoever follows every instrument has asked for the next listing before it is kept off."""
+    to(world, "2026-09-08T18:14:00Z")
+    stream = follow(world)
+    for begins in ("2026-09-12T06:45:00Z", "2026-09-09T06:30:00Z"):
+        world.simulation.control("maintenance.add", "", {"begins": begins, "length": "20m"})
+        to(world, "2026-09-08T18:16:00Z")
+    to(world, "2026-09-08T19:16:00Z")
+    begun = {f"cpc-btc-updown-15m-2026-09-09-{start}z" for start in ("0630", "0645", "0700")}
+    assert sorted(begun & {symbol for _, symbol, _ in told(stream)}) == [
+        "cpc-btc-updown-15m-2026-09-09-0700z"
+    ]
+
+
 def test_w7_a_one_off_window_of_the_time_that_was_left_keeps_off_nothing(world: Connection) -> None:
     to(world, "2026-09-08T18:14:00Z")
     world.simulation.snapshot("before")

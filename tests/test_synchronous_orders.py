@@ -441,6 +441,27 @@ def test_what_the_edge_cut_is_told_by_log_explanation_and_judge(
     assert (digest, seq) != (sim.digest, sim.seq)
 
 
+def test_a_fork_knows_which_answers_came_after_a_snapshot_that_it_shares(
+    world: Connection, instrument: Instrument
+) -> None:
+    """An automatic snapshot, every 1,000 inputs, falls between a call and its answer."""
+    slow(world, "40s")
+    sim, client = world.simulation, world.retail(key(world.simulation))
+    while sim.seq < 990:
+        sim.advance_to(sim.now)
+    client.post("/v1/orders", json=synchronous(instrument, seconds="60"), wait=False)
+    (before,) = sim.log.select(operation="CreateOrder")
+    while sim.seq < 1_010:
+        sim.advance_to(sim.now)
+    world.advance("30s")
+    (after,) = sim.log.select(operation="CreateOrder")
+    assert after["status"] == 504 != before["status"]
+    fork = sim.fork()
+    fork.rewind(seq=1_005)
+    assert fork.log.select(operation="CreateOrder") == [before]
+    assert sim.log.select(operation="CreateOrder") == [after]
+
+
 def test_the_answer_to_a_registration_bears_the_id_it_was_asked_with(world: Connection) -> None:
     firm = world.simulation.exchange.firms.require("firms/atlas")
     asked = world.simulation.seq + 1

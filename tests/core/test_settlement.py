@@ -187,6 +187,21 @@ def test_an_outcome_that_comes_after_a_reopening_waits_for_the_next_close() -> N
     assert market.trading.positions.net("long", "X") == 0
 
 
+def test_an_outcome_of_a_market_that_was_reopened_past_its_closing_date_waits_for_the_close() -> (
+    None
+):
+    """L5, L25: what counts is when trading ended, not when the terms had it end."""
+    market = traded(closes=START + HOUR)
+    market.advance(hours(2))
+    market.move(S.OPEN)
+    market.trading.listings.record_outcome("X", 100)
+    market.advance(hours(1))
+    assert market.trading.positions.net("long", "X") == 100
+    market.move(S.CLOSED)
+    market.advance(seconds(60))
+    assert market.trading.positions.net("long", "X") == 0
+
+
 def test_a_correction_pays_the_difference_to_whoever_was_resolved() -> None:
     """L27."""
     market = traded()
