@@ -27,10 +27,11 @@ from sim.api.pipeline.settings import Settings
 from sim.api.registry import FINISHERS, handlers
 from sim.core.catalogue.bounds import SEED
 from sim.engine import time_travel
-from sim.engine.engine import Behaviour, Engine, Run
+from sim.engine.engine import Behaviour, Engine
 from sim.engine.entrances import Entrances
 from sim.engine.journal_record import library_versions
 from sim.engine.prepared_starts import PreparedStarts
+from sim.engine.run import Run
 from sim.kernel.branches import Branch
 from sim.kernel.instants import Instant
 from sim.kernel.journal import Header, Journal

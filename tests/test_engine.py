@@ -17,9 +17,10 @@ from sim.api.registry import FINISHERS, handlers
 from sim.core.identity.kyc import Kyc
 from sim.core.service.maintenance import Maintenance
 from sim.engine import time_travel
-from sim.engine.engine import Behaviour, Engine, Run
+from sim.engine.engine import Behaviour, Engine
 from sim.engine.extension import Extension
 from sim.engine.prepared_starts import PreparedStarts
+from sim.engine.run import Run
 from sim.kernel.instants import MINUTE
 from sim.kernel.journal import Header, Journal
 from sim.kernel.timers import TimerHandlers, TimerOwnershipError

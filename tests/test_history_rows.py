@@ -15,7 +15,7 @@ from sim.analysis.history import pages
 from sim.analysis.history.history import History
 from sim.messages.exchange_v1 import CreateOrderSubscriptionRequest
 from sim.testing.client import connect
-from sim.testing.exchange_fixture import ControlError
+from sim.testing.control import ControlError
 from tests.journeys import key, quiet, rpc_trader
 from tests.test_synchronous_orders import slow, synchronous
 

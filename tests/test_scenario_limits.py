@@ -10,7 +10,7 @@ from sim import Simulation, load_scenario
 from sim.analysis import invariant_checks
 from sim.analysis.headless_run import run_scenario
 from sim.scenario.yaml_tree import ScenarioError
-from sim.testing.exchange_fixture import ControlError
+from sim.testing.control import ControlError
 
 HEAD = "name: limits\nextends: quickstart\n"
 LISTED = "world: {instruments: [{symbol: q1, state: OPEN}]}\n"

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 from sim.agents.answers import Refused, answer, word
 from sim.agents.session import Running, Session
-from sim.testing.exchange_fixture import ControlError
+from sim.testing.control import ControlError
 
 _VERBS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _SIDES = {"buy": "SIDE_BUY", "sell": "SIDE_SELL"}

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from sim.agents.answers import Refused, answer, line, quoted, word
 from sim.agents.session import Session
 from sim.kernel import resources
-from sim.testing.exchange_fixture import ControlError
+from sim.testing.control import ControlError
 
 _ROWS_MAX = 30
 _SECTION_MAX, _SECTIONS = 1_800, 3

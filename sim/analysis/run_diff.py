@@ -12,14 +12,11 @@ Journals of one scenario, seed and start are compared line by line as well, to t
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
-
-from msgspec import DecodeError, json
 
 from sim.analysis.compare import (
     WRITTEN,
@@ -28,76 +25,18 @@ from sim.analysis.compare import (
     header_differences,
     state_differences,
 )
-from sim.analysis.errors import UnreadableJournal
-from sim.analysis.history.rows import Row, row_of, rows, steps_of
+from sim.analysis.compared_run import Happening, Meaning, Run, read_run
 from sim.analysis.layout import counted, width, wrapped
 from sim.analysis.progress import Interrupted, reading
 from sim.analysis.replay import Divergence, excerpt, journal_lines, line_text, replay_file
-from sim.analysis.search.shrink import without_identifiers
 from sim.analysis.tables import print_table
 from sim.analysis.timeline.printing import plain, together, write
 from sim.kernel.instants import Instant, format_instant
-from sim.kernel.journal import Header, Line
 from sim.kernel.journal_reader import read_line
 from sim.simulation import Simulation
 
-ASKED = ("query", "body", "arguments", "frame", "request")
 SHOWN_MAX = 20
 _ONE_RUN = ("name", "seed", "start", "scenario_digest")
-
-
-class Meaning(NamedTuple):
-    """What happened, without what differs between any two runs."""
-
-    kind: str
-    who: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.what} of {self.who}" if self.who else self.what
-
-
-class Happening(NamedTuple):
-    """One line of a journal. `asked` and `answered` are hashes, so that long runs fit in memory."""
-
-    line: int
-    at: Instant
-    asked: int
-    answered: int
-
-
-class Run(NamedTuple):
-    """A journal as it is compared."""
-
-    path: Path
-    header: Header
-    inputs: int
-    ended: Instant
-    happenings: dict[Meaning, list[Happening]]
-    events: Counter[str]
-
-    def document(self) -> dict[str, Any]:
-        """The run for a program."""
-        return {
-            "journal": str(self.path),
-            "scenario": self.header.name,
-            "seed": self.header.seed,
-            "inputs": self.inputs,
-            "until": format_instant(self.ended),
-        }
-
-    def raw(self, number: int) -> bytes:
-        """A line of the journal; line 1 is the header."""
-        with journal_lines(self.path) as (_, lines):
-            return next(islice(lines, number - 2, None))[1]
-
-    def line(self, number: int) -> Row:
-        """A line of the journal as a row of a timeline."""
-        return next(rows(iter([self.raw(number)]), self.header))
-
-    def asked(self, number: int) -> str:
-        """What a line asks for, as JSON."""
-        return _asked(read_line(self.raw(number)))
 
 
 class Mismatch(NamedTuple):
@@ -346,59 +285,3 @@ def _exact(first: Path, second: Path) -> Difference | None:
             with reading(first) as progress:
                 difference = first_difference(progress.each(ours), theirs, WRITTEN)
     return difference
-
-
-def read_run(path: Path) -> Run:
-    """Read a journal for a comparison. UnreadableJournal names the line."""
-    happenings: defaultdict[Meaning, list[Happening]] = defaultdict(list)
-    events: Counter[str] = Counter()
-    inputs, now, number = 0, 0, 1
-    with journal_lines(path) as (header, numbered):
-        try:
-            steps = steps_of(header)
-            with reading(path) as progress:
-                for number, raw in progress.each(numbered):
-                    line = read_line(raw)
-                    if line.mark:
-                        continue
-                    inputs, now = inputs + 1, line.at
-                    row, out = row_of(line, steps), json.decode(line.out)
-                    events.update(row.events)
-                    if row.kind in ("clock", "timer") and not row.details:
-                        continue
-                    asked, answered = hash(_asked(line)), hash(_answered(row, out))
-                    happening = Happening(number, now - header.start, asked, answered)
-                    happenings[_meaning(row, out)].append(happening)
-        except (DecodeError, LookupError, TypeError, ValueError, AttributeError) as error:
-            # Nothing has checked these lines: anything that has not the form of a record fails.
-            raise UnreadableJournal(path, f"no journal record: {error!r}", number) from error
-        return Run(path, header, inputs, now or header.start, dict(happenings), events)
-
-
-def _meaning(row: Row, out: dict[str, Any]) -> Meaning:
-    """What a row is about. A timer is named by what it is and whom it belongs to."""
-    what = row.what
-    if row.kind == "timer":
-        fired = out["fired"]
-        what = ", ".join(dict.fromkeys(one["timer"] for one in fired))
-        what += f" {fired[0]['subject']}" if len(fired) == 1 else ""
-    elif row.kind == "step":
-        what = what.rpartition(" (")[0] or what
-        what = re.sub(r"^step \d+ (?=.)", "step ", what)  # a name lasts longer than a number
-    elif row.kind == "control":
-        action, _, rest = what.partition(" ")
-        subject = "" if rest.startswith("{") else rest.partition(" ")[0]
-        what = f"{action} {subject}".strip()
-    return Meaning(row.kind, row.caller or row.who, without_identifiers(what))
-
-
-def _asked(line: Line) -> str:
-    recorded = json.decode(line.input)
-    parts = [recorded[key] for key in ASKED if recorded.get(key)]
-    texts = (part if isinstance(part, str) else json.encode(part).decode() for part in parts)
-    return without_identifiers(" ".join(texts))
-
-
-def _answered(row: Row, out: dict[str, Any]) -> str:
-    body = without_identifiers(json.encode(out.get("body")).decode())
-    return "\n".join((row.result, *map(without_identifiers, row.details), body))

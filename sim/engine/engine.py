@@ -68,6 +68,7 @@ from sim.engine.causes import Causes
 from sim.engine.consequences import Consequences
 from sim.engine.extension import Extension
 from sim.engine.journal_record import record_of
+from sim.engine.run import Run
 from sim.engine.snapshots import Snapshot, Snapshots, encode_state, save_streams, unsavable
 from sim.kernel.instants import Instant
 from sim.kernel.journal import Journal
@@ -78,18 +79,6 @@ from sim.world.world import World
 
 Act: TypeAlias = Callable[["Engine", str, str, dict[str, object], Outcome], object]
 _encode = json.Encoder().encode
-
-
-class Run(NamedTuple):
-    """What a run starts from. `signing_secrets` are clear keys of clients by their fingerprints:
-    the process keeps them, outside journal and state.
-    """
-
-    scenario: Scenario
-    seed: int
-    start: Instant
-    settings: Settings
-    signing_secrets: dict[str, bytes]
 
 
 class Behaviour(NamedTuple):

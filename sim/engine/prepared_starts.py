@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from sim.engine.engine import Engine, Run
+from sim.engine.engine import Engine
+from sim.engine.run import Run
 from sim.engine.start import Start
 from sim.kernel.instants import Instant
 from sim.kernel.journal import Header

@@ -24,7 +24,8 @@ from typing import BinaryIO, Concatenate, ParamSpec, TypeVar
 from sim.api.pipeline.inputs import Advanced, Effect, Input, recorded_input
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import Code, Conflict, NotFound, Refusal
-from sim.engine.engine import Engine, Run
+from sim.engine.engine import Engine
+from sim.engine.run import Run
 from sim.engine.snapshots import Snapshot, Snapshots, load_state, unsavable
 from sim.engine.start import Start
 from sim.kernel.branches import Branch

@@ -114,7 +114,7 @@ class Journal:
         self._origin: Journal | None = None  # of a fork: its file holds the bytes before `_start`
         self._start = self._end = 0
         self.ended: BaseException | None = None
-        self.on_end: Callable[[BaseException], None] | None = None
+        self._on_end: Callable[[BaseException], None] | None = None
         self.seq = 0
         self.branches: Tree = {}  # every one there ever was, oldest first
         self.branch: Branch
@@ -147,12 +147,16 @@ class Journal:
     def end(self, cause: BaseException) -> None:
         """Take no more lines: the run did something that stands in none, and `cause` stopped it.
 
-        The lines so far stay true. `on_end` hears of it once.
+        The lines so far stay true.
         """
         if self.ended is None:
             self.ended = cause
-            if self.on_end is not None:
-                self.on_end(cause)
+            if self._on_end is not None:
+                self._on_end(cause)
+
+    def hear_of_end(self, hears: Callable[[BaseException], None] | None) -> None:
+        """Tell one listener, instead of the one before, when the journal takes no more lines."""
+        self._on_end = hears
 
     def check_open(self) -> None:
         """Raise RunEnded once the journal takes no more lines."""
@@ -263,7 +267,7 @@ class Journal:
             forked.branches[name] = branch.copy(parent)
         forked.branch = forked.branches[self.branch.name]
         forked._chain = self._chain.copy()
-        forked.on_end = None
+        forked._on_end = None
         if file is None:
             forked._file, forked._origin, forked._start = BytesIO(), self, self._end
         else:
@@ -297,7 +301,7 @@ class Journal:
     def view(self) -> Journal:
         """A journal that stands anywhere on these branches and writes nothing, for looking back."""
         seen = copy(self)
-        seen.shadow, seen.ended, seen.on_end = True, None, None
+        seen.shadow, seen.ended, seen._on_end = True, None, None
         seen._origin, seen._start = self, maxsize
         return seen
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from msgspec import Struct
 
-from sim.scenario.value_types import COUNT
+from sim.scenario.scalar_types import COUNT
 
 
 class TradeEntry(Struct, frozen=True):

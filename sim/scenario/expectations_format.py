@@ -12,8 +12,9 @@ from msgspec import UNSET, Struct
 
 from sim.core.catalogue.bounds import Bound
 from sim.core.model.enums import InstrumentState, OrderState
+from sim.scenario.scalar_types import COUNT, DECIMAL, ORDINAL, bounded_count
 from sim.scenario.struct_types import Alias, ScalarOr, one_or_more, record
-from sim.scenario.value_types import COUNT, DECIMAL, ORDINAL, Choice, bounded_count, choice_of
+from sim.scenario.value_types import Choice, choice_of
 from sim.scenario.world_entries import STATES
 
 HTTP_STATUS = bounded_count("an HTTP status", Bound("an HTTP status", 100, 599, "", "", ""))

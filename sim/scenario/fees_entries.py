@@ -12,8 +12,9 @@ from msgspec import Struct
 from sim.core.accounts.fee_schedule import THETA_SCALE, FeeRow
 from sim.core.model.quantities import CASH_SCALE, Cash, scaled
 from sim.kernel.instants import Instant
+from sim.scenario.scalar_types import BOOLEAN, INSTANT
 from sim.scenario.struct_types import record
-from sim.scenario.value_types import BOOLEAN, INSTANT, Schema, Text
+from sim.scenario.value_types import Schema, Text
 from sim.scenario.yaml_tree import Mapping, Node, Problem, Sequence, problem
 
 _DECIMAL: Schema = {"type": ["string", "number"], "pattern": r"^[+-]?\d+(\.\d+)?$"}

@@ -14,18 +14,17 @@ from msgspec import Struct
 
 from sim.core.model.quantities import CASH_SCALE, NotADecimal, scaled, scaled_down
 from sim.kernel.instants import DAY, NS_PER_MS, NS_PER_S, Instant, Span, parse_span
-from sim.scenario.struct_types import OneOrMore
-from sim.scenario.value_types import (
+from sim.scenario.scalar_types import (
     AMOUNT,
     CHANCE,
     POSITIVE,
     SINCE_START,
     STRING,
-    Schema,
-    Text,
     form,
     span_within,
 )
+from sim.scenario.struct_types import OneOrMore
+from sim.scenario.value_types import Schema, Text
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)
 _RATE = re.compile(r"([1-9][0-9]{0,5})/([0-9]*(?:\.[0-9]+)?)(ms|s|m|h|d)", re.ASCII)

@@ -14,7 +14,8 @@ from msgspec import Struct
 
 from sim.core.identity.credentials import ENVIRONMENTS
 from sim.core.model.funding_records import SourceType
-from sim.scenario.value_types import BOOLEAN, MONEY_TEXT, NAME, Choice, Text
+from sim.scenario.scalar_types import BOOLEAN, MONEY_TEXT, NAME
+from sim.scenario.value_types import Choice, Text
 
 ENVIRONMENT = Choice(ENVIRONMENTS)
 SOURCE_TYPES = Choice(

@@ -11,7 +11,8 @@ from typing import Annotated
 from msgspec import Struct
 
 from sim.kernel.instants import Span
-from sim.scenario.value_types import BOOLEAN, NAME, ORDINAL, SPAN, Text
+from sim.scenario.scalar_types import BOOLEAN, NAME, ORDINAL, SPAN
+from sim.scenario.value_types import Text
 
 
 def _status(text: str) -> int:

@@ -12,7 +12,8 @@ from msgspec import Struct
 from sim.core.market_data.assets import Asset
 from sim.kernel.instants import DAY, MINUTE, Span, format_span, parse_span
 from sim.scenario.instrument_terms import scales_of
-from sim.scenario.value_types import Text, form, span_within
+from sim.scenario.scalar_types import form, span_within
+from sim.scenario.value_types import Text
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
 _SPAN_SCHEMA = {"type": "string", "examples": ["5m", "15m", "1h"]}

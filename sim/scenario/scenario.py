@@ -24,19 +24,10 @@ from sim.scenario.participant_entries import ParticipantsSection
 from sim.scenario.party_entries import ENVIRONMENT, AccountEntry, ApiKeyEntry, FirmEntry
 from sim.scenario.receiver_entries import ReceiverEntry
 from sim.scenario.recurring_entries import WindowsEntry
+from sim.scenario.scalar_types import BOOLEAN, CHANCE, INSTANT, NAME, STRING, bounded_count, form
 from sim.scenario.steps import PRESET, READING, FaultEntry, Step
 from sim.scenario.struct_types import ListOf, MappingOf, OneOrMore, record
-from sim.scenario.value_types import (
-    BOOLEAN,
-    CHANCE,
-    INSTANT,
-    NAME,
-    STRING,
-    Choice,
-    Text,
-    bounded_count,
-    form,
-)
+from sim.scenario.value_types import Choice, Text
 from sim.scenario.world_entries import (
     AssetEntry,
     BookEntry,

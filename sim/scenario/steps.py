@@ -22,24 +22,21 @@ from sim.core.service.presets import PRESETS
 from sim.kernel.instants import DAY, Instant, Span
 from sim.scenario.expectations_format import ORDER_STATES, Expect
 from sim.scenario.receiver_entries import ReceiverStep
-from sim.scenario.struct_types import PLACE, Alias, AnyJson, ListOf, MappingOf, ScalarOr, record
-from sim.scenario.value_types import (
+from sim.scenario.scalar_types import (
     BOOLEAN,
     CHANCE,
     COUNT,
     DECIMAL,
     INDEX_PRICE_TEXT,
     INSTANT,
-    INVALID,
     MOMENT,
     ORDINAL,
     POSITIVE,
     SPAN,
     STRING,
-    Choice,
-    choice_of,
-    report,
 )
+from sim.scenario.struct_types import PLACE, Alias, AnyJson, ListOf, MappingOf, ScalarOr, record
+from sim.scenario.value_types import INVALID, Choice, choice_of, report
 from sim.scenario.world_entries import STATES, MaintenanceEntry, OrderEntry
 from sim.scenario.yaml_tree import Node, Problem
 

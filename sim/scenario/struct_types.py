@@ -14,13 +14,10 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_
 from msgspec import NODEFAULT, Meta, Struct
 from msgspec.structs import fields as struct_fields
 
+from sim.scenario.scalar_types import BOOLEAN, INTEGER, ORDINAL, STRING
 from sim.scenario.suggestions import nearest
 from sim.scenario.value_types import (
-    BOOLEAN,
-    INTEGER,
     INVALID,
-    ORDINAL,
-    STRING,
     Schema,
     ValueType,
     add_problem,

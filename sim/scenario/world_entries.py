@@ -20,8 +20,7 @@ from sim.core.model.enums import InstrumentState, OrderType, Side, TimeInForce
 from sim.kernel.instants import HOUR, MINUTE, Instant, Span
 from sim.scenario.fees_entries import SHARE
 from sim.scenario.participant_entries import LEVEL_SIZES
-from sim.scenario.struct_types import Alias
-from sim.scenario.value_types import (
+from sim.scenario.scalar_types import (
     AMOUNT,
     BOOLEAN,
     COUNT,
@@ -35,10 +34,9 @@ from sim.scenario.value_types import (
     SPAN,
     WORLD_INSTANT,
     WORLD_MOMENT,
-    Choice,
-    Text,
-    choice_of,
 )
+from sim.scenario.struct_types import Alias
+from sim.scenario.value_types import Choice, Text, choice_of
 
 STATES = choice_of(InstrumentState, "INSTRUMENT_STATE_")
 OUTCOMES = Choice({outcome.name.lower(): outcome for outcome in EventOutcome}, "EVENT_OUTCOME_")

@@ -16,6 +16,7 @@ from sim.core.model.refusals import NotFound
 from sim.scenario.scenario import Scenario
 from sim.server.addresses import Addresses, addresses_of
 from sim.server.clock_driver import MANUAL, ClockMode
+from sim.server.console import Observer
 from sim.server.event_loop import new_event_loop
 from sim.server.host import Host
 from sim.server.instances import Instances, settings_at
@@ -35,9 +36,16 @@ class BackgroundService:
     and `run`.
     """
 
-    def __init__(self, simulation: Simulation, clock: ClockMode, bound: Bound) -> None:
+    def __init__(
+        self,
+        simulation: Simulation,
+        clock: ClockMode,
+        bound: Bound,
+        observer: Observer | None = None,
+    ) -> None:
         self.simulation = simulation
-        self.instances = Instances()
+        self.instances = Instances(observer_of=None if observer is None else lambda _: observer)
+        self._observer = observer
         self._clock = clock
         self._bound = bound
         self._loop = new_event_loop()
@@ -113,7 +121,7 @@ class BackgroundService:
 
     async def _serve(self) -> None:
         self._stopping = asyncio.Event()
-        host = Host(self.simulation, self._clock)
+        host = Host(self.simulation, self._clock, observer=self._observer)
         self._service = await Service.start(host, self._bound, instances=self.instances)
         self.instances.adopt(self._service)
         self._started.set()
@@ -157,14 +165,17 @@ def serve_in_thread(
     clock: ClockMode = MANUAL,
     journal: BinaryIO | None = None,
     settings: Settings | None = None,
+    observer: Observer | None = None,
 ) -> BackgroundService:
-    """Serve a scenario on free loopback ports from a background thread."""
+    """Serve a scenario on free loopback ports from a background thread; `observer` hears of what it
+    and its forks do.
+    """
     settings = settings or Settings()
     bound = bind(settings.host, 0)
     try:
         settings = settings_at(settings, addresses_of(bound))
         simulation = Simulation(scenario, seed=seed, journal=journal, settings=settings)
-        return BackgroundService(simulation, clock, bound)
+        return BackgroundService(simulation, clock, bound, observer)
     except BaseException:
         bound.close()
         raise

@@ -16,11 +16,11 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Coroutine
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant
+from sim.server.tasks import Tasks
 
 Mode: TypeAlias = Literal["manual", "autojump", "fast", "paced"]
 
@@ -73,6 +73,9 @@ class Clocked(Protocol):
     def now(self) -> Instant: ...
 
     @property
+    def tasks(self) -> Tasks: ...
+
+    @property
     def has_held_replies(self) -> bool: ...
 
     def next_stop(self) -> Instant | None: ...
@@ -82,8 +85,6 @@ class Clocked(Protocol):
     async def settled(self) -> None: ...
 
     async def readers(self) -> None: ...
-
-    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]: ...
 
 
 class ClockDriver:
@@ -120,7 +121,7 @@ class ClockDriver:
     def called(self) -> None:
         """A client called, or the mode was chosen in a running exchange: a fast clock starts."""
         if self._mode.mode == "fast" and (self._jump is None or self._jump.done()):
-            self._jump = self._host.spawn(self._jump_on())
+            self._jump = self._host.tasks.spawn(self._jump_on())
 
     def rebase(self) -> None:
         """Somebody else has moved virtual now: continue from there."""
@@ -173,7 +174,7 @@ class ClockDriver:
     def reply_held(self) -> None:
         """A reply is held: an autojump clock starts to jump."""
         if self._mode.mode == "autojump" and (self._jump is None or self._jump.done()):
-            self._jump = self._host.spawn(self._jump_while_held())
+            self._jump = self._host.tasks.spawn(self._jump_while_held())
         else:
             self.rearm()
 

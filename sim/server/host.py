@@ -11,29 +11,31 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sim.api.pipeline.inputs import Close, Effect, Fired, Outcome, Post, Reply, Resolve, Send
 from sim.contract.contract import Plane
 from sim.core.model.refusals import Code, InvalidRequest
 from sim.kernel.instants import OUT_OF_RANGE, Instant, is_supported_instant
-from sim.kernel.journal import RunEnded
 from sim.server.clock_driver import MANUAL, ClockDriver, ClockMode
 from sim.server.console import Observer
 from sim.server.held_replies import HeldReplies
 from sim.server.looking import Looking
 from sim.server.open_streams import OpenStreams
 from sim.server.stream_buffer import StreamBuffer
+from sim.server.tasks import Tasks
 from sim.server.telemetry.meter import Meter, measure
+from sim.server.watchers import Watchers
 from sim.server.webhooks.sender import Answered, WebhookSender
 from sim.simulation import Simulation
 
 if TYPE_CHECKING:
     from sim.analysis.history.history import History
     from sim.server.finished_run import Opened
+    from sim.server.telemetry.latencies import Latencies
 
 log = logging.getLogger("sim.server")
 
@@ -52,22 +54,33 @@ class Host:
     one event loop.
 
     A run that ends early (an internal error, a lost journal) answers nothing more: every further
-    call raises RunEnded, and `on_end` hears why.
+    call raises RunEnded, and `on_end` hears why. `opened` is the finished run that it shows, and
+    `tls_ca` the file of the certificate to trust.
     """
 
-    def __init__(self, simulation: Simulation, clock: ClockMode = MANUAL) -> None:
+    def __init__(
+        self,
+        simulation: Simulation,
+        clock: ClockMode = MANUAL,
+        *,
+        observer: Observer | None = None,
+        meters: tuple[Meter, ...] = (),
+        on_end: Callable[[BaseException], None] | None = None,
+        opened: Opened | None = None,
+        tls_ca: Path | None = None,
+    ) -> None:
         self.simulation = simulation
         self.settings = simulation.settings
-        self.on_end: Callable[[BaseException], None] | None = None
-        self.observer: Observer | None = None
-        self.opened: Opened | None = None  # of a finished run that is shown
-        self.meters: tuple[Meter, ...] = ()
-        self.tls_ca = ""  # the file of the certificate to trust; "" without TLS
-        simulation.journal.on_end = self._run_ended
+        self.opened = opened
+        self.tls_ca = tls_ca
+        self._observer = observer
+        self._meters = meters
+        self._on_end = on_end
+        simulation.journal.hear_of_end(self._run_ended)
         self.replies = HeldReplies(self)
         self.streams = OpenStreams(self)
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._watchers: dict[asyncio.Event, None] = {}
+        self.tasks = Tasks()
+        self.watchers = Watchers()
         self.jumps, self.last_jump = 0, dict[str, Any]()  # journeys in time, and the latest
         self._moving = asyncio.Lock()
         self.looking = Looking()  # at other moments
@@ -92,6 +105,15 @@ class Host:
 
         return History(self.simulation, self.opened.recorded if self.opened is not None else None)
 
+    @cached_property
+    def latencies(self) -> Latencies:
+        """Latencies of calls, counted from when somebody first asks for them."""
+        from sim.server.telemetry.latencies import Latencies
+
+        latencies = Latencies()
+        self._meters = (*self._meters, latencies)
+        return latencies
+
     # ---- inputs
 
     def rest(
@@ -111,8 +133,8 @@ class Host:
         outcome = self.simulation.rest(
             plane, verb, path, query, headers, body, peer=peer, wall=wall, oversize=oversize
         )
-        if self.meters:
-            measure(self.meters, self.simulation, outcome, headers, wall)
+        if self._meters:
+            measure(self._meters, self.simulation, outcome, headers, wall)
         return self._reply_of(outcome)
 
     def rpc(self, method: str, metadata: Mapping[str, str], message: bytes, peer: str) -> Reply:
@@ -120,8 +142,8 @@ class Host:
         self.catch_up()
         wall = time.time_ns()
         outcome = self.simulation.rpc(method, metadata, message, peer=peer, wall=wall)
-        if self.meters:
-            measure(self.meters, self.simulation, outcome, metadata, wall)
+        if self._meters:
+            measure(self._meters, self.simulation, outcome, metadata, wall)
         return self._reply_of(outcome)
 
     def open(
@@ -141,8 +163,8 @@ class Host:
         outcome = self.simulation.open(
             method, metadata, message, peer=peer, wall=wall, web_socket=web_socket
         )
-        if self.meters:
-            measure(self.meters, self.simulation, outcome, metadata, wall)
+        if self._meters:
+            measure(self._meters, self.simulation, outcome, metadata, wall)
         if outcome.reply is not None:
             return self._reply_of(outcome)
         buffer = self.streams.begin(outcome.stream)
@@ -198,8 +220,8 @@ class Host:
         outcome = self.simulation.answer(
             attempt.attempt, answer.status, answer.error, answer.retry_after
         )
-        if self.observer is not None:
-            self.observer.after_attempt(self.simulation, attempt, answer)
+        if self._observer is not None:
+            self._observer.after_attempt(self.simulation, attempt, answer)
         self._finish(outcome)
 
     # ---- effects
@@ -210,10 +232,9 @@ class Host:
             log.warning("%s", outcome.warning)
         if outcome.effects:
             self.apply(outcome.effects)
-        if self.observer is not None:
-            self.observer.after_input(self.simulation, outcome)
-        if self._watchers:
-            self.wake()
+        if self._observer is not None:
+            self._observer.after_input(self.simulation, outcome)
+        self.watchers.wake()
         if self.driver.paced:
             self.driver.rearm()
 
@@ -229,21 +250,6 @@ class Host:
                 self.replies.resolve(effect)
             elif not effect.receiver:
                 self.webhooks.post(effect)
-
-    def wake(self) -> None:
-        """Have those who watch look again."""
-        for watcher in self._watchers:
-            watcher.set()
-
-    @contextmanager
-    def watch(self) -> Iterator[asyncio.Event]:
-        """An event that every later input sets; whoever waits for it clears it."""
-        watcher = asyncio.Event()
-        self._watchers[watcher] = None
-        try:
-            yield watcher
-        finally:
-            del self._watchers[watcher]
 
     async def readers(self) -> None:
         """Let slow readers catch up: time moved by command runs faster than anybody can read."""
@@ -281,9 +287,9 @@ class Host:
         if outcome.warning:
             log.warning("%s", outcome.warning)
         self.apply(outcome.effects)
-        if self.observer is not None:
-            self.observer.after_input(self.simulation, outcome)
-        self.wake()
+        if self._observer is not None:
+            self._observer.after_input(self.simulation, outcome)
+        self.watchers.wake()
         self.replies.release()
         return outcome
 
@@ -343,9 +349,9 @@ class Host:
     async def become(self, simulation: Simulation) -> None:
         """Serve another simulation of the same settings instead, from its start."""
         async with self._moving:
-            self.simulation.journal.on_end = None
+            self.simulation.journal.hear_of_end(None)
             self.simulation = simulation
-            simulation.journal.on_end = self._run_ended
+            simulation.journal.hear_of_end(self._run_ended)
             self.__dict__.pop("history", None)
             self._start_over([])
 
@@ -362,7 +368,7 @@ class Host:
             "seq": simulation.seq,
             "digest": simulation.digest,
         }
-        self.wake()
+        self.watchers.wake()
 
     # ---- end
 
@@ -372,26 +378,13 @@ class Host:
         self.webhooks.abandon()
         # After the input that failed: its caller is told first.
         asyncio.get_running_loop().call_soon(self._let_go, self.streams.take_all())
-        if self.on_end is not None:
-            self.on_end(cause)
+        if self._on_end is not None:
+            self._on_end(cause)
 
     def _let_go(self, streams: list[StreamBuffer]) -> None:
         for stream in streams:
             stream.end(STOPPING)
         self.replies.abandon()
-
-    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run a task that belongs to the host; a failure is logged, not lost."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._task_done)
-        return task
-
-    def _task_done(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        error = None if task.cancelled() else task.exception()
-        if error is not None and not isinstance(error, RunEnded):
-            log.error("a task of the host failed", exc_info=error)
 
     async def stop(self) -> None:
         """End streams, release held replies, send no more webhooks."""
@@ -400,5 +393,4 @@ class Host:
         self.streams.end_all(STOPPING)
         self.replies.abandon()
         await self.webhooks.close()
-        for task in self._tasks:
-            task.cancel()
+        self.tasks.cancel()

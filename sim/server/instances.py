@@ -74,7 +74,7 @@ class Instances:
         self._identity = identity
         self._control_token = control_token
         self._on_end = on_end
-        self.observer_of = observer_of
+        self._observer_of = observer_of
         self._forks: dict[str, Fork] = {}
         self._numbered = 0
         self._starting: set[str] = set()
@@ -221,11 +221,13 @@ class Instances:
                 ca_file = self._identity.ca_file if self._identity else None
                 public = origin.settings.public_host
                 addresses = addresses_of(bound, tls_ca=ca_file, public_host=public)
-                host = Host(build(settings_at(origin.settings, addresses), file), clock)
-                if self._on_end is not None:
-                    host.on_end = partial(self._on_end, journal)
-                if self.observer_of is not None:
-                    host.observer = self.observer_of(name)
+                host = Host(
+                    build(settings_at(origin.settings, addresses), file),
+                    clock,
+                    observer=self._observer_of(name) if self._observer_of is not None else None,
+                    on_end=partial(self._on_end, journal) if self._on_end is not None else None,
+                    tls_ca=ca_file,
+                )
                 service = await Service.start(
                     host,
                     bound,

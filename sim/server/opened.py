@@ -66,8 +66,8 @@ async def _show(
 
     ending, console = Ending(), Console("text", quiet=True)
     instances = Instances(on_end=ending.run_ended)
-    host = Host(simulation, MANUAL)
-    host.opened = Opened(recorded, simulation)
+    opened = Opened(recorded, simulation)
+    host = Host(simulation, MANUAL, opened=opened)
     service = await Service.start(host, bound, instances=instances)
     instances.adopt(service)
     facts = ready_facts(simulation, service.addresses, str(recorded.path))
@@ -80,8 +80,8 @@ async def _show(
     if options.open:
         open_in_browser(room, console)
     ending.on_signals(console)
-    replaying = asyncio.ensure_future(host.opened.replay())
-    telling = asyncio.ensure_future(_tell(host, console))
+    replaying = asyncio.ensure_future(opened.replay())
+    telling = asyncio.ensure_future(_tell(host, opened, console))
     code = 0
     await asyncio.wait((replaying, ending.code), return_when=asyncio.FIRST_COMPLETED)
     if replaying.done():
@@ -100,15 +100,14 @@ async def _show(
     return code
 
 
-async def _tell(host: Host, console: Console) -> None:
+async def _tell(host: Host, opened: Opened, console: Console) -> None:
     """Tell how far the replay is: those who watch often, the console at every tenth."""
-    opened, tenth = host.opened, 0
-    assert opened is not None
+    tenth = 0
     while not opened.over:
         await asyncio.sleep(_TELL_S)
-        host.wake()
+        host.watchers.wake()
         inputs, total = opened.recorded.inputs, opened.recorded.total
         if not opened.over and 10 * inputs // total > tenth:
             tenth = 10 * inputs // total
             console.say(f"replayed {inputs} of {total} inputs")
-    host.wake()
+    host.watchers.wake()

@@ -83,15 +83,19 @@ async def _serve(
     ending = Ending()
     console = Console(options.log_format, quiet=options.quiet)
     instances = Instances(options.journal, identity, token, ending.run_ended, console.called)
-    host = Host(simulation, options.clock)
-    host.observer = console
     telemetry = None
     if options.otlp:
         from sim.server.telemetry.otlp import Telemetry
 
         telemetry = Telemetry(options.otlp, simulation, console)
-        host.observer, host.meters = telemetry, (telemetry,)
-    host.on_end = partial(ending.run_ended, options.journal)
+    host = Host(
+        simulation,
+        options.clock,
+        observer=telemetry or console,
+        meters=(telemetry,) if telemetry is not None else (),
+        on_end=partial(ending.run_ended, options.journal),
+        tls_ca=identity.ca_file if identity else None,
+    )
     service = await Service.start(
         host, bound, identity=identity, control_token=token, instances=instances
     )
@@ -102,7 +106,7 @@ async def _serve(
 
         start_over = partial(_reloaded, options, service, instances, token)
         say = partial(console.say, error=True)
-        host.spawn(watch(host, options.watch(host.settings), say, start_over))
+        host.tasks.spawn(watch(host, options.watch(host.settings), say, start_over))
     ending.on_signals(console)
     code = await ending.code
     await instances.end_all()

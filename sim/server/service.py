@@ -57,7 +57,6 @@ class Service:
         addresses = addresses_of(
             bound._replace(grpc_port=grpc.port if grpc else 0), tls_ca=ca_file, public_host=public
         )
-        host.tls_ca = str(ca_file or "")
         names = (bound.host, public)
         handlers = {
             plane: rest_server(host, plane) for plane in ("gateway", "retail", "exchange", "auth")

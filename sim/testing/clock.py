@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from sim.kernel.instants import Instant, from_datetime, parse_instant, parse_span, to_datetime
-from sim.scenario.value_types import SPAN
+from sim.scenario.scalar_types import SPAN
 from sim.testing.wall_clock import warn_of_patched_time
 
 __tracebackhide__ = True  # a user's mistake is shown in the user's lines

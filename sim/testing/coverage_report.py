@@ -14,7 +14,6 @@ from msgspec import json
 
 from sim.analysis.commands import sim_command
 from sim.analysis.exchange_coverage import Recorder, document, headline, packed, read
-from sim.testing.exchange_fixture import ServedExchange
 
 _KEY = "sandbox_exchange_coverage"
 
@@ -34,17 +33,6 @@ class CoverageReport:
             except OSError as error:
                 problem = f"--exchange-coverage {target}: {error.strerror}"
                 raise pytest.UsageError(problem) from None
-
-    def watch(self, served: ServedExchange) -> None:
-        """Count what an exchange and its forks do from now on."""
-        running, recorder = served.running, self.recorder
-
-        def attach() -> None:
-            running.host.observer = recorder
-            running.instances.observer_of = lambda name: recorder
-            recorder.begin(running.simulation)
-
-        running.call(attach)
 
     @property
     def _in_worker(self) -> bool:

@@ -7,19 +7,18 @@ The exchange runs in a background thread; every access to its state goes through
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
-from http.client import HTTPConnection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
-from urllib.parse import quote, urlencode, urlsplit
-
-from msgspec import json
+from urllib.parse import quote, urlencode
 
 from sim.analysis.commands import sim_command
 from sim.kernel.instants import Instant, format_instant, parse_span
 from sim.testing.clock import Clock, Moment, instant_of
+from sim.testing.control import Control, Fault
+from sim.testing.control import ControlError as ControlError
 from sim.testing.symbols_by_state import SymbolsByState
 from sim.testing.wall_clock import open_grpc_channels
 from sim.testing.webhook_receiver import Webhooks
@@ -31,70 +30,10 @@ if TYPE_CHECKING:
     from sim.api.pipeline.request_log import LoggedCall
     from sim.scenario.scenario import Scenario
     from sim.server.background import BackgroundInstance, BackgroundService
+    from sim.server.console import Observer
     from sim.witness import Witness
 
 _CALLS_SHOWN = 12  # in the report of a failed test
-
-
-class ControlError(Exception):
-    """The control plane refused a call: `status` is the HTTP status, `body` the decoded answer."""
-
-    def __init__(self, status: int, body: Any) -> None:
-        message = body.get("message", "") if isinstance(body, dict) else body
-        remedy = body.get("remedy", "") if isinstance(body, dict) else ""
-        super().__init__(f"{status}: {message}" + (f" ({remedy})" if remedy else ""))
-        self.status = status
-        self.body = body
-
-
-class Control(str):
-    """The control plane's URL, which can be called.
-
-    `exchange.control("POST", "/instruments/x/settle", {"price": "1"})` makes a call there.
-    """
-
-    def __call__(self, verb: str, path: str, body: dict[str, Any] | str | None = None) -> Any:
-        """Make a call below `/_sim/v1` and return its answer: decoded JSON, or text. A body that is
-        text is sent as YAML.
-
-        Raises ControlError unless the status is 200.
-        """
-        content, kind = None, {}
-        if isinstance(body, str):
-            content, kind = body.encode(), {"Content-Type": "application/yaml"}
-        elif body is not None:
-            content = json.encode(body)
-        with closing(HTTPConnection(urlsplit(self).netloc)) as connection:
-            connection.request(verb, f"/_sim/v1{path}", content, kind)
-            response = connection.getresponse()
-            text = response.read()
-        is_json = response.headers.get_content_type() == "application/json"
-        answer = json.decode(text) if is_json else text.decode()
-        if response.status != 200:
-            raise ControlError(response.status, answer)
-        return answer
-
-
-class Fault:
-    """A fault in force: `id` names it. As a context manager it ends with the block."""
-
-    def __init__(self, control: Control, number: str) -> None:
-        self._control = control
-        self.id = number
-
-    def remove(self) -> None:
-        """End the fault; nothing happens when it has ended already."""
-        try:
-            self._control("DELETE", f"/faults/{self.id}")
-        except ControlError as error:
-            if error.status != 404:
-                raise
-
-    def __enter__(self) -> Fault:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.remove()
 
 
 class ServedExchange:
@@ -104,12 +43,20 @@ class ServedExchange:
     `control` is a URL that can be called.
     """
 
-    def __init__(self, scenario: Scenario, *, seed: int | None = None, journal: Path) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        seed: int | None = None,
+        journal: Path,
+        observer: Observer | None = None,
+    ) -> None:
         from sim.server.background import serve_in_thread
         from sim.server.journal_file import open_journal
 
         self._file: BinaryIO | None = open_journal(journal)
-        self._attach(serve_in_thread(scenario, seed=seed, journal=self._file), journal)
+        running = serve_in_thread(scenario, seed=seed, journal=self._file, observer=observer)
+        self._attach(running, journal)
 
     def _attach(self, running: BackgroundService | BackgroundInstance, journal: Path) -> None:
         self.running = running

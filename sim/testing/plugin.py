@@ -178,10 +178,12 @@ def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedE
     if folder := request.config.getoption("exchange_keep"):
         journal = Path(folder).absolute() / f"{_file_name(request.node.nodeid)}.ndjson"
         journal.parent.mkdir(parents=True, exist_ok=True)
-    served = ServedExchange(scenario, seed=marked.seed, journal=journal)
+    report = request.config.pluginmanager.get_plugin(COVERAGE)
+    recorder = report.recorder if report is not None else None
+    served = ServedExchange(scenario, seed=marked.seed, journal=journal, observer=recorder)
     request.node.stash[_SERVED] = served
-    if (report := request.config.pluginmanager.get_plugin(COVERAGE)) is not None:
-        report.watch(served)
+    if recorder is not None:
+        recorder.begin(served.running.simulation)
     try:
         with _explored(request, served):
             yield served

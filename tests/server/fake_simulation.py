@@ -28,7 +28,9 @@ class FakeSimulation:
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
         self.scenario = SimpleNamespace(name="fake")
-        self.journal = SimpleNamespace(on_end=None, header=SimpleNamespace(start=START))
+        self.journal = SimpleNamespace(
+            hear_of_end=lambda hears: None, header=SimpleNamespace(start=START)
+        )
         self.seed, self.branch = 7, "main"
         choices = SimpleNamespace(assumptions=Assumptions(), quirks=Quirks(Entropy(7)))
         self.exchange = SimpleNamespace(ctx=choices)

@@ -31,7 +31,7 @@ from sim.messages.exchange_v1 import (
     InsertOrderRequest,
 )
 from sim.testing.client import connect
-from sim.testing.exchange_fixture import ControlError
+from sim.testing.control import ControlError
 
 # §7.1: at once, then waits of 1, 2, 4 and 8 seconds, at most 5 attempts. 429 waits for Retry-After
 # instead.

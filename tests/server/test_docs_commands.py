@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from sim.cli.main import main, parse
-from sim.testing.exchange_fixture import Control, ServedExchange
+from sim.testing.control import Control
+from sim.testing.exchange_fixture import ServedExchange
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sim.testing.exchange_fixture import Control, ControlError
+from sim.testing.control import Control, ControlError
 
 ORDER = {"as": "maker", "symbol": "mine", "side": "buy", "qty": "1"}
 

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from sim.testing.exchange_fixture import ControlError
+from sim.testing.control import ControlError
 
 
 def hasty(exchange) -> None:

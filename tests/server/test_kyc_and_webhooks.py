@@ -21,7 +21,7 @@ import segno
 from standardwebhooks import Webhook, WebhookVerificationError
 from test_tester_tools import bearer
 
-from sim.testing.exchange_fixture import ControlError
+from sim.testing.control import ControlError
 from sim.testing.webhook_receiver import WebhookReceiver
 
 PERSON = {

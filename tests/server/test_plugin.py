@@ -11,7 +11,7 @@ from urllib.error import HTTPError
 
 import pytest
 
-from sim.testing.exchange_fixture import ControlError
+from sim.testing.control import ControlError
 from sim.testing.wall_clock import open_grpc_channels
 from tests.report_file import ReportFile
 

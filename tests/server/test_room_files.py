@@ -21,7 +21,7 @@ from sim.kernel.instants import NS_PER_S
 from sim.loader.load import load_scenario
 from sim.server.room import FOLDER
 from sim.simulation import Simulation
-from sim.testing.exchange_fixture import ControlError
+from sim.testing.control import ControlError
 
 
 def ask(address, path, verb="GET", **headers):

@@ -131,7 +131,7 @@ async def test_health_is_watched_and_told_again_when_it_changes(serve):
         assert (await known.read(), await unknown.read()) == (b"\x08\x01", b"\x08\x03")
         for serving in (True, False, True):
             served.sim.serving = serving
-            served.host.wake()
+            served.host.watchers.wake()
             if not serving:
                 assert await known.read() == b"\x08\x02"
         assert await known.read() == b"\x08\x01"

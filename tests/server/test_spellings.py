@@ -17,7 +17,8 @@ from sim.kernel.instants import NS_PER_S, format_instant, from_datetime, parse_i
 from sim.scenario.order_flow import _due
 from sim.scenario.yaml_tree import ScenarioError
 from sim.testing import connect
-from sim.testing.exchange_fixture import ControlError, ServedExchange
+from sim.testing.control import ControlError
+from sim.testing.exchange_fixture import ServedExchange
 
 WORLD = """\
 name: spelled

@@ -18,7 +18,7 @@ import grpc
 import jwt
 import pytest
 
-from sim.testing.exchange_fixture import ControlError
+from sim.testing.control import ControlError
 
 ORDERS = "/exchange.v1.OrderEntryAPI/CreateOrderSubscription"
 

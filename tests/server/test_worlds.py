@@ -18,7 +18,8 @@ import pytest
 from polymarket_us import PolymarketUS
 
 from sim.analysis.replay import replay
-from sim.testing.exchange_fixture import Control, ControlError, ServedExchange
+from sim.testing.control import Control, ControlError
+from sim.testing.exchange_fixture import ServedExchange
 
 
 def client_of(at: dict[str, object] | ServedExchange) -> PolymarketUS:

@@ -10,7 +10,7 @@ import pytest
 
 from sim.server.control.call import NoBody
 from sim.server.control.routes import ROUTES
-from sim.testing.exchange_fixture import ControlError
+from sim.testing.control import ControlError
 
 
 def said(address: str, sent: bytes) -> bytes:

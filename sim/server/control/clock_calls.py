@@ -12,9 +12,10 @@ from sim.api.pipeline.inputs import Fired
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import DAY, Instant, Span, format_instant, parse_span
 from sim.scenario.fault_names import unknown_operation
+from sim.scenario.scalar_types import INSTANT, INTEGER, ORDINAL
 from sim.scenario.scenario import SEED_NUMBER
 from sim.scenario.steps import When
-from sim.scenario.value_types import INSTANT, INTEGER, ORDINAL, Choice, Text
+from sim.scenario.value_types import Choice, Text
 from sim.server.clock_driver import ClockMode, parse_clock_mode
 from sim.server.control.call import Call
 from sim.server.host import Host

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 from msgspec import Struct
 
 from sim.core.model.refusals import Conflict, InvalidRequest
+from sim.scenario.scalar_types import INTEGER
 from sim.scenario.scenario import SEED_NUMBER, Scenario
-from sim.scenario.value_types import INTEGER
 from sim.server.beside import beside
 from sim.server.control.call import Call, InstanceControl
 from sim.server.control.clock_calls import clock_mode

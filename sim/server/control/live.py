@@ -82,7 +82,7 @@ class LiveReader:
         return _event("behind", {"branch": self._branch.name, "seq": self._seq})
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        with self._host.watch() as changed:
+        with self._host.watchers.watch() as changed:
             while True:
                 changed.clear()
                 for part in self._news():

@@ -155,13 +155,8 @@ async def read_catalogue_of(host: Host, call: Call) -> object:
 async def read_metrics(host: Host, call: Call) -> object:
     from sim.actors.operator.metrics import metrics
     from sim.server.control.metrics import prometheus_text
-    from sim.server.telemetry.latencies import Latencies
 
-    latencies = next((one for one in host.meters if isinstance(one, Latencies)), None)
-    if latencies is None:
-        latencies = Latencies()
-        host.meters += (latencies,)
-    text = prometheus_text([*metrics(host.simulation.engine), *latencies.families()])
+    text = prometheus_text([*metrics(host.simulation.engine), *host.latencies.families()])
     return Lines("text/plain; version=0.0.4; charset=utf-8", text.splitlines())
 
 
@@ -176,6 +171,6 @@ async def health(host: Host, call: Call) -> object:
         "now": format_instant(simulation.now),
         "seq": simulation.seq,
         **({"docs": host.settings.docs_url} if host.settings.docs_url else {}),
-        **({"tls_ca": host.tls_ca} if host.tls_ca else {}),
+        **({"tls_ca": str(host.tls_ca)} if host.tls_ca else {}),
         **({"replay": host.opened.progress()} if host.opened is not None else {}),
     }

@@ -41,7 +41,7 @@ class Health:
     async def _watch(self, message: bytes, context: Context) -> AsyncIterator[bytes]:
         """The status of a service, and again whenever it changes."""
         service, sent = await _service(message, context), 0
-        with self._host.watch() as changed:
+        with self._host.watchers.watch() as changed:
             while True:
                 changed.clear()
                 status = self._status(service)

@@ -207,7 +207,7 @@ class _Handlers(_GenericHandler):
             if isinstance(stream, Reply):
                 raise AssertionError(f"{method} is no download")
             # A client that half-closes keeps its subscriptions until it cancels.
-            reader = self._host.spawn(self._read(messages, stream))
+            reader = self._host.tasks.spawn(self._read(messages, stream))
             try:
                 await context.send_initial_metadata(_OPEN)
                 while not isinstance(frame := await stream.take(), Close):

@@ -57,7 +57,7 @@ async def serve_web_socket(
     try:
         await socket.prepare(request)
         stream.sink = _sink(request)
-        writer = host.spawn(_write(socket, stream, request))
+        writer = host.tasks.spawn(_write(socket, stream, request))
         async for message in socket:
             if message.type == WSMsgType.TEXT:
                 host.frame(stream, message.data.encode())

@@ -31,7 +31,7 @@ class Histogram:
 
 
 class Latencies:
-    """A meter of calls (`Host.meters`). It counts from the first time that metrics are read."""
+    """A meter of calls (`Host.latencies`), from the first time that metrics are read."""
 
     def __init__(self) -> None:
         self._wall, self._virtual = Histogram(WALL_S), Histogram(VIRTUAL_S)

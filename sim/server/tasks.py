@@ -1,0 +1,37 @@
+"""Tasks of an event loop that belong together."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+from sim.kernel.journal import RunEnded
+
+log = logging.getLogger("sim.server")
+
+
+class Tasks:
+    """Tasks that end together. One that fails is logged, not lost."""
+
+    def __init__(self) -> None:
+        self._running: set[asyncio.Task[Any]] = set()
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run a coroutine in the loop of the caller."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._running.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    def cancel(self) -> None:
+        """Cancel those that still run."""
+        for task in self._running:
+            task.cancel()
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._running.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, RunEnded):
+            log.error("a task of the host failed", exc_info=error)
