@@ -4,6 +4,8 @@ order in its units.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sim.core.identity.firms import ApiKey, Firm
 from sim.core.model.enums import InstrumentState, Side
 from sim.core.model.instrument import Instrument
@@ -66,6 +68,16 @@ def quiet(sim: Simulation, tick: int | None = None) -> Instrument:
             if not book.levels(Side.BUY, 1) and not book.levels(Side.SELL, 1):
                 return instrument
     raise LookupError("no open instrument has an empty book")
+
+
+def open_ones(sim: Simulation) -> Iterator[Instrument]:
+    """The open instruments, in order of listing. Take the first few: going through all is slow."""
+    trading = sim.exchange.trading
+    return (
+        found
+        for found in sim.exchange.instruments
+        if trading.state(found.symbol) is InstrumentState.OPEN
+    )
 
 
 def in_state(sim: Simulation, state: InstrumentState) -> Instrument:

@@ -22,7 +22,17 @@ from sim.core.model.enums import OrderState, Side
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, Http, RpcError, connect
 from tests.deeds import do
-from tests.journeys import FEW_GAMES, firm, key, order, quiet, retail_order, rpc_trader, trader
+from tests.journeys import (
+    FEW_GAMES,
+    firm,
+    key,
+    open_ones,
+    order,
+    quiet,
+    retail_order,
+    rpc_trader,
+    trader,
+)
 
 IOC, FOK, DAY = (
     "TIME_IN_FORCE_IMMEDIATE_OR_CANCEL",
@@ -73,13 +83,8 @@ def _unfunded(world: Connection) -> str:
     """Two orders that are each affordable; the fill of one leaves too little for the other."""
     sim = world.simulation
     trading, account = sim.exchange.trading, firm(sim).users[0].account
-    ready = [
-        found
-        for found in sim.exchange.instruments
-        if trading.state(found.symbol).name == "OPEN"
-        and not trading.book(found.symbol).ladder(Side.BUY)
-    ]
-    first, second = ready[:2]
+    ready = (one for one in open_ones(sim) if not trading.book(one.symbol).ladder(Side.BUY))
+    first, second = next(ready), next(ready)
     sim.control(
         "account.fund", account, {"amount": f"-{trading.buying_power(account) // 10**8 - 100}"}
     )

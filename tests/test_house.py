@@ -135,10 +135,13 @@ def module_of(file: Path) -> tuple[str, ...]:
     return parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts
 
 
-def imports(tree: ast.Module) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Modules of ours that a file names, with the line: at the top, inside functions, for
-    annotations.
-    """
+@cache
+def imports(file: Path) -> tuple[tuple[int, tuple[str, ...]], ...]:
+    """Modules that a file names, with the line: at the top, inside functions, for annotations."""
+    return tuple(_imports(tree(file)))
+
+
+def _imports(tree: ast.Module) -> Iterator[tuple[int, tuple[str, ...]]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, tuple(alias.name.split("."))) for alias in node.names)
@@ -204,7 +207,7 @@ def test_every_import_points_down() -> None:
     assert [
         f"{file}:{line} imports {'.'.join(module)}"
         for file in ALL
-        for line, module in imports(tree(file))
+        for line, module in imports(file)
         if module[0] == "sim"
         and len(module) > 1
         and module_of(file)[0] != "__init__"
@@ -214,7 +217,7 @@ def test_every_import_points_down() -> None:
 
 def test_the_api_knows_the_reference_data_by_their_protocol_only() -> None:
     for file in (SIM / "api").rglob("*.py"):
-        for line, module in imports(tree(file)):
+        for line, module in imports(file):
             assert module[:2] != ("sim", "reference"), f"{file}:{line} imports {'.'.join(module)}"
 
 
@@ -283,7 +286,7 @@ def test_core_and_kernel_hold_no_floating_point_numbers() -> None:
 def test_no_import_runs_in_a_circle() -> None:
     """Imports inside functions and for annotations count."""
     graph = {
-        ".".join(("sim", *module_of(file))): {".".join(module) for _, module in imports(tree(file))}
+        ".".join(("sim", *module_of(file))): {".".join(module) for _, module in imports(file)}
         for file in ALL
     }
     graph = {name: (named & graph.keys()) - {name} for name, named in graph.items()}
@@ -296,6 +299,7 @@ def test_no_import_runs_in_a_circle() -> None:
 # What a distribution is called where it is imported, unless that is its own name.
 IMPORTED_AS = {
     "grpcio": "grpc",
+    "grpcio-tools": "grpc_tools",
     "protobuf": "google.protobuf",
     "googleapis-common-protos": "google.api",
     "mcp-types": "mcp_types",
@@ -306,6 +310,8 @@ IMPORTED_AS = {
     "pyyaml": "yaml",
 }
 EXTRAS = ("testing", "cluster", "mcp", "otel")  # imported when asked for
+# Imported by tests that are skipped without them: `make npm` says what they are for.
+IF_INSTALLED = {"testcontainers"}
 
 
 def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None:
@@ -318,8 +324,28 @@ def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None
     }
     imported = set()
     for file in ALL:
-        for _, module in imports(tree(file)):
+        for _, module in imports(file):
             first = module[0].removeprefix("_")  # _pytest is pytest
             if module[0] != "sim" and module[0] not in sys.stdlib_module_names:
                 imported.add(".".join(module[:2]) if first == "google" else first)
     assert imported == declared
+
+
+def test_what_tests_import_is_declared() -> None:
+    """A package that only comes along with another disappears with it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = (line for lines in project["optional-dependencies"].values() for line in lines)
+    declared = {
+        IMPORTED_AS.get(name, name.replace("-", "_")).partition(".")[0]
+        for line in (*project["dependencies"], *extras)
+        for name in re.findall(r"^[\w-]+", line)
+    }
+    files = [file for folder in ("tests", "docs", ".ci") for file in (ROOT / folder).rglob("*.py")]
+    ours = {name for file in files for name in (file.stem, file.parent.name)}
+    ours |= {"sim", "benchmarks", "exchange", "sandbox_exchange"}  # the last two: compiled protos
+    imported = {
+        name
+        for file in files  # their text: to parse them all would take seconds
+        for name in re.findall(r"^ *(?:import|from(?= \S+ import)) (\w+)", file.read_text(), re.M)
+    }
+    assert imported - ours - sys.stdlib_module_names - declared - IF_INSTALLED == set()

@@ -204,6 +204,7 @@ class Lists(RuleBasedStateMachine):
         return [row["slug"] for row in msgspec.json.decode(reply.body)[name]]
 
 
+@pytest.mark.long
 @pytest.mark.spec("S4.1-10", "S4.1-11")
 class TestLists(Lists.TestCase):
     settings = settings(max_examples=4, stateful_step_count=8, deadline=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import to_datetime
 from sim.messages import exchange_v1 as exchange_wire
 from sim.testing.client import Connection, Http, Response, Stream, connect
-from tests.journeys import firm, in_state
+from tests.journeys import firm, in_state, open_ones
 
 ASKS, QUOTES, OTHER = 0, 1, 2
 CONFLICT = 409
@@ -43,12 +44,7 @@ def account(world: Connection, index: int = ASKS) -> str:
 
 
 def symbols(world: Connection, count: int = 3) -> list[str]:
-    trading = world.simulation.exchange.trading
-    return [
-        found.symbol
-        for found in world.simulation.exchange.instruments
-        if trading.state(found.symbol) is InstrumentState.OPEN
-    ][:count]
+    return [found.symbol for found in islice(open_ones(world.simulation), count)]
 
 
 def legs(world: Connection, sides: str = "BBS") -> list[dict[str, str]]:

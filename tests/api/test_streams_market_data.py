@@ -13,7 +13,7 @@ from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, RpcError, Stream, connect
-from tests.journeys import firm, in_state, quiet, rpc_trader
+from tests.journeys import firm, in_state, open_ones, quiet, rpc_trader
 
 
 @pytest.fixture
@@ -24,13 +24,8 @@ def instrument(world: Connection) -> Instrument:
 @pytest.fixture
 def pair(world: Connection) -> tuple[str, str]:
     """Symbols of two open instruments."""
-    exchange = world.simulation.exchange
-    found = [
-        each.symbol
-        for each in exchange.instruments
-        if exchange.trading.state(each.symbol) is InstrumentState.OPEN
-    ]
-    return found[0], found[1]
+    found = open_ones(world.simulation)
+    return next(found).symbol, next(found).symbol
 
 
 def updates(stream: Stream) -> list[wire.MarketDataUpdate]:

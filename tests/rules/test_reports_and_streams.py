@@ -12,7 +12,17 @@ from sim.core.model.instrument import Instrument
 from sim.kernel.instants import DAY, HOUR, eastern, format_instant, parse_instant
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, connect
-from tests.journeys import FEW_GAMES, firm, key, order, quiet, retail_order, rpc_trader, trader
+from tests.journeys import (
+    FEW_GAMES,
+    firm,
+    key,
+    open_ones,
+    order,
+    quiet,
+    retail_order,
+    rpc_trader,
+    trader,
+)
 
 
 def begun(at: str, **assumptions: str) -> Connection:
@@ -96,11 +106,12 @@ def test_r10_what_is_gone_stays_gone_in_the_hours_around_a_window_after_clocks_c
 
 def test_r14_retail_positions_come_at_once_where_paging_is_not_enabled(world: Connection) -> None:
     mine, made = world.retail(key(world.simulation)), 0
-    for instrument in world.simulation.exchange.instruments:
-        if world.simulation.exchange.trading.state(instrument.symbol).name == "OPEN" and made < 3:
-            trader(world).post("/v1/trading/orders", json=order(instrument, "sell", 97, 1))
-            placed = mine.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 98, 1))
-            made += placed.status == 200
+    for instrument in open_ones(world.simulation):
+        trader(world).post("/v1/trading/orders", json=order(instrument, "sell", 97, 1))
+        placed = mine.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 98, 1))
+        made += placed.status == 200
+        if made == 3:
+            break
     paged = mine.get("/v1/portfolio/positions", params={"limit": "2"}).json()
     assert (len(paged["positions"]), paged["eof"]) == (2, False)
     world.simulation.control("assumption.set", "retail.positions_paging", {"value": "false"})

@@ -190,6 +190,7 @@ def test_what_cannot_be_swept_is_exit_2_and_says_why(sim, arguments, says):
     assert says in err
 
 
+@pytest.mark.long
 def test_a_cluster_of_two_workers_tells_the_same_story_also_of_a_file_they_do_not_have(
     sim, file, tmp_path
 ):

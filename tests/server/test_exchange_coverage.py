@@ -60,14 +60,9 @@ def suite(pytester: pytest.Pytester, *options: str) -> tuple[dict[str, Any], str
     return json.loads((pytester.path / "met.json").read_text()), result.stdout.str()
 
 
-@pytest.fixture
-def met(pytester: pytest.Pytester) -> tuple[dict[str, Any], str]:
-    return suite(pytester)
-
-
 @pytest.mark.long
-def test_a_suite_says_what_it_met_and_what_it_never_met(met: tuple[dict[str, Any], str]) -> None:
-    document, out = met
+def test_a_suite_says_what_it_met_and_what_it_never_met(pytester: pytest.Pytester) -> None:
+    document, out = suite(pytester)
     assert (document["coverage"], document["runs"]) == (1, 5)
     health = document["operations"][HEALTH]
     assert (health["calls"], health["planes"]) == (4, {"gateway": 4, "retail": 0})
@@ -90,13 +85,7 @@ def test_a_suite_says_what_it_met_and_what_it_never_met(met: tuple[dict[str, Any
     }
     assert (True, True) in sides.values()
     assert "5 runs met" in out and "sim coverage" in out
-
-
-@pytest.mark.long
-def test_workers_hand_their_parts_over(
-    met: tuple[dict[str, Any], str], pytester: pytest.Pytester
-) -> None:
-    assert suite(pytester, "-n2")[0] == met[0]
+    assert suite(pytester, "-n2")[0] == document  # workers hand their parts over
 
 
 def test_a_file_that_cannot_be_written_is_refused_before_the_tests_run(

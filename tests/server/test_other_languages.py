@@ -40,6 +40,7 @@ def test_the_node_package_keeps_its_promises(package: Path) -> None:
 
 
 @needs("typescript", "@types/node")
+@pytest.mark.long
 def test_an_exchange_in_a_container_is_reached_by_its_ports(package: Path) -> None:
     command = f"{sys.executable} -m sim"
     done = run(
@@ -61,6 +62,7 @@ def test_a_container_of_testcontainers_is_one(package: Path) -> None:
 
 
 @needs("typescript", "@types/node")
+@pytest.mark.long
 def test_what_npm_packs_holds_the_compiled_code(package: Path) -> None:
     shutil.rmtree(package / "dist")  # npm itself compiles it
     done = run("npm", "pack", "--json", cwd=package)
@@ -71,6 +73,7 @@ def test_what_npm_packs_holds_the_compiled_code(package: Path) -> None:
 
 
 @needs("typescript", "@types/node")
+@pytest.mark.long
 def test_its_types_catch_a_mistake(package: Path) -> None:
     (package / "src" / "user.ts").write_text(
         'import { start } from "./index.js";\n'

@@ -17,7 +17,7 @@ from sim.contract.contract import Binding, Operation, Plane, load_contract
 from sim.core.service.rate_limits import LIMITS
 from sim.scenario.scenario import DEFAULT_START
 from sim.testing.client import Connection, Http, connect
-from tests.journeys import firm, key, quiet
+from tests.journeys import FEW_GAMES, firm, key, quiet
 
 CONTRACT = load_contract()
 SERVED = [
@@ -30,8 +30,8 @@ _TRACES = frozenset({"timers", "entropy", "ids", "credentials", "rate_limits", "
 
 
 def unlimited() -> Connection:
-    """The quickstart without rate limits and without luck."""
-    world = connect(Simulation(load_scenario("quickstart")))
+    """The quickstart with few games, without rate limits and without luck."""
+    world = connect(Simulation(load_scenario(FEW_GAMES)))
     for name in LIMITS:
         world.simulation.exchange.rate_limits.replace(name, "off")
     world.simulation.control("preset.set", "", {"name": "ideal"})

@@ -9,6 +9,7 @@ as saved state.
 from __future__ import annotations
 
 import base64
+from itertools import islice
 from typing import Any
 from urllib.parse import quote
 
@@ -91,7 +92,7 @@ class Pair:
         return {
             "symbol": [
                 instrument.symbol,
-                *[terms.symbol for terms in sim.exchange.instruments][:3],
+                *(terms.symbol for terms in islice(sim.exchange.instruments, 3)),
                 "nope",
                 "",
             ],
