@@ -50,7 +50,7 @@ class Moments:
         self._looker: Simulation | None = None
         self._on: Branch  # the branch that the looker's last input was written on
         self._kept: OrderedDict[tuple[str, int], _Kept] = OrderedDict()
-        self._copies: dict[int, Order] = {}  # of live orders, of the last snapshot
+        self._live: list[Order] = []  # copies of live orders, of the last snapshot
 
     def at(self, branch: Branch, seq: int) -> Work[Simulation]:
         """The run right after an input of a branch; 0 is the start. It holds until the next call,
@@ -146,7 +146,7 @@ class Moments:
         self._on = journal.branches[point.branch].holder(point.seq) if point.seq else root
         journal.branch = self._on
         self._used(self._on, snapshot)
-        self._copies = {order.seq: order for order in snapshot.history.live}
+        self._live = snapshot.history.live
 
     def _go(self, looker: Simulation, branch: Branch, seq: int) -> Work[None]:
         while looker.seq < seq:
@@ -157,7 +157,7 @@ class Moments:
             )
             if due and (self._on.name, at) not in self._kept:
                 if not looker.exchange.order_sessions.blocks_snapshots:
-                    self._keep(looker.engine.snapshot(log=True, copies=self._copies))
+                    self._keep(looker)
             yield
 
     def _handle(self, looker: Simulation, branch: Branch, seq: int) -> Outcome:
@@ -187,10 +187,12 @@ class Moments:
 
     # ---- what is kept
 
-    def _keep(self, snapshot: Snapshot) -> None:
-        kept = _Kept(snapshot, self._copies)
-        self._kept[self._on.name, snapshot.checkpoint.seq] = kept
-        self._copies = {order.seq: order for order in snapshot.history.live}
+    def _keep(self, looker: Simulation) -> None:
+        """Keep a snapshot of where the looker stands."""
+        copies = {order.seq: order for order in self._live}
+        snapshot = looker.engine.snapshot(log=True, copies=copies)
+        self._kept[self._on.name, snapshot.checkpoint.seq] = _Kept(snapshot, copies)
+        self._live = snapshot.history.live
         while len(self._kept) > 1 and self.kept_bytes > BYTES_MAX:
             self._kept.popitem(last=False)
 

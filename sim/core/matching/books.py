@@ -8,17 +8,18 @@ changed.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from operator import attrgetter
 
 from sim.core.matching.book import Book
 from sim.core.model.context import Context
-from sim.core.model.enums import STOP_TYPES
+from sim.core.model.enums import BUY, STOP_TYPES
 from sim.core.model.events import BookChanged
 from sim.core.model.instrument import Instrument
 from sim.core.model.instruments import Instruments
-from sim.core.model.orders import Order, grouped
+from sim.core.model.orders import Order
 from sim.indexes.change_index import Changes
 
 
@@ -41,7 +42,8 @@ class Books:
         self._is_hidden = is_hidden
         self._materialise = materialise
         self._by_symbol: dict[str, Book] = {}
-        self._resting: dict[str, list[Order]] = {}  # of books that nobody asked for since `load`
+        # of books that nobody asked for since `load`, in no order
+        self._resting: dict[str, list[Order]] = {}
         self.unannounced: dict[str, None] = {}
         self.version = 0
         self.symbols = Changes()
@@ -61,13 +63,20 @@ class Books:
             book = self._by_symbol[symbol] = Book(self._instruments.require(symbol))
             book.version = self._next(book.instrument)
             book.hidden = self._is_hidden(symbol)
-            for order in self._resting.pop(symbol, ()):
+            if (resting := self._resting.pop(symbol, None)) is not None:
                 book.changed = True
-                if order.type in STOP_TYPES:
-                    book.stops.add(order)
-                else:
-                    book.ladder(order.side).add(order)
+                self._take_back(book, resting)
         return book
+
+    def _take_back(self, book: Book, resting: list[Order]) -> None:
+        bid, offer = book.bids.add, book.offers.add
+        for order in sorted(resting, key=attrgetter("priority")):
+            if order.type in STOP_TYPES:
+                book.stops.add(order)
+            elif order.side is BUY:
+                bid(order)
+            else:
+                offer(order)
 
     def touched(self, symbol: str) -> Book | None:
         """The book, or None when nothing ever needed one."""
@@ -130,5 +139,7 @@ class Books:
         self.version += 1
         self.loaded = self.version
         self.unannounced.clear()
-        orders = sorted(chain.from_iterable(working.values()), key=attrgetter("priority"))
-        self._resting = grouped(orders, attrgetter("symbol"))
+        resting: dict[str, list[Order]] = defaultdict(list)
+        for order in chain.from_iterable(working.values()):
+            resting[order.symbol].append(order)
+        self._resting = resting

@@ -6,8 +6,7 @@ prices are scaled integers; the instrument's scales are copied onto the order (Â
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from itertools import chain, compress
 from operator import attrgetter, is_not
 
@@ -156,14 +155,6 @@ def live_of(orders: list[Order]) -> list[Order]:
     return [order for order in orders if order.leaves_qty > 0 or order.state is pending]
 
 
-def grouped(orders: list[Order], name: Callable[[Order], str]) -> dict[str, list[Order]]:
-    """Orders by account or symbol, in unchanged order."""
-    groups: defaultdict[str, list[Order]] = defaultdict(list)
-    for key, order in zip(map(name, orders), orders, strict=True):
-        groups[key].append(order)
-    return groups
-
-
 class Orders:
     """Finds every order by id, the open ones by account, and the newest of each client order id.
 
@@ -251,7 +242,7 @@ class Orders:
         return sorted(orders, key=attrgetter("priority"))
 
     def working(self) -> dict[str, list[Order]]:
-        """Open orders that the engine has taken, by account."""
+        """Open orders that the engine has taken, by account, each account's in no order."""
         pending = OrderState.PENDING_NEW
         return {
             account: [order for order in mine.values() if order.state is not pending]
@@ -290,17 +281,15 @@ class Orders:
         self._reopen(gone, live_of(come))
 
     def _reopen(self, gone: list[Order], live: list[Order]) -> None:
-        """Have other open orders, each account's in order of acceptance."""
-        accounts = dict.fromkeys(order.account for order in chain(gone, live))
+        """Have other open orders; whoever reads them puts them in order."""
         for order in gone:
             if (mine := self._open.get(order.account)) is not None:
                 mine.pop(order.id, None)
         for order in live:
             self._open.setdefault(order.account, {})[order.id] = order
-        for account in accounts:
-            if mine := self._open.pop(account, {}):
-                by_seq = sorted(mine.values(), key=attrgetter("seq"))
-                self._open[account] = {order.id: order for order in by_seq}
+        for account in dict.fromkeys(order.account for order in gone):
+            if not self._open.get(account, True):
+                del self._open[account]
 
 
 def _identity(order: Order) -> tuple[str, str, str, Instant]:
