@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from sim.api.pipeline.inputs import RECEIVER, Input, Outcome, OutcomeHandlers, Post, WebhookAnswered
 from sim.core.model.refusals import NotFound
+from sim.core.webhooks.payloads import shown_url
 from sim.engine.engine import Engine
 from sim.engine.extension import Extension
 from sim.kernel.timers import Timer
@@ -137,7 +138,7 @@ class Receivers(Extension):
         return [
             {
                 "name": name,
-                "url": entry.address,
+                "url": shown_url(entry.address),
                 "firm": entry.firm,
                 "received": states[name].received,
                 "answers": [form.write(answer) for answer in states[name].answers],

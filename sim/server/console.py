@@ -105,7 +105,7 @@ class Console:
         if self._silent:
             return
         said = answer.status or answer.error
-        self._attempt(simulation, post.url, post.event_id, said, attempt=post.attempt)
+        self._attempt(simulation, post.shown_url, post.event_id, said, attempt=post.attempt)
 
     def _attempt(
         self, simulation: Simulation, url: str, event_id: str, result: int | str, **more: str

@@ -29,6 +29,7 @@ from sim.api.pipeline.inputs import (
     recorded_input,
 )
 from sim.api.pipeline.request_log import LoggedCall
+from sim.core.webhooks.payloads import shown_url
 from sim.kernel.instants import NS_PER_S, Instant, Span
 from sim.kernel.journal_reader import read_line
 from sim.simulation import Simulation
@@ -186,7 +187,7 @@ class _Reader:
     def _read_outcome(self, seq: int, at: Instant, out: dict[str, Any]) -> None:
         for post in out.get("posts", ()):
             attempt, event_id, rest = post.split(" ", 2)
-            self._attempts[attempt] = event_id, rest.rpartition(" ")[0]
+            self._attempts[attempt] = event_id, shown_url(rest.rpartition(" ")[0])
         last = max((one["at"] for one in out.get("fired", ())), default=at)
         for closed in out.get("closed", ()):
             stream = self._open.pop(closed["stream"], None)

@@ -21,7 +21,7 @@ from sim.core.catalogue.assumptions import (
     WEBHOOK_TIMEOUT,
 )
 from sim.core.catalogue.quirks import WEBHOOK_DUPLICATES
-from sim.core.webhooks.payloads import TEST
+from sim.core.webhooks.payloads import TEST, shown_url
 from sim.core.webhooks.records import DeliveryRecord
 from sim.kernel.instants import format_instant
 
@@ -162,7 +162,7 @@ def _answers(step: JournalStep, attempts: dict[str, int]) -> Iterator[Cause]:
 
 def _attempt(step: JournalStep, number: int, url: str, record: DeliveryRecord) -> Cause:
     at = max((timer["at"] for timer in step.timers), default=step.at)
-    what = f"attempt {number} was sent to {url}"
+    what = f"attempt {number} was sent to {shown_url(url)}"
     if number == 1:
         return step.cause(what, _FIRST, at)
     if step.input.get("action") == "webhook.redeliver":

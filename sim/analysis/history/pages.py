@@ -21,6 +21,7 @@ from sim.api.pipeline.inputs import recorded_input
 from sim.api.pipeline.named_symbols import symbols_of
 from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest, NotFound
+from sim.core.webhooks.payloads import shown_url
 from sim.kernel.branches import Branch, Place, Tree
 from sim.kernel.instants import format_instant
 from sim.kernel.journal import Line
@@ -152,7 +153,9 @@ class Rows:
             for post in out.get("posts", ()):
                 attempt, event, url, *_ = post.split(" ")
                 if attempt == recorded["attempt"]:
-                    return row._replace(subject=f"webhook/{event}", what=f"{url} answers")
+                    return row._replace(
+                        subject=f"webhook/{event}", what=f"{shown_url(url)} answers"
+                    )
         return row
 
     def _asked_about(self, line: Line) -> str:

@@ -30,6 +30,7 @@ from sim.api.pipeline.inputs import (
 )
 from sim.contract.contract import Operation
 from sim.core.model.refusals import Refusal
+from sim.core.webhooks.payloads import shown_url
 from sim.kernel.branches import Branch
 from sim.kernel.instants import format_instant
 from sim.simulation import Simulation
@@ -38,6 +39,8 @@ from sim.simulation import Simulation
 FRAMES_MAX = 1_000
 CAUSES_MAX = 20
 CHAIN_MAX = 50  # of an explanation; `chain_length` says how many there were
+# How a body spells the address of a webhook, which is kept as it is in the journal alone.
+_URLS = ("webhook_url", "webhookUrl")
 Decode = Callable[[bytes], Any]
 
 
@@ -83,7 +86,7 @@ def came_of(
             {
                 "attempt": effect.attempt,
                 "event_id": effect.event_id,
-                "url": effect.url,
+                "url": effect.shown_url,
                 "body": _decoded(json.decode, effect.body),
             }
             for effect in outcome.effects
@@ -130,6 +133,11 @@ def _input(sim: Simulation, entry: Entry, streams: dict[int, Operation]) -> dict
     for name in ("body", "arguments"):
         if isinstance(fields.get(name), str) and not fields.get("form"):
             fields[name] = _decoded(json.decode, fields[name].encode())
+    if isinstance(body := fields.get("body"), dict):
+        fields["body"] = {
+            name: shown_url(value) if name in _URLS and isinstance(value, str) else value
+            for name, value in body.items()
+        }
     return fields
 
 

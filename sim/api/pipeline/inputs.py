@@ -14,6 +14,7 @@ from msgspec import Struct, field, json, structs
 
 from sim.contract.contract import Plane
 from sim.core.model.events import FaultStruck
+from sim.core.webhooks.payloads import shown_url
 from sim.core.webhooks.records import DeliveryRecord
 from sim.kernel.instants import Instant, Span
 from sim.kernel.journal import Line
@@ -265,6 +266,11 @@ class Post(Struct, frozen=True, tag="post"):
     secret: str = ""
     timeout: Span = 5_000_000_000
     receiver: str = ""
+
+    @property
+    def shown_url(self) -> str:
+        """The URL as whatever is printed, sent or written to a file to be shared has it."""
+        return shown_url(self.url)
 
 
 class Resolve(Struct, frozen=True, tag="resolve"):

@@ -17,7 +17,8 @@ journalled. Nothing below this module ever sees a secret. Three replacements are
 3. A token or signing secret that a client wrote where none belongs (in a path, a query, another
    field or header, or as the name of a field of a form) becomes the word `sealed`. Such a call is
    refused or the value is ignored, but it would still stand in the journal. So does the value of
-   a key of a body or a frame that is called like a secret, such as `passphrase`.
+   a key of a body or a frame that is called like a secret, such as `passphrase`, and the user
+   information of a webhook's URL.
 
 **Which fingerprint.** BLAKE2b with a key that the run's seed determines. Equal secrets have equal
 fingerprints within a run, so the exchange can still notice that an SSN is used twice. The same
@@ -31,7 +32,9 @@ an assertion) is journalled beside the call and left out of the digest, so two r
 client have one digest.
 
 **The exception.** To sign webhooks the sender needs the signing secret in clear. `signing_secrets`
-holds it by fingerprint, in memory only; a replay has none and signs nothing.
+holds it by fingerprint, in memory only; a replay has none and signs nothing. The URL of a webhook
+stands in the journal whole, so that a run that goes on from there still reaches its receiver; what
+is printed, sent or written to be shared has `shown_url` of it.
 
 gRPC messages pass as they are: no request that gRPC serves has a secret field (a test holds the
 contract to that). Responses are masked in `masking.py`, with the same aim.
@@ -74,6 +77,8 @@ _SECRET_KEY = re.compile(
     r'|private_?key|passphrase|password|otp|client_?assertion)"\s*:\s*)"(?!sealed[:"])(?:[^"\\]|\\.)*"',
     re.IGNORECASE,
 )
+# The user information of a webhook's URL: such a registration is refused.
+_URL_USER = re.compile(r'("webhook_?url"\s*:\s*"[^"@]*?:(?:\\?/){2})[^"/?#]*@', re.IGNORECASE)
 _HINTS = ("oken", "ecret", "ass", "rivate", "TOKEN", "SECRET", "PASS", "PRIVATE", '"otp')
 _FRAME_HINTS = tuple(hint.encode() for hint in (*_HINTS, "eyJ", "whsec_"))
 # What a field of a form is called. A JSON body sent as a form is one field whose name is the body.
@@ -278,6 +283,8 @@ def _without_secrets(text: str) -> str:
     are called like one.
     """
     text = _without_tokens(text)
+    if "@" in text and "webhook" in text:
+        text = _URL_USER.sub(rf"\1{_PLACEHOLDER}@", text)
     if '"' in text and any(part in text for part in _HINTS):
         return _SECRET_KEY.sub(rf'\1"{_PLACEHOLDER}"', text)
     return text

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from sim.core.catalogue.assumptions import WEBHOOK_TIMEOUT
 from sim.core.model.context import Context
 from sim.core.service.fault_spec import FaultAction
+from sim.core.webhooks.payloads import shown_url
 from sim.core.webhooks.records import Attempt, DeliveryRecord, InFlight, Notice, WebhooksState
 
 DUE_TIMER, TIMEOUT_TIMER = "webhook.due", "webhook.timeout"
@@ -84,7 +85,7 @@ class Attempts:
     def record(self, name: str, notice: Notice, url: str, number: int) -> DeliveryRecord:
         """Add a line to the delivery log."""
         event_id, kind, firm = notice.event_id, notice.type, notice.firm
-        record = DeliveryRecord(event_id, kind, firm, url, number, self._ctx.now)
+        record = DeliveryRecord(event_id, kind, firm, shown_url(url), number, self._ctx.now)
         self.state.log[name] = record
         keep_last(self.state.log, KEPT_RECORDS)
         return record

@@ -29,6 +29,10 @@ APPROVED = "kyc.approved"
 REJECTED = "kyc.rejected"
 TEST = "webhook.test"
 
+SEALED = "sealed"
+_URL_REST = re.compile(r"([^?#]*)([?#]?)(.*)", re.DOTALL)
+_URL_USER = re.compile(r"(://)[^/\\]*@")
+_URL_VALUE = re.compile(r"([?#&;])([^=?#&;]*=)?([^?#&;]*)")
 _SEALED_SECRET = re.compile(r"sealed:w(\d+):[0-9a-f]{32}", re.ASCII)
 
 
@@ -60,6 +64,18 @@ def url_problem(url: str, *, allow_private: bool, hosts: tuple[str, ...]) -> str
             " not listed"
         )
     return ""
+
+
+def shown_url(url: str) -> str:
+    """A webhook's URL as people and files see it: user information and the values of its query may
+    be a receiver's secret, so the word `sealed` stands for each.
+    """
+    address, mark, rest = _URL_REST.match(url).groups()  # type: ignore[union-attr]
+    values = (
+        f"{separator}{name}{SEALED if value else ''}"
+        for separator, name, value in _URL_VALUE.findall(mark + rest)
+    )
+    return _URL_USER.sub(rf"\1{SEALED}@", address) + "".join(values)
 
 
 def _is_loopback(host: str) -> bool:

@@ -116,7 +116,7 @@ class Telemetry:
         """Tell what a receiver of webhooks answered."""
         self._then.after_attempt(simulation, post, answer)
         said = str(answer.status or answer.error)
-        self._emit(f"webhook {post.url}: {said}", simulation, 200 <= answer.status < 300)
+        self._emit(f"webhook {post.shown_url}: {said}", simulation, 200 <= answer.status < 300)
 
     def _emit(self, body: str, simulation: Simulation, fine: bool) -> None:
         severity = SeverityNumber.INFO if fine else SeverityNumber.WARN

@@ -103,14 +103,14 @@ class WebhookSender:
                 answer = await task
             except Exception:
                 # A bug of ours must not keep later answers from arriving.
-                log.exception("a webhook attempt failed: %s", attempt.url)
+                log.exception("a webhook attempt failed: %s", attempt.shown_url)
                 answer = Answered(0, "not sent")
             self._sent.popleft()
             try:
                 self._answered(attempt, answer)
             except Exception as error:
                 if not isinstance(error, RunEnded):
-                    log.exception("the answer of a receiver failed: %s", attempt.url)
+                    log.exception("the answer of a receiver failed: %s", attempt.shown_url)
                 return
 
     async def _attempt(self, attempt: Post) -> Answered:
