@@ -8,6 +8,8 @@ fields depend on, compared by value. What lists filter and sort by is computed b
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import json
 from msgspec.structs import replace
 
@@ -19,6 +21,7 @@ from sim.api.rendering.retention import kept_stats
 from sim.core.accounts.fee_schedule import THETA_SCALE
 from sim.core.catalogue.assumptions import EVENTS_DEPRECATED
 from sim.core.exchange import Exchange
+from sim.core.lifecycle.settlement import Settlement
 from sim.core.lifecycle.states import OVER_STATES, SESSION_STATES
 from sim.core.market_data.assets import PRICE_SCALE
 from sim.core.market_data.statistics import SymbolStats
@@ -133,7 +136,8 @@ def _settlement_version(
 def _market(exchange: Exchange, market: Market) -> Market:
     trading, slug = exchange.trading, market.slug
     instrument, book = exchange.instruments.require(slug), trading.books.touched(slug)
-    state, final = trading.state(slug), trading.settlements.final(slug)
+    state, settlement = trading.state(slug), trading.settlements.get(slug)
+    final = settlement is not None and not settlement.preliminary
     visible = book is not None and not book.hidden
     bid = book.bids.best or None if book is not None and visible else None
     ask = book.offers.best or None if book is not None and visible else None
@@ -144,14 +148,15 @@ def _market(exchange: Exchange, market: Market) -> Market:
         for side in market.market_sides
     ]
     traded = volumes(exchange, instrument)
-    changed = last_change(exchange, slug, market.updated_at)
+    settled = settlement if state in OVER_STATES else None
+    changed = last_change(exchange, slug, market.updated_at, settled)
     view = replace(
         market,
         exchange_status=state.name,
         exchange_synced_at=changed,
         updated_at=changed,
-        active=is_active(exchange, slug, state),
-        closed=is_closed(exchange, slug, state),
+        active=is_active(state, lambda: final),
+        closed=is_closed(state, lambda: final),
         status=_M.MARKET_STATUS_RESOLVED if final else _STATUSES[state],
         best_bid_quote=_quote(bid, instrument),
         best_ask_quote=_quote(ask, instrument),
@@ -185,14 +190,14 @@ def _index_facts(exchange: Exchange, instrument: Instrument) -> dict[str, str]:
     return instrument.metadata | {"crypto_settlement_price": decimal_text(price, PRICE_SCALE, 2)}
 
 
-def is_active(exchange: Exchange, symbol: str, state: InstrumentState) -> bool:
+def is_active(state: InstrumentState, paid: Callable[[], bool]) -> bool:
     """Return whether a market in a state is active: in session and not paid."""
-    return state in SESSION_STATES and not exchange.trading.settlements.final(symbol)
+    return state in SESSION_STATES and not paid()
 
 
-def is_closed(exchange: Exchange, symbol: str, state: InstrumentState) -> bool:
+def is_closed(state: InstrumentState, paid: Callable[[], bool]) -> bool:
     """Return whether a market in a state is closed: over or paid."""
-    return state in OVER_STATES or exchange.trading.settlements.final(symbol)
+    return state in OVER_STATES or paid()
 
 
 def _side_prices(
@@ -224,13 +229,15 @@ def _quote(price: Price | None, instrument: Instrument) -> Quote | None:
     return None if price is None else Quote(value=price / instrument.price_scale, currency=CURRENCY)
 
 
-def last_change(exchange: Exchange, symbol: str, listed_at: Instant | None) -> Instant:
+def last_change(
+    exchange: Exchange, symbol: str, listed_at: Instant | None, settled: Settlement | None
+) -> Instant:
     """Return when a market was last traded, settled or moved to a state, in whole seconds.
 
-    Before the first of these that is when it was listed.
+    Before the first of these that is when it was listed. `settled` is the settlement of one that is
+    over.
     """
     trading, lifecycle = exchange.trading, exchange.trading.lifecycle
-    settled = trading.settlements.get(symbol) if trading.state(symbol) in OVER_STATES else None
     moved = lifecycle.change_key(symbol)  # positive for an instrument with a state of its own
     if moved <= 0:
         moved = lifecycle.last_change(exchange.instruments.require(symbol))

@@ -58,12 +58,16 @@ def _dormant_state(exchange: Exchange, event: Event) -> InstrumentState:
     return exchange.trading.lifecycle.unless_suspended(state)
 
 
+def _paid(exchange: Exchange, row: MarketRow) -> bool:
+    return exchange.trading.settlements.final(row.slug)
+
+
 def _is_active(exchange: Exchange, row: MarketRow) -> bool:
-    return live_views.is_active(exchange, row.slug, _state(exchange, row))
+    return live_views.is_active(_state(exchange, row), lambda: _paid(exchange, row))
 
 
 def _is_closed(exchange: Exchange, row: MarketRow) -> bool:
-    return live_views.is_closed(exchange, row.slug, _state(exchange, row))
+    return live_views.is_closed(_state(exchange, row), lambda: _paid(exchange, row))
 
 
 STATE = Aspect(
@@ -89,7 +93,9 @@ CLOSED = Aspect(
 
 
 def _last_change(exchange: Exchange, row: MarketRow) -> Instant:
-    return live_views.last_change(exchange, row.slug, row.created_at)
+    over = _state(exchange, row) in OVER_STATES
+    settled = exchange.trading.settlements.get(row.slug) if over else None
+    return live_views.last_change(exchange, row.slug, row.created_at, settled)
 
 
 def _dormant_change(exchange: Exchange, event: Event) -> Instant:
