@@ -12,7 +12,7 @@ from sim.core.model.instrument import Instrument
 from sim.kernel.instants import format_instant
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection
-from tests.journeys import firm, order, rpc_trader, trader
+from tests.journeys import firm, order, quiet, rpc_trader, trader
 
 SYMBOL = "aec-nba-bos-nyk-2026-09-09"
 DATES = {
@@ -371,3 +371,13 @@ def test_edges_that_do_not_exist_are_refused_and_say_where_one_can_go(world: Con
         assert "SUSPENDED" in getattr(refused.value, "remedy", "")
     assert book(world).json()["state"] == "INSTRUMENT_STATE_OPEN"
     assert format_instant(world.simulation.now) == "2026-09-08T18:00:00Z"
+
+
+def test_l27_a_correction_is_read_from_book_and_quote_at_the_instant_it_is_made(
+    world: Connection,
+) -> None:
+    symbol, client = quiet(world.simulation).symbol, trader(world)
+    for price, shown in (("1", "100"), ("0.4", "40"), ("0", "0")):
+        world.absorb(world.simulation.control("instrument.settle", symbol, {"price": price}))
+        for path in (f"/v1/orderbook/{symbol}", f"/v1/orderbook/{symbol}/bbo"):
+            assert client.get(path).json()["stats"]["settlementPx"] == shown

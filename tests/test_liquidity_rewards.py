@@ -387,15 +387,17 @@ def test_how_long_after_its_date_a_reward_is_paid_is_a_switch(after: str, paid: 
     assert round(seen()[2] - start, 2) == 200
 
 
-def test_a_quote_earns_for_the_seconds_it_rests() -> None:
+@pytest.mark.parametrize("steps", [("30m",), ("7m", "11m", "1s", "11m59s")])
+def test_a_quote_earns_for_the_seconds_it_rests(steps: tuple[str, ...]) -> None:
     """A bid that rests for half an hour beside an equal one of two hours: 0.5 x 0.25 of the time,
-    and the rest of the side is the other's.
+    and the rest of the side is the other's, in however many steps the time passes.
     """
     world = world_of()
     ann, bob = clients(world)
     bid(ann, 40, 10)
     order_id = bid(bob, 40, 10)
-    world.advance("30m")
+    for step in steps:
+        world.advance(step)
     assert bob.post(f"/v1/order/{order_id}/cancel", json={"marketSlug": "tst-m"}).status == 200
     world.advance_to("2026-09-09T00:00:00-04:00")
     assert (earnings(bob), earnings(ann)) == (

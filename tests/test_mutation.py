@@ -8,10 +8,12 @@ import sys
 
 import pytest
 
+from tests.mutation import __main__ as runs
 from tests.mutation.areas import AREAS, ROOT, sources
 from tests.mutation.coverage_map import CoverageMap, names_defined
 from tests.mutation.operators import mutants, mutated
 from tests.mutation.results import known_equivalents
+from tests.mutation.runner import Job
 
 SOURCE = '''
 def fee(price, qty, cap=3):
@@ -160,3 +162,20 @@ def test_a_mutant_dies_of_the_first_test_that_fails_warm_and_cold() -> None:
     ran = subprocess.run([sys.executable, "-c", RUN], cwd=ROOT, capture_output=True, text=True)
     killer = "test_the_fills_of_one_order_never_cost_more_than_their_sum_rounded"
     assert ran.stdout.splitlines() == [f"{killer},,", f"{killer} 4"], ran.stderr
+
+
+def test_a_test_that_fails_on_unchanged_code_kills_nothing_and_the_others_are_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def run_tests(jobs: list[Job], _workers: int, _done: object) -> None:
+        for job in jobs:
+            noticed = ("t.py::flaky", "t.py::good") if job.mutant else ("t.py::flaky",)
+            job.killed_by = next((name for name in job.tests if name in noticed), "")
+
+    path = "sim/core/model/quantities.py"
+    inside = [one for one in mutants(path, (ROOT / path).read_text()) if one.function][:2]
+    lists = ({"t.py::flaky": 1.0, "t.py::good": 1.0}, {"t.py::flaky": 1.0, "t.py::blind": 1.0})
+    jobs = [Job(mutant, tests) for mutant, tests in zip(inside, lists, strict=True)]
+    monkeypatch.setattr(runs, "run_warm", run_tests)
+    runs.run(jobs, CoverageMap(), 1)
+    assert [job.killed_by for job in jobs] == ["t.py::good", ""]

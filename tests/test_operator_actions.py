@@ -234,3 +234,29 @@ def test_the_answer_to_an_order_says_what_every_list_of_orders_says(
     assert answer["state"] == shown["state"] == f"ORDER_STATE_{state}"
     assert ("reason" in answer) is (state == "REJECTED")
     assert answer.get("reason", "said") != ""
+
+
+@pytest.mark.parametrize(
+    ("asset", "fields", "words"),
+    [
+        ("crypto:BTC", {"price": "1"}, "id must be crypto:<symbol>"),
+        ("btc", {"price": "1"}, "id must be crypto:<symbol>"),
+        ("crypto:" + "x" * 65, {"price": "1"}, "id must be crypto:<symbol>"),
+        ("crypto:btc", {"price": "0"}, "a price above zero"),
+        ("crypto:btc", {"price": "-1"}, "price"),
+        ("crypto:btc", {"price": "sixty"}, "price: "),
+        ("crypto:btc", {"price": "1000000000.01"}, "index price: from 0"),
+        ("crypto:btc", {"price": "1", "at": "2026-09-08T17:59:59Z"}, "not in the past"),
+        ("crypto:btc", {"price": "1", "at": "2026-09-08T18:00:01Z"}, "not in the future"),
+    ],
+)
+def test_a_tick_that_no_index_has_is_refused_and_changes_nothing(
+    world: Connection, asset: str, fields: dict[str, str], words: str
+) -> None:
+    assets = world.simulation.exchange.assets
+    before = [(one.id, list(one.by_hand)) for one in assets.all()]
+    with pytest.raises(InvalidRequest, match=words) as refused:
+        world.simulation.control("price.tick", asset, fields)
+    assert refused.value.remedy or "from 0" in refused.value.message
+    assert [(one.id, one.by_hand) for one in assets.all()] == before
+    world.simulation.control("price.tick", "crypto:new-1", {"price": "1000000000"})

@@ -11,6 +11,7 @@ import pytest
 from sim import Simulation, load_scenario
 from sim.core.model.games import Game
 from sim.kernel.instants import NS_PER_S, parse_instant
+from sim.reference.game_clock import GameClock
 from sim.reference.results import final
 from sim.testing.client import Connection, connect
 from tests.journeys import firm, order, trader
@@ -320,6 +321,29 @@ def test_every_result_is_one_that_can_be(later: Connection) -> None:
             assert game.advances in ("home", "away")
         else:
             assert game.home_score != game.away_score, event.slug
+
+
+@pytest.mark.parametrize(
+    ("league", "name", "minutes"),
+    [("nfl", "Q", 15), ("nba", "Q", 12), ("wnba", "Q", 10), ("nhl", "P", 20), ("ufc", "R", 5)],
+)
+def test_the_clock_of_a_part_runs_as_long_as_its_sport_plays_it(
+    later: Connection, league: str, name: str, minutes: int
+) -> None:
+    reference, begin = later.simulation.exchange.reference, parse_instant(LATER)
+    games = [reference.generated.bare(slug) for slug in reference.generated.slugs]
+    event = next(game for game in games if game.subcategory == league)
+    clock = GameClock(league, event.slug, begin, final(event, []))
+    shown: dict[str, str] = {}
+    for at in range(begin, clock.ends, NS_PER_S):
+        state = clock.at(at)
+        assert state is not None
+        shown[state.period] = max(shown.get(state.period, ""), state.elapsed or "")
+    regular = [elapsed for period, elapsed in shown.items() if period[0] == name]
+    assert len(regular) == (4 if name == "Q" else 3) or league == "ufc"
+    for elapsed in regular:
+        read = int(elapsed[:2]) * 60 + int(elapsed[3:])
+        assert minutes * 60 - 2 <= read <= minutes * 60, (league, shown)
 
 
 @pytest.mark.parametrize(

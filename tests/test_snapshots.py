@@ -13,8 +13,10 @@ from msgspec import Raw
 from sim import Simulation, load_scenario
 from sim.core.history import FirstRows, History
 from sim.engine.snapshots import BYTES_MAX, FIRST_DISTANCE, KEPT, Snapshot, Snapshots
+from sim.kernel.instants import NS_PER_S
 from sim.kernel.journal import Checkpoint, Header, Journal
 from sim.testing import connect
+from tests.journeys import order, quiet, trader
 
 NO_ROWS: FirstRows[Any] = FirstRows([], 0)
 NO_HISTORY = History(NO_ROWS, NO_ROWS, [], NO_ROWS, NO_ROWS, NO_ROWS, [])
@@ -110,3 +112,37 @@ def test_a_connection_goes_on_after_every_journey_in_time() -> None:
         world.advance("1m")
         journey()
         assert partner.get("/v1/trading/orders/open", params={"symbols": None}).status == 200
+
+
+def test_a_book_that_was_read_empty_shows_what_rests_in_it_after_a_restore() -> None:
+    """All at one instant, and nobody reads in between."""
+    world = connect(Simulation(load_scenario("quickstart")))
+    instrument, client = quiet(world.simulation), trader(world)
+    path = f"/v1/orderbook/{instrument.symbol}"
+
+    def bids() -> list[object]:
+        return client.get(path).json().get("bids", [])
+
+    assert bids() == []
+    assert client.post("/v1/trading/orders", json=order(instrument, "buy", 40, 5)).status == 200
+    world.simulation.snapshot("resting")
+    world.simulation.restore("resting")
+    assert len(bids()) == 1
+
+
+def test_an_asset_that_ticked_first_after_a_snapshot_is_unknown_again_when_it_is_restored() -> None:
+    world = connect(Simulation(load_scenario("quickstart")))
+    second = world.simulation.now // NS_PER_S
+    query = {"assets": "crypto:later", "from": second, "bucket": "ASSET_PRICE_BUCKET_1S"}
+
+    def candles() -> list[object]:
+        world.advance("20s")
+        answer = world.gateway.get("/v1/asset-prices/history", params=query)
+        (series,) = answer.json()["series"]
+        return list(series["candles"])
+
+    world.simulation.snapshot("before")
+    world.simulation.control("price.tick", "crypto:later", {"price": "1"})
+    assert candles()
+    world.simulation.restore("before")
+    assert candles() == []

@@ -190,9 +190,7 @@ def _bounded(span: Span, text: str) -> Span:
 
 
 def format_span(span: Span) -> str:
-    """Short text of a span, largest units first ("1h30m", "4.2s"), as `parse_span` reads it."""
-    if span < 0:
-        return "-" + format_span(-span)
+    """Short text of a span from 0, largest units first ("1h30m", "4.2s"), for `parse_span`."""
     parts = []
     for unit, length in (("d", DAY), ("h", HOUR), ("m", MINUTE)):
         count, span = divmod(span, length)

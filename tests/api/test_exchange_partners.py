@@ -163,6 +163,9 @@ def test_an_account_without_a_relationship_is_not_found_and_leaves_the_key_unuse
     for account in (EVE_ACCOUNT, POOL, "firms/nobody/accounts/x"):
         with pytest.raises(NotFound):
             move(exchange, participant_account_id=account)
+    for length in (80, 81):  # a name that nobody has may be a page of text
+        with pytest.raises(NotFound, match=rf"^unknown account: {'x' * 80}$"):
+            move(exchange, participant_account_id="x" * length)
     assert move(exchange).status == CONFIRMED
 
 

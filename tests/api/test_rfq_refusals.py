@@ -148,3 +148,15 @@ def test_a_withdrawn_request_leaves_quotes_that_nobody_can_accept(world: Connect
     _, rfq, _ = rfqs.under_way(world)
     assert delete(world, rfq, ASKS).status == 200
     assert rfqs.statuses(world) == ["ACTIVE", "DELETED"]
+
+
+@pytest.mark.parametrize("fields", [{"buyPrice": "1"}, {"buyPrice": "1", "sellPrice": "1"}])
+def test_a_quote_on_a_combo_lies_between_nothing_and_a_dollar(
+    world: Connection, fields: dict[str, str]
+) -> None:
+    symbol = rfqs.combo(world)["id"]
+    rfq = rfqs.ask(world, symbol).json()["rfqId"]
+    check(world, lambda: rfqs.quote(world, rfq, **fields), 422, "outside the limits")
+    check(world, lambda: rfqs.quote(world, rfq, buyPrice="0.99995"), 400, "buyPrice")
+    edges = {"buyPrice": "0.999", "sellPrice": "0.001"}
+    assert rfqs.quote(world, rfq, **edges).status == 200

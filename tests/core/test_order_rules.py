@@ -345,6 +345,38 @@ def test_cash_that_buys_not_even_one_unit_is_refused(market: Market) -> None:
         market.buy("a", 0, cash_qty=49)
 
 
+@example(levels={50: 100}, cash=1_000, limit=60, buys=True)
+@given(
+    levels=st.dictionaries(st.integers(40, 60), st.integers(1, 30), min_size=1, max_size=4),
+    cash=st.integers(100, 3_000),
+    limit=st.one_of(st.just(0), st.integers(40, 60)),
+    buys=st.booleans(),
+)
+def test_cash_is_spent_contract_by_contract_and_the_rest_counts_at_the_limit(
+    levels: dict[int, int], cash: int, limit: int, buys: bool
+) -> None:
+    """M24: of a market order the rest counts at the last price reached."""
+    market = Market(Instrument(symbol="X"))
+    for price, qty in levels.items():
+        (market.sell if buys else market.buy)("b", qty, price)
+    contracts, left, last = 0, cash, 0
+    offers = sorted((one for one, qty in levels.items() for _ in range(qty)), reverse=not buys)
+    for price in offers:
+        cost = price if buys else 100 - price
+        if (limit and (price > limit if buys else price < limit)) or cost > left:
+            break
+        contracts, left, last = contracts + 1, left - cost, price
+    rest = limit or last
+    contracts += left // (rest if buys else 100 - rest) if last else 0
+    enter = market.buy if buys else market.sell
+    if limit:
+        if not last:
+            contracts = cash // (limit if buys else 100 - limit)
+        assert enter("a", 0, limit, cash_qty=cash).qty == contracts
+    elif contracts:
+        assert enter("a", 0, cash_qty=cash).qty == contracts
+
+
 # ---- self-match prevention
 
 

@@ -82,6 +82,18 @@ def jobs_for(chosen: list[Mutant], coverage: CoverageMap, most: int, seconds: fl
 
 
 def run(jobs: list[Job], coverage: CoverageMap, workers: int) -> None:
+    """Run every job; those that a test killed which fails on unchanged code too, without it."""
+    _run(jobs, coverage, workers)
+    while failing := _failing_tests(jobs, workers):
+        print(f"\nfails without any change: {failing}")
+        again = [job for job in jobs if job.killed_by in failing]
+        for job in again:
+            job.killed_by = ""
+            job.tests = {name: took for name, took in job.tests.items() if name not in failing}
+        _run(again, coverage, workers)
+
+
+def _run(jobs: list[Job], coverage: CoverageMap, workers: int) -> None:
     """Run every job; what a warm process may have missed is run again in a cold one."""
 
     def needs_cold(job: Job) -> bool:
@@ -98,23 +110,21 @@ def run(jobs: list[Job], coverage: CoverageMap, workers: int) -> None:
     for job in cold:
         job.killed_by = ""
     run_cold(cold, workers, done)
-    _acquit_failing_tests(jobs, workers)
 
 
-def _acquit_failing_tests(jobs: list[Job], workers: int) -> None:
-    """A test that fails on unchanged code too kills nothing."""
+def _failing_tests(jobs: list[Job], workers: int) -> list[str]:
+    """Killers that fail on unchanged code too."""
     killers = {job.killed_by: job.tests.get(job.killed_by, 60.0) for job in jobs}
-    killers = {name: took for name, took in sorted(killers.items()) if "::" in name}
-    for _ in range(len(killers)):
-        check = Job(None, killers)
+    left = {name: took for name, took in sorted(killers.items()) if "::" in name}
+    failing: list[str] = []
+    while left:
+        check = Job(None, left)
         run_warm([check], workers, lambda job: None)
-        if not check.killed_by:
-            return
-        print(f"\nfails without any change: {check.killed_by}")
-        killers.pop(check.killed_by, None)
-        for job in jobs:
-            if job.killed_by == check.killed_by:
-                job.killed_by = ""
+        if check.killed_by not in left:
+            break
+        failing.append(check.killed_by)
+        del left[check.killed_by]
+    return failing
 
 
 def try_area(results: Results, area: str, coverage: CoverageMap, args: argparse.Namespace) -> None:

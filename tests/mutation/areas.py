@@ -70,6 +70,10 @@ TESTS = (
     *("tests/oracles", "tests/statements", "tests/truth"),
 )
 LEFT_OUT = {
+    "tests/test_completion.py",
+    "tests/test_new_project.py",
+    "tests/test_releases.py",
+    "tests/test_wheel.py",
     "tests/test_advisories.py",
     "tests/test_benchmarks.py",
     "tests/test_cli.py",

@@ -55,15 +55,16 @@ WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:_[a-z0-9]+)*")
 
 @pytest.fixture(scope="module")
 def world() -> Connection:
-    return connect(Simulation(load_scenario(_tour().WORLD)))
+    world = connect(Simulation(load_scenario(_tour().WORLD)))
+    for name in LIMITS:
+        world.simulation.exchange.rate_limits.replace(name, "off")
+    return world
 
 
 @pytest.fixture(scope="module")
 def good(world: Connection) -> list[tuple[str, str, str, Any]]:
     """(who, verb, path, body) of the good retail requests with a body, each sent once."""
     tour = _tour()
-    for name in LIMITS:
-        world.simulation.exchange.rate_limits.replace(name, "off")
     clients, kept = tour._clients(world), dict[str, str]()
     found = []
     for row in (*tour.ROWS, *(tour.Row(*row) for row in MORE)):

@@ -145,6 +145,59 @@ def test_pages_put_together_are_the_list(busy: Connection, listed: List) -> None
     assert rows == whole and len(rows) == min(9, len(whole))
 
 
+@pytest.fixture(scope="module")
+def many() -> Connection:
+    """A firm with many users, sources and positions, in many markets with a program each."""
+    every = [f"m{number:03}" for number in range(TRADES)]
+    users = ", ".join(f'{{name: {name}, balance: "500"}}' for name in every)
+    sources = ", ".join(f"{{id: {name}, type: bank}}" for name in every)
+    markets = ", ".join(f'{{symbol: {name}, state: OPEN, tick_size: "0.01"}}' for name in every)
+    period = 'periods: [{program_id: p, program_type: liquidityProgram, start: 2026-09-01T00:00:00Z, end: 2026-10-01T00:00:00Z, reward_pool: "100"}]'
+    programs = ", ".join(f"{{symbol: {name}, {period}}}" for name in every)
+    firms = f"[{{name: firms/many, key: atlas, users: [{users}], funding_sources: [{sources}]}}]"
+    world = world_of(
+        f"world: {{firms: {firms}, instruments: [{markets}], incentives: [{programs}]}}\n"
+    )
+    buyer, seller = (_of_many(world, user) for user in (0, 1))
+    for name in every:
+        instrument = world.simulation.exchange.instruments.require(name)
+        for client, side in ((buyer, "buy"), (seller, "sell")):
+            placed = client.post("/v1/trading/orders", json=order(instrument, side, 50, 1))
+            assert placed.status == 200
+    return world
+
+
+def _of_many(world: Connection, user: int) -> Http:
+    many = world.simulation.exchange.firms.require("firms/many")
+    return world.exchange(many, many.users[user].name)
+
+
+@pytest.mark.parametrize(
+    ("path", "rows", "default"),
+    [
+        ("/v1/funding/accounts", "accounts", 100),
+        ("/v1/funding/sources", "fundingSources", 100),
+        ("/v1/positions", "positions", 100),
+        ("/v1/incentives", "programs", 100),
+    ],
+)
+def test_a_list_of_a_firm_has_a_hundred_rows_unless_asked_otherwise(
+    many: Connection, path: str, rows: str, default: int
+) -> None:
+    whole = many.simulation.exchange.firms.require("firms/many")
+    name, client = {}, many.exchange(whole)
+    if "positions" in path:
+        name, client = {"name": whole.users[0].account}, _of_many(many, 0)
+
+    def length(**size: int) -> int:
+        answer = client.get(path, params=name | size)
+        assert answer.status == 200, answer
+        return len(answer.json()[rows])
+
+    assert [length(), length(pageSize=0)] == [default, default]
+    assert [length(pageSize=7), length(pageSize=TRADES)] == [7, TRADES]
+
+
 def quiet_symbol(world: Connection) -> str:
     """The symbol that everything was traded in."""
     asked = {"pageSize": 1, "accounts": [firm(world.simulation).users[0].account]}

@@ -296,15 +296,12 @@ class Partners:
     def _check_account(self, firm: Firm, account: str) -> None:
         """NotFound without a relationship to the account's holder; Conflict if it is not active."""
         if not self._firms.may_act_for(firm, account):
-            raise NotFound(
-                f"unknown account: {account[:80]}",
-                rule="P25",
-                remedy="name the trading account of one of the firm's own participants",
-            )
+            remedy = "name the trading account of one of the firm's own participants"
+            raise _unknown(account, "P25", remedy)
         holder = self._firms.holder(account)
         if holder is not None and not holder.transferable:
             remedy = "stop: the SSN of its holder maps to another account; use one SSN per user"
-            raise NotFound(f"unknown account: {account[:80]}", rule="K6", remedy=remedy)
+            raise _unknown(account, "K6", remedy)
         if holder is None or not holder.tradable:
             raise Conflict("relationship is not active", rule="P25", remedy="wait for kyc.approved")
 
@@ -342,3 +339,7 @@ class Partners:
 
 def _digest(body: bytes) -> str:
     return blake2b(body, digest_size=16).hexdigest()
+
+
+def _unknown(account: str, rule: str, remedy: str) -> NotFound:
+    return NotFound(f"unknown account: {account[:80]}", rule=rule, remedy=remedy)

@@ -144,15 +144,13 @@ class Sliding(_Counter):
         return (oldest + _WINDOW_S) * NS_PER_S - now
 
     def take(self, subject: str, now: Instant) -> None:
-        """Count an admitted call."""
+        """Count a call that `wait` has admitted at this instant."""
         second = now // NS_PER_S
         window = self.windows.get(subject)
         if window is None:
             if len(self.windows) >= self.sweep_at:
                 self._sweep(second)
             window = self.windows[subject] = Window(second)
-        elif window.head != second:
-            _slide(window, second)
         window.counts[second % _WINDOW_S] += 1
         window.total += 1
 
