@@ -70,6 +70,7 @@ def pytest_collection_finish() -> None:
     """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 10, 10)  # as a server: worlds are large, and cycles in them rare
     gc.enable()
 
 

@@ -23,7 +23,8 @@ from sim.api.pipeline.preencoded import PreencodedResponse
 from sim.messages import Message, exchange_v1
 
 by_name = pytest.mark.parametrize("cls", message_types(), ids=lambda cls: cls.__full_name__)
-few = settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
+# Messages are many and kinds of fields few: each kind is tried hundreds of times.
+few = settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @by_name

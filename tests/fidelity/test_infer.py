@@ -440,7 +440,7 @@ def allows(found: dict[str, Any], name: str, value: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("number", [4, 6])
+@pytest.mark.parametrize("number", [4, pytest.param(6, marks=pytest.mark.long)])
 def test_of_any_planted_set_nothing_is_named_falsely(
     number: int, tmp_path: Path, infer: Infer
 ) -> None:

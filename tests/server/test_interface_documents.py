@@ -45,6 +45,7 @@ def asyncapi(exchange: ServedExchange) -> Any:
 
 
 @needs("@asyncapi/parser")
+@pytest.mark.long
 def test_the_asyncapi_parser_reads_the_served_document(asyncapi: Any, tmp_path: Path) -> None:
     program, document = tmp_path / "parse.cjs", tmp_path / "asyncapi.json"
     program.write_text(PARSE.replace("readFileSync(0", f"readFileSync({json.dumps(str(document))}"))

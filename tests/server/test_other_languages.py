@@ -89,7 +89,7 @@ def test_its_types_catch_a_mistake(package: Path) -> None:
     ("tool", "command", "says"),
     [
         ("go", ("go", "run", "main.go"), ["200 200"]),
-        ("javac", ("java", "Exchange.java"), ["200", "200"]),
+        pytest.param("javac", ("java", "Exchange.java"), ["200", "200"], marks=pytest.mark.long),
     ],
 )
 def test_the_page_for_a_language_runs(

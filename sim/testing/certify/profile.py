@@ -103,7 +103,7 @@ def load_profile(name: str = DEFAULT) -> Profile:
 
 def read_profile(text: bytes) -> Profile:
     """A profile from its text."""
-    document = yaml.safe_load(text)
+    document = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # ten times as fast
     document["digest"] = sha256(text).hexdigest()
     profile = convert(document, Profile)
     book = rulebook()
