@@ -349,3 +349,31 @@ def test_what_tests_import_is_declared() -> None:
         for name in re.findall(r"^ *(?:import|from(?= \S+ import)) (\w+)", file.read_text(), re.M)
     }
     assert imported - ours - sys.stdlib_module_names - declared - IF_INSTALLED == set()
+
+
+def test_objects_get_what_they_work_with_when_they_are_made() -> None:
+    """No hook is put into an object from outside, and no component takes more than a handful of
+    arguments by position.
+    """
+    hooked, crowded = [], []
+    for file in ALL:
+        if not {"messages", "pb"}.isdisjoint(file.parts):
+            continue
+        for node in ast.walk(tree(file)):
+            if isinstance(node, ast.Assign):
+                hooked += [f"{file}:{node.lineno}" for to in node.targets if is_hook(to, node)]
+            elif isinstance(node, ast.FunctionDef) and node.name == "__init__":
+                if len(node.args.posonlyargs) + len(node.args.args) > 8:
+                    crowded.append(f"{file}:{node.lineno}")
+    assert hooked == []
+    assert crowded == []
+
+
+def is_hook(target: ast.expr, node: ast.Assign) -> bool:
+    """Whether an assignment gives somebody else's attribute something to call."""
+    if not isinstance(target, ast.Attribute) or ast.unparse(target.value) in ("self", "cls"):
+        return False
+    called = ast.unparse(node.value.func) if isinstance(node.value, ast.Call) else ""
+    return (
+        target.attr.startswith("on_") or called == "partial" or isinstance(node.value, ast.Lambda)
+    )

@@ -173,9 +173,8 @@ def run_scenario(
 
     `simulation` runs instead of a fresh one. A run that fails leaves its journal in the folder
     `save_failures` and its one-file report in `pages`, every run its journal in `journals`.
-    `changes` says what was changed in the scenario. `recorder` counts what the run meets, and
-    so does `features`. `copy` is
-    part of the names of these files, if it is not 0 (`run_file`).
+    `changes` says what was changed in the scenario. `recorder` counts what the run meets, and so
+    does `features`. `copy` is part of the names of these files, if it is not 0 (`run_file`).
     """
     written = BytesIO()
     sim = simulation or Simulation(scenario, seed=seed, journal=written)
@@ -197,20 +196,25 @@ def run_scenario(
         coverage=packed(recorder.coverage) if recorder is not None else "",
         features=tuple(features.met) if features is not None else (),
     )
+    kept = journals or (None if report.ok else save_failures)
+    return _write(report, written.getvalue(), kept, None if report.ok else pages, copy)
 
-    def path_in(folder: Path, kind: str) -> Path:
+
+def _write(
+    report: Report, journal: bytes, journals: Path | None, pages: Path | None, copy: int
+) -> Report:
+    """Write a run's journal and its page into these folders; the report with their paths."""
+    stem = run_file(report.scenario, report.params, report.changes, report.seed, copy)
+    for folder in filter(None, (journals, pages)):
         folder.mkdir(parents=True, exist_ok=True)
-        return folder / (run_file(report.scenario, report.params, changes, sim.seed, copy) + kind)
-
-    if not report.ok and pages is not None:
-        report = replace(report, page=str(_write_page(written.getvalue(), path_in(pages, ".html"))))
-    folder = journals or (None if report.ok else save_failures)
-    if folder is None:
-        return report
-    path = path_in(folder, ".ndjson")
-    path.touch(0o600)
-    path.write_bytes(written.getvalue())
-    return replace(report, journal=str(path))
+    if pages is not None:
+        report = replace(report, page=str(_write_page(journal, pages / f"{stem}.html")))
+    if journals is not None:
+        path = journals / f"{stem}.ndjson"
+        path.touch(0o600)
+        path.write_bytes(journal)
+        report = replace(report, journal=str(path))
+    return report
 
 
 def matrix_values(scenario: Scenario) -> dict[str, str]:

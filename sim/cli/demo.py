@@ -223,8 +223,25 @@ class Journey:
 
         print("\n2  The customer trades with a retail user", file=self.out)
         self.symbol, instrument = await self.find_empty_book()
-        price = int(instrument["priceScale"]) * 60 // 100
-        qty = QTY * max(1, int(instrument["fractionalQtyScale"]))
+        orders, socket = await self.follow()
+        await self.cross(instrument)
+        fill = None
+        while fill is None or fill.type != wire.ExecutionType.EXECUTION_TYPE_FILL:
+            frame = await orders.read()
+            fill = frame.update.executions[-1] if frame.update is not None else None
+        self.say("order stream", "execution report", f"FILL, trade {fill.trade_id}")
+        stats: dict[str, Any] = {}
+        while not stats.get("lastTradePx"):
+            frame = await socket.receive_json(timeout=5)
+            stats = frame.get("marketData", {}).get("stats") or {}
+        self.say("WebSocket", "marketData", f"last trade ${stats['lastTradePx']['value']}")
+        orders.cancel()
+        await socket.close()
+
+    async def follow(self) -> tuple[Any, aiohttp.ClientWebSocketResponse]:
+        """The partner's stream of orders and the user's socket, each past its first frame."""
+        from sim.messages import exchange_v1 as wire
+
         subscription = wire.CreateOrderSubscriptionRequest(symbols=[self.symbol])
         orders = self.rpc("OrderEntryAPI.CreateOrderSubscription", subscription, stream=True)
         expect((await orders.read()).snapshot, "the order stream does not begin with a snapshot")
@@ -238,6 +255,12 @@ class Journey:
         first = await socket.receive_json(timeout=5)
         expect("marketData" in first, "the WebSocket does not begin with a book")
         self.say("both", "open a gRPC stream and a WebSocket", "each begins with a snapshot")
+        return orders, socket
+
+    async def cross(self, instrument: dict[str, Any]) -> None:
+        """The partner's order rests, and the retail user's trades with it."""
+        price = int(instrument["priceScale"]) * 60 // 100
+        qty = QTY * max(1, int(instrument["fractionalQtyScale"]))
         order: dict[str, Any] = {
             "type": "ORDER_TYPE_LIMIT",
             "side": "SIDE_BUY",
@@ -262,18 +285,6 @@ class Journey:
         kinds = [one["type"].removeprefix("EXECUTION_TYPE_") for one in crossed["executions"]]
         expect(kinds == ["NEW", "FILL"], kinds)
         self.say("retail user", f"buys {QTY} NO (sells YES at ${PRICE})", ", ".join(kinds))
-        fill = None
-        while fill is None or fill.type != wire.ExecutionType.EXECUTION_TYPE_FILL:
-            frame = await orders.read()
-            fill = frame.update.executions[-1] if frame.update is not None else None
-        self.say("order stream", "execution report", f"FILL, trade {fill.trade_id}")
-        stats: dict[str, Any] = {}
-        while not stats.get("lastTradePx"):
-            frame = await socket.receive_json(timeout=5)
-            stats = frame.get("marketData", {}).get("stats") or {}
-        self.say("WebSocket", "marketData", f"last trade ${stats['lastTradePx']['value']}")
-        orders.cancel()
-        await socket.close()
 
     async def find_empty_book(self) -> tuple[str, dict[str, Any]]:
         for symbol in self.exchange.symbols["open"]:

@@ -23,7 +23,7 @@ from sim.server.clock_driver import ClockMode
 from sim.server.console import Observer
 from sim.server.host import Host
 from sim.server.journal_file import open_journal, spooled_journal
-from sim.server.listeners import bind
+from sim.server.listeners import Bound, bind
 from sim.server.ready_file import ready_facts
 from sim.server.service import Service
 from sim.server.tls import Identity
@@ -217,24 +217,10 @@ class Instances:
         try:
             bound = bind(origin.settings.host, 0)
             file = open_journal(journal) if journal is not None else spooled_journal()
+            on_end = partial(self._on_end, journal) if self._on_end is not None else None
             try:
-                ca_file = self._identity.ca_file if self._identity else None
-                public = origin.settings.public_host
-                addresses = addresses_of(bound, tls_ca=ca_file, public_host=public)
-                host = Host(
-                    build(settings_at(origin.settings, addresses), file),
-                    clock,
-                    observer=self._observer_of(name) if self._observer_of is not None else None,
-                    on_end=partial(self._on_end, journal) if self._on_end is not None else None,
-                    tls_ca=ca_file,
-                )
-                service = await Service.start(
-                    host,
-                    bound,
-                    identity=self._identity,
-                    control_token=self._control_token,
-                    instances=self,
-                    first=False,
+                service = await self._serve(
+                    name, origin, clock, lambda settings: build(settings, file), bound, on_end
                 )
             except BaseException:
                 bound.close()
@@ -255,6 +241,33 @@ class Instances:
         finally:
             self._starting.discard(name)
         return name
+
+    async def _serve(
+        self,
+        name: str,
+        origin: Host,
+        clock: ClockMode,
+        build: Callable[[Settings], Simulation],
+        bound: Bound,
+        on_end: Callable[[BaseException], None] | None,
+    ) -> Service:
+        ca_file = self._identity.ca_file if self._identity else None
+        addresses = addresses_of(bound, tls_ca=ca_file, public_host=origin.settings.public_host)
+        host = Host(
+            build(settings_at(origin.settings, addresses)),
+            clock,
+            observer=self._observer_of(name) if self._observer_of is not None else None,
+            on_end=on_end,
+            tls_ca=ca_file,
+        )
+        return await Service.start(
+            host,
+            bound,
+            identity=self._identity,
+            control_token=self._control_token,
+            instances=self,
+            first=False,
+        )
 
     def _reserve(self, name: str) -> str:
         """A valid name that is free; the next numbered one for ""."""

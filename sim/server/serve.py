@@ -101,28 +101,41 @@ async def _serve(
     )
     instances.adopt(service)
     _announce(options, console, simulation, service, token)
-    if options.watch is not None:
-        from sim.server.watching import watch
-
-        start_over = partial(_reloaded, options, service, instances, token)
-        say = partial(console.say, error=True)
-        host.tasks.spawn(watch(host, options.watch(host.settings), say, start_over))
+    _watch(options, service, instances, console, token)
     ending.on_signals(console)
     code = await ending.code
     await instances.end_all()
     await service.stop()
     if telemetry is not None:
         telemetry.close()
-    simulation = host.simulation
     console.close()
     if ending.says:
         console.say(f"sim: {ending.says}", error=True)
+    _say_what_it_was(console, host.simulation, instances.main_journal())
+    return code
+
+
+def _watch(
+    options: ServeOptions, service: Service, instances: Instances, console: Console, token: str
+) -> None:
+    """Start over whenever the scenario's file changes, if that was asked for."""
+    if options.watch is None:
+        return
+    from sim.server.watching import watch
+
+    host = service.host
+    start_over = partial(_reloaded, options, service, instances, token)
+    say = partial(console.say, error=True)
+    host.tasks.spawn(watch(host, options.watch(host.settings), say, start_over))
+
+
+def _say_what_it_was(console: Console, simulation: Simulation, journal: Path | None) -> None:
+    """Seed, inputs and digest of a run that is over, and the command that replays it."""
     if not isinstance(simulation.ended, JournalLost):
         inputs, digest = simulation.seq, simulation.digest
         console.say(f"seed {simulation.seed}, {inputs} inputs, digest {digest}")
-    if (journal := instances.main_journal()) is not None:
+    if journal is not None:
         console.say(f"replay: {sim_command('replay', journal)}")
-    return code
 
 
 def _reloaded(

@@ -149,20 +149,22 @@ class _Readers:
 
         self._readers[cls] = read
         for field in fields_of(cls):
-            exact = _EXACT.get(field.kind) if not field.repeated and not field.key_kind else None
-            entry = _Entry(
-                field.attribute,
-                self._converter(field),
-                exact,
-                field.json_name,
-                field.oneof,
-                field.kind == "value",
-                field.kind == "message",
-            )
-            table[field.json_name] = table[field.name] = entry
+            table[field.json_name] = table[field.name] = entry = self._entry(field)
             if field.vendor_json:
-                table[field.vendor_json] = table[field.name]
+                table[field.vendor_json] = entry
         return read
+
+    def _entry(self, field: Field) -> _Entry:
+        exact = _EXACT.get(field.kind) if not field.repeated and not field.key_kind else None
+        return _Entry(
+            field.attribute,
+            self._converter(field),
+            exact,
+            field.json_name,
+            field.oneof,
+            field.kind == "value",
+            field.kind == "message",
+        )
 
     def _converter(self, field: Field) -> Convert:
         element = self._element(field)

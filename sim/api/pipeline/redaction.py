@@ -96,6 +96,11 @@ class RedactionContext(VerificationContext, Protocol):
 # ---- calls
 
 
+def _is_form(headers: Headers) -> bool:
+    media_type = headers.get("content-type").partition(";")[0].strip().lower()
+    return media_type == "application/x-www-form-urlencoded"
+
+
 def redact_rest(
     context: RedactionContext,
     plane: Plane,
@@ -117,8 +122,7 @@ def redact_rest(
     texts = Headers(headers)
     path, query = valid_text(path), valid_text(query)
     if plane == "auth":
-        media_type = texts.get("content-type").partition(";")[0].strip().lower()
-        form = media_type == "application/x-www-form-urlencoded"
+        form = _is_form(texts)
         credential, body = _token_call(context, body, form, wall)
     else:
         if plane == "exchange":

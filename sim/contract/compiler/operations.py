@@ -88,15 +88,23 @@ def _row(
         "summary": comment.split("\n\n")[0].replace("\n", " "),
         "description": "\n\n".join(" ".join(part.split()) for part in comment.split("\n\n")[1:]),
     }
-    if optional["planes"] and not optional["bindings"]:
-        planes = ", ".join(optional["planes"])
-        raise ValueError(f"{where}: served on {planes} but has no google.api.http binding")
-    if not option.planes and not option.grpc:
+    _check(where, optional["planes"], optional["bindings"], grpc=option.grpc, comment=comment)
+    pairs = optional.items()
+    return row | {key: value for key, value in pairs if value and value != _DEFAULTS.get(key)}
+
+
+def _check(
+    where: str, planes: tuple[str, ...], bindings: tuple[Any, ...], *, grpc: bool, comment: str
+) -> None:
+    """ValueError for an rpc that nobody could call or that says nothing of itself."""
+    if planes and not bindings:
+        raise ValueError(
+            f"{where}: served on {', '.join(planes)} but has no google.api.http binding"
+        )
+    if not planes and not grpc:
         raise ValueError(f"{where}: served neither on a plane nor over gRPC")
     if not comment:
         raise ValueError(f"{where}: every rpc has a comment that says what it does")
-    pairs = optional.items()
-    return row | {key: value for key, value in pairs if value and value != _DEFAULTS.get(key)}
 
 
 def _bindings(

@@ -162,11 +162,6 @@ class Rfqs:
         instrument = self._instruments.require(rfq.symbol)
         self._check_prices(instrument, buy_price, sell_price)
         buy_qty, sell_qty = _size(rfq, instrument, buy_price), _size(rfq, instrument, sell_price)
-        if (buy_price and buy_qty < instrument.min_qty) or (
-            sell_price and sell_qty < instrument.min_qty
-        ):
-            text = "cashOrderQty at this price is below the minimum quantity"
-            raise InvalidRequest(text, rule="rfq", remedy='send "0" for the side')
         former = self._replaced(rfq, party, keep_id=keep_id)
         now = self._ctx.now
         quote = Quote(
@@ -392,7 +387,13 @@ class Rfqs:
 
 
 def _size(rfq: Rfq, instrument: Instrument, price: Price) -> Qty:
-    """Return the quantity of a side: as requested, or what the requested cash buys."""
+    """Return the quantity of a side: as requested, or what the requested cash buys. InvalidRequest
+    where that is too little.
+    """
     if not price:
         return 0
-    return rfq.qty or rfq.cash // (price * instrument.cash_per_notional)
+    qty = rfq.qty or rfq.cash // (price * instrument.cash_per_notional)
+    if qty < instrument.min_qty:
+        text = "cashOrderQty at this price is below the minimum quantity"
+        raise InvalidRequest(text, rule="rfq", remedy='send "0" for the side')
+    return qty

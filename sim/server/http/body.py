@@ -107,13 +107,7 @@ async def read_body(request: web.BaseRequest, limit: int, uploads: Uploads) -> t
     declared = request.content_length
     if declared is not None and declared > limit:
         return b"", declared
-    expects = request.headers.get("Expect", "").lower()
-    if (
-        expects == "100-continue"
-        and request.version != HttpVersion10
-        and request.transport is not None
-    ):
-        request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    _continue(request)
     coding = request.headers.get("Content-Encoding", "").lower()
     body = bytearray()
     loop = asyncio.get_running_loop()
@@ -139,6 +133,17 @@ async def read_body(request: web.BaseRequest, limit: int, uploads: Uploads) -> t
     except (web.RequestPayloadError, ValueError, zlib.error) as problem:
         raise BodyUnreadable from problem
     return bytes(body), 0
+
+
+def _continue(request: web.BaseRequest) -> None:
+    """Let a client go on that asked whether it may send its body."""
+    expects = request.headers.get("Expect", "").lower()
+    if (
+        expects == "100-continue"
+        and request.version != HttpVersion10
+        and request.transport is not None
+    ):
+        request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
 
 def _end(deadline: asyncio.Timeout) -> None:

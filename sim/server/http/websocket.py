@@ -40,11 +40,7 @@ async def serve_web_socket(
     socket = web.WebSocketResponse(
         autoping=True, heartbeat=None, compress=False, max_msg_size=host.settings.max_body + 1
     )
-    if (
-        request.method != "GET"
-        or request.version != HttpVersion11
-        or not socket.can_prepare(request)
-    ):
+    if not _is_handshake(request, socket):
         text = "no valid WebSocket handshake"
         return error_response(400, 3, text, now=host.now, close=True, retail=True)
     caller = caller_address(request.remote or "")
@@ -78,6 +74,14 @@ async def serve_web_socket(
             else:
                 writer.cancel()
     return socket
+
+
+def _is_handshake(request: web.BaseRequest, socket: web.WebSocketResponse) -> bool:
+    return (
+        request.method == "GET"
+        and request.version == HttpVersion11
+        and bool(socket.can_prepare(request))
+    )
 
 
 def _sink(request: web.BaseRequest) -> Callable[[bytes], bool]:
