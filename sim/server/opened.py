@@ -70,6 +70,7 @@ async def _show(
     host = Host(simulation, MANUAL, opened=opened)
     service = await Service.start(host, bound, instances=instances)
     instances.adopt(service)
+    ending.on_signals(console)  # whoever reads that it is ready may end it
     facts = ready_facts(simulation, service.addresses, str(recorded.path))
     if options.ready_file is not None:
         write_ready_file(options.ready_file, facts)
@@ -79,7 +80,6 @@ async def _show(
     console.say(f"control  {service.addresses.control}")
     if options.open:
         open_in_browser(room, console)
-    ending.on_signals(console)
     replaying = asyncio.ensure_future(opened.replay())
     telling = asyncio.ensure_future(_tell(host, opened, console))
     code = 0

@@ -100,9 +100,9 @@ async def _serve(
         host, bound, identity=identity, control_token=token, instances=instances
     )
     instances.adopt(service)
+    ending.on_signals(console)  # whoever reads that it is ready may end it
     _announce(options, console, simulation, service, token)
     _watch(options, service, instances, console, token)
-    ending.on_signals(console)
     code = await ending.code
     await instances.end_all()
     await service.stop()
