@@ -13,6 +13,8 @@ import pytest
 from processes import Process
 
 from tests.outputs.verbs import run
+from tests.test_webhook_addresses import SCENARIO as HOOKED
+from tests.test_webhook_addresses import SECRET, SHOWN
 
 SCENARIO = """
 name: told
@@ -115,3 +117,17 @@ def test_a_warning_before_it_serves_is_json_too(
     warnings = [entry for entry in entries if entry.get("level") == "warning"]
     assert [entry["kind"] for entry in warnings] == ["log"]
     assert "nothing reads SIM_PORTS" in warnings[0]["message"]
+
+
+@pytest.mark.parametrize("options", [(), ("--log-format=json",)])
+def test_an_attempt_is_told_without_the_secret_in_the_address_of_its_receiver(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    scenario = tmp_path / "hooked.json"
+    scenario.write_text(json.dumps(HOOKED, indent=1))
+    served = Process(tmp_path, "serve", str(scenario), "--port-base=0", "--clock=manual", *options)
+    _call(f"{served.ready['control']}/_sim/v1/clock/advance", {"by": "20m"})
+    code, out, errors = served.end(signal.SIGTERM)
+    assert code == 0
+    assert SHOWN in errors
+    assert SECRET not in out + errors
