@@ -18,6 +18,7 @@ from sim.analysis.conformance import rulebook
 from sim.cli.main import main
 from sim.testing.certify.judge import LegResult, judge, leg_of_simulation
 from sim.testing.certify.profile import load_profile
+from sim.testing.certify.report import lines
 from sim.testing.client import RpcError, connect
 from tests.clients.reference import BUGS, GaveUp, ReferenceClient
 
@@ -85,6 +86,44 @@ def test_a_good_client_passes_and_what_it_never_did_is_not_exercised(good: list[
         "quotes-by-the-requester",
         "confirm-in-time",
     ]
+    assert [one.evidence for one in report.verdicts if one.verdict == "not exercised"][:3] == [
+        ("it needs CreateOrder and a call after it, and the tests did not come to that",),
+        (
+            "it applies to the next report query after the 504 of an unfiltered one, and there was"
+            " none",
+        ),
+        ("it applies to a quote on a request, and there was none",),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("leg", "needs"),
+    [
+        (
+            "limited",
+            "two calls of gateway, two calls of retail, two calls of exchange or two calls of grpc",
+        ),
+        ("lost", "InsertOrder, CreateOrder or CancelOrder"),
+        ("lost-then-error", "InsertOrder twice or CreateOrder twice"),
+        ("streams", "two frames of a stream"),
+        ("maintenance-retail", "CreateOrder and a call after it"),
+    ],
+)
+def test_a_leg_says_which_calls_would_have_met_its_trouble(leg: str, needs: str) -> None:
+    """The client only lists markets, once."""
+    sim = Simulation(LEGS[leg].load())
+    assert connect(sim).gateway.get("/v1/markets?limit=1").status == 200
+    report = judge(PROFILE, [leg_of_simulation(LEGS[leg], sim, 0)])
+    (verdict,) = (one for one in report.verdicts if one.item.leg == leg)
+    assert verdict.verdict == "not exercised"
+    assert verdict.evidence == (f"it needs {needs}, and the tests did not come to that",)
+    says = f"not exercised: {verdict.item.id}: it needs {needs}"
+    assert says in " ".join(" ".join(lines(report)).split())
+
+
+def test_every_item_and_leg_says_what_a_client_lacks() -> None:
+    assert all(item.unmet for item in PROFILE.items if item.rule)
+    assert all("needs " in leg.unmet for leg in PROFILE.legs)
 
 
 @pytest.mark.parametrize("bug", BUGS)

@@ -15,6 +15,7 @@ _START, _STATUS = "StartKYCVerification", "GetKYCStatus"
     "ssn-conflict-is-a-stop",
     "7.2",
     "Treat 'already provisioned with a different SSN' as a stop, not a retry.",
+    applies_to="the start of a verification whose SSN belongs to somebody else",
 )
 def ssn_conflict_is_a_stop(run: Run) -> Iterator[Finding]:
     stopped: dict[tuple[str, str], Call] = {}
@@ -35,6 +36,7 @@ def ssn_conflict_is_a_stop(run: Run) -> Iterator[Finding]:
     "poll-kyc-status",
     "3.5",
     "Poll the status of a verification that is under way instead of starting it again.",
+    applies_to="the start of a verification",
 )
 def poll_kyc_status(run: Run) -> Iterator[Finding]:
     begun: dict[tuple[str, str], Call] = {}
@@ -53,7 +55,12 @@ def poll_kyc_status(run: Run) -> Iterator[Finding]:
             yield call.finding(f"start of {person}")
 
 
-@rule("webhooks-acknowledged", "6.1", "Acknowledge webhooks with 2xx at once and work afterwards.")
+@rule(
+    "webhooks-acknowledged",
+    "6.1",
+    "Acknowledge webhooks with 2xx at once and work afterwards.",
+    applies_to="a webhook that is delivered to the client",
+)
 def webhooks_acknowledged(run: Run) -> Iterator[Finding]:
     for answer in run.answers:
         broken = f"answered {answer.status or answer.error}, only 2xx acknowledges"
@@ -62,7 +69,12 @@ def webhooks_acknowledged(run: Run) -> Iterator[Finding]:
         yield _finding(answer, "" if answer.acknowledged else broken)
 
 
-@rule("duplicates-acknowledged", "6.1", "Acknowledge duplicates of an event with 2xx too.")
+@rule(
+    "duplicates-acknowledged",
+    "6.1",
+    "Acknowledge duplicates of an event with 2xx too.",
+    applies_to="a webhook that is delivered again after it was acknowledged",
+)
 def duplicates_acknowledged(run: Run) -> Iterator[Finding]:
     done: dict[tuple[str, str], int] = {}
     refused = "a duplicate of an acknowledged event was not acknowledged: the sender will repeat it"

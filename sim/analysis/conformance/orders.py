@@ -57,6 +57,7 @@ def _state_changes(run: Run, symbol: str, now: Instant) -> int:
     "market-state",
     "3.1",
     "Do not go on sending orders to a market that has refused them, until its state changes.",
+    applies_to="an order that a market refused because of its state",
 )
 def market_state(run: Run) -> Iterator[Finding]:
     refused: dict[tuple[str, str], tuple[int, Call]] = {}
@@ -75,7 +76,12 @@ def market_state(run: Run) -> Iterator[Finding]:
             refused[call.caller, symbol] = changes, call
 
 
-@rule("not-after-expiry", "3.1", "Send no order to an instrument that has expired.")
+@rule(
+    "not-after-expiry",
+    "3.1",
+    "Send no order to an instrument that has expired.",
+    applies_to="an order in an instrument that expires during the run",
+)
 def not_after_expiry(run: Run) -> Iterator[Finding]:
     for call in run.calls:
         symbol = _symbol_of(call) if call.rpc in _ENTRY else ""
@@ -86,7 +92,10 @@ def not_after_expiry(run: Run) -> Iterator[Finding]:
 
 
 @rule(
-    "scales-are-read", "2.6", "Read tick, scales and minimum of each instrument; do not infer them."
+    "scales-are-read",
+    "2.6",
+    "Read tick, scales and minimum of each instrument; do not infer them.",
+    applies_to="the first order of a caller in an instrument",
 )
 def scales_are_read(run: Run) -> Iterator[Finding]:
     informed: set[str] = set()

@@ -92,6 +92,7 @@ def _document(verdict: Verdict) -> dict[str, Any]:
         "rule": rule.name,
         "section": f"§{rule.section}",
         "says": rule.says,
+        "applies_to": rule.applies_to,
         "verdict": verdict.word,
         "applied": applied,
         "occasions": applied,  # the former name
@@ -117,7 +118,7 @@ def _case(verdict: Verdict) -> Case:
         f"§{rule.section}",
         rule.name,
         failure=rule.says if verdict.word == "broken" else "",
-        skipped="the rule never applied" if verdict.word == "skipped" else "",
+        skipped=rule.unmet if verdict.word == "skipped" else "",
         text="\n".join(finding.line() for finding in verdict.broken),
     )
 
@@ -125,7 +126,13 @@ def _case(verdict: Verdict) -> Case:
 def rules_document(rules: dict[str, Rule]) -> list[dict[str, Any]]:
     """The rulebook as JSON."""
     return [
-        {"rule": rule.name, "section": f"§{rule.section}", "says": rule.says, "advice": rule.advice}
+        {
+            "rule": rule.name,
+            "section": f"§{rule.section}",
+            "says": rule.says,
+            "applies_to": rule.applies_to,
+            "advice": rule.advice,
+        }
         for rule in rules.values()
     ]
 

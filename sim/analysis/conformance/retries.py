@@ -36,7 +36,10 @@ def _same_operation(call: Call) -> Callable[[Call], bool]:
 
 
 @rule(
-    "retry-after", "7.1", "After a 429, wait Retry-After before calling the same operation again."
+    "retry-after",
+    "7.1",
+    "After a 429, wait Retry-After before calling the same operation again.",
+    applies_to="the next call of an operation that was answered 429 with Retry-After",
 )
 def retry_after(run: Run) -> Iterator[Finding]:
     for call in run.calls:
@@ -72,7 +75,10 @@ def _series(run: Run) -> Iterator[list[Call]]:
 
 
 @rule(
-    "backoff", "7.1", "Repeat a call that failed with 5xx after 1, 2, 4, 8 seconds (1 after 500)."
+    "backoff",
+    "7.1",
+    "Repeat a call that failed with 5xx after 1, 2, 4, 8 seconds (1 after 500).",
+    applies_to="a call that is repeated after it was answered 5xx",
 )
 def backoff(run: Run) -> Iterator[Finding]:
     for attempts in _series(run):
@@ -86,7 +92,12 @@ def backoff(run: Run) -> Iterator[Finding]:
             yield again.finding(broken=broken, because_of=failed)
 
 
-@rule("at-most-five-attempts", "7.1", "Give a failing call up after five attempts.")
+@rule(
+    "at-most-five-attempts",
+    "7.1",
+    "Give a failing call up after five attempts.",
+    applies_to="a call that was answered 5xx",
+)
 def at_most_five_attempts(run: Run) -> Iterator[Finding]:
     for attempts in _series(run):
         count = len(attempts)
@@ -95,7 +106,12 @@ def at_most_five_attempts(run: Run) -> Iterator[Finding]:
         yield attempts[-1].finding(broken=broken, because_of=attempts[0])
 
 
-@rule("no-hopeless-retry", "7.1", "Do not repeat a call that was answered 400, 403, 405 or 413.")
+@rule(
+    "no-hopeless-retry",
+    "7.1",
+    "Do not repeat a call that was answered 400, 403, 405 or 413.",
+    applies_to="a call that was answered 400, 403, 405 or 413",
+)
 def no_hopeless_retry(run: Run) -> Iterator[Finding]:
     for call in run.calls:
         if call.status not in _HOPELESS:
@@ -116,6 +132,7 @@ def no_hopeless_retry(run: Run) -> Iterator[Finding]:
     "narrow-reports",
     "7.1",
     "After the 504 of an unfiltered report query, narrow it instead of repeating it.",
+    applies_to="the next report query after the 504 of an unfiltered one",
 )
 def narrow_reports(run: Run) -> Iterator[Finding]:
     for call in run.calls:
@@ -140,6 +157,7 @@ def is_narrowed(call: Call) -> bool:
     "idempotent-retry",
     "7.1",
     "Repeat an order or transfer that may have been taken under the same client order id or key.",
+    applies_to="an order or transfer that is sent again after it was answered 5xx",
 )
 def idempotent_retry(run: Run) -> Iterator[Finding]:
     for call in run.calls:

@@ -16,6 +16,7 @@ _INVERTED = "buyPrice must not be below sellPrice"
     "4.2",
     "Name the prices of a quote by what the requester does: at buyPrice it buys and you sell, so "
     "buyPrice is not below sellPrice.",
+    applies_to="a quote on a request",
 )
 def quotes_by_the_requester(run: Run) -> Iterator[Finding]:
     inverted = "buyPrice is below sellPrice: the two are the wrong way round"
@@ -24,7 +25,12 @@ def quotes_by_the_requester(run: Run) -> Iterator[Finding]:
             yield call.finding(broken=inverted if call.status != 200 else "")
 
 
-@rule("confirm-in-time", "4.2", "Confirm an accepted quote once, before its confirmationDeadline.")
+@rule(
+    "confirm-in-time",
+    "4.2",
+    "Confirm an accepted quote once, before its confirmationDeadline.",
+    applies_to="the confirmation of a quote",
+)
 def confirm_in_time(run: Run) -> Iterator[Finding]:
     late = "the quote was no longer accepted: confirm once, before confirmationDeadline"
     for call in run.calls:

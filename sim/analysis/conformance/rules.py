@@ -13,21 +13,28 @@ Findings = Callable[[Run], Iterable[Finding]]
 
 
 class Rule(Struct, frozen=True):
-    """A documented rule for clients: `findings` yields each time it applied in a run.
-
-    Breaking `advice` is reported, and does not count.
+    """A documented rule for clients: `findings` yields each time it applied in a run, and
+    `applies_to` says in words to what. Breaking `advice` is reported, and does not count.
     """
 
     name: str
     section: str
     says: str
+    applies_to: str
     findings: Findings
     advice: bool = False
 
+    @property
+    def unmet(self) -> str:
+        """What a client lacks to which the rule never applied."""
+        return f"it applies to {self.applies_to}, and there was none"
 
-def rule(name: str, section: str, says: str, *, advice: bool = False) -> Callable[[Findings], Rule]:
+
+def rule(
+    name: str, section: str, says: str, *, applies_to: str, advice: bool = False
+) -> Callable[[Findings], Rule]:
     """Make a rule of a generator of findings."""
-    return lambda findings: Rule(name, section, says, findings, advice)
+    return lambda findings: Rule(name, section, says, applies_to, findings, advice)
 
 
 class Verdict(Struct, frozen=True):

@@ -44,6 +44,7 @@ def _next_stream(run: Run, stream: RecordedStream) -> RecordedStream | None:
     "streams-are-resumed",
     "6.2",
     "Resume a resumable stream that was dropped with its resume token or time.",
+    applies_to="the reopening of a resumable stream that was dropped after its first heartbeat",
 )
 def streams_are_resumed(run: Run) -> Iterator[Finding]:
     first_heartbeat = run.sim.exchange.ctx.assumptions.number(STREAM_HEARTBEAT)
@@ -67,6 +68,7 @@ def streams_are_resumed(run: Run) -> Iterator[Finding]:
     "no-revocation-storm",
     "6.2",
     "After a revoked session find the other subscriber instead of taking the session back at once.",
+    applies_to="a stream whose session was revoked",
 )
 def no_revocation_storm(run: Run) -> Iterator[Finding]:
     revoked: dict[tuple[str, str], list[int]] = {}
@@ -84,7 +86,12 @@ def no_revocation_storm(run: Run) -> Iterator[Finding]:
         yield stream.opened.finding(_name(stream), broken)
 
 
-@rule("keepalive", "8", "Send a keepalive on the bidirectional stream every 30 to 60 minutes.")
+@rule(
+    "keepalive",
+    "8",
+    "Send a keepalive on the bidirectional stream every 30 to 60 minutes.",
+    applies_to="a bidirectional stream of market data",
+)
 def keepalive(run: Run) -> Iterator[Finding]:
     for stream in run.streams:
         if stream.opened.rpc == "BiDirectionalStreamMarketData":
@@ -97,6 +104,7 @@ def keepalive(run: Run) -> Iterator[Finding]:
     "reconnect-backoff",
     "7.1",
     "Back off between attempts to open a stream while the service is unavailable.",
+    applies_to="the reopening of a stream that ended with UNAVAILABLE",
 )
 def reconnect_backoff(run: Run) -> Iterator[Finding]:
     for stream in run.streams:

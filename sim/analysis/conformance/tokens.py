@@ -24,7 +24,10 @@ def _issued(run: Run) -> Iterator[tuple[Call, str, Span]]:
 
 
 @rule(
-    "token-refreshed-in-time", "5.1", "Refresh a token 30 seconds before its expires_in has passed."
+    "token-refreshed-in-time",
+    "5.1",
+    "Refresh a token 30 seconds before its expires_in has passed.",
+    applies_to="a call with a token that was issued in the same run",
 )
 def token_refreshed_in_time(run: Run) -> Iterator[Finding]:
     tokens: dict[str, tuple[Instant, Span]] = {
@@ -43,7 +46,12 @@ def token_refreshed_in_time(run: Run) -> Iterator[Finding]:
         yield call.finding(broken=late if age > lifetime - _REFRESH_BEFORE else "")
 
 
-@rule("no-dead-token", "7.1", "After a 401 get a new token instead of sending the old one again.")
+@rule(
+    "no-dead-token",
+    "7.1",
+    "After a 401 get a new token instead of sending the old one again.",
+    applies_to="a call with a token that was answered 401",
+)
 def no_dead_token(run: Run) -> Iterator[Finding]:
     refused: dict[str, Call] = {}
     for call in run.calls:
@@ -58,7 +66,12 @@ def no_dead_token(run: Run) -> Iterator[Finding]:
             yield call.finding()
 
 
-@rule("fresh-jti", "5.1", "Every assertion has a jti of its own.")
+@rule(
+    "fresh-jti",
+    "5.1",
+    "Every assertion has a jti of its own.",
+    applies_to="a token request with a signed assertion",
+)
 def fresh_jti(run: Run) -> Iterator[Finding]:
     seen: dict[tuple[str, str], Call] = {}
     for call in run.calls:
@@ -77,6 +90,7 @@ def fresh_jti(run: Run) -> Iterator[Finding]:
     "token-kept",
     "5.1",
     "Use a token until shortly before its end instead of fetching one for each call.",
+    applies_to="the second token of a client",
     advice=True,
 )
 def token_kept(run: Run) -> Iterator[Finding]:

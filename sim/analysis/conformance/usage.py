@@ -22,6 +22,7 @@ _REFUSALS_MAX, _PERIOD = 3, minutes(1)
     "within-limits",
     "8",
     "Stay within the rate limits: three 429 of one operation in a minute are too many.",
+    applies_to="a call that was answered 429",
 )
 def within_limits(run: Run) -> Iterator[Finding]:
     refused: dict[tuple[str, str], list[Call]] = {}
@@ -35,7 +36,12 @@ def within_limits(run: Run) -> Iterator[Finding]:
         yield call.finding(broken=often if recent >= _REFUSALS_MAX else "", because_of=mine[0])
 
 
-@rule("snake-case-queries", "0", "Write query parameters of the retail API in snake_case.")
+@rule(
+    "snake-case-queries",
+    "0",
+    "Write query parameters of the retail API in snake_case.",
+    applies_to="a call of the retail API with a query",
+)
 def snake_case_queries(run: Run) -> Iterator[Finding]:
     for call in run.calls:
         if isinstance(call.input, RestCall) and call.input.plane == "retail" and call.input.query:
@@ -46,7 +52,11 @@ def snake_case_queries(run: Run) -> Iterator[Finding]:
 
 
 @rule(
-    "known-fields", "9", "Send only fields that the contract has; others are ignored.", advice=True
+    "known-fields",
+    "9",
+    "Send only fields that the contract has; others are ignored.",
+    applies_to="a REST call that succeeded",
+    advice=True,
 )
 def known_fields(run: Run) -> Iterator[Finding]:
     for call in run.calls:
@@ -54,7 +64,13 @@ def known_fields(run: Run) -> Iterator[Finding]:
             yield call.finding(broken=f"ignored: {', '.join(call.ignored)}" if call.ignored else "")
 
 
-@rule("filtered-reports", "4.3", "Filter report searches by symbol.", advice=True)
+@rule(
+    "filtered-reports",
+    "4.3",
+    "Filter report searches by symbol.",
+    applies_to="a report query",
+    advice=True,
+)
 def filtered_reports(run: Run) -> Iterator[Finding]:
     unfiltered = "without a filter by symbol most such searches die at the 30 s edge"
     for call in run.calls:
@@ -66,6 +82,7 @@ def filtered_reports(run: Run) -> Iterator[Finding]:
     "published-limits",
     "8",
     "Stay within the published limits that are counted here and enforced elsewhere.",
+    applies_to="a call of an operation whose published limit is only counted",
     advice=True,
 )
 def published_limits(run: Run) -> Iterator[Finding]:

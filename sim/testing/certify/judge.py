@@ -192,7 +192,8 @@ def _verdict(profile: Profile, item: Item, legs: dict[str, LegResult]) -> Verdic
         applied = sum(leg.applied.get(item.rule, 0) for leg in legs.values())
         evidence = [text for leg in legs.values() for text in _charged(profile, item, leg)]
     if not applied:
-        return Verdict(item=item, verdict=UNEXERCISED, evidence=("it never applied",))
+        unmet = item.unmet or "no client was answered or sent anything"
+        return Verdict(item=item, verdict=UNEXERCISED, evidence=(unmet,))
     word = FAILED if evidence else PASSED
     return Verdict(item=item, verdict=word, applied=applied, evidence=_some(evidence))
 
@@ -214,7 +215,8 @@ def _of_leg(profile: Profile, item: Item, legs: dict[str, LegResult]) -> Verdict
     if leg is None:
         why = "the leg was not run"
     elif not leg.exercised:
-        why = "no call reached the exchange" if not leg.calls else "its trouble met no call"
+        asked = next(one.unmet for one in profile.legs if one.id == item.leg)
+        why = asked if leg.calls else "no call reached the exchange"
     elif failing := [name for name in profile.rests_on(item.leg) if not _passed(legs.get(name))]:
         why = f"the tests do not pass in the leg {failing[0]}"
     if leg is None or why:

@@ -38,6 +38,19 @@ class Leg(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rests_on: tuple[str, ...] = ()
     scenario: dict[str, Any] = {}
 
+    @property
+    def unmet(self) -> str:
+        """What the calls of a client lack that did not meet the leg's trouble."""
+        entries = self.scenario.get("faults") or self.scenario.get("steps") or ()
+        enough = max if self.shows == "pair" else min
+        awaited: dict[str, int] = {}
+        for what, number in filter(None, map(_awaited, entries)):
+            awaited[what] = enough(awaited.get(what, number), number)
+        *others, last = [_so_many(*one) for one in awaited.items()] or ["a call"]
+        either = f"{', '.join(others)} or {last}" if others else last
+        later = " and a call after it" if self.shows == "steps" else ""
+        return f"it needs {either}{later}, and the tests did not come to that"
+
     def load(self) -> Scenario:
         """The scenario that the leg serves."""
         document = {"name": f"certify-{self.id}", "extends": "quickstart", **self.scenario}
@@ -47,14 +60,16 @@ class Leg(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Item(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One line of the report: exactly one of `rule`, `leg` and `witness` says what decides it.
 
-    `says` and `section` of a rule are those of the rulebook. `instead_of` names items of wider
-    rules: an input that breaks both counts here only.
+    `says`, `section` and `unmet` (what a client lacks that has shown nothing) of a rule are those
+    of the rulebook. `instead_of` names items of wider rules: an input that breaks both counts here
+    only.
     """
 
     id: str
     why: str
     says: str = ""
     section: str = ""
+    unmet: str = ""
     rule: str = ""
     leg: str = ""
     witness: bool = False
@@ -82,6 +97,26 @@ class Profile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         first, *others = self.legs
         named = [one.rests_on for one in others if one.id == leg]
         return (first.id, *named[0]) if named else ()
+
+
+def _awaited(entry: dict[str, Any]) -> tuple[str, int] | None:
+    """What an entry of a scenario waits for (an operation, "call of retail"), and which of them;
+    None for nothing.
+    """
+    match = entry.get("match") or entry.get("when", {}).get("call")
+    if match is None:
+        return None
+    plane = match.get("plane")
+    of_plane = "frame of a stream" if plane == "stream" else f"call of {plane}"
+    return match.get("operation") or of_plane, match.get("nth", 1)
+
+
+def _so_many(what: str, number: int) -> str:
+    """So many of what an entry waits for, up to three."""
+    noun, of, rest = what.partition(" of ")
+    if not of:
+        return what + ("", " twice", " three times")[number - 1]
+    return f"{('a', 'two', 'three')[number - 1]} {noun}{'s' * (number > 1)}{of}{rest}"
 
 
 def profiles() -> dict[str, bytes]:
@@ -113,4 +148,4 @@ def read_profile(text: bytes) -> Profile:
 
 def _with_rule(item: Item, book: dict[str, Any]) -> Item:
     rule = book[item.rule]
-    return structs.replace(item, says=rule.says, section=f"§{rule.section}")
+    return structs.replace(item, says=rule.says, section=f"§{rule.section}", unmet=rule.unmet)

@@ -30,10 +30,13 @@ def lines(report: Report) -> Iterator[str]:
             for text in verdict.evidence:
                 yield from wrapped(text, "    ", first="  ")
             yield from wrapped(f"why: {verdict.item.why}", "    ", first="  ")
-    for word in (PASSED, UNEXERCISED):
-        names = [one.item.id for one in report.verdicts if one.verdict == word]
-        if names:
-            yield from wrapped(f"{word}: {', '.join(names)}", "  ", first="")
+    names = [one.item.id for one in report.verdicts if one.verdict == PASSED]
+    if names:
+        yield from wrapped(f"{PASSED}: {', '.join(names)}", "  ", first="")
+    for verdict in report.verdicts:
+        if verdict.verdict == UNEXERCISED:
+            why = "; ".join(verdict.evidence)
+            yield from wrapped(f"{UNEXERCISED}: {verdict.item.id}: {why}", "  ", first="")
     if report.left_out:
         yield from wrapped(f"legs that were not run: {', '.join(report.left_out)}", "  ", first="")
     yield from wrapped(NOTE, "", first="")
