@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 from sim.analysis.features.features import GROUPS, describe, totals
+from sim.analysis.features.rules import RULES, rules_of
 from sim.analysis.junit import Case, Suite, junit
 from sim.analysis.layout import counted, wrapped
 from sim.contract.contract import load_contract
@@ -62,6 +63,7 @@ def document(hunted: Hunted, finds: Sequence[Find], seed: int) -> dict[str, Any]
         "moments": hunted.moments,
         "interrupted": hunted.interrupted,
         "features": totals(hunted.news),
+        "rules": rules_met(hunted),
         "never": {name: list(rows) for name, rows in never(hunted).items()},
         "canary": {"found": hunted.canary is not None, "inputs": hunted.canary},
         "found": [
@@ -84,11 +86,24 @@ def junit_of(hunted: Hunted, finds: Sequence[Find], seed: int) -> bytes:
     return junit([Suite(f"sim hunt seed {seed}", cases, {"inputs": str(hunted.inputs), **counts})])
 
 
+def rules_met(hunted: Hunted) -> dict[str, dict[str, Any]]:
+    """Each numbered rule that was met: after how many inputs first, and the feature that showed
+    it.
+    """
+    first: dict[str, dict[str, Any]] = {}
+    for feature, inputs in hunted.news.items():
+        for rule in rules_of(feature):
+            first.setdefault(rule, {"inputs": inputs, "feature": feature})
+    return {rule: first[rule] for rule in RULES if rule in first}
+
+
 def never(hunted: Hunted) -> dict[str, list[str]]:
     """What was never met, of what there is."""
     met = {feature.split("|")[0].partition(":")[2] for feature in hunted.news}
     edges = (f"lifecycle|{was.name}|{to.name}" for was, to in EDGES)
+    rules = rules_met(hunted)
     return {
+        "rules": [rule for rule in RULES if rule not in rules],
         "operations": [one.name for one in load_contract().operations if one.name not in met],
         "edges": [edge.replace("|", " ") for edge in edges if f"edge:{edge}" not in hunted.news],
     }

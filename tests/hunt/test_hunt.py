@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from sim.analysis.features.features import FeatureReader, totals
+from sim.analysis.features.rules import RULES
 from sim.analysis.search.fuzz import with_random_steps
 from sim.cli.main import main
 from sim.loader.load import load_scenario
@@ -56,7 +57,12 @@ def test_a_hunt_meets_far_more_than_random_storms_of_as_many_inputs(tmp_path: Pa
         while not simulation.script.done and (due := simulation.next_due()) is not None:
             storms.update(reader.after_input(simulation.advance_to(due)))
         inputs += simulation.seq
-    features = hunt(tmp_path, "--inputs", str(STORM), "--keep-going")[1]["features"]
+    hunted = hunt(tmp_path, "--inputs", str(STORM), "--keep-going")[1]
+    features, rules = hunted["features"], hunted["rules"]
+    assert len(rules) == features["rules"] and set(rules).isdisjoint(hunted["never"]["rules"])
+    assert len(rules) + len(hunted["never"]["rules"]) == len(RULES)
+    assert all(0 < one["inputs"] <= hunted["inputs"] for one in rules.values())
+    assert rules["L5"]["feature"] == "action:instrument.state|done"  # an operator set a state
     met = totals(storms)
     assert features["operations"] >= 3 * met["operations"]
     assert features["answers"] >= 2 * met["answers"]
