@@ -1,9 +1,9 @@
-"""Heartbeats of one stream, recorded and ours: how many there must be, where one lacks, and which
-are too many.
+"""Heartbeats of one stream, recorded and ours: how many there must be, where one is missing, and
+which are too many.
 
-They say when and not what, so they are counted: which of them is missing, nobody could tell from
-their contents. A heartbeat of ours within a second or two of the end may not have come in time, and
-neither may one that we owe within a second or two after it.
+They say when and not what, so they are counted: their contents do not tell which of them is
+missing. A heartbeat of ours within a second or two of the end may have been too late for the
+recording, and theirs may have come where ours is due within a second or two after the end.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EXTRA = Difference("frame", "a heartbeat", ABSENT, "extra frame")
 
 
 class Heartbeats:
-    """Instants are counted from the begin of each session."""
+    """Instants are counted from the beginning of each session."""
 
     def __init__(self) -> None:
         self.ours: list[Instant] = []
@@ -37,7 +37,7 @@ class Heartbeats:
         self._last = n
 
     def missing(self, end: Instant) -> Iterator[int]:
-        """The line before which each heartbeat lacks that the recording should have."""
+        """The line before which each heartbeat belongs that the recording does not have."""
         due = [at for at in self.ours if at + TOLERANCE < end]
         left = iter(self._recorded)
         lacking = len(due) - len(self._recorded)

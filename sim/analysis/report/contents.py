@@ -36,7 +36,7 @@ from sim.contract.contract import Operation
 from sim.core.catalogue.observations import reading_in_force
 from sim.kernel.instants import format_instant
 
-INPUTS = 10_000  # that have records and states, unless it is said
+INPUTS = 10_000  # that have records and states, unless the caller says so
 FIGURES_MAX = 20_000  # rows of one view and account
 FRAMES_MAX = 50  # of one input; the record says how many there were
 _SYMBOL = re.compile(rb'"symbol":"([^"\\]+)"')
@@ -99,12 +99,12 @@ class Contents:
         entry = self._rows.entry(self._recorded.branches[branch.name], seq)
         self._row_series.add(position, {"p": position, **self._rows.plain(entry)})
         if position >= self._since:
-            self._note_came_of(position, entry, outcome)
+            self._note_record(position, entry, outcome)
         self._branch, self._until = branch.name, position
         if seq == self._recorded.branches[branch.name].seq:
             self._figures[branch.name] = self._figures_now()
 
-    def _note_came_of(self, position: int, entry: Entry, outcome: Outcome) -> None:
+    def _note_record(self, position: int, entry: Entry, outcome: Outcome) -> None:
         record = came_of(self.simulation, entry, outcome, self._streams)
         record["frames"] = record["frames"][:FRAMES_MAX]
         for stream in {frame["stream"] for frame in record["frames"]}:
@@ -133,7 +133,7 @@ class Contents:
         return figures
 
     def _note_rows(self, step: Callable[[], None]) -> None:
-        """Write the rows that this version does not come by."""
+        """Write the rows that this version does not reach."""
         reached = True
         for branch in self._recorded.branches.values():
             begin = branch.from_seq
