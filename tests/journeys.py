@@ -5,6 +5,7 @@ order in its units.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from sim.core.identity.firms import ApiKey, Firm
 from sim.core.model.enums import InstrumentState, Side
@@ -33,6 +34,26 @@ PERSON = {
     },
     "agreement": {"version": "PMX.ISV.SANDBOX.v1.0", "signed_at": "2026-09-08T17:00:00Z"},
     "ip_address": "203.0.113.7",
+}
+
+
+# Another application, as a firm sends it.
+APPLICATION: dict[str, Any] = {
+    "external_id": "c-1",
+    "ssn": "123456789",
+    "first_name": "Ada",
+    "last_name": "Moreno",
+    "date_of_birth": "1990-04-12",
+    "email": "ada@example.com",
+    "phone_number": "+14155550101",
+    "address": {
+        "address_line_1": "1 Main St",
+        "city": "Austin",
+        "state": "TX",
+        "postal_code": "78701",
+    },
+    "agreement": {"version": "1", "signed_at": "2026-09-01T00:00:00Z"},
+    "ip_address": "203.0.113.9",
 }
 
 

@@ -24,7 +24,7 @@ from sim.kernel.journal_reader import read_line
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, RpcError, connect
 from tests.api import test_retail_rfqs as rfqs
-from tests.journeys import firm, key, order, quiet, rpc_trader, trader
+from tests.journeys import APPLICATION, firm, key, order, quiet, rpc_trader, trader
 
 Client = Callable[[Connection], object]
 MINE, OTHERS = ("a", "900110001"), ("other", "900110001")
@@ -241,23 +241,7 @@ def reconnects(wait: str) -> Client:
 
 
 def person(name: str, ssn: str) -> dict[str, object]:
-    return {
-        "external_id": name,
-        "ssn": ssn,
-        "first_name": "Ada",
-        "last_name": "Moreno",
-        "date_of_birth": "1990-04-12",
-        "email": "ada@example.com",
-        "phone_number": "+14155550101",
-        "address": {
-            "address_line_1": "1 Main St",
-            "city": "Austin",
-            "state": "TX",
-            "postal_code": "78701",
-        },
-        "agreement": {"version": "1", "signed_at": "2026-09-01T00:00:00Z"},
-        "ip_address": "203.0.113.9",
-    }
+    return {**APPLICATION, "external_id": name, "ssn": ssn}
 
 
 def starts(*people: tuple[str, str], poll: bool = False) -> Client:

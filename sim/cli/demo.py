@@ -23,6 +23,7 @@ _WIDTH = 80  # of a line of the timeline
 
 SECRET = "whsec_YSBkZW1vIHNlY3JldCBvZiAyNCBieXRlcw=="
 QTY, PRICE = 40, "0.60"
+# The tutorial of the same journey has this person too: it has to stand alone.
 PERSON = {
     "external_id": "customer-0001",
     "ssn": "900112233",

@@ -32,6 +32,7 @@ from sim.messages.exchange_v1 import (
 )
 from sim.testing.client import connect
 from sim.testing.control import ControlError
+from tests.journeys import APPLICATION
 
 # §7.1: at once, then waits of 1, 2, 4 and 8 seconds, at most 5 attempts. 429 waits for Retry-After
 # instead.
@@ -418,25 +419,6 @@ def customer(exchange):
         return [json.loads(got.body) for got in exchange.webhooks.received[1:]]
 
     return verify
-
-
-APPLICATION = {
-    "external_id": "c-1",
-    "ssn": "123456789",
-    "first_name": "Ada",
-    "last_name": "Moreno",
-    "date_of_birth": "1990-04-12",
-    "email": "ada@example.com",
-    "phone_number": "+14155550101",
-    "address": {
-        "address_line_1": "1 Main St",
-        "city": "Austin",
-        "state": "TX",
-        "postal_code": "78701",
-    },
-    "agreement": {"version": "1", "signed_at": "2026-09-01T00:00:00Z"},
-    "ip_address": "203.0.113.9",
-}
 
 
 def test_a_lost_webhook_is_recovered_by_polling(exchange, customer):

@@ -23,24 +23,9 @@ from test_tester_tools import bearer
 
 from sim.testing.control import ControlError
 from sim.testing.webhook_receiver import WebhookReceiver
+from tests.journeys import APPLICATION
 
-PERSON = {
-    "external_id": "c-1",
-    "ssn": "123456789",
-    "first_name": "Ada",
-    "last_name": "Moreno",
-    "date_of_birth": "1990-04-12",
-    "email": "ada@example.com",
-    "phone_number": "+14155550101",
-    "address": {
-        "address_line_1": "1 Main St",
-        "city": "Austin",
-        "state": "TX",
-        "postal_code": "78701",
-    },
-    "agreement": {"version": "1", "signed_at": "2026-09-01T00:00:00Z"},
-    "ip_address": "203.0.113.9",
-}
+PERSON = APPLICATION
 REJECTED = PERSON | {"external_id": "c-2", "ssn": "223456789", "email": "reject@example.com"}
 
 
