@@ -12,11 +12,13 @@ import io
 import pytest
 
 from sim import Simulation, load_scenario
+from sim.analysis.headless_run import run_scenario
 from sim.analysis.replay import NotAJournal, simulation_of
 from sim.cli.main import main
 from sim.core.catalogue.bounds import CONTRACTS, MONEY, REBATES, SEED, OutOfBounds
 from sim.core.model.refusals import Refusal
 from sim.core.service.rate_limits import LIMITS
+from sim.kernel.instants import parse_instant
 from sim.kernel.journal_reader import read_journal
 from sim.scenario.yaml_tree import ScenarioError
 from sim.testing.client import Connection, connect
@@ -311,3 +313,65 @@ def test_a_journal_with_a_seed_beyond_its_edge_is_no_journal() -> None:
     spoilt = structs.replace(spoilt, check=f"{crc32(json.encode(spoilt)):08x}")
     with pytest.raises(NotAJournal, match="seed: from 0"):
         simulation_of(spoilt)
+
+
+def test_a_step_that_may_wait_beyond_2199_fails_as_one_that_never_came() -> None:
+    text = """
+name: late
+extends: quickstart
+clock: {start: 2199-12-31T23:59:59Z}
+world: {games: 0, instruments: [{symbol: mine, tick_size: "0.01", state: PENDING}]}
+steps:
+  - {at: +0.1s, call: {plane: gateway, get: /v1/health}}
+  - {when: {instrument: {symbol: mine, state: OPEN}}, within: 1h, state: {symbol: mine, state: CLOSED}}
+"""
+    report = run_scenario(load_scenario(text))
+    assert list(report.failures()) == [
+        "broken: 1 step never came: the calendar of this exchange ends with the year 2199"
+    ]
+    assert len(report.results) == 1
+
+
+ORDERS = """
+name: standing
+extends: quickstart
+world:
+  games: 0
+  instruments: [{symbol: mine, tick_size: "0.01", state: OPEN}]
+  orders: [{as: maker, symbol: mine, side: buy, %s}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        (
+            'price: "0.3", qty: "1", tif: gtt, good_till: 2026-07-20',
+            "good_till must be in the future",
+        ),
+        ('price: "0.3", qty: "1", tif: gtt', "good_till must be in the future"),
+        ('price: "0.3", qty: "1", type: stop_limit', "stop_price is required for a stop order"),
+        ('price: "0.3", qty: "1", stop_price: "0.4"', "stop_price needs a stop order"),
+        ('price: "0.3", qty: "1", cash: "5"', "qty and cash exclude each other"),
+        ('price: "0", qty: "1"', "price is required for a limit order"),
+        ('price: "0.3"', "qty is required"),
+    ],
+)
+def test_an_order_of_the_world_that_contradicts_itself_is_found_before_the_run(
+    fields: str, words: str
+) -> None:
+    with pytest.raises(ScenarioError) as told:
+        load_scenario(ORDERS % fields)
+    (problem,) = told.value.problems
+    assert (problem.line, problem.message) == (7, words)
+
+
+@pytest.mark.parametrize(
+    ("start", "bids"), [("2026-09-10T03:59:59Z", 1), ("2026-09-10T04:00:00Z", 0)]
+)
+def test_an_order_of_the_world_is_over_where_a_run_begins_after_its_end(
+    start: str, bids: int
+) -> None:
+    text = ORDERS % 'price: "0.3", qty: "1", tif: gtt, good_till: 2026-09-10'
+    world = connect(Simulation(load_scenario(text), start=parse_instant(start)))
+    assert len(trader(world).get("/v1/orderbook/mine").json()["bids"]) == bids

@@ -23,7 +23,7 @@ from sim.analysis.junit import Case, Suite
 from sim.analysis.junit import junit as junit_document
 from sim.analysis.layout import counted, wrapped
 from sim.api.pipeline.inputs import Outcome, Post, StepResult
-from sim.kernel.instants import Instant, format_instant
+from sim.kernel.instants import OUT_OF_RANGE, Instant, format_instant
 from sim.scenario.scenario import Scenario
 from sim.simulation import Simulation
 
@@ -254,7 +254,9 @@ def file_name(name: str) -> str:
 
 
 def _run(sim: Simulation, check_invariants: bool, recorders: Recorders) -> Iterator[str]:
-    """Run every step; yield the invariants of the first failed check, and an internal error."""
+    """Run every step; yield the invariants of the first failed check, an internal error, and that
+    steps are left which come after the end of the calendar.
+    """
     checks = InvariantChecks(sim) if check_invariants else None
     try:
         while not sim.script.done and (due := sim.next_due()) is not None:
@@ -264,6 +266,9 @@ def _run(sim: Simulation, check_invariants: bool, recorders: Recorders) -> Itera
     except Exception as error:
         where = f"in input {sim.seq + 1}, {format_instant(sim.now)}"
         yield f"internal error: {type(error).__name__}: {error} ({where})"
+    else:
+        if left := len(sim.script.steps) - len(sim.script.results):
+            yield f"{counted(left, 'step')} never came: {OUT_OF_RANGE}"
 
 
 def _answer_webhooks(sim: Simulation, outcome: Outcome, recorders: Recorders) -> None:

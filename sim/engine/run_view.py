@@ -11,7 +11,7 @@ from sim.contract.contract import Contract
 from sim.core.catalogue.assumptions import STREAM_BUFFER_MESSAGES
 from sim.core.exchange import Exchange
 from sim.engine.engine import Engine
-from sim.kernel.instants import Instant
+from sim.kernel.instants import Instant, is_supported_instant
 from sim.kernel.journal import Journal
 from sim.scenario.scenario import Scenario
 from sim.world.world import World
@@ -100,12 +100,13 @@ class RunView:
     def next_due(self) -> Instant | None:
         """When the next thing happens by itself, or None.
 
-        Never in the past: what waited for the end of maintenance is due now.
+        Never in the past: what waited for the end of maintenance is due now. Nor after the end of
+        the calendar: what is due then never happens.
         """
         if self.engine.next_input() is not None:
             return self.now
         due = self.exchange.ctx.timers.next_due()
-        return None if due is None else max(due, self.now)
+        return None if due is None or not is_supported_instant(due) else max(due, self.now)
 
     def rpc_kind(self, method: str) -> str | None:
         """The kind of a gRPC method served now ("unary", "server", "bidi"), else None."""

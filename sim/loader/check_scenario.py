@@ -22,6 +22,7 @@ from sim.core.service.fault_spec import check as check_fault
 from sim.core.service.rate_limits import LIMITS
 from sim.kernel import resources
 from sim.kernel.instants import is_supported_instant
+from sim.loader.check_orders import order_problems
 from sim.loader.check_participants import participant_problems
 from sim.loader.check_steps import step_problems, unknown_setting
 from sim.loader.check_world import SECTIONS, world_problems
@@ -83,6 +84,7 @@ def check_scenario(scenario: Scenario, node: Node, flow_files: Values[str, str])
         world = build_world(scenario)
         problems = [
             *world_problems(node, world),
+            *order_problems(node, scenario, world),
             *_money(node, world),
             *participant_problems(scenario, node, world),
             *step_problems(scenario, node, world),

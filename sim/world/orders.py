@@ -10,8 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sim.core.exchange import Exchange
+from sim.core.identity.firms import User
 from sim.core.model.commands import PlaceOrder
 from sim.core.model.enums import Channel, OrderType, Side
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import NotADecimal, scaled
 from sim.core.model.refusals import InvalidRequest
 from sim.scenario.world_entries import OrderEntry
@@ -31,8 +33,12 @@ def in_units(text: str, scale: int, name: str) -> int:
 
 def order_command(exchange: Exchange, parties: Parties, entry: OrderEntry) -> PlaceOrder:
     """The command that places an order entry."""
-    instrument = exchange.instruments.require(entry.symbol)
     user = parties.require_user(entry.as_, exchange.firms)
+    return command_of(exchange.instruments.require(entry.symbol), user, entry)
+
+
+def command_of(instrument: Instrument, user: User, entry: OrderEntry) -> PlaceOrder:
+    """The same for a user, at the scales of an instrument."""
 
     def units(text: str | None, scale: int, field: str) -> int:
         return in_units(text, scale, field) if text else 0

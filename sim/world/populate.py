@@ -43,6 +43,9 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
     for book in world.books:
         quote(exchange, world, book)
     for order in world.orders:
+        # A run may begin later than its scenario says: an order that lasted until then is over.
+        if order.good_till is not None and order.good_till <= exchange.now:
+            continue
         exchange.trading.order_service.place(order_command(exchange, world.parties, order))
     for entry in scenario.faults:
         exchange.faults.add(entry)

@@ -1,0 +1,48 @@
+"""Checks of the orders that a world begins with: what contradicts itself, before a run finds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sim.core.catalogue.assumption_values import Assumptions
+from sim.core.model.refusals import InvalidRequest
+from sim.core.trading.order_checks import check_combination, check_shape
+from sim.loader.nodes import items_of
+from sim.scenario.scenario import Scenario
+from sim.scenario.struct_types import record
+from sim.scenario.world_entries import OrderEntry
+from sim.scenario.yaml_tree import Node, Problem, problem
+from sim.world.orders import command_of
+from sim.world.world import World
+
+# What refusals call the keys of an order entry.
+_KEYS = {
+    "cash_order_qty": "cash",
+    "order_qty": "qty",
+    "good_till_time": "good_till",
+    "participate_dont_initiate": "post_only",
+}
+
+
+def order_problems(node: Node, scenario: Scenario, world: World) -> Iterator[Problem]:
+    """Orders of `world.orders` that the exchange would refuse as malformed at the start."""
+    assumptions = Assumptions()
+    for name, value in scenario.assumptions.items():
+        assumptions.change(name, value)
+    terms = {instrument.symbol: instrument for instrument in world.instruments}
+    for item in items_of(node, "world", "orders"):
+        entry = record(OrderEntry).read(item, [])
+        if not isinstance(entry, OrderEntry):
+            continue
+        instrument, user = terms.get(entry.symbol), world.parties.user(entry.as_)
+        if instrument is None or user is None:
+            continue
+        try:
+            command = command_of(instrument, user, entry)
+            check_shape(command)
+            check_combination(command, scenario.clock.start, assumptions)
+        except InvalidRequest as refused:
+            text = refused.message
+            for field, key in _KEYS.items():
+                text = text.replace(field, key)
+            yield problem(item.at, text)
