@@ -627,3 +627,18 @@ def test_a_program_that_makes_no_sense_is_told(change: str, text: str) -> None:
     with pytest.raises(ScenarioError) as wrong:
         world_of(period)
     assert text in str(wrong.value)
+
+
+def test_a_period_is_active_from_its_start_until_just_before_its_end() -> None:
+    world = world_of()
+
+    def status() -> str:
+        programs = clients(world)[0].get("/v1/incentives").json()["programs"]
+        (mine,) = (one for one in programs if one["marketSlug"] == "tst-m")
+        return str(mine["timePeriods"][0]["status"])
+
+    assert status() == "active"  # the world begins with it
+    world.advance_to("2026-09-09T05:59:59.999999999Z")
+    assert status() == "active"
+    world.advance("1ns")
+    assert status() == "closed"

@@ -150,3 +150,20 @@ def test_the_command_line_opens_a_recorded_run_at_any_input(
         assert digest in capsys.readouterr().out
     assert main(["replay", str(path), "--seq", "99"]) == 2
     assert "inputs 0.." in capsys.readouterr().err
+
+
+def test_an_instant_behind_a_branching_is_gone_back_to_with_all_that_had_happened() -> None:
+    world = connect(Simulation(load_scenario("quickstart")))
+    sim, instrument = world.simulation, quiet(world.simulation)
+    world.advance("10m")
+    branching = sim.seq
+    world.advance("10m")
+    sim.rewind(seq=branching)
+    world.advance("5m")
+    placed = trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 40, 5))
+    assert placed.status == 200
+    there = (sim.now, sim.seq, sim.digest)
+    world.advance("5m")
+    sim.rewind(to=there[0])
+    assert (sim.now, sim.seq, sim.digest) == there
+    assert len(trader(world).get(f"/v1/orderbook/{instrument.symbol}").json()["bids"]) == 1

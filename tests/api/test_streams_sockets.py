@@ -18,7 +18,7 @@ from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import parse_instant
 from sim.messages import retail_v1 as wire
-from sim.testing.client import Connection, Stream, connect
+from sim.testing.client import Connection, RpcError, Stream, connect
 from tests.journeys import in_state, key, quiet, retail_order
 
 
@@ -456,7 +456,13 @@ def test_a_position_frame_says_why_the_position_changed(
     for price in ("1", "0"):
         settled = world.simulation.control("instrument.settle", instrument.symbol, {"price": price})
         world.deliver(settled.effects)
-    assert changes() == [("RESOLUTION", "0.0000"), ("CORRECTION", "0.0000")]
+    paid, corrected = (frame["positionSubscription"] for frame in private.take())
+    for change, kind, before in ((paid, "RESOLUTION", False), (corrected, "CORRECTION", True)):
+        assert change["entryType"] == f"LEDGER_ENTRY_TYPE_{kind}"
+        assert change["afterPosition"]["netPositionDecimal"] == "0.0000"
+        # what was held expires with the payment, and not before it
+        told = (change["beforePosition"]["expired"], change["afterPosition"]["expired"])
+        assert told == (before, True)
 
 
 @pytest.mark.spec("S4.2-14", "S2.8-3")
@@ -569,3 +575,15 @@ def test_a_key_may_have_five_sockets_where_that_is_its_limit(world: Connection) 
     assert socket(world, MARKETS, index=2).end is None
     many[0].close()
     assert socket(world, PRIVATE).end is None
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_a_key_has_as_many_sockets_as_it_may_have(world: Connection, most: int) -> None:
+    world.simulation.control("assumption.set", "retail.sockets_per_key", {"value": most})
+    first, second = (key(world.simulation, number) for number in (0, 1))
+    opened = [world.web_socket(first, "/v1/ws/private") for _ in range(most)]
+    with pytest.raises(RpcError, match="too many WebSockets"):
+        world.web_socket(first, "/v1/ws/markets")
+    world.web_socket(second, "/v1/ws/markets")  # another key has a pool of its own
+    opened[0].close()
+    world.web_socket(first, "/v1/ws/markets")
