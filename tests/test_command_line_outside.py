@@ -209,6 +209,13 @@ def test_a_spoilt_beginning_is_named(capsys, tmp_path, recorded, spoil, words, c
     assert f"{path}:1:1: " in said
 
 
+# An execution whose order has prices in units of nothing.
+NO_SCALE = (
+    b'{"event":"Executed","execution":{"type":1,"last_px":1,"last_qty":1,"order":'
+    b'{"id":"O","side":1,"symbol":"x","price":1,"qty":1,"price_scale":0,"qty_scale":1}}}'
+)
+
+
 @pytest.mark.parametrize("command", ["timeline", "diff"])
 def test_the_line_that_is_no_record_is_named(capsys, tmp_path, recorded, command):
     lines = recorded.splitlines(keepends=True)
@@ -219,6 +226,9 @@ def test_the_line_that_is_no_record_is_named(capsys, tmp_path, recorded, command
         b'{"seq":3,"at":1,"input":{"type":"rest"},"out":{}}\n',
         b'{"seq":3,"at":1,"input":[],"out":{}}\n',
         b'{"seq":3,"at":1,"input":{"type":"advance","to":1},"out":{"events":[{"event":7}]}}\n',
+        b'{"seq":3,"at":1,"input":{"type":"advance","to":1},"out":{"events":['
+        + NO_SCALE
+        + b"]}}\n",
     ):
         (tmp_path / "spoilt").write_bytes(b"".join((*lines[:3], spoilt, *lines[4:])))
         code, said = sim(capsys, command, tmp_path / "spoilt", *whole)

@@ -8,9 +8,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from msgspec import DecodeError, json
+from msgspec import json
 
-from sim.analysis.errors import UnreadableJournal
+from sim.analysis.errors import MALFORMED, UnreadableJournal
 from sim.analysis.history.rows import Row, row_of, rows, steps_of
 from sim.analysis.progress import reading
 from sim.analysis.replay import journal_lines
@@ -97,7 +97,7 @@ def read_run(path: Path) -> Run:
                     asked, answered = hash(_asked(line)), hash(_answered(row, out))
                     happening = Happening(number, now - header.start, asked, answered)
                     happenings[_meaning(row, out)].append(happening)
-        except (DecodeError, LookupError, TypeError, ValueError, AttributeError) as error:
+        except MALFORMED as error:
             # Nothing has checked these lines: anything that has not the form of a record fails.
             raise UnreadableJournal(path, f"no journal record: {error!r}", number) from error
         return Run(path, header, inputs, now or header.start, dict(happenings), events)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from msgspec import DecodeError
+
+# What reading a record fails with that has not its form.
+MALFORMED = (ArithmeticError, AttributeError, DecodeError, LookupError, TypeError, ValueError)
+
 
 class UsageError(ValueError):
     """A request that cannot be carried out. The message says what to change."""

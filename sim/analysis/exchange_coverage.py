@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-from msgspec import DecodeError, Struct, field, json
+from msgspec import Struct, field, json
 
 from sim.analysis import dates
-from sim.analysis.errors import UsageError
+from sim.analysis.errors import MALFORMED, UsageError
 from sim.api.pipeline.inputs import Outcome
 from sim.api.pipeline.request_log import LoggedCall
 from sim.contract.contract import Operation, load_contract
@@ -199,7 +199,7 @@ def read(text: bytes, name: str) -> Coverage:
             coverage.faults.update({(kind, plane): count for plane, count in planes.items()})
         for at in (document["first"], document["last"]):
             coverage.stood_at(parse_instant(at) if at else 0)
-    except (DecodeError, LookupError, TypeError, ValueError, AttributeError) as error:
+    except MALFORMED as error:
         raise UsageError(
             f"{name} is no coverage file: pytest --exchange-coverage and sim run --coverage"
             f" write them ({error})"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TextIO
 from msgspec import DecodeError, json
 
 from sim.actors.script.step_order import STEP_TIMER
-from sim.analysis.errors import UnreadableJournal
+from sim.analysis.errors import MALFORMED, UnreadableJournal
 from sim.analysis.history.events import MARK
 from sim.analysis.history.rows import Row, rows
 from sim.analysis.layout import paint, width, wrapped
@@ -102,7 +102,7 @@ def _selected(path: str, selection: Selection) -> Iterator[tuple[Header, Iterato
     with journal_lines(path) as (header, numbered):
         try:
             yield header, filter(selection.holds, rows(lines_of(numbered), header))
-        except (DecodeError, LookupError, TypeError, ValueError, AttributeError) as error:
+        except MALFORMED as error:
             # Nothing has checked these lines: anything that has not the form of a record fails.
             reason = error if isinstance(error, DecodeError) else repr(error)
             raise UnreadableJournal(path, f"no journal record: {reason}", number) from error
