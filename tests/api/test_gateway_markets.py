@@ -202,6 +202,8 @@ def test_a_list_is_not_sorted_by_what_its_rows_do_not_have(
 def test_impossible_pages_are_refused(gateway: GatewayWorld) -> None:
     assert gateway.gateway.get("/v1/markets", params={"limit": -1}).status == 400
     assert gateway.gateway.get("/v1/events", params={"offset": -1}).status == 400
+    beyond = gateway.gateway.get("/v1/search", params={"query": "a", "page": -1})
+    assert (beyond.status, beyond.json()["message"]) == (400, "page must not be negative")
 
 
 @pytest.mark.reading("documented")

@@ -495,3 +495,13 @@ def test_closing_a_position_trades_all_of_it_away(
     )
     assert retail.ann.get("/v1/portfolio/positions").json()["positions"] == {}
     assert retail.ann.post("/v1/order/close-position", json={"marketSlug": FINE}).status == 404
+
+
+@pytest.mark.parametrize("number", [2, 3, -1, 2**31 - 1])
+def test_a_type_is_limit_or_market_by_number_too(retail: RetailWorld, number: int) -> None:
+    refused = retail.order(retail.ann, type=number)
+    assert (refused.status, refused.json()["message"]) == (
+        400,
+        "type must be ORDER_TYPE_LIMIT or ORDER_TYPE_MARKET",
+    )
+    assert retail.order(retail.ann, type=0).status == 200

@@ -905,3 +905,11 @@ def test_a_changed_book_is_told_once_per_input_in_order_of_first_touch() -> None
     assert market.trading.book("X").version == version
     market.buy("a", 1, 49)
     assert market.trading.book("X").version != version
+
+
+def test_a_stop_trades_with_the_last_bid_there_is_at_the_lowest_price(market: Market) -> None:
+    """M12."""
+    market.buy("b", 5, 1)
+    stop = market.sell("a", 2, 0, type=OrderType.STOP, stop_price=1)
+    market.sell("c", 1, 1)
+    assert (stop.state, stop.filled_at) == (OrderState.FILLED, {1: 2})
