@@ -54,13 +54,7 @@ class Simulation(Entrances):
         journal: BinaryIO | None = None,
         settings: Settings | None = None,
     ) -> None:
-        run = Run(
-            scenario=scenario,
-            seed=SEED.check(scenario.seed if seed is None else seed),
-            start=scenario.clock.start if start is None else start,
-            settings=settings or Settings(),
-            signing_secrets={},
-        )
+        run = _run_of(scenario, seed, start, settings)
         self.engine = _begin(run, Journal(_header(run), journal))
 
     @property
@@ -141,6 +135,27 @@ class Simulation(Entrances):
         return looking
 
 
+def asked_to_begin(scenario: Scenario, *, seed: int | None = None) -> set[str]:
+    """Names of the assumptions whose values the world of a scenario is built with."""
+    run = _run_of(scenario, seed, None, None)
+    engine = _bare(run, Journal(_header(run)))
+    asked = engine.exchange.ctx.assumptions.watch()
+    engine.begin()
+    return asked
+
+
+def _run_of(
+    scenario: Scenario, seed: int | None, start: Instant | None, settings: Settings | None
+) -> Run:
+    return Run(
+        scenario=scenario,
+        seed=SEED.check(scenario.seed if seed is None else seed),
+        start=scenario.clock.start if start is None else start,
+        settings=settings or Settings(),
+        signing_secrets={},
+    )
+
+
 def _header(run: Run) -> Header:
     scenario = run.scenario
     return Header(
@@ -178,7 +193,11 @@ def _begin(run: Run, journal: Journal, epoch: int = 0) -> Engine:
 
 
 def _begin_from_nothing(run: Run, journal: Journal, epoch: int = 0) -> Engine:
-    behaviour = Behaviour(handlers(), FINISHERS, act, (Participants, Receivers, Script))
-    engine = Engine(run, build_world(run.scenario, run.start), journal, behaviour, epoch=epoch)
+    engine = _bare(run, journal, epoch)
     engine.begin()
     return engine
+
+
+def _bare(run: Run, journal: Journal, epoch: int = 0) -> Engine:
+    behaviour = Behaviour(handlers(), FINISHERS, act, (Participants, Receivers, Script))
+    return Engine(run, build_world(run.scenario, run.start), journal, behaviour, epoch=epoch)

@@ -52,6 +52,7 @@ class Names:
         self._ours: dict[str, str] = {}
         self._recorded: dict[str, str] = {}
         self._added: list[tuple[str, str]] = []
+        self._states = [0]  # a number for the pairs so far and their order, after each
 
     def mark(self) -> int:
         """A point to which `back` returns."""
@@ -61,7 +62,16 @@ class Names:
         """Forget the pairs that were made since a mark."""
         for recorded, ours in self._added[mark:]:
             del self._ours[recorded], self._recorded[ours]
-        del self._added[mark:]
+        del self._added[mark:], self._states[mark + 1 :]
+
+    @property
+    def state(self) -> int:
+        """A number that is the same where the same pairs were made in the same order."""
+        return self._states[-1]
+
+    def since(self, mark: int) -> list[tuple[str, str]]:
+        """The pairs that were made since a mark."""
+        return self._added[mark:]
 
     def same(self, recorded: str, ours: str) -> bool:
         """Whether both name the same thing. They are paired when neither was seen before."""
@@ -70,6 +80,7 @@ class Names:
             return known == ours
         self._ours[recorded], self._recorded[ours] = ours, recorded
         self._added.append((recorded, ours))
+        self._states.append(hash((self._states[-1], recorded, ours)))
         return True
 
     def same_resource(self, recorded: str, ours: str) -> bool:

@@ -16,7 +16,7 @@ from sim.cli.main import main
 from sim.core.catalogue.assumptions import catalogue
 from sim.core.catalogue.quirks import Chance
 from sim.fidelity.inference.odds import Count
-from sim.fidelity.inference.trial import Session
+from sim.fidelity.inference.session import Session
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, RpcError
 from tests.fidelity import fresh_session as fresh
@@ -288,6 +288,21 @@ def test_what_is_no_recording_is_refused_with_its_line(
     file.write_bytes(content)
     assert main(["infer", str(file), "--scenario", "quickstart"]) == 2
     assert told in "".join(capsys.readouterr().err.split("\n"))
+
+
+def test_what_no_recording_can_show_is_told_with_the_reason(
+    tmp_path: Path, infer: Infer, capsys
+) -> None:
+    _, found = infer(planted(tmp_path, "none", {}, parts=only(few_reads)))
+    told = found["assumptions"] | found["quirks"]
+    hidden = {name for name, one in told.items() if "why" in one}
+    assert {"auth.client_clock", "webhook.timeout", "webhook_duplicates"} <= hidden
+    assert all(told[name]["verdict"] == "not observed" for name in hidden)
+    assert "signed anew" in told["auth.client_clock"]["why"]
+    assert "why" not in told["clearing.delay"]  # another session would show it
+    text = " ".join(capsys.readouterr().out.split())
+    assert "cannot be seen in any recording" in text
+    assert told["webhook.timeout"]["why"] in text
 
 
 def test_a_scenario_is_needed(tmp_path: Path, capsys) -> None:

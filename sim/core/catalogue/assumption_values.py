@@ -12,7 +12,7 @@ _COMPARED_MAX = 80
 
 
 class _Asked(dict[str, Value]):
-    """Values that note in `names` which of them are asked for."""
+    """Values that note in `names` which of them are asked for, or changed."""
 
     __slots__ = ("names",)
 
@@ -23,6 +23,10 @@ class _Asked(dict[str, Value]):
     def __getitem__(self, name: str) -> Value:
         self.names.add(name)
         return super().__getitem__(name)
+
+    def __setitem__(self, name: str, value: Value) -> None:
+        self.names.add(name)
+        super().__setitem__(name, value)
 
 
 class Assumptions:
@@ -73,7 +77,7 @@ class Assumptions:
         return self._catalogue[name].show(self._values[name])
 
     def watch(self) -> set[str]:
-        """Names of the values that are asked for from now on; the set grows as they are."""
+        """Names of the values that are asked for or changed from now on; the set grows."""
         asked = _Asked(self._values)
         self._values = asked
         self.changes += 1  # what follows from values is asked for again

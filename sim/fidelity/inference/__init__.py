@@ -43,6 +43,6 @@ Theory.
 * *Never a false name.* A difference that no value explains stays, and is listed. What a recording
   does not show (signed assertions, headers of the edge, texts of errors) is not inferred from.
 
-`trial.py` makes one replay, `search.py` the descent, `verdicts.py` what is left, `infer.py` all of
-it and its report.
+`trial.py` makes one replay, `session.py` spares what replays have in common, `search.py` is the
+descent, `verdicts.py` what is left, `infer.py` all of it and its report.
 """

@@ -11,7 +11,7 @@ from sim.analysis.progress import Progress
 from sim.fidelity.compare import told_of
 from sim.fidelity.difference import shown
 from sim.fidelity.inference.search import Search
-from sim.fidelity.inference.trial import Session
+from sim.fidelity.inference.session import Session
 from sim.fidelity.inference.verdicts import Kind, Verdict, Verdicts
 from sim.recording.files import Recording
 from sim.scenario.scenario import Scenario
@@ -159,11 +159,22 @@ class Inference:
             yield f"  {name}: {_sentence(one)}"
 
     def _not_observed(self) -> Iterator[str]:
-        named = [*self.assumptions.values(), *self.quirks.values()]
-        count = sum(one.verdict == "not observed" for one in named)
+        named = [*self.assumptions.items(), *self.quirks.items()]
+        count, hidden = 0, dict[str, list[str]]()
+        for name, one in named:
+            count += one.verdict == "not observed" and not one.why
+            if one.why:
+                hidden.setdefault(one.why, []).append(name)
         if count:
             yield ""
             yield f"not observed: {count} (--json lists them)"
+        if hidden:
+            yield ""
+            yield "cannot be seen in any recording:"
+            for why, names in hidden.items():
+                more = f" and {len(names) - 3} more" if names[3:] else ""
+                yield f"  {', '.join(names[:3])}{more}:"
+                yield f"    {why}"
 
     def _left(self) -> Iterator[str]:
         unexplained = self.unexplained()
@@ -215,5 +226,6 @@ def infer(path: Path, recording: Recording, scenario: Scenario, seed: int | None
         with told_of(path):
             inference.run()
     finally:
+        inference.session.close()
         gc.unfreeze()
     return inference

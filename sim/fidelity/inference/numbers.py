@@ -22,7 +22,8 @@ from msgspec import Struct
 
 from sim.contract.wire_fields import read_moment
 from sim.core.catalogue.assumption import Assumption
-from sim.fidelity.inference.trial import Outcome, Session
+from sim.fidelity.inference.outcome import Outcome
+from sim.fidelity.inference.session import Session
 from sim.kernel.instants import DAY, HOUR, MINUTE, NS_PER_MS, NS_PER_S, parse_instant
 from sim.recording.files import Entry
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from sim.fidelity.inference.numbers import ladder, proportional
+from sim.fidelity.inference.outcome import Outcome, Setting, change
 from sim.fidelity.inference.search import Search
-from sim.fidelity.inference.trial import Outcome, Setting, change
 
 _LINES_MAX = 40  # what is seen in so many lines is no coincidence of two names
 

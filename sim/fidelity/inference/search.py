@@ -10,11 +10,10 @@ from msgspec import Struct
 from sim.core.catalogue.assumption import Value
 from sim.core.catalogue.assumptions import catalogue
 from sim.fidelity.inference.numbers import ladder, probes, proportional, session_length, usual_in
-from sim.fidelity.inference.trial import Change, Decisions, Outcome, Session, Setting, change
-from sim.simulation import Simulation
+from sim.fidelity.inference.outcome import CERTAIN, Change, Decisions, Outcome, Setting, change
+from sim.fidelity.inference.session import Session
+from sim.fidelity.inference.unseen import SIGNED
 
-# What a client signs is a fingerprint in a recording, and signed anew for a replay.
-UNSEEN = frozenset(("token.assertion_life_max", "auth.client_clock", "auth.timestamp_tolerance"))
 _ROUNDS = 24
 _TURNS = 64  # times of a quirk that are turned, at most
 _PAIRS = 12
@@ -36,31 +35,32 @@ class Search:
 
     def __init__(self, session: Session, progress: Callable[[str], None]) -> None:
         self.session, self._progress = session, progress
-        simulation = Simulation(session.scenario, seed=session.seed)
-        ctx = simulation.exchange.ctx
-        self.catalogue = {name: one for name, one in catalogue().items() if name not in UNSEEN}
-        self.base: dict[str, Value] = dict(ctx.assumptions.save())
-        self.odds = {name: ctx.quirks.as_written(name) for name in ctx.quirks.save()}
+        self.catalogue = {name: one for name, one in catalogue().items() if name not in SIGNED}
+        self.base, self.odds = session.base, session.odds
         self.length = session_length(session.entries)
         self.setting = Setting()
         self.outcome = Outcome()
         self._known: dict[tuple[str, str], Outcome] = {}  # under the present setting
         self._climbed: dict[str, set[int]] = {}  # lines for which a number's values were tried
-        self._dull: set[tuple[str, str]] = set()  # that changed nothing when they were tried
+        # lines that a value touched when it was tried last
+        self._touched: dict[tuple[str, str], frozenset[int]] = {}
 
     # ---- trials
 
     def begin(self) -> None:
         """Replay with our own values. Unmatched."""
-        self.outcome = self.session.tried(self.setting)
+        self._take(self.setting, self.session.tried(self.setting))
         self._progress("")
 
-    def tried(self, name: str, value: str) -> Tried:
-        """The present setting with another value."""
+    def tried(self, name: str, value: str, certain: int = CERTAIN) -> Tried:
+        """The present setting with another value; it ends early once it is `certain` lines worse
+        than it can become better.
+        """
         setting = self.setting.with_value(name, value)
         known = self._known.get((name, value))
         if known is None:
-            known = self._known[name, value] = self.session.tried(setting, self.outcome)
+            known = self.session.tried(setting, self.outcome, certain=certain)
+            self._known[name, value] = known
             self._progress(f"{len(self.outcome.lines)} lines differ")
         return Tried(name, value, setting, known, change(self.outcome, known))
 
@@ -86,6 +86,7 @@ class Search:
 
     def _take(self, setting: Setting, outcome: Outcome) -> None:
         self.setting, self.outcome = setting, outcome
+        self.session.stand_at(setting, outcome)
         self._known.clear()
 
     # ---- the descent
@@ -96,23 +97,27 @@ class Search:
         for number in range(_ROUNDS):
             if not self.outcome.lines:
                 return
-            if not (self._step(first=not number) or self._number_step() or self._pair_step()):
+            stepped = self._step() or (number and self._step(wide=True))
+            if not (stepped or self._number_step() or self._pair_step()):
                 before = self.setting
                 self._fit_quirks(one_by_one=True)
                 if self.setting == before:
                     return
             self._fit_quirks()
 
-    def _step(self, *, first: bool) -> bool:
-        """Make the changes that gain; whether there was one."""
+    def _step(self, *, wide: bool = False) -> bool:
+        """Make the changes that gain; whether there was one. What touched no line that differs when
+        it was tried last is left out, or, in a wide step, what touched none at all.
+        """
         gains: list[Tried] = []
+        differ = self.outcome.lines.keys()
         for name in sorted(self.outcome.asked & self.catalogue.keys()):
             for value in self.others(name):
-                if not first and (name, value) in self._dull:
+                last = self._touched.get((name, value))
+                if last is not None and not (last if wide else last & differ):
                     continue
                 trial = self.tried(name, value)
-                if not trial.change.touched:
-                    self._dull.add((name, value))
+                self._touched[name, value] = frozenset(trial.change.touched)
                 if trial.change.gain > 0 and trial.outcome.whole and not trial.outcome.failure:
                     gains.append(trial)
         gains.sort(key=lambda one: (-one.change.gain, len(one.change.worse), one.name))
@@ -157,7 +162,7 @@ class Search:
             for name in sorted(self.outcome.asked & self.catalogue.keys())
             if name not in self.setting.values
             and (values := self.others(name))
-            and all((name, value) in self._dull for value in values)
+            and not any(self._touched.get((name, value), True) for value in values)
         }
         return self._dull_of(rows)
 

@@ -13,9 +13,10 @@ from sim.core.catalogue.quirks import parse_chance
 from sim.fidelity.inference import numbers
 from sim.fidelity.inference.numbers import Range
 from sim.fidelity.inference.odds import Count
+from sim.fidelity.inference.outcome import Change, Decisions, change
 from sim.fidelity.inference.rivals import Rivals
 from sim.fidelity.inference.search import Search, Tried
-from sim.fidelity.inference.trial import Change, Decisions, change
+from sim.fidelity.inference.unseen import unseen
 
 Kind: TypeAlias = Literal["confirmed", "refuted", "undecided", "not observed"]
 _SEEDS = 8  # others that ours gets before it is refuted
@@ -26,7 +27,8 @@ _TIMES_MAX = 200  # of a quirk that are looked at
 class Verdict(Struct, frozen=True, omit_defaults=True):
     """What is known of one name: values that the evidence allows, the best first, and the lines
     that say so. `between` has the ends of a range, `struck` and `of` are counts of a quirk. `or_`
-    has values of other names that explain the lines as well.
+    has values of other names that explain the lines as well, `why` the reason why no recording can
+    show it.
     """
 
     verdict: Kind
@@ -37,6 +39,7 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     struck: int | None = None
     of: int | None = None
     or_: dict[str, Any] = {}
+    why: str = ""
 
     def document(self) -> dict[str, Any]:
         """As `--json` shows it."""
@@ -52,6 +55,8 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
             fields |= {"struck": self.struck, "of": self.of}
         if self.or_:
             fields["or"] = self.or_
+        if self.why:
+            fields["why"] = self.why
         return fields
 
 
@@ -94,15 +99,17 @@ class Verdicts:
         for name in search.catalogue:
             reached = self.assumptions.get(name)
             verdicts[name] = reached or self._unreached(name)
-        return verdicts
+        return _explained(verdicts)
 
     def all_quirks(self) -> dict[str, Verdict]:
         """Every quirk: what was not reached is undecided."""
         odds = self._search.odds
-        return {
-            name: self.quirks.get(name) or Verdict("undecided", [now], [], now)
-            for name, now in odds.items()
-        }
+        return _explained(
+            {
+                name: self.quirks.get(name) or Verdict("undecided", [now], [], now)
+                for name, now in odds.items()
+            }
+        )
 
     def _unreached(self, name: str) -> Verdict:
         ours = self._as_written(name, self._search.base[name])
@@ -218,7 +225,7 @@ class Verdicts:
         def fits(value: int) -> bool:
             if value == search.value(name):
                 return True
-            trial = search.tried(name, search.text(name, value))
+            trial = search.tried(name, search.text(name, value), certain=1)
             if trial.outcome.failure:
                 return True
             if _excluded(trial):
@@ -246,7 +253,9 @@ class Verdicts:
     ) -> Range:
         most = self._most(now, span)
         low = numbers.edge(fits, now, numbers.steps_down(now, least), grain)
-        high = numbers.edge(fits, now, numbers.steps_up(now, most), grain)
+        # what a wait that is longer than the session does, all such waits do
+        endless = now < most and fits(most)
+        high = None if endless else numbers.edge(fits, now, numbers.steps_up(now, most), grain)
         return Range(low, high)
 
     def _values(
@@ -317,6 +326,14 @@ class Verdicts:
         half = len(times) // 2
         self._look(name, now, times[:half], visible)
         self._look(name, now, times[half:], visible)
+
+
+def _explained(verdicts: dict[str, Verdict]) -> dict[str, Verdict]:
+    """With the reason of each that no recording can show."""
+    return {
+        name: replace(one, why=unseen(name)) if one.verdict == "not observed" else one
+        for name, one in verdicts.items()
+    }
 
 
 def _excluded(one: Tried) -> bool:

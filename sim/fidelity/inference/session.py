@@ -1,0 +1,136 @@
+"""A recording, the scenario that it is replayed into, and trials of settings.
+
+What trials have in common is replayed once. A trial differs from the replay of the present setting
+by a value or two, and nothing differs before one of them is asked for. So that replay stops at a
+few places, in processes of their own (`stops.py`), and a trial goes on from the last place before
+the first question. Where nothing is asked for that differs, the outcome is known.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+
+from msgspec.structs import replace
+
+from sim.core.catalogue.assumption import Value
+from sim.core.catalogue.assumptions import catalogue
+from sim.fidelity.identities import Unmatched
+from sim.fidelity.inference.outcome import ALL, CERTAIN, Outcome, Setting
+from sim.fidelity.inference.stops import Stops
+from sim.fidelity.inference.trial import Trial
+from sim.fidelity.service_clock import ServiceClock
+from sim.recording.files import Entry
+from sim.scenario.scenario import Scenario
+from sim.simulation import Simulation, asked_to_begin
+from sim.testing.client import RpcError
+
+_PLACES = 16  # at which a replay stops
+_WORTH = 3  # trials of a setting that the stops are worth
+
+
+class Session:
+    """A recording and a scenario, and what is the same in every trial."""
+
+    def __init__(self, scenario: Scenario, seed: int | None, entries: list[Entry]) -> None:
+        self.scenario, self.seed, self.entries = scenario, seed, entries
+        self.clock = ServiceClock(entries)
+        self.silent: dict[int, bool] = {}  # lines of which no document says anything
+        self.trials = 0
+        ctx = Simulation(scenario, seed=seed).exchange.ctx
+        self.base: dict[str, Value] = dict(ctx.assumptions.save())
+        self.written = {name: ctx.assumptions.as_written(name) for name in catalogue()}
+        self.odds = {name: ctx.quirks.as_written(name) for name in ctx.quirks.save()}
+        self.asked_to_begin = asked_to_begin(scenario, seed=seed)
+        self._present: tuple[Setting, Outcome] | None = None
+        self._asked = 0  # trials of the present setting
+        self._stops: Stops[tuple[Setting, int], Outcome] | None = None
+
+    def scenario_with(self, setting: Setting) -> Scenario:
+        """The scenario with the values of a setting."""
+        values = {**self.scenario.assumptions, **setting.values}
+        return replace(self.scenario, assumptions=values)
+
+    def stand_at(self, setting: Setting, outcome: Outcome) -> None:
+        """Make this the setting, with its outcome, from which the next trials differ a little."""
+        self.close()
+        self._present, self._asked = (setting, outcome), 0
+
+    def close(self) -> None:
+        """End the processes that wait."""
+        if self._stops is not None:
+            self._stops.close()
+        self._stops = None
+
+    def tried(
+        self,
+        setting: Setting,
+        against: Outcome | None = None,
+        seed: int | None = None,
+        certain: int = CERTAIN,
+    ) -> Outcome:
+        """The outcome of a replay. Against another it ends once `certain` lines more are worse than
+        can become better. Unmatched: the scenario has nobody for somebody of the recording.
+        """
+        present = self._present
+        if seed is None and present is not None and (against is None or against is present[1]):
+            steps = present[1].same_steps(present[0], setting)
+            if steps == ALL:
+                return present[1]
+            self.trials += 1
+            outcome = self._gone_on(setting, steps, certain if against is not None else 0)
+            if outcome is not None:
+                return outcome
+        else:
+            self.trials += 1
+        return self._replayed(setting, against, seed, certain)
+
+    def _replayed(
+        self, setting: Setting, against: Outcome | None, seed: int | None, certain: int
+    ) -> Outcome:
+        try:
+            trial = Trial(self, setting, self.seed if seed is None else seed)
+        except (RpcError, Unmatched) as error:
+            if against is None:
+                raise Unmatched(str(error)) from None
+            return Outcome(failure=str(error))
+        return trial.finish(trial.steps(), against, certain)
+
+    # ---- trials that go on from a stop
+
+    def _gone_on(self, setting: Setting, steps: int, certain: int) -> Outcome | None:
+        """The outcome of a trial that goes on after some steps; None where it has to begin."""
+        self._asked += 1
+        if self._asked <= _WORTH or steps < 0:
+            return None
+        if self._stops is None:
+            self._stops = self._stopped()
+        place = bisect_right(self._stops.places, steps)
+        if not place:
+            return None
+        return self._stops.ask(self._stops.places[place - 1], (setting, certain))
+
+    def _stopped(self) -> Stops[tuple[Setting, int], Outcome]:
+        """The present replay, stopped where something is asked for the first time."""
+        assert self._present is not None
+        setting, known = self._present
+        places = sorted(
+            {steps for steps in known.asked_after.values() if steps >= 0}
+            | {steps for times in known.asks_after.values() for steps in times}
+        )
+        if len(places) > _PLACES:
+            places = [places[number * len(places) // _PLACES] for number in range(_PLACES)]
+
+        def begin() -> tuple[Iterator[int], Callable[[tuple[Setting, int]], Outcome]]:
+            whole = Trial(self, setting, self.seed)
+            whole.finish(whole.steps())
+            trial = Trial(self, setting, self.seed, whole.said)
+            steps = trial.steps()
+
+            def finish(asked: tuple[Setting, int]) -> Outcome:
+                trial.go_on_with(asked[0])
+                return trial.finish(steps, known if asked[1] else None, asked[1])
+
+            return steps, finish
+
+        return Stops(places, begin)

@@ -1,0 +1,138 @@
+"""Work that stops at some of its steps and goes on from there several times, each time otherwise.
+
+At each place a process waits that is a copy of the one that came so far (`fork`), and what goes on
+from there is a copy of that. So nothing has to know how to copy itself. Where the system has no
+`fork`, or a process ends unasked, nobody answers, and the caller does the work from its begin.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from typing import Any, Generic, TypeAlias, TypeVar
+
+Asked = TypeVar("Asked")
+Answer = TypeVar("Answer")
+
+# Steps of some work, and what does the rest of it.
+Begun: TypeAlias = tuple[Iterator[Any], Callable[[Asked], Answer]]
+
+
+class Stops(Generic[Asked, Answer]):
+    """Processes that wait at places, each after so many steps, until they are asked to go on.
+
+    `begin` begins the work. It is called in another process, and what it returns stays there;
+    questions and answers are pickled.
+    """
+
+    def __init__(self, places: Sequence[int], begin: Callable[[], Begun[Asked, Answer]]) -> None:
+        self.places = sorted(places)
+        self._ends: dict[int, Connection[Any, Any]] = {}
+        self._child = 0
+        if not hasattr(os, "fork"):
+            return
+        pipes = [Pipe() for _ in self.places]
+        self._ends = {place: ours for place, (ours, _) in zip(self.places, pipes, strict=True)}
+        theirs = {place: end for place, (_, end) in zip(self.places, pipes, strict=True)}
+        self._child = _fork()
+        if not self._child:
+            _live(lambda: _stop_at(theirs, list(self._ends.values()), begin))
+        for end in theirs.values():
+            end.close()
+
+    def ask(self, place: int, question: Asked) -> Answer | None:
+        """What comes of the rest of the work after a place; None where nobody waits there."""
+        end = self._ends.get(place)
+        if end is None:
+            return None
+        try:
+            end.send(question)
+            answer: Answer = end.recv()
+        except (EOFError, OSError):
+            self._ends.pop(place).close()
+            return None
+        return answer
+
+    def close(self) -> None:
+        """End them all."""
+        for end in self._ends.values():
+            end.close()
+        self._ends.clear()
+        if self._child:
+            os.waitpid(self._child, 0)
+        self._child = 0
+
+
+def _fork() -> int:
+    with warnings.catch_warnings():
+        # A thread that draws progress is not copied, and nothing here waits for it.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
+
+
+def _live(life: Callable[[], None]) -> None:
+    """Be a process of its own, which nothing of the copied one outlives."""
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+        life()
+    except BaseException:  # whoever asked hears nothing, and does the work
+        os._exit(1)
+    os._exit(0)
+
+
+def _stop_at(
+    theirs: dict[int, Connection[Any, Any]],
+    others: list[Connection[Any, Any]],
+    begin: Callable[[], Begun[Any, Any]],
+) -> None:
+    """Go through the work, and leave a process at each place."""
+    for end in others:
+        end.close()
+    gc.freeze()
+    steps, finish = begin()
+    done = 0
+    for place in sorted(theirs):
+        while done < place:
+            next(steps)
+            done += 1
+        end = theirs.pop(place)
+        if not _fork():
+            for other in theirs.values():
+                other.close()
+            _live(partial(_wait, end, finish))
+        end.close()
+    _await_all()
+
+
+def _wait(end: Connection[Any, Any], finish: Callable[[Any], Any]) -> None:
+    """Answer each question from a copy, until nobody is there to ask."""
+    gc.freeze()
+    while True:
+        try:
+            question = end.recv()
+        except EOFError:
+            return
+        child = _fork()
+        if not child:
+            _live(partial(_answer, end, finish, question))
+        os.waitpid(child, 0)
+
+
+def _answer(end: Connection[Any, Any], finish: Callable[[Any], Any], question: Any) -> None:
+    gc.disable()  # it would copy whatever it looks at
+    end.send(finish(question))
+
+
+def _await_all() -> None:
+    while True:
+        try:
+            os.wait()
+        except ChildProcessError:
+            return
