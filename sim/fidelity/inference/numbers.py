@@ -27,6 +27,7 @@ from sim.fidelity.inference.session import Session
 from sim.kernel.instants import DAY, HOUR, MINUTE, NS_PER_MS, NS_PER_S, parse_instant
 from sim.recording.files import Entry
 
+FINEST = 100 * NS_PER_MS  # a shorter span is not told from it, and costs much to replay
 _NICE = (1, 2, 3, 5, 10, 15, 20, 30, 45, 60, 90)
 _SPANS = sorted(
     {count * unit for unit in (NS_PER_S, MINUTE, HOUR) for count in _NICE}
@@ -54,15 +55,17 @@ def resolution(session: Session) -> int:
     """What the clocks of a recording can tell apart, in nanoseconds: where the service's clock was
     moved, both ends of a span are read from a Date header, which has whole seconds.
     """
-    assert session.clock is not None
-    return NS_PER_S if session.clock.moved else 100 * NS_PER_MS
+    return NS_PER_S if session.clock.moved else FINEST
 
 
 def probes(assumption: Assumption, base: int, length: int) -> list[int]:
     """Values that show whether a number matters at all: the smallest, some around our own, and one
     longer than the session.
     """
-    values = {assumption.least, base // 2, base * 2, base * 16 if base > 0 else 0}
+    least = assumption.least
+    if assumption.span and least > 0:
+        least = max(least, FINEST)
+    values = {least, base // 2, base * 2, base * 16 if base > 0 else 0}
     if assumption.span:
         values |= {NS_PER_S, length * 2}
     else:
@@ -76,7 +79,7 @@ def ladder(assumption: Assumption, session: Session, length: int) -> list[int]:
     if not assumption.span:
         values = set(_INTEGERS)
     else:
-        values = {span for span in _SPANS if span <= max(2 * length, MINUTE)}
+        values = {span for span in _SPANS if FINEST <= span <= max(2 * length, MINUTE)}
         values |= set(_distances(session.entries))
     return sorted(value for value in values if value >= assumption.least)
 

@@ -9,7 +9,14 @@ from msgspec import Struct
 
 from sim.core.catalogue.assumption import Value
 from sim.core.catalogue.assumptions import catalogue
-from sim.fidelity.inference.numbers import ladder, probes, proportional, session_length, usual_in
+from sim.fidelity.inference.numbers import (
+    FINEST,
+    ladder,
+    probes,
+    proportional,
+    session_length,
+    usual_in,
+)
 from sim.fidelity.inference.outcome import CERTAIN, Change, Decisions, Outcome, Setting, change
 from sim.fidelity.inference.session import Session
 from sim.fidelity.inference.unseen import SIGNED
@@ -243,7 +250,7 @@ class Search:
                 text = self.text(name, one.parse(self.text(name, value)))
             except ValueError:
                 continue
-            if value == now:
+            if value == now or (one.span and 0 < value < FINEST):
                 continue
             trial = self.tried(name, text)
             gains = trial.change.gain > 0 and trial.outcome.whole and not trial.outcome.failure

@@ -11,45 +11,27 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 
-from msgspec.structs import replace
-
-from sim.core.catalogue.assumption import Value
-from sim.core.catalogue.assumptions import catalogue
 from sim.fidelity.identities import Unmatched
 from sim.fidelity.inference.outcome import ALL, CERTAIN, Outcome, Setting
 from sim.fidelity.inference.stops import Stops
-from sim.fidelity.inference.trial import Trial
-from sim.fidelity.service_clock import ServiceClock
+from sim.fidelity.inference.trial import Facts, Trial
 from sim.recording.files import Entry
 from sim.scenario.scenario import Scenario
-from sim.simulation import Simulation, asked_to_begin
 from sim.testing.client import RpcError
 
 _PLACES = 16  # at which a replay stops
 _WORTH = 3  # trials of a setting that the stops are worth
 
 
-class Session:
-    """A recording and a scenario, and what is the same in every trial."""
+class Session(Facts):
+    """A recording and a scenario, and trials of settings."""
 
     def __init__(self, scenario: Scenario, seed: int | None, entries: list[Entry]) -> None:
-        self.scenario, self.seed, self.entries = scenario, seed, entries
-        self.clock = ServiceClock(entries)
-        self.silent: dict[int, bool] = {}  # lines of which no document says anything
+        super().__init__(scenario, seed, entries)
         self.trials = 0
-        ctx = Simulation(scenario, seed=seed).exchange.ctx
-        self.base: dict[str, Value] = dict(ctx.assumptions.save())
-        self.written = {name: ctx.assumptions.as_written(name) for name in catalogue()}
-        self.odds = {name: ctx.quirks.as_written(name) for name in ctx.quirks.save()}
-        self.asked_to_begin = asked_to_begin(scenario, seed=seed)
         self._present: tuple[Setting, Outcome] | None = None
         self._asked = 0  # trials of the present setting
         self._stops: Stops[tuple[Setting, int], Outcome] | None = None
-
-    def scenario_with(self, setting: Setting) -> Scenario:
-        """The scenario with the values of a setting."""
-        values = {**self.scenario.assumptions, **setting.values}
-        return replace(self.scenario, assumptions=values)
 
     def stand_at(self, setting: Setting, outcome: Outcome) -> None:
         """Make this the setting, with its outcome, from which the next trials differ a little."""

@@ -8,19 +8,45 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from msgspec.structs import replace
+
+from sim.core.catalogue.assumption import Value
+from sim.core.catalogue.assumptions import catalogue
 from sim.fidelity.answers import NoEvidence
 from sim.fidelity.difference import Difference
 from sim.fidelity.identities import Unmatched
 from sim.fidelity.inference.outcome import CERTAIN, WHOLE, Decisions, Outcome, Setting
 from sim.fidelity.replayed import Replayed
-from sim.recording.files import Message
+from sim.fidelity.service_clock import ServiceClock
+from sim.recording.files import Entry, Message
 from sim.recording.seen import Seen
+from sim.scenario.scenario import Scenario
+from sim.simulation import Simulation, asked_to_begin
 from sim.testing.client import RpcError
 
-if TYPE_CHECKING:
-    from sim.fidelity.inference.session import Session
+_FRAMES_MAX = 20  # that only one side sent and that a line lists
+
+
+class Facts:
+    """What is the same in every trial of a recording and a scenario."""
+
+    def __init__(self, scenario: Scenario, seed: int | None, entries: list[Entry]) -> None:
+        """UnreadableRecording for a line whose instant cannot be read."""
+        self.scenario, self.seed, self.entries = scenario, seed, entries
+        self.clock = ServiceClock(entries)
+        self.silent: dict[int, bool] = {}  # lines of which no document says anything
+        ctx = Simulation(scenario, seed=seed).exchange.ctx
+        self.base: dict[str, Value] = dict(ctx.assumptions.save())
+        self.written = {name: ctx.assumptions.as_written(name) for name in catalogue()}
+        self.odds = {name: ctx.quirks.as_written(name) for name in ctx.quirks.save()}
+        self.asked_to_begin = asked_to_begin(scenario, seed=seed)
+
+    def scenario_with(self, setting: Setting) -> Scenario:
+        """The scenario with the values of a setting."""
+        values = {**self.scenario.assumptions, **setting.values}
+        return replace(self.scenario, assumptions=values)
 
 
 class Said(NamedTuple):
@@ -39,29 +65,25 @@ class Trial(Replayed):
     """
 
     def __init__(
-        self,
-        session: Session,
-        setting: Setting,
-        seed: int | None,
-        said: dict[int, Said] | None = None,
+        self, facts: Facts, setting: Setting, seed: int | None, said: dict[int, Said] | None = None
     ) -> None:
         self.outcome = outcome = Outcome()
         notes = _Notes(outcome)
         super().__init__(
-            session.scenario_with(setting),
+            facts.scenario_with(setting),
             seed,
-            session.entries,
+            facts.entries,
             notes,  # type: ignore[arg-type]
-            session.clock,
+            facts.clock,
         )
-        self._session, self._line, self._steps = session, 0, 0
+        self._facts, self._line, self._steps = facts, 0, 0
         self._setting, self._times = setting, Counter[str]()
         self.said = {} if said is None else said
         ctx = self._player.world.simulation.exchange.ctx
         ctx.quirks.decided_by(self._decide)
         outcome.asked = ctx.assumptions.watch()
-        outcome.asked |= session.asked_to_begin
-        outcome.asked_after = dict.fromkeys(session.asked_to_begin, -1)
+        outcome.asked |= facts.asked_to_begin
+        outcome.asked_after = dict.fromkeys(facts.asked_to_begin, -1)
 
     def steps(self, on_line: Callable[[], None] = lambda: None) -> Iterator[int]:
         for n in super().steps(on_line):
@@ -84,7 +106,7 @@ class Trial(Replayed):
         before, self._setting = self._setting.values, setting
         for name in sorted(before.keys() | values.keys()):
             if before.get(name) != values.get(name):
-                ctx.assumptions.change(name, values.get(name, self._session.written[name]))
+                ctx.assumptions.change(name, values.get(name, self._facts.written[name]))
 
     def finish(
         self, steps: Iterator[int], against: Outcome | None = None, certain: int = CERTAIN
@@ -92,7 +114,7 @@ class Trial(Replayed):
         """The outcome after the steps that are left. Against another it ends once it cannot become
         better than that. Unmatched.
         """
-        outcome, entries = self.outcome, self._session.entries
+        outcome, entries = self.outcome, self._facts.entries
         try:
             for _ in steps:
                 if against is not None and outcome.is_lost(against, certain):
@@ -109,12 +131,12 @@ class Trial(Replayed):
         time, self._times[name] = self._times[name], self._times[name] + 1
         self.outcome.asks.setdefault(name, []).append(self._line + 1)
         self.outcome.asks_after.setdefault(name, []).append(self._steps)
-        odds = self._session.odds[name]
+        odds = self._facts.odds[name]
         decisions = self._setting.quirks.get(name) or Decisions(odds != "never")
         return decisions.at(time)
 
     def _known(self, seen: Seen) -> list[Difference] | None:
-        known = self._session.silent
+        known = self._facts.silent
         silent = known.get(seen.entry.n)
         if silent is None:
             try:
@@ -162,7 +184,9 @@ class _Notes:
         line = self._outcome.lines.setdefault(n, {})
         self._outcome.names.setdefault(n, name)
         for one in differences:
-            where = one.where
-            while where in line and one.kind in WHOLE:
-                where += "+"  # several frames that only we sent
+            where, count = one.where, 1
+            if one.kind in WHOLE:  # several frames that only we sent
+                while where in line and count < _FRAMES_MAX:
+                    count += 1
+                    where = f"{one.where} {count}"
             line.setdefault(where, one)

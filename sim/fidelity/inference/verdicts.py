@@ -252,7 +252,9 @@ class Verdicts:
         self, now: int, least: int, fits: Callable[[int], bool], grain: int, span: bool
     ) -> Range:
         most = self._most(now, span)
-        low = numbers.edge(fits, now, numbers.steps_down(now, least), grain)
+        # no clock tells a span below its grain from the grain, and some cost much to replay
+        lowest = max(least, min(grain, now)) if span else least
+        low = numbers.edge(fits, now, numbers.steps_down(now, lowest), grain)
         # what a wait that is longer than the session does, all such waits do
         endless = now < most and fits(most)
         high = None if endless else numbers.edge(fits, now, numbers.steps_up(now, most), grain)
