@@ -37,6 +37,14 @@ _OWN_NUMBERS = (
 )
 
 
+def _check_kept(body: Any) -> None:
+    """NoEvidence for a body that was there and is not in the recording."""
+    if isinstance(body, dict) and body.keys() == {"left_out"}:
+        raise NoEvidence("the body was too large to be kept, or was not exported")
+    if isinstance(body, dict) and body.keys() == {"unreadable"}:
+        raise NoEvidence("the body was no text, so it was not kept")
+
+
 class NoEvidence(Exception):
     """No document describes what was seen; the text says why."""
 
@@ -89,6 +97,7 @@ class Checker:
             raise NoEvidence("a browser asked for leave")
         if operation is None and status < 400:
             raise NoEvidence("no document describes this address")
+        _check_kept(answer.body)
         served = operation is not None and operation.exists_at(seen.now)
         if status == 304 and operation is not None and operation.cache:
             return []
@@ -118,10 +127,6 @@ class Checker:
         )
 
     def _body(self, operation: Operation, plane: str, now: Instant, body: Any) -> Found:
-        if isinstance(body, dict) and body.keys() == {"left_out"}:
-            raise NoEvidence("the body was too large to be kept")
-        if isinstance(body, dict) and body.keys() == {"unreadable"}:
-            raise NoEvidence("the body was no text, so it was not kept")
         if operation.content == "csv":
             text = isinstance(body, str) or body is None
             return _report(operation, body) if text else [Difference("", body, "CSV", "type")]

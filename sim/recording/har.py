@@ -108,7 +108,7 @@ def _entries(
         answered = Message(
             status=int(response["status"]),
             headers=secrets.headers(_headers(response)),
-            body=_redacted(secrets, _content(response.get("content") or {})),
+            body=_answered(secrets, response),
             at=format_instant(done),
         )
         came = answered if answered.status else None
@@ -130,6 +130,18 @@ def _entries(
 def _redacted(secrets: Fingerprints, body: bytes) -> Any:
     value = body_value(body)
     return secrets.named_text(value) if isinstance(value, str) else secrets.json(value)
+
+
+def _answered(secrets: Fingerprints, response: dict[str, Any]) -> Any:
+    """The body of an answer. A browser exports none of what its page never read, and some exports
+    none at all: then only its length is known, or that there was one (-1).
+    """
+    content, headers = response.get("content") or {}, dict(_headers(response))
+    length = {name.lower(): value for name, value in headers.items()}.get("content-length", "")
+    size = int(length) if length.isdecimal() else int(content.get("size") or 0)
+    if not content.get("text") and size:
+        return {"left_out": size}
+    return _redacted(secrets, _content(content))
 
 
 def _posted(posted: dict[str, Any]) -> bytes:

@@ -374,6 +374,22 @@ def test_a_har_file_is_compared_too(session, tmp_path, compare):
     assert one["where"] == "answer.body.market.slug"
 
 
+@pytest.mark.parametrize("status", [200, 404])
+def test_a_body_that_a_browser_did_not_export_is_no_evidence(status, session, tmp_path, compare):
+    """Chromium keeps no body that its page never read, and says that its size is -1."""
+    length = {"name": "Content-Length", "value": "45"}
+    exported = {
+        "startedDateTime": "2026-09-08T18:00:00Z",
+        "request": {"method": "GET", "url": "https://gateway.example/v1/markets", "headers": []},
+        "response": {"status": status, "headers": [length], "content": {"size": -1}},
+    }
+    file = tmp_path / "browser.har"
+    file.write_text(json.dumps({"log": {"entries": [exported]}}))
+    code, found = compare(file)
+    assert (code, differences(found)) == (0, [])
+    assert "or was not exported" in json.dumps(found)
+
+
 def test_two_seeds_give_the_same_verdict(tmp_path, compare):
     assert compare(recorded(tmp_path / "other.ndjson", seed=11))[0] == 0
 
