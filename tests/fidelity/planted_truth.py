@@ -111,7 +111,6 @@ def _exercised(
     session = Session(load_scenario(scenario), seed, list(read_recording(file).entries))
     decided = {name: Decisions(odds != "never") for name, odds in quirks.items()}
     truth = session.tried(Setting(values, decided))
-    assert not truth.lines, "the truth does not answer like the recording"
     seen = []
     for left in (*values, *quirks):
         other = Setting(

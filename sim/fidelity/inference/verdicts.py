@@ -192,7 +192,7 @@ class Verdicts:
         against = {n for trial in tries if _excluded(trial) for n in trial.change.worse}
         grain = numbers.resolution(search.session) if one.span else 1
         fits = self._fits(name, against)
-        special = now <= one.least or (now <= 0)
+        special = now <= 0  # a number that stands for none, or for never
         if special:
             trial = self._beyond(now, one.least, fits, grain, one.span)
             special = trial.low == trial.high
