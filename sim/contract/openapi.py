@@ -105,6 +105,9 @@ def openapi_document(
         item["operationId"] = f"{operation.service}_{operation.rpc}{suffix}"
         paths.setdefault(template, {})[route.verb.lower()] = item
     components.schemas["Error"] = _ERRORS[plane]
+    refusal = _response("A refusal.", {"$ref": "#/components/schemas/Error"})
+    if plane == "retail":  # of a call without the headers of a key
+        refusal["content"]["text/plain"] = {"schema": {"type": "string"}}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -117,7 +120,7 @@ def openapi_document(
         "paths": paths,
         "components": {
             "schemas": dict(sorted(components.schemas.items())),
-            "responses": {"Error": _response("A refusal.", {"$ref": "#/components/schemas/Error"})},
+            "responses": {"Error": refusal},
             "securitySchemes": schemes,
         },
     }

@@ -36,7 +36,8 @@ from sim.kernel.instants import format_instant, format_span
 from sim.kernel.journal import Header, Line
 from sim.kernel.journal_reader import read_line
 from sim.loader.check_bodies import body_problems, subscribed
-from sim.scenario.yaml_tree import Mapping, read_text
+from sim.scenario.expansion import REFERENCE
+from sim.scenario.yaml_tree import Mapping, ScenarioError, tree_of
 from sim.simulation import Simulation
 
 Step = dict[str, Any]
@@ -92,11 +93,22 @@ def scenario_of(header: Header, lines: Iterable[bytes], seed: int) -> WrittenSce
     return WrittenScenario(document, writer.left_out)
 
 
+def _fits(step: Step) -> bool:
+    """Whether a scenario can hold a step: it is not nested too deep, and no text of a client looks
+    like a variable.
+    """
+    try:
+        tree_of({"steps": [step]})
+    except ScenarioError:
+        return False
+    return REFERENCE.search(json.encode(step).decode()) is None
+
+
 def _allow_odd_requests(steps: list[Step]) -> None:
     """A client may send names that the exchange ignores; as a slip of whoever writes a scenario
     they would not load.
     """
-    nodes = [read_text(json.encode(step).decode(), "session") for step in steps]
+    nodes = [tree_of(step, "session") for step in steps]
     mappings = [node for node in nodes if isinstance(node, Mapping)]
     streams = subscribed(mappings)
     for step, node in zip(steps, mappings, strict=True):
@@ -136,6 +148,9 @@ class _Writer:
                 earlier["expect"] = {"refused": "maybe"}
         if step is None:
             return
+        if not _fits(step):
+            self._leave_out(entry)
+            return
         step = self._with_saved(step)
         if "call" in step and (_refused(out) or _rejects(out)):
             # maybe: a script has no address and no signature for which it could be refused
@@ -165,7 +180,7 @@ class _Writer:
             case StreamOpened() if "stream" in out:
                 return self._subscription(entry, out["stream"])
             case StreamFrame() if entry.stream in self._streams:
-                return self._sent(self._streams[entry.stream], entry.message)
+                return self._sent(self._streams[entry.stream], entry)
             case StreamHungUp() if entry.stream in self._streams:
                 return {"disconnect": self._streams[entry.stream]["subscribe"]["name"]}
             case Controlled():
@@ -217,10 +232,16 @@ class _Writer:
         request = self._message(operation, entry.message) if operation.kind == "server" else {}
         return {"subscribe": {**step, "rpc": operation.name, **request}}
 
-    def _sent(self, opened: Step, message: bytes) -> Step | None:
+    def _sent(self, opened: Step, entry: StreamFrame) -> Step | None:
         """A frame of a client. One that follows its subscription at once becomes part of it."""
         subscription = opened["subscribe"]
-        frame = self._frame(subscription, message)
+        try:
+            frame = self._frame(subscription, entry.message)
+        except DecodeError:
+            frame = None
+        if frame is None or not _fits({"send": {"frames": [frame]}}):
+            self._leave_out(entry)
+            return None
         if self.steps[-1] is opened and self._last == self._sim.now:
             subscription.setdefault("send", []).append(frame)
             return None

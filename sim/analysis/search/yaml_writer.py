@@ -28,6 +28,9 @@ _WORDS = frozenset(
         "off",
     }
 )
+# What may stand in JSON as it is and not in YAML, apart from what JSON escapes.
+_UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_SHORT_KEY_MAX = 1_000
 _ORDER = (
     "name",
     "description",
@@ -77,10 +80,20 @@ def flow(value: Any) -> str:
     """A value on one line."""
     if isinstance(value, dict):
         return (
-            "{" + ", ".join(f"{flow(str(key))}: {flow(item)}" for key, item in value.items()) + "}"
+            "{" + ", ".join(f"{_key(str(key))}: {flow(item)}" for key, item in value.items()) + "}"
         )
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(flow, value)) + "]"
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value not in _WORDS:
         return value
-    return json.dumps(value, ensure_ascii=False)
+    return _UNPRINTABLE.sub(_escaped, json.dumps(value, ensure_ascii=False))
+
+
+def _key(key: str) -> str:
+    """A key; a long one has a mark before it, without which YAML looks no further for its end."""
+    written = flow(key)
+    return f"? {written} " if len(written) > _SHORT_KEY_MAX else written
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"

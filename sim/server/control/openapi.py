@@ -19,11 +19,12 @@ DEFAULT_SERVER = "http://127.0.0.1:18085"
 _BASE = "/_sim/v1"
 _VARIABLE = re.compile(r"\{(\w+)\*?\}")
 _TEXT_CALLS = {"GET /metrics": "text/plain", "GET /journal": "application/x-ndjson"}
-_EVENT_CALLS = {"GET /live": "text/event-stream"}
+# A schema of these would be that of an event, and of what the YAML says.
+_OTHER_CALLS = {"GET /live": "text/event-stream", "GET /scenario": "application/yaml"}
 _REFUSAL = {
     "type": "object",
     "properties": {
-        "code": {"type": "string"},
+        "code": {"type": "integer", "description": "The gRPC code that the status stands for."},
         "message": {"type": "string"},
         "rule": {"type": "string"},
         "remedy": {"type": "string", "description": "What to do instead."},
@@ -97,8 +98,9 @@ def _parameter(name: str, place: str, *, many: bool = False) -> dict[str, Any]:
 
 
 def _answer(call: str, described: dict[str, Any]) -> dict[str, Any]:
-    media = {**_TEXT_CALLS, **_EVENT_CALLS}.get(call)
-    if media is not None:
+    if (other := _OTHER_CALLS.get(call)) is not None:
+        return {"content": {other: {}}}
+    if (media := _TEXT_CALLS.get(call)) is not None:
         return {"content": {media: {"schema": {"type": "string"}}}}
     answer = described.get("answer")
     example = {} if answer is None else {"example": answer}

@@ -1,0 +1,65 @@
+"""Whatever clients sent, a session is written as a scenario that loads and asks the same again."""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+from typing import Any
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from msgspec import json as fast_json
+
+from sim import Simulation, load_scenario
+from sim.analysis.search.journal_to_scenario import scenario_of
+from sim.analysis.search.yaml_writer import as_yaml
+from sim.kernel.journal import Header, encode_header
+from sim.scenario.scenario import Scenario
+from sim.testing.client import connect
+from tests.journeys import FEW_GAMES, key
+
+
+def nested(depth: int) -> dict[str, Any]:
+    return {"a": nested(depth - 1)} if depth else {}
+
+
+def written(sim: Simulation) -> tuple[Scenario, dict[str, int]]:
+    """The session as a scenario that was loaded from its text, and what was left out."""
+    header = fast_json.decode(encode_header(sim.journal.header), type=Header)
+    document = scenario_of(header, list(sim.journal.lines()), sim.seed)
+    return load_scenario(as_yaml(document.document)), document.left_out
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=40)
+@given(st.dictionaries(TEXT, VALUES, min_size=1, max_size=4))
+@example({"\x85\x7f\x9f": "\u2028\ufeff"})
+@example({"k" * 1_500: 1, "": "", "<<": {"a: b": "#"}})
+@example({"a\nb": "c\td", "- x": "yes"})
+def test_the_body_of_a_call_is_the_same_after_it_was_written(body: dict[str, Any]) -> None:
+    sim = Simulation(load_scenario(FEW_GAMES), journal=BytesIO())
+    connect(sim).retail(key(sim)).post("/v1/orders", json=body)
+    scenario, left_out = written(sim)
+    if left_out:
+        assert "${" in json.dumps(body, ensure_ascii=False)
+        return
+    (step,) = scenario.steps
+    assert step.call is not None and step.call.json == body
+
+
+def test_what_no_scenario_can_hold_is_left_out_and_counted() -> None:
+    sim = Simulation(load_scenario(FEW_GAMES), journal=BytesIO())
+    client = connect(sim).retail(key(sim))
+    client.post("/v1/orders", json=nested(62))
+    client.post("/v1/orders", json={"marketSlug": "${nobody}"})
+    client.post("/v1/orders", json={"marketSlug": "plain"})
+    scenario, left_out = written(sim)
+    assert len(scenario.steps) == 1
+    assert left_out == {"RestCall": 2}
