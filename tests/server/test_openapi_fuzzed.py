@@ -21,7 +21,9 @@ NOT_ASKED = r"/(advance|reset|rewind|restore|shutdown|instances|forks?|live)\b"
 
 @pytest.mark.long
 @pytest.mark.parametrize("plane", ["gateway", "retail", "exchange", "auth", "control"])
-def test_schemathesis_finds_nothing_undocumented(exchange: ServedExchange, plane: str) -> None:
+def test_schemathesis_finds_nothing_undocumented(
+    exchange: ServedExchange, plane: str, tmp_path: Path
+) -> None:
     program = Path(sys.executable).with_name("st")
     document, address = f"{exchange.docs}/openapi/{plane}.json", getattr(exchange, plane)
     options = ["--phases", "examples,fuzzing", "--max-examples", "1", "--no-shrink", "--seed", "1"]
@@ -32,6 +34,7 @@ def test_schemathesis_finds_nothing_undocumented(exchange: ServedExchange, plane
         capture_output=True,
         text=True,
         timeout=300,
+        cwd=tmp_path,
     )
     assert done.returncode == 0, done.stdout[-4000:]
     assert re.search(r"[1-9]\d* generated", done.stdout)
