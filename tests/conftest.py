@@ -5,6 +5,7 @@ everywhere.
 from __future__ import annotations
 
 import gc
+import signal
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,18 @@ settings.load_profile("ci")
 def pytest_configure() -> None:
     gc.disable()  # until all is collected: hardly anything of collection is garbage
     reading.follow_the_environment()
+    _let_children_hear()
+
+
+def _let_children_hear() -> None:
+    """Signals that `nohup` and background jobs ignore reach the processes that tests start.
+
+    An ignored signal is ignored by children too, a handled one is not. `preexec_fn` would fork
+    a process in which gRPC has threads; its handlers can break the child before it begins.
+    """
+    for number in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 @pytest.hookimpl(tryfirst=True)

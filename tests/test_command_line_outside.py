@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 import urllib.request
-from functools import partial
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 
@@ -344,8 +343,6 @@ def test_a_terminal_without_those_letters_gets_others(tmp_path, recorded):
 )
 def test_a_campaign_that_is_stopped_ends_with_its_workers_and_in_silence(tmp_path, sent, code):
     results = tmp_path / "r.ndjson"
-    # what a shell begins in the background ignores it, and so do its children
-    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     running = process(
         "run",
         "quickstart",
@@ -356,7 +353,6 @@ def test_a_campaign_that_is_stopped_ends_with_its_workers_and_in_silence(tmp_pat
         "--results",
         results,
         start_new_session=True,
-        preexec_fn=heard,
     )
     while not written(results):
         assert running.poll() is None
@@ -443,17 +439,16 @@ def test_an_installation_without_tests_shows_the_ledger_it_was_built_with(
     assert "no ledger of statements" in said
 
 
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of others are for Linux")
 def test_an_exchange_whose_journal_finds_no_room_stops_and_what_was_answered_replays(
     tmp_path, capsys
 ):
     journal = tmp_path / "run.ndjson"
-    small = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, 6_000))  # noqa: E731
-    running = process(
-        "serve", "--port-base", "0", "--clock", "manual", "--journal", journal, preexec_fn=small
-    )
+    running = process("serve", "--port-base", "0", "--clock", "manual", "--journal", journal)
     gateway = next(
         line.split()[1].decode() for line in running.stdout if line.strip().startswith(b"gateway")
     )
+    resource.prlimit(running.pid, resource.RLIMIT_FSIZE, (6_000, 6_000))
     answered = 0
     try:
         for number in range(1_000):

@@ -11,10 +11,7 @@ import re
 import signal
 import subprocess
 import sys
-import termios
 from contextlib import suppress
-from fcntl import ioctl
-from functools import partial
 from typing import NamedTuple
 
 import pytest
@@ -34,13 +31,17 @@ world: {instruments: [{symbol: rain, tick_size: "0.01", state: OPEN}]}
 steps:
 %s  - {at: +1s, expect: {open_orders: {as: maker, count: 1000}}}
 """
+# the first terminal that the leader of a session opens is the one whose Ctrl-C it hears
+ON_TERMINAL = """\
+import os, sys
+os.open(os.ttyname(0), os.O_RDWR)
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
 CALLS = """\
 name: calls
 extends: quickstart
 steps:
 """
-# what a shell begins in the background ignores Ctrl-C, and so do its children
-heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
 
 
 class Ended(NamedTuple):
@@ -69,7 +70,6 @@ def interrupted(folder, *command, when, on="err", **more):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         bufsize=0,  # lines that were not waited for stay in the pipe
-        preexec_fn=heard,
         cwd=folder,
         **more,
     )
@@ -212,18 +212,13 @@ def test_a_recording_is_compared_as_far_as_it_was_read(tmp_path):
 def test_a_terminal_shows_a_bar_and_its_ctrl_c_is_heard_by_workers_too(tmp_path):
     terminal, side = pty.openpty()
 
-    def on_terminal():
-        heard()
-        os.setsid()
-        ioctl(side, termios.TIOCSCTTY, 0)
-
     command = ("sweep", "quickstart", "--seeds", "1..100000", "--jobs", "2", "--json")
     running = subprocess.Popen(
-        [sys.executable, "-m", "sim", *command],
+        [sys.executable, "-c", ON_TERMINAL, "-m", "sim", *command],
         stdin=side,
         stdout=subprocess.PIPE,
         stderr=side,
-        preexec_fn=on_terminal,
+        start_new_session=True,
         env=os.environ | {"TERM": "xterm", "COLUMNS": "80"},
         cwd=tmp_path,
     )

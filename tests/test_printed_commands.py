@@ -12,14 +12,12 @@ import signal
 import subprocess
 import sys
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 HERE = Path(sys.executable).parent
 ENVIRONMENT = {**os.environ, "PATH": "/usr/bin:/bin", "COLUMNS": "60"}
-heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
 # A line with a command, after a word that says what it is for; a wrapped one would not match.
 COPIED = re.compile(
     rf"^(?:\s*|# |[\w ]+: )({re.escape(str(HERE))}/(?:sim|python\S*) .*|curl .*)$", re.MULTILINE
@@ -93,7 +91,6 @@ def serving(folder, command, *, shell=False):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         bufsize=0,
-        preexec_fn=heard,
     )
     said = ""
     try:

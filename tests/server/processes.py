@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
-
-
-def _heed_hangups() -> None:
-    """Undo what `nohup` did to whoever runs the tests: an ignored SIGHUP is inherited."""
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 class Process:
@@ -29,7 +23,6 @@ class Process:
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-            preexec_fn=_heed_hangups,
         )
         deadline = time.monotonic() + 20
         while not self.ready_file.exists():
