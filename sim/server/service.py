@@ -73,7 +73,7 @@ class Service:
         if grpc is not None:
             await grpc.start()
         if first:
-            _tune_collector()
+            tune_collector()
         return cls(host, grpc, servers, addresses)
 
     async def stop(self) -> None:
@@ -88,7 +88,7 @@ class Service:
         await asyncio.gather(*stopping)
 
 
-def _tune_collector() -> None:
+def tune_collector() -> None:
     """Exempt the world, which stays, from garbage collection; collect seldom: cycles are rare."""
     if gc.isenabled():
         gc.collect()

@@ -143,7 +143,7 @@ def _judged(
 
 def allows(one: dict[str, Any], name: str, value: str) -> bool:
     """Whether a verdict allows a value."""
-    if any(str(fits).lower() == value for fits in one["consistent"]):
+    if any(str(fits).lower() == value.lower() for fits in one["consistent"]):
         return True
     row = catalogue().get(name)
     if row is None or "between" not in one:

@@ -392,6 +392,55 @@ def test_no_heartbeat_in_a_short_session_may_be_a_long_wait(tmp_path: Path, infe
     assert {"5m", "0s"} <= set(one["consistent"])
 
 
+def cleared(*waits: str) -> Callable[[Clients], None]:
+    """A trade, and statistics and reports after waits, which show when it is cleared."""
+
+    def act(clients: Clients) -> None:
+        trades(clients)
+        day = {"startTime": "2026-09-08T00:00:00Z", "endTime": "2026-09-09T00:00:00Z", "bars": 1}
+        for wait in waits:
+            clients.world.advance(wait)
+            symbol = {"symbol": clients.market.symbol}
+            clients.buyer.post("/v1/report/trades/stats", json={**symbol, **day})
+
+    return act
+
+
+def test_a_short_span_is_not_taken_for_none(tmp_path: Path, infer: Infer) -> None:
+    """What is looked at ten seconds later cannot tell two seconds from none."""
+    settings = {"assumptions": {"clearing.delay": "2s"}}
+    _, found = infer(planted(tmp_path, "soon", settings, parts=only(cleared("0s", "10s"))))
+    one = found["assumptions"]["clearing.delay"]
+    assert one["verdict"] == "refuted"
+    assert {"0s", "2s"} <= set(one["consistent"])
+    assert one["between"][0] == "0s"
+    assert named(found) == {"clearing.delay"}
+
+
+def test_a_quirk_and_an_assumption_that_explain_the_same_are_both_named(
+    tmp_path: Path, infer: Infer
+) -> None:
+    """A trade that is cleared at the first look: at once, or its fields were never cleared."""
+    settings = {"assumptions": {"clearing.delay": "2s"}}
+    _, found = infer(planted(tmp_path, "soon", settings, parts=only(cleared("10s"))))
+    one = found["quirks"]["cleared_fields_lag"]
+    assert (one["verdict"], list(one["or"])) == ("undecided", ["clearing.delay"])
+    assert {"never", "always"} <= set(one["consistent"])
+    assert named(found) == set()
+
+
+@pytest.mark.long
+def test_heartbeats_are_not_taken_for_frames_that_come_twice(tmp_path: Path, infer: Infer) -> None:
+    def act(clients: Clients) -> None:
+        fresh.sockets(fresh.Fresh(clients, Random(32)))
+
+    settings = {"assumptions": {"stream.heartbeat": "2s", "retail.debounce": "90s"}}
+    _, found = infer(planted(tmp_path, "beats", settings, seed=82, parts=only(act)))
+    assert named(found) == settings["assumptions"].keys()
+    assert "2s" in found["assumptions"]["stream.heartbeat"]["consistent"]
+    assert found["unexplained"] == []
+
+
 # Names that the acts of a short session show, with values that are not ours.
 SHOWN = {
     "orders.sync_reject": ["async"],

@@ -1,7 +1,8 @@
 """Other names that explain the same lines as well as the one that the descent has changed.
 
 The descent takes what gains first. A life of tokens of 90 seconds and a longest life of 90 seconds
-answer alike while nobody asks for a longer one: then neither is refuted, and both are named.
+answer alike while nobody asks for a longer one; a trade whose fields were never cleared looks like
+one whose clearing was over. Then neither is refuted, and both are named.
 """
 
 from __future__ import annotations
@@ -10,29 +11,31 @@ from collections.abc import Iterator
 from typing import Any
 
 from sim.fidelity.inference.numbers import ladder, proportional
-from sim.fidelity.inference.outcome import Outcome, Setting, change
+from sim.fidelity.inference.outcome import Decisions, Outcome, Setting, change
 from sim.fidelity.inference.search import Search
 
 _LINES_MAX = 40  # what is seen in so many lines is no coincidence of two names
 
 
 class Rivals:
-    """Looks for a name that does what another was changed for."""
+    """Looks for a name that does what another was changed for, an assumption or a quirk."""
 
     def __init__(self, search: Search, name: str) -> None:
         self._search, self._name = search, name
-        base = search.text(name, search.base[name])
-        self._against = frozenset(search.tried(name, base).change.worse)
-        values = {one: value for one, value in search.setting.values.items() if one != name}
-        self._without = Setting(values, search.setting.quirks)
+        now = search.setting
+        self._without = Setting(
+            {one: value for one, value in now.values.items() if one != name},
+            {one: decisions for one, decisions in now.quirks.items() if one != name},
+        )
+        self._known = search.session.tried(self._without)
+        self._against = frozenset(change(search.outcome, self._known).worse)
 
     def found(self) -> dict[str, Any]:
         """The best value of each rival, by its name."""
-        search = self._search
+        search, known = self._search, self._known
         if not self._against or len(self._against) > _LINES_MAX:
             return {}
-        known = search.session.tried(self._without)
-        rivals: dict[str, Any] = {}
+        rivals = dict(self._quirks())
         for name in self._candidates(known):
             for value in self._values(name, known):
                 outcome = self._tried(name, value)
@@ -41,15 +44,27 @@ class Rivals:
                     break
         return rivals
 
+    def _quirks(self) -> Iterator[tuple[str, str]]:
+        """Quirks that explain these lines, if they strike always or never."""
+        search = self._search
+        for name in sorted(self._known.asks.keys() - {self._name}):
+            other = Decisions(not search.decisions(name).after)
+            setting = self._without.with_quirk(name, other)
+            outcome = search.session.tried(setting, search.outcome)
+            if outcome.whole and not outcome.failure and self._explains(outcome):
+                yield name, "always" if other.after else "never"
+
     def _candidates(self, known: Outcome) -> Iterator[str]:
         """Names that show in all these lines, as far as the verdicts have tried them, and those
-        that are asked for only without the other.
+        that may show only without the other: they are asked for only then, or a quirk hid them.
         """
         search, dull = self._search, set(self._search.still_dull())
         for name in sorted(known.asked & search.catalogue.keys() - {self._name}):
-            if name not in search.outcome.asked:
+            if name in dull:
+                continue
+            if name not in search.outcome.asked or self._name in search.odds:
                 yield name
-            elif name not in dull:
+            else:
                 tries = [search.tried(name, text) for text in search.others(name)]
                 if self._against <= {n for one in tries for n in one.change.touched}:
                     yield name
@@ -80,7 +95,7 @@ class Rivals:
         parse = search.catalogue[name].parse
         seen = [(int(parse(text)), outcome) for text, outcome in outcomes.items()]
         seen = sorted([*seen, (now, known)], key=lambda one: one[0])
-        other = search.value(self._name)
+        other = search.value(self._name) if self._name in search.base else None
         tried = [other] if isinstance(other, int) and not isinstance(other, bool) else []
         for first in range(len(seen) - 1):
             tried += proportional(seen[first : first + 2])

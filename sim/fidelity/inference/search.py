@@ -48,6 +48,7 @@ class Search:
         self.setting = Setting()
         self.outcome = Outcome()
         self._known: dict[tuple[str, str], Outcome] = {}  # under the present setting
+        self._left_out = ""  # a quirk without which the descent is tried
         self._climbed: dict[str, set[int]] = {}  # lines for which a number's values were tried
         # lines that a value touched when it was tried last
         self._touched: dict[tuple[str, str], frozenset[int]] = {}
@@ -99,7 +100,28 @@ class Search:
     # ---- the descent
 
     def descend(self) -> None:
-        """Change what gains, until nothing does."""
+        """Change what gains, until nothing does. A quirk that strikes now and then explains nearly
+        everything, so what is found with one has to be better than what is found without.
+        """
+        self._descend()
+        for name, decisions in sorted(self.setting.quirks.items()):
+            if decisions.times and self.odds[name] in ("never", "always"):
+                self._descend_without(name)
+
+    def _descend_without(self, name: str) -> None:
+        setting, outcome = self.setting, self.outcome
+        quirks = {one: decisions for one, decisions in setting.quirks.items() if one != name}
+        without = Setting(setting.values, quirks)
+        self._take(without, self.session.tried(without))
+        self._climbed.clear()
+        self._touched.clear()
+        self._left_out = name
+        self._descend()
+        self._left_out = ""
+        if len(self.outcome.lines) > len(outcome.lines):
+            self._take(setting, outcome)
+
+    def _descend(self) -> None:
         self._fit_quirks()
         for number in range(_ROUNDS):
             if not self.outcome.lines:
@@ -312,7 +334,7 @@ class Search:
         """Let quirks strike where the recording shows it: always or never, and at single times only
         where no assumption explains the lines, for single strikes explain nearly everything.
         """
-        for name in sorted(self.outcome.asks):
+        for name in sorted(self.outcome.asks.keys() - {self._left_out}):
             if not self.outcome.lines:
                 return
             now = self.decisions(name)

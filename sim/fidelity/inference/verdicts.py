@@ -85,12 +85,13 @@ class Verdicts:
         for name in search.catalogue:
             if name not in self.assumptions:
                 self.assumptions[name] = self._assumption(name)
-        for name, verdict in self.assumptions.items():
-            if verdict.verdict == "refuted" and (rivals := Rivals(search, name).found()):
-                consistent = [*verdict.consistent, verdict.ours]
-                self.assumptions[name] = replace(
-                    verdict, verdict="undecided", consistent=consistent, or_=rivals
-                )
+        for verdicts in (self.assumptions, self.quirks):
+            for name, verdict in verdicts.items():
+                if verdict.verdict == "refuted" and (rivals := Rivals(search, name).found()):
+                    consistent = [*verdict.consistent, verdict.ours]
+                    verdicts[name] = replace(
+                        verdict, verdict="undecided", consistent=consistent, or_=rivals
+                    )
 
     def all_assumptions(self) -> dict[str, Verdict]:
         """Every name of the catalogue: what was not reached is undecided."""
@@ -238,10 +239,14 @@ class Verdicts:
     def _beyond(
         self, now: int, least: int, fits: Callable[[int], bool], grain: int, span: bool
     ) -> Range:
-        """The range of a value that stands for none: alone, or with all that never showed."""
+        """The range of a value that stands for none: alone, with all that never showed, or, where
+        none is the shortest of spans, with those that nobody can tell from it.
+        """
         most = self._most(now, span)
         if not fits(most):
-            return Range(now, now)
+            if not (span and now == 0 and fits(grain)):
+                return Range(now, now)
+            return Range(now, numbers.edge(fits, grain, numbers.steps_up(grain, most), grain))
         steps = (value for value in numbers.steps_down(most, least) if value > max(now, least))
         return Range(numbers.edge(fits, most, steps, grain), None)
 
@@ -271,6 +276,8 @@ class Verdicts:
             low = one.least if allowed.low is None else allowed.low
             high = max(now, base, low) * 100 if allowed.high is None else allowed.high
             values = numbers.usual_in(max(low, 0), high, span=one.span) or [now]
+            if now <= 0 and now not in values:
+                values = [now, *values]
         if allowed.has(base) and (allowed.low != allowed.high):
             values = [base, *(value for value in values if value != base)]
         elif base not in values and base <= max(one.least, 0) and fits(base):
