@@ -16,6 +16,7 @@ from pathlib import Path
 from time import monotonic
 
 from msgspec import Struct, json
+from msgspec.structs import replace
 
 from sim.analysis.errors import UsageError
 from sim.scenario.scenario import Scenario
@@ -30,13 +31,14 @@ TAIL_LINES = 12
 
 
 class ClientRun(Struct, frozen=True):
-    """How a command ended: its exit code (None: it did not end in time), the seconds it took, and
-    the last lines of what it printed.
+    """How a command ended: its exit code (None: it did not end in time), the seconds it took, the
+    last lines of what it printed, and how many calls of it reached the exchange.
     """
 
     code: int | None
     seconds: float
     tail: tuple[str, ...] = ()
+    calls: int = 0
 
     @property
     def ok(self) -> bool:
@@ -69,9 +71,9 @@ def run_client(
             ready.write_bytes(json.encode(facts))
             surfaces = {f"SIM_{name.upper()}": str(facts[name]) for name in _SURFACES}
             surfaces["SIM_READY_FILE"] = str(ready.absolute())
-            return _run(
-                command, folder / "output.txt", limit_s, {**surfaces, **(environment or {})}
-            )
+            environment = {**surfaces, **(environment or {})}
+            run = _run(command, folder / "output.txt", limit_s, environment)
+            return replace(run, calls=service.call(lambda: len(sim.requests())))
         finally:
             service.stop()
 

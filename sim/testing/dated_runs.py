@@ -5,11 +5,14 @@ Dates are those of `sim catalogue dates`, announced ones too. Each run begins at
 the first day on which the changes are in force; the day before the first date is the baseline. A
 test is a case of the JUnit file that the command writes, which pytest does without being asked.
 Where there is none, the exit code of the command is its one test.
+
+Exchanges that tests make for themselves begin then too: `SIM_START` says when.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -17,17 +20,24 @@ from xml.etree import ElementTree
 
 from msgspec import Struct, structs, to_builtins
 
+from sim.actors.script.expectations import shortened
 from sim.analysis import dates
 from sim.analysis.errors import UsageError
 from sim.analysis.junit import Case, Suite, junit
 from sim.analysis.layout import counted, wrapped
 from sim.analysis.progress import Progress
-from sim.kernel.instants import DAY, Instant, eastern, eastern_date, parse_instant
+from sim.kernel.instants import DAY, Instant, eastern, eastern_date, format_instant, parse_instant
 from sim.loader.load import load_scenario
 from sim.testing.client_command import run_client
+from sim.testing.start_date import VARIABLE
 
 _HOUR = 14
 WHOLE = "the command"
+_UNMET = (
+    "warning: no call reached the exchange of {when}: what passed there shows nothing. Tests find"
+    " it by SIM_READY_FILE, or use pytest's fixture `exchange`"
+)
+_COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
 
 
 class Date(Struct, frozen=True):
@@ -55,26 +65,48 @@ class Plan(Struct, frozen=True, kw_only=True):
     bisect: bool = False
 
 
+class Ran(Struct, frozen=True):
+    """The tests of one run: whether they passed, the first line of what each failed with, and
+    whether any of them met an exchange of that date.
+    """
+
+    passed: dict[str, bool]
+    says: dict[str, str]
+    met: bool = False
+
+
 class Broken(Struct, frozen=True):
-    """A test, the first date on which it fails, and the changes of that date."""
+    """A test, the first date on which it fails, the changes of that date, and what it failed with
+    then.
+    """
 
     test: str
     first: str
     changes: tuple[str, ...]
+    says: str
 
 
 class Calendar(Struct, frozen=True):
-    """What was run: for each day that was tried the tests and whether they passed."""
+    """What was run: for each day that was tried the tests and whether they passed; what breaks on
+    a date; what fails before the first of them already, with what.
+    """
 
     runs: dict[str, dict[str, bool]]
     broken: list[Broken]
     failing: list[str]
+    failing_says: dict[str, str]
+    unmet: list[str]  # days on which no test met the exchange
     dates: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether the tests pass at every date; tests that never met an exchange show nothing."""
+        return not self.broken and not self.failing and len(self.unmet) < len(self.runs)
 
     def document(self) -> dict[str, Any]:
         """The calendar as JSON."""
         built: dict[str, Any] = to_builtins(self)
-        return {"ok": not self.broken and not self.failing, **built}
+        return {"ok": self.ok, **built}
 
 
 def every_date() -> list[Date]:
@@ -85,7 +117,8 @@ def every_date() -> list[Date]:
         day = eastern(eastern_date(at), _HOUR)
         start = day if at <= day else eastern(eastern_date(at + DAY), _HOUR)
         change = f"{row['before']} → {row['after']}" if row["before"] else ""
-        said = ": ".join(part for part in (row["name"], row["summary"], change) if part)
+        summary = row["summary"].removesuffix(".")
+        said = ": ".join(part for part in (row["name"], summary, change) if part)
         by_start.setdefault(start, []).append(f"{row['kind']} {said}")
     first = min(by_start)
     baseline = Date(eastern(eastern_date(first - DAY), _HOUR), ())
@@ -98,7 +131,7 @@ def calendar(plan: Plan) -> Calendar:
     UsageError where nothing was run, or there is no such command.
     """
     every = every_date()
-    runs: dict[int, dict[str, bool]] = {}
+    runs: dict[int, Ran] = {}
     with Progress(0 if plan.bisect else len(every), "dates", quiet_below=2) as progress:
         for number in _bisected(every, runs) if plan.bisect else range(len(every)):
             runs[number] = _run(plan, every[number])
@@ -108,23 +141,23 @@ def calendar(plan: Plan) -> Calendar:
     return _verdict(every, runs)
 
 
-def _bisected(every: Sequence[Date], runs: dict[int, dict[str, bool]]) -> Iterator[int]:
+def _bisected(every: Sequence[Date], runs: dict[int, Ran]) -> Iterator[int]:
     """The dates to run, until each test that fails at the end has its first date."""
     last = len(every) - 1
     yield 0
     yield last
-    for test in [name for name, passed in runs[last].items() if not passed]:
-        if not runs[0].get(test, True):
+    for test in [name for name, passed in runs[last].passed.items() if not passed]:
+        if not runs[0].passed.get(test, True):
             continue
         low, high = 0, last
         while high - low > 1:
             middle = (low + high) // 2
             if middle not in runs:
                 yield middle
-            low, high = (middle, high) if runs[middle].get(test, True) else (low, middle)
+            low, high = (middle, high) if runs[middle].passed.get(test, True) else (low, middle)
 
 
-def _run(plan: Plan, date: Date) -> dict[str, bool]:
+def _run(plan: Plan, date: Date) -> Ran:
     """The tests at a date, and whether they passed."""
     scenario = load_scenario(plan.scenario)
     scenario = structs.replace(scenario, clock=structs.replace(scenario.clock, start=date.start))
@@ -133,7 +166,11 @@ def _run(plan: Plan, date: Date) -> dict[str, bool]:
     cases = (folder / "cases.xml").absolute()
     cases.unlink(missing_ok=True)
     options = f"{os.environ.get('PYTEST_ADDOPTS', '')} --junitxml='{cases}'".strip()
-    environment = {"PYTEST_ADDOPTS": options, "SIM_JUNIT": str(cases)}
+    environment = {
+        "PYTEST_ADDOPTS": options,
+        "SIM_JUNIT": str(cases),
+        VARIABLE: format_instant(date.start),
+    }
     run = run_client(
         plan.command,
         scenario,
@@ -143,75 +180,110 @@ def _run(plan: Plan, date: Date) -> dict[str, bool]:
         environment=environment,
     )
     (folder / "ready.json").unlink(missing_ok=True)  # it holds keys
-    tests = _cases(cases)
+    ran = _cases(cases)
+    ran = structs.replace(ran, met=ran.met or run.calls > 0)
+    if ran.passed and (run.ok or not all(ran.passed.values())):
+        return ran
     # A command that fails although its cases pass, or that was stopped, is a failure of its own.
-    return tests if tests and (run.ok or not all(tests.values())) else {**tests, WHOLE: run.ok}
+    ended = "did not end in time" if run.code is None else f"exit code {run.code}"
+    says = {} if run.ok else {WHOLE: _one_line(": ".join((ended, *run.tail[-1:])))}
+    return Ran({**ran.passed, WHOLE: run.ok}, {**ran.says, **says}, ran.met)
 
 
-def _cases(path: Path) -> dict[str, bool]:
-    """The cases of a JUnit file; empty where there is none, or it is cut."""
+def _cases(path: Path) -> Ran:
+    """The cases of a JUnit file; none where there is none, or it is cut."""
+    found = Ran({}, {})
     if not path.is_file():
-        return {}
+        return found
     try:
         root = ElementTree.parse(path).getroot()
     except ElementTree.ParseError:
-        return {}
-    found: dict[str, bool] = {}
+        return found
     for case in root.iter("testcase"):
         if case.find("skipped") is None:
             name = "::".join(filter(None, (case.get("classname"), case.get("name"))))
-            failed = case.find("failure") is not None or case.find("error") is not None
-            found[name] = found.get(name, True) and not failed
-    return found
+            failures = [*case.iter("failure"), *case.iter("error")]
+            found.passed[name] = found.passed.get(name, True) and not failures
+            for failure in failures:
+                # runners write what failed as message, as text, or as both
+                said = failure.get("message") or failure.text or ""
+                found.says.setdefault(name, _one_line(said))
+    # each test of the fixture `exchange` has one of its own, which begins at SIM_START
+    properties = {one.get("name") for one in root.iter("property")}
+    return structs.replace(found, met="exchange.seed" in properties)
 
 
-def _verdict(every: Sequence[Date], runs: dict[int, dict[str, bool]]) -> Calendar:
+def _one_line(text: str) -> str:
+    """The first line that says something, without what terminals and XML cannot show."""
+    plain = _COLOUR.sub("", text)
+    lines = ("".join(filter(str.isprintable, line)).strip() for line in plain.splitlines())
+    return shortened(next(filter(None, lines), ""))
+
+
+def _verdict(every: Sequence[Date], runs: dict[int, Ran]) -> Calendar:
     order = sorted(runs)
-    names = list(dict.fromkeys(name for number in order for name in runs[number]))
-    failing, broken = [], []
+    names = list(dict.fromkeys(name for number in order for name in runs[number].passed))
+    failing, broken = dict[str, str](), []
     for name in names:
-        fails = [number for number in order if not runs[number].get(name, True)]
-        if fails and fails[0] == 0:
-            failing.append(name)
-        elif fails:
-            first = every[fails[0]]
-            broken.append(Broken(name, first.day, first.changes))
-    days = {every[number].day: runs[number] for number in order}
-    return Calendar(days, broken, failing, len(every))
+        fails = [number for number in order if not runs[number].passed.get(name, True)]
+        if not fails:
+            continue
+        first, says = every[fails[0]], runs[fails[0]].says.get(name, "")
+        if fails[0] == 0:
+            failing[name] = says
+        else:
+            broken.append(Broken(name, first.day, first.changes, says))
+    days = {every[number].day: runs[number].passed for number in order}
+    unmet = [every[number].day for number in order if not runs[number].met]
+    return Calendar(days, broken, list(failing), failing, unmet, len(every))
 
 
-def write(found: Calendar, out: TextIO) -> None:
-    """Print the calendar: each date that breaks tests, which, and what changed on it."""
+def write(found: Calendar, folder: Path, out: TextIO) -> None:
+    """Print the calendar: each date that breaks tests, which, with what, and what changed on it."""
     for day in dict.fromkeys(one.first for one in found.broken):
         here = [one for one in found.broken if one.first == day]
         print(f"{day} breaks {counted(len(here), 'test')}:", file=out)
         for one in here:
-            print(*wrapped(one.test, "      ", first="  "), sep="\n", file=out)
+            _write_test(one.test, one.says, out)
         print("  what changed on it:", file=out)
         for change in here[0].changes:
             print(*wrapped(change, "      ", first="    "), sep="\n", file=out)
     if found.failing:
-        said = f"fail before the first date already: {', '.join(found.failing)}"
-        print(*wrapped(said, "  ", first=""), sep="\n", file=out)
+        print("fail before the first date already:", file=out)
+        for test in found.failing:
+            _write_test(test, found.failing_says[test], out)
     tests = {name for run in found.runs.values() for name in run}
     tried = f"{len(found.runs)} of {counted(found.dates, 'date')} tried"
     kept = len(tests) - len(found.broken) - len(found.failing)
     print(f"{tried}, {counted(len(tests), 'test')}: {kept} pass at each of them", file=out)
+    print(f"output and journal of each run: {folder / 'DATE'}", file=out)
+    if found.unmet:
+        when = "any date" if len(found.unmet) == len(found.runs) else ", ".join(found.unmet)
+        print(*wrapped(_UNMET.format(when=when), "  ", first=""), sep="\n", file=out)
+    if found.broken:
+        first = found.broken[0].first
+        start = next(date.start for date in every_date() if date.day == first)
+        print(f"an exchange of that date: sim serve --start {format_instant(start)}", file=out)
+
+
+def _write_test(test: str, says: str, out: TextIO) -> None:
+    print(*wrapped(test, "      ", first="  "), sep="\n", file=out)
+    if says:
+        print(*wrapped(says, "      ", first="      "), sep="\n", file=out)
 
 
 def junit_of(found: Calendar) -> bytes:
     """JUnit XML: one case a test; its failure names the first date that breaks it."""
     first = {one.test: one for one in found.broken}
     tests = dict.fromkeys(name for run in found.runs.values() for name in run)
-    cases = [_case(name, first.get(name), name in found.failing) for name in tests]
+    cases = [_case(name, first.get(name), found.failing_says.get(name)) for name in tests]
     return junit([Suite("calendar", cases, {"dates": ", ".join(found.runs)})])
 
 
-def _case(name: str, broken: Broken | None, failing: bool) -> Case:
-    if failing:
-        return Case("calendar", name, failure="fails before the first date already")
+def _case(name: str, broken: Broken | None, failing: str | None) -> Case:
+    if failing is not None:
+        return Case("calendar", name, failure="fails before the first date already", text=failing)
     if broken is None:
         return Case("calendar", name)
-    return Case(
-        "calendar", name, failure=f"{broken.first} breaks it", text="\n".join(broken.changes)
-    )
+    text = "\n".join(filter(None, (broken.says, *broken.changes)))
+    return Case("calendar", name, failure=f"{broken.first} breaks it", text=text)

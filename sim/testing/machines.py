@@ -54,6 +54,7 @@ from sim.core.model.refusals import Refusal
 from sim.loader.load import load_scenario
 from sim.simulation import Simulation
 from sim.testing.client import connect
+from sim.testing.start_date import begun
 from sim.testing.strategies import clock_jumps, faults, order_steps
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ class ExchangeMachine(RuleBasedStateMachine):
             or journal.tell() > JOURNAL_MOST
             or currently_final()
         ):
-            scenario, journal = load_scenario(_SCENARIO % self.extends), BytesIO()
+            scenario, journal = begun(load_scenario(_SCENARIO % self.extends)), BytesIO()
             simulation = Simulation(scenario, seed=self.seed, journal=journal)
             self._shared.simulation, self._shared.journal = simulation, journal
         else:
@@ -293,7 +294,7 @@ class ServedExchangeMachine(ExchangeMachine):
 
         if self._shared.served is None:
             scenario, journal = (
-                load_scenario(_SCENARIO % self.extends),
+                begun(load_scenario(_SCENARIO % self.extends)),
                 self._file("-served.ndjson"),
             )
             self._shared.served = ServedExchange(scenario, seed=self.seed, journal=journal)

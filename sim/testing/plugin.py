@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _FAULT = '{"match": {"operation": "CreateOrder"}, "act": {"status": 503}}'
 READINGS = ("documented", "observed")
-_OPTIONS = {"seed", "reading", "steps"}
+_OPTIONS = {"seed", "reading", "start", "steps"}
 COVERAGE = "sandbox-exchange-coverage"
 _SERVED: pytest.StashKey[ServedExchange] = pytest.StashKey()
 _SHOWN: pytest.StashKey[bool] = pytest.StashKey()  # whether a report has the calls already
@@ -114,9 +114,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker, check the options, and register the explorer for `--explore`."""
     config.addinivalue_line(
         "markers",
-        "scenario(path, seed=None, reading=None, steps='check'): what the `exchange` fixture"
-        " serves: a file beside the test or a bundled name; in which reading of the service; and,"
-        " with steps='ignore', that the test does not fail when a step of the scenario does",
+        "scenario(path, seed=None, reading=None, start=None, steps='check'): what the `exchange`"
+        " fixture serves: a file beside the test or a bundled name; in which reading of the"
+        " service; from which instant on; and, with steps='ignore', that the test does not fail"
+        " when a step of the scenario does",
     )
     for text in config.getoption("exchange_fault"):
         _fault_of(text)
@@ -160,6 +161,7 @@ def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedE
     from sim.scenario.problem_text import with_carets
     from sim.scenario.yaml_tree import ScenarioError
     from sim.testing.exchange_fixture import ServedExchange
+    from sim.testing.start_date import begun
     from sim.testing.wall_clock import warn_of_patched_time
 
     marked = _scenario_of(request.node)
@@ -173,6 +175,10 @@ def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedE
         pytest.fail(f"the scenario of this test cannot be used:\n{said}", pytrace=False)
     if marked.reading:
         scenario = replace(scenario, reading=marked.reading)
+    try:
+        scenario = begun(scenario, marked.start)
+    except ValueError as error:
+        pytest.fail(str(error), pytrace=False)
     warn_of_patched_time()
     journal = tmp_path / "journal.ndjson"
     if folder := request.config.getoption("exchange_keep"):
@@ -223,6 +229,7 @@ class _Marked(NamedTuple):
     name: str = "quickstart"
     seed: int | None = None
     reading: str = ""
+    start: str = ""
     steps: str = "check"
 
 
@@ -241,14 +248,15 @@ def _scenario_of(item: pytest.Item) -> _Marked:
         case ([str() | Path() as path], {**options}) if not options.keys() - _OPTIONS:
             seed, steps = options.get("seed"), options.get("steps", "check")
             reading = _reading_of(options.get("reading") or default, "reading")
+            start = options.get("start") or ""
             known = seed is None or (type(seed) is int and SEED.low <= seed <= SEED.high)
-            if known and steps in ("check", "ignore"):
+            if known and isinstance(start, str) and steps in ("check", "ignore"):
                 beside = item.path.parent / path
                 name = str(beside if beside.is_file() else path)
-                return _Marked(name, seed, reading, steps)
+                return _Marked(name, seed, reading, start, steps)
     usage = (
-        '@pytest.mark.scenario("path.yaml", seed=7, reading="observed", steps="ignore"), the last'
-        " three optional"
+        '@pytest.mark.scenario("path.yaml", seed=7, reading="observed",'
+        ' start="2026-09-08T10:00:00-04:00", steps="ignore"), all but the first optional'
     )
     unknown = sorted(marker.kwargs.keys() - _OPTIONS)
     wrong = f"unknown option {unknown[0]!r}" if unknown else f"not {_written(marker)}"

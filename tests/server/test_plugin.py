@@ -297,17 +297,37 @@ def test_slips_in_options_and_markers_are_plain(pytester):
     pytester.makepyfile(
         test_suite=(
             'import pytest\n\n@pytest.mark.scenario("quickstart", seed="7")\ndef'
-            " test_seed(exchange):\n    pass\n"
+            " test_seed(exchange):\n    pass\n\n"
+            '@pytest.mark.scenario("quickstart", start="yesterday")\ndef'
+            " test_start(exchange):\n    pass\n"
         )
     )
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*write @pytest.mark.scenario*"])
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(["*write @pytest.mark.scenario*", "*start: *yesterday*"])
     result = pytester.runpytest_subprocess(
         "-p", "no:cacheprovider", "--exchange-fault", "{status: 503}"
     )
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: --exchange-fault is the JSON of a scenario's fault*"])
+
+
+JUNE = "2026-06-30T16:00:00Z"
+
+
+@pytest.fixture
+def started_in_june(monkeypatch):
+    """The environment of a run of `sim calendar`."""
+    monkeypatch.setenv("SIM_START", JUNE)
+
+
+def test_the_environment_says_when_an_exchange_begins(started_in_june, exchange):
+    assert exchange.ready["now"] == JUNE
+
+
+@pytest.mark.scenario("quickstart", start="2026-04-07T12:00:00-04:00")
+def test_the_marker_of_a_test_wins(started_in_june, exchange):
+    assert exchange.ready["now"] == "2026-04-07T16:00:00Z"
 
 
 def test_time_moves_to_the_next_due_instant_or_until_something_happens(exchange):

@@ -270,14 +270,11 @@ PLANTED = (
         [7],
     ),
     Planted("book form", framed(book([(50, 1), (49, 1)])), framed(book([(49, 1), (50, 1)])), [3]),
-    Planted(
-        "book form",
-        framed(book([(50, 1)], [(50, 1)], state="PREOPEN")),
-        framed(book([(50, 1)], [(50, 1)])),
-        [3],
-    ),
     Planted(  # a strict limit order to buy at 52 does not trade at 50
-        "book form", framed(book([(52, 1)], [(50, 1)])), framed(book([(50, 1)], [(50, 1)])), [3]
+        "book form", framed(book([(52, 1)], [(50, 1)])), framed(book([(50, 1), (50, 1)])), [3]
+    ),
+    Planted(  # a strict limit order to sell at 50 waited behind a bid at 51 that has left
+        "book form", framed(book([(50, 1)], [(50, 1)])), framed(book([(50, 0)], [(51, 1)])), [3]
     ),
     Planted(
         "books in order",

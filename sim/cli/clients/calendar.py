@@ -4,7 +4,9 @@ Says which date breaks each test first, and what changed on it: dates of `sim ca
 announced ones too. COMMAND runs once for each date, against an exchange of its own that begins
 there. It finds the exchange by SIM_READY_FILE, SIM_GATEWAY, SIM_RETAIL, SIM_EXCHANGE, SIM_AUTH,
 SIM_GRPC and SIM_CONTROL. Tests are the cases of the JUnit file that it writes to SIM_JUNIT, which
-pytest does by itself; without one its exit code counts. Exit code 1 when a date breaks a test.
+pytest does by itself; without one its exit code counts. Exchanges that tests make for themselves,
+such as those of pytest's fixture `exchange`, begin at SIM_START. Exit code 1 when a date breaks a
+test, or no test met an exchange.
 
 examples:
   sim calendar -- pytest tests/sandbox
@@ -34,7 +36,7 @@ from sim.cli.json_output import add_json, give_json, text_output
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     served = "what each exchange serves: bundled name or file"
     add_text(parser, "--scenario", "SCENARIO", served, default="quickstart")
-    out = "keep the journal and the output of each run here"
+    out = "keep the journal and the output of each run here (default: calendar)"
     add_option(parser, "--out", out, metavar="DIR", type=Path, default=Path("calendar"))
     clock = "the clock of each exchange (default: paced)"
     add_text(parser, "--clock", "MODE", clock, default="paced", type=clock_mode)
@@ -62,7 +64,8 @@ def run(args: argparse.Namespace) -> int:
         every = dated_runs.every_date()
         give_json(args, [{"day": one.day, "changes": list(one.changes)} for one in every])
         for one in every:
-            print(one.day, *(f"  {change}" for change in one.changes), sep="\n", file=out)
+            changes = one.changes or ("the day before the first date: the baseline",)
+            print(one.day, *(f"  {change}" for change in changes), sep="\n", file=out)
         return 0
     check_writable((args.junit,), (args.out,))
     plan = dated_runs.Plan(
@@ -75,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     )
     found = dated_runs.calendar(plan)
     give_json(args, found.document())
-    dated_runs.write(found, out)
+    dated_runs.write(found, args.out, out)
     if args.junit is not None:
         args.junit.write_bytes(dated_runs.junit_of(found))
-    return FAILED if found.broken or found.failing else 0
+    return 0 if found.ok else FAILED

@@ -35,7 +35,7 @@ class Rivals:
         search, known = self._search, self._known
         if not self._against or len(self._against) > _LINES_MAX:
             return {}
-        rivals = dict(self._quirks())
+        rivals: dict[str, Any] = dict(self._quirks())
         for name in self._candidates(known):
             for value in self._values(name, known):
                 outcome = self._tried(name, value)

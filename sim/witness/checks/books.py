@@ -16,16 +16,17 @@ _OPEN = ("INSTRUMENT_STATE_OPEN", "MARKET_STATE_OPEN")
 
 
 class BookForm(Check):
-    """Levels stand in order, each once and with something on it; the best prices of an open book do
-    not meet.
+    """Levels stand in order, each once and with something on it.
 
-    A stream of single orders (`unaggregated`) may repeat a price. Books in auctions may cross. An
-    open one may too while a strict limit order waits in it, which trades at exactly its price (rule
-    M22) and looks like any other: whether a crossed book is wrong, nobody can tell from it.
+    A stream of single orders (`unaggregated`) may repeat a price. The best prices of books in
+    auctions may meet and cross. Those of an open one may too while a strict limit order waits in
+    it: it trades at exactly its price (rule M22), did not while the other side was better, and is
+    not matched again when that leaves. It looks like any other, so nobody can tell whether such a
+    book is wrong.
     """
 
     name = "book form"
-    rests_on = "§2.5: a book's levels; §3.1: crossing orders trade while a market is open"
+    rests_on = "§2.5: a book's levels"
 
     def book(self, fact: Book, seen: Observation) -> None:
         if fact.hidden:
@@ -37,9 +38,7 @@ class BookForm(Check):
             fact.offers, once, falling=False
         )
         if not wrong and fact.state in _OPEN and fact.bids and fact.offers:
-            bid, offer = fact.bids[0].price, fact.offers[0].price
-            wrong = f"bid {bid} meets offer {offer} while it is open" if bid == offer else ""
-            self.cannot_tell += bid > offer
+            self.cannot_tell += fact.bids[0].price >= fact.offers[0].price
         if wrong:
             self.contradict(f"{seen.source} shows {fact.symbol}: {wrong}", [seen.n])
 
