@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     for file in args.files:
         try:
             witnesses[str(file)] = witness_file(file)
-        except (UnreadableRecording, OSError) as error:
+        except UnreadableRecording as error:
             return usage_error(str(error))
         write(witnesses[str(file)], str(file), out)
     if args.junit is not None:

@@ -221,7 +221,8 @@ class Explorer:
         if self._failing:
             write(f"not explored, because they fail without any fault: {', '.join(self._failing)}")
         if not self.trials:
-            write(f"{self._unused} tests do not use the `exchange` fixture; nothing was explored")
+            tests = counted(self._unused, "test")
+            write(f"nothing was explored: {tests} without the fixture `exchange`")
         for trial in lost[:SHOWN]:
             write(f"{trial.verdict}: {trial.kind} at {trial.where} of {trial.test}")
             write(f"  {trial.why}")

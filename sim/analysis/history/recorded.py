@@ -35,7 +35,9 @@ class RecordedRun:
         try:
             self._file = _plain(path)
             self.header, lines = read_journal(self._file)
-        except (OSError, EOFError, NotAJournal) as error:
+        except OSError as error:
+            raise UnreadableJournal(path, f"cannot read: {unreadable(error)}", 0) from error
+        except (EOFError, NotAJournal) as error:
             raise UnreadableJournal(path, unreadable(error)) from error
         self.path = path
         self.branches: Tree = {}
