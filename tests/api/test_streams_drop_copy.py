@@ -261,6 +261,40 @@ def test_resuming_trades_brings_missed_ones_and_missed_changes_of_state(
     assert reports(resumed) == [(found[1][0], TradeState.CLEARED)]
 
 
+def test_a_replay_of_trades_from_any_instant_is_the_rest_of_what_a_stream_told(
+    world: Connection, instrument: Instrument
+) -> None:
+    """Each change of state stands at its own instant: a trade, its clearing, a bust before it and
+    one long after it.
+    """
+    stream, told = trades(world), list[tuple[int, tuple[str, int]]]()
+
+    def listen() -> None:
+        told.extend((world.simulation.now, row) for row in reports(stream))
+
+    def bust(number: int) -> None:
+        world.deliver(world.simulation.control("trade.bust", told[number][1][0], {}).effects)
+        listen()
+
+    for cents in (40, 41, 42):
+        trade(world, instrument, cents)
+        listen()
+        world.advance("8s")
+    bust(1)
+    for _ in range(15):
+        world.advance("2s")
+        listen()
+    bust(0)
+    states = [TradeState(state) for _, (_, state) in told]
+    assert (states.count(TradeState.NEW), states.count(TradeState.CLEARED)) == (3, 2)
+    assert states.count(TradeState.BUSTED) == 2
+    assert len({at for at, _ in told}) == len(told)
+    for at, _ in told:
+        for start in (at, at + 1):
+            rest = [row for when, row in told if when >= start]
+            assert reports(trades(world, resume_time=start)) == rest, start
+
+
 def test_replaying_trades_from_a_time_tells_their_whole_story(
     world: Connection, instrument: Instrument
 ) -> None:
