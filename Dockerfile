@@ -9,9 +9,9 @@ COPY pyproject.toml requirements.lock ./
 COPY .ci/locked.py .ci/
 RUN python .ci/locked.py runtime > runtime.lock && python .ci/locked.py build > build.lock
 RUN python -m venv /opt/sim
-RUN /opt/sim/bin/python -m pip install --no-cache-dir --require-hashes --requirement runtime.lock
+RUN /opt/sim/bin/python -m pip install --no-cache-dir --no-deps --require-hashes --requirement runtime.lock
 RUN python -m venv /opt/build
-RUN /opt/build/bin/python -m pip install --no-cache-dir --require-hashes --requirement build.lock
+RUN /opt/build/bin/python -m pip install --no-cache-dir --no-deps --require-hashes --requirement build.lock
 COPY . .
 RUN /opt/build/bin/python -m pip wheel --no-deps --no-build-isolation --wheel-dir /opt/wheels .
 RUN /opt/sim/bin/python -m pip install --no-cache-dir --no-deps --no-index /opt/wheels/*.whl
