@@ -146,3 +146,25 @@ def test_an_asset_that_ticked_first_after_a_snapshot_is_unknown_again_when_it_is
     assert candles()
     world.simulation.restore("before")
     assert candles() == []
+
+
+def test_a_resting_order_is_kept_once_however_many_snapshots_have_it() -> None:
+    simulation = Simulation(load_scenario("quickstart"))
+    world = connect(simulation)
+    instrument, partner = quiet(simulation), trader(world)
+    placed = [
+        partner.post("/v1/trading/orders", json=order(instrument, "BUY", 1 + n, 1)).json()[
+            "orderId"
+        ]
+        for n in range(3)
+    ]
+    engine = simulation.engine
+    first, second = (engine.snapshot().history.live for _ in range(2))
+
+    def kept(live: list[Any]) -> dict[str, int]:
+        return {one.id: id(one) for one in live if one.id in placed}
+
+    assert list(kept(first)) == placed
+    assert kept(first) == kept(second)  # the same objects, not equal ones
+    ours = {id(simulation.exchange.trading.orders.require(one)) for one in placed}
+    assert not ours & set(kept(first).values())  # none of them changes when the order does

@@ -4,13 +4,13 @@ Executions, trades, ledger rows, position rows and done orders never change (rul
 most of a state. A snapshot encodes the changing part and only refers to the rows of the other,
 which it shares with the exchange: it holds the exchange's own list of them and how long that was.
 Such a list is only added to, and whoever takes rows away makes another (`FirstRows`). Live orders
-are copied, which costs less than to encode and decode them, and an exchange that has an equal one
-already keeps it. So the cost of a snapshot follows what is open, not how long a run was.
+are kept as their last report shows them; one that differs from it is copied, which costs less than
+to encode and decode it. So the cost of a snapshot follows what is open, not how long a run was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from msgspec.structs import replace
@@ -40,8 +40,8 @@ def _now(rows: list[T]) -> FirstRows[T]:
 
 class History(NamedTuple):
     """Rows up to a moment, in order. An order that was live at that moment only keeps its place in
-    `orders`; `live` has copies of those, which nobody else has and nothing changes. Clearing puts a
-    new row in the place of a trade, so the list of trades is the history's own.
+    `orders`; `live` has copies of those, which nothing changes. Clearing puts a new row in the
+    place of a trade, so the list of trades is the history's own.
     """
 
     orders: FirstRows[Order]
@@ -63,11 +63,22 @@ _NO_COPIES: Mapping[int, Order] = {}
 
 
 def split_history(
-    state: TradingState, copies: Mapping[int, Order] = _NO_COPIES
+    state: TradingState,
+    reported: Callable[[Order], Order | None],
+    copies: Mapping[int, Order] = _NO_COPIES,
 ) -> tuple[TradingState, History]:
-    """The changing part of a state, and its history. Copies of live orders that another history has
-    may be passed, by the order's `seq`: what is equal is shared.
+    """The changing part of a state, and its history.
+
+    `reported` gives the copy of an order in its last report, `copies` are those of live orders that
+    another history has, by the order's `seq`: what is equal is shared.
     """
+
+    def copy_of(order: Order) -> Order:
+        for known in (reported(order), copies.get(order.seq)):
+            if known is not order and known == order:
+                return known
+        return replace(order)
+
     execution_log, cash, positions = state.execution_log, state.ledger.rows, state.positions.rows
     history = History(
         _now(state.orders),
@@ -76,10 +87,7 @@ def split_history(
         _now(cash),
         _now(positions),
         _now(execution_log.trade_updates),
-        [
-            kept if (kept := copies.get(order.seq)) == order else replace(order)
-            for order in live_of(state.orders)
-        ],
+        [copy_of(order) for order in live_of(state.orders)],
     )
     present = replace(
         state,

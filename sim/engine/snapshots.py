@@ -104,7 +104,8 @@ def encode_state(
     `copies` of live orders where they are equal.
     """
     state = exchange.save()
-    state.trading, history = split_history(state.trading, copies)
+    reported = exchange.trading.execution_log.last_reported
+    state.trading, history = split_history(state.trading, reported, copies)
     states = {name: extension.save() for name, extension in extensions.items()}
     return json.encode((state, states)), history
 

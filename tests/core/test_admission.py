@@ -52,7 +52,8 @@ def test_each_term_is_taken_over_by_itself(name: str) -> None:
         name,
         True if isinstance(was, bool) else 7 if isinstance(was, int) or was is None else "other",
     )
-    order = draft_order(structs.replace(plain, **{name: given}), Instrument(symbol="X"), 1)
+    command = structs.replace(plain, **{name: given})
+    order = draft_order(command, Instrument(symbol=command.symbol), 1)
     assert getattr(order, name) == given
     untouched = draft_order(plain, Instrument(symbol="X"), 1)
     assert {

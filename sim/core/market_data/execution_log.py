@@ -230,6 +230,11 @@ class ExecutionLog:
         """Yield the seqs of an order's executions, newest first."""
         return self._chain.back(order)
 
+    def last_reported(self, order: Order) -> Order | None:
+        """Return an order as its last report shows it, or None when there was none."""
+        seq = next(self._chain.back(order), None)
+        return None if seq is None else self.executions.rows[seq].order
+
     def last_reported_state(self, order: Order) -> OrderState:
         """Return the state in an order's last report."""
         return self.executions.rows[next(self._chain.back(order))].order.state

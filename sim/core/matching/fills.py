@@ -14,7 +14,7 @@ from sim.core.matching.book import Book
 from sim.core.matching.market_state import MarketState
 from sim.core.model.context import Context
 from sim.core.model.enums import BUY, ExecutionType, OrderState, TradeType
-from sim.core.model.orders import Execution, Order
+from sim.core.model.orders import Execution, Order, filled_once
 from sim.core.model.quantities import Cash, Price, Qty, divide_half_even
 
 _REGULAR = TradeType.REGULAR
@@ -167,7 +167,7 @@ class Fills:
             order.filled_at = {**filled_at, price: filled_at.get(price, 0) + qty}
             order.avg_px = divide_half_even(order.filled_notional, order.cum_qty)
         else:
-            order.filled_at = {price: qty}
+            order.filled_at = filled_once(price, qty)
             order.avg_px = price
         if commission:
             order.commission += commission

@@ -7,6 +7,7 @@ prices are scaled integers; the instrument's scales are copied onto the order (Â
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
+from functools import lru_cache
 from itertools import chain, compress
 from operator import attrgetter, is_not
 
@@ -36,7 +37,8 @@ class Order(Struct, kw_only=True, omit_defaults=True, gc=False):
 
     `leaves_qty` is what still works, 0 once the order is done. `seq` counts orders; `priority` is
     the place in time, which may change. `taker_fee_exact` and `taker_fee_charged` are the sums of
-    rule P12.
+    rule P12. `filled_at` has the filled quantity by price; a fill replaces the dictionary and never
+    changes it, so orders and their copies share it (`NOTHING_FILLED`, `filled_once`).
     """
 
     id: str
@@ -105,6 +107,15 @@ class Order(Struct, kw_only=True, omit_defaults=True, gc=False):
     def received(self) -> bool:
         """Whether it waits for the engine: it is in no book and reserves no money."""
         return self.state is OrderState.PENDING_NEW
+
+
+NOTHING_FILLED: dict[Price, Qty] = {}
+
+
+@lru_cache(maxsize=4_096)
+def filled_once(price: Price, qty: Qty) -> dict[Price, Qty]:
+    """`Order.filled_at` after one fill, which most orders have: one dictionary for all alike."""
+    return {price: qty}
 
 
 class Execution(Struct, frozen=True, omit_defaults=True, gc=False):

@@ -7,7 +7,7 @@ from operator import attrgetter
 from sim.core.model.commands import PlaceOrder
 from sim.core.model.enums import DAY_ORDER, EXCHANGE, REJECT_AGGRESSOR, RETAIL, STOP, UNPREVENTED
 from sim.core.model.instrument import Instrument
-from sim.core.model.orders import Order
+from sim.core.model.orders import NOTHING_FILLED, Order
 from sim.kernel.instants import Instant
 
 # Terms that most orders leave at their defaults. A Struct looks up each keyword among all its
@@ -50,7 +50,7 @@ def draft_plain_order(command: PlaceOrder, instrument: Instrument, now: Instant)
     """The order of a command without seldom terms."""
     order = Order(
         id="",
-        symbol=command.symbol,
+        symbol=instrument.symbol,  # one text for all its orders
         account=command.account,
         participant=command.participant,
         side=command.side,
@@ -61,6 +61,7 @@ def draft_plain_order(command: PlaceOrder, instrument: Instrument, now: Instant)
         leaves_qty=command.qty,
         price_scale=instrument.price_scale,
         qty_scale=instrument.qty_scale,
+        filled_at=NOTHING_FILLED,
     )
     order.created = order.changed = now
     if command.clord_id:
