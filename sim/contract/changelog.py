@@ -14,7 +14,6 @@ from datetime import date
 from email.utils import format_datetime
 from functools import cache
 from html import escape
-from xml.etree import ElementTree
 
 from msgspec import Struct, json
 
@@ -68,6 +67,8 @@ def published(now: Instant) -> list[Release]:
 
 def rss(now: Instant, base: str) -> bytes:
     """Return the RSS 2.0 feed. `base` is the address of the docs listener."""
+    from xml.etree import ElementTree  # which nothing else of a server needs
+
     root = ElementTree.Element("rss", version="2.0")
     channel = ElementTree.SubElement(root, "channel")
     for tag, text in (

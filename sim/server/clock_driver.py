@@ -14,56 +14,18 @@ the sockets a turn between two jumps and waits for readers that are behind.
 from __future__ import annotations
 
 import asyncio
-import re
 import time
-from fractions import Fraction
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Protocol
 
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant
+from sim.server.clock_mode import ClockMode
 from sim.server.tasks import Tasks
-
-Mode: TypeAlias = Literal["manual", "autojump", "fast", "paced"]
-
-_PACED = re.compile(r"paced(?::(\d{1,7}(?:\.\d{1,6})?))?", re.ASCII)
 
 # Arriving calls bring a paced clock up to date at most this often in real time, so that a busy
 # second does not journal ten thousand advances.
 _GRAIN_NS = NS_PER_MS
 # Longest real sleep: event loops reject timers of years.
 _SLEEP_MAX_S = 600.0
-
-
-class ClockMode(NamedTuple):
-    """A mode; `rate` is the number of virtual seconds per real second of a paced clock."""
-
-    mode: Mode
-    rate: Fraction = Fraction(1)
-
-    def __str__(self) -> str:
-        if self.mode != "paced" or self.rate == 1:
-            return self.mode
-        whole = self.rate.denominator == 1
-        return f"paced:{self.rate.numerator if whole else float(self.rate)}"
-
-
-MANUAL = ClockMode("manual")
-AUTOJUMP = ClockMode("autojump")
-FAST = ClockMode("fast")
-PACED = ClockMode("paced")
-
-
-def parse_clock_mode(text: str) -> ClockMode:
-    """Mode from its text, such as "manual" or "paced:60"; ValueError says what is accepted."""
-    for mode in (MANUAL, AUTOJUMP, FAST):
-        if text == mode.mode:
-            return mode
-    match = _PACED.fullmatch(text)
-    if match and (rate := Fraction(match[1] or 1)):
-        return ClockMode("paced", rate)
-    raise ValueError(
-        "one of manual, autojump, fast, paced, and paced:N with N virtual seconds per real"
-        f" second, not {text!r}"
-    )
 
 
 class Clocked(Protocol):

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from sim.api.pipeline.settings import Settings
 from sim.server.addresses import addresses_of
-from sim.server.clock_driver import MANUAL
+from sim.server.clock_mode import MANUAL
 from sim.server.console import Console
 from sim.server.ending import Ending
 from sim.server.event_loop import new_event_loop

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from sim.scenario.yaml_tree import ScenarioError
 from sim.server.beside import beside
-from sim.server.clock_driver import ClockMode
+from sim.server.clock_mode import ClockMode
 from sim.server.host import Host
 from sim.simulation import Simulation
 

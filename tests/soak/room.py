@@ -26,7 +26,7 @@ from room_page import RoomPage
 
 from benchmarks.areas.travel import long_run
 from sim.server.background import BackgroundService
-from sim.server.clock_driver import MANUAL
+from sim.server.clock_mode import MANUAL
 from sim.server.listeners import bind
 
 SYMBOL = "bench-orders"

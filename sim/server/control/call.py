@@ -12,7 +12,7 @@ from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest
 from sim.scenario.scenario import Scenario
 from sim.scenario.struct_types import record
-from sim.server.clock_driver import ClockMode
+from sim.server.clock_mode import ClockMode
 from sim.server.host import Host
 
 

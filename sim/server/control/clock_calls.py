@@ -16,7 +16,7 @@ from sim.scenario.scalar_types import INSTANT, INTEGER, ORDINAL
 from sim.scenario.scenario import SEED_NUMBER
 from sim.scenario.steps import When
 from sim.scenario.value_types import Choice, Text
-from sim.server.clock_driver import ClockMode, parse_clock_mode
+from sim.server.clock_mode import ClockMode, parse_clock_mode
 from sim.server.control.call import Call
 from sim.server.host import Host
 
