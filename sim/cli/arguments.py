@@ -93,7 +93,7 @@ def clock_mode(text: str) -> str:
     """A mode of the clock; "" leaves the scenario's."""
     if not text:
         return text
-    from sim.server.clock_mode import parse_clock_mode
+    from sim.scenario.clock_mode import parse_clock_mode
 
     try:
         parse_clock_mode(text)

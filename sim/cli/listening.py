@@ -122,7 +122,7 @@ def listen(
 ) -> int:
     """Serve the simulation that `build` returns, with the options of `add_listening`."""
     from sim.api.pipeline.settings import Settings
-    from sim.server.clock_mode import parse_clock_mode
+    from sim.scenario.clock_mode import parse_clock_mode
     from sim.server.listeners import CouldNotListen
     from sim.server.logs import set_up_logging
 

@@ -103,7 +103,7 @@ def _watch(args: argparse.Namespace, settings: Settings) -> Watch:
     from itertools import count
 
     from sim.loader.load import reload_scenario, scenario_files
-    from sim.server.clock_mode import parse_clock_mode
+    from sim.scenario.clock_mode import parse_clock_mode
     from sim.server.watching import Fresh, Watch
 
     params, numbers = dict(args.param), count(1)

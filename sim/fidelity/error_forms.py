@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct, json
 
-from sim.api.pipeline.error_mapping import grpc_code, http_body, http_content_type, http_status
+from sim.api.pipeline.error_mapping import grpc_code, http_status, refused
 from sim.core.model import refusals
 from sim.core.model.refusals import HTTP_OF_CODE, Refusal
 from sim.core.service.fault_spec import CODE_OF_HTTP
@@ -35,15 +35,15 @@ def form_of(plane: str, status: int) -> Form:
     sample: Refusal = refusals.InvalidRequest()
     if status == 429:
         sample = refusals.RateLimited("", rung="global", retry_after=1)
-    body = json.decode(http_body(sample, plane))
-    return Form({name: type(value) for name, value in body.items()}, http_content_type(sample))
+    reply = refused(sample, plane)
+    body = json.decode(reply.body)
+    return Form({name: type(value) for name, value in body.items()}, reply.content_type)
 
 
 def plain_form(plane: str, status: int) -> Form | None:
     """The plain text that a plane answers instead, where it does."""
-    if plane == "retail" and status == http_status(refusals.MissingKeyHeaders()):
-        return Form(None, http_content_type(refusals.MissingKeyHeaders()))
-    return None
+    plain = refused(refusals.MissingKeyHeaders(), plane)
+    return Form(None, plain.content_type) if plane == "retail" and status == plain.status else None
 
 
 @cache

@@ -13,9 +13,9 @@ from typing import Any, BinaryIO, TypeVar
 
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import NotFound
+from sim.scenario.clock_mode import MANUAL, ClockMode
 from sim.scenario.scenario import Scenario
 from sim.server.addresses import Addresses, addresses_of
-from sim.server.clock_mode import MANUAL, ClockMode
 from sim.server.console import Observer
 from sim.server.event_loop import new_event_loop
 from sim.server.host import Host

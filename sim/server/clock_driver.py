@@ -18,7 +18,7 @@ import time
 from typing import Protocol
 
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant
-from sim.server.clock_mode import ClockMode
+from sim.scenario.clock_mode import ClockMode
 from sim.server.tasks import Tasks
 
 # Arriving calls bring a paced clock up to date at most this often in real time, so that a busy

@@ -20,8 +20,8 @@ from sim.api.pipeline.inputs import Close, Effect, Fired, Outcome, Post, Reply, 
 from sim.contract.contract import Plane
 from sim.core.model.refusals import Code, InvalidRequest
 from sim.kernel.instants import OUT_OF_RANGE, Instant, is_supported_instant
+from sim.scenario.clock_mode import MANUAL, ClockMode
 from sim.server.clock_driver import ClockDriver
-from sim.server.clock_mode import MANUAL, ClockMode
 from sim.server.console import Observer
 from sim.server.held_replies import HeldReplies
 from sim.server.looking import Looking

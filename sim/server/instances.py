@@ -17,9 +17,9 @@ from msgspec.structs import replace
 
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import AlreadyExists, Conflict, InvalidRequest, NotFound, Unavailable
+from sim.scenario.clock_mode import ClockMode
 from sim.scenario.scenario import Scenario
 from sim.server.addresses import Addresses, addresses_of
-from sim.server.clock_mode import ClockMode
 from sim.server.console import Observer
 from sim.server.host import Host
 from sim.server.journal_file import open_journal, spooled_journal

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from sim.api.pipeline.settings import Settings
+from sim.scenario.clock_mode import MANUAL
 from sim.server.addresses import addresses_of
-from sim.server.clock_mode import MANUAL
 from sim.server.console import Console
 from sim.server.ending import Ending
 from sim.server.event_loop import new_event_loop

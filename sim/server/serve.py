@@ -15,8 +15,8 @@ import aiohttp
 from sim.analysis.commands import sim_command
 from sim.api.pipeline.settings import Settings
 from sim.kernel.journal import JournalLost
+from sim.scenario.clock_mode import ClockMode
 from sim.server.addresses import addresses_of
-from sim.server.clock_mode import ClockMode
 from sim.server.console import Console
 from sim.server.ending import Ending
 from sim.server.event_loop import new_event_loop

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from sim.scenario.clock_mode import ClockMode
 from sim.scenario.yaml_tree import ScenarioError
 from sim.server.beside import beside
-from sim.server.clock_mode import ClockMode
 from sim.server.host import Host
 from sim.simulation import Simulation
 

@@ -19,9 +19,9 @@ from msgspec import Struct, json
 from msgspec.structs import replace
 
 from sim.analysis.errors import UsageError
+from sim.scenario.clock_mode import parse_clock_mode
 from sim.scenario.scenario import Scenario
 from sim.server.background import serve_in_thread
-from sim.server.clock_mode import parse_clock_mode
 from sim.server.journal_file import open_journal
 from sim.server.ready_file import ready_facts
 

@@ -12,7 +12,7 @@ from fake_simulation import FakeSimulation
 from processes import Process
 
 from sim.api.pipeline.settings import Settings
-from sim.server.clock_mode import MANUAL, ClockMode
+from sim.scenario.clock_mode import MANUAL, ClockMode
 from sim.server.host import Host
 from sim.server.listeners import bind
 from sim.server.service import Addresses, Service

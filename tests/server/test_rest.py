@@ -14,7 +14,7 @@ from patience import until
 
 from sim.api.pipeline.inputs import Reply, Resolve
 from sim.kernel.instants import seconds
-from sim.server.clock_mode import AUTOJUMP
+from sim.scenario.clock_mode import AUTOJUMP
 from sim.server.http import fast_path
 
 

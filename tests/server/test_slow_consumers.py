@@ -15,7 +15,7 @@ from sim.api.pipeline.settings import Settings
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.messages import exchange_v1 as wire
-from sim.server.clock_mode import MANUAL
+from sim.scenario.clock_mode import MANUAL
 from sim.server.host import Host
 from sim.server.stream_buffer import StreamBuffer
 from sim.testing.client import connect

@@ -25,8 +25,8 @@ from chromium import COMMAND, chromium
 from room_page import RoomPage
 
 from benchmarks.areas.travel import long_run
+from sim.scenario.clock_mode import MANUAL
 from sim.server.background import BackgroundService
-from sim.server.clock_mode import MANUAL
 from sim.server.listeners import bind
 
 SYMBOL = "bench-orders"

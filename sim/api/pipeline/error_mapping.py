@@ -6,6 +6,7 @@
 | retail | `{"status", "message"}`; so is 429 of the gateway; plain text without a key |
 | token issuer | an OAuth error object |
 
+`Retry-After` is in whole seconds, at least 1 (rule R4); a 405 has `Allow` (RFC 9110).
 Clients branch on status and code, never on the text (§7.2).
 """
 
@@ -16,6 +17,7 @@ from typing import Any
 from msgspec import Struct, json
 from msgspec.structs import asdict
 
+from sim.api.pipeline.inputs import Reply
 from sim.core.model import refusals
 from sim.core.model.refusals import HTTP_OF_CODE, Refusal
 from sim.kernel.instants import NS_PER_S, Instant, Span, format_instant, format_seconds
@@ -36,7 +38,7 @@ _RETAIL_MESSAGES = {429: "Too Many Requests", 503: "Service Unavailable"}
 
 def grpc_code(refusal: Refusal) -> int:
     """Return the gRPC status code of a refusal."""
-    return int(refusal.injected_code if isinstance(refusal, refusals.Injected) else refusal.code)
+    return int(refusal.code)
 
 
 def http_status(refusal: Refusal) -> int:
@@ -44,38 +46,36 @@ def http_status(refusal: Refusal) -> int:
     return refusal.http or _HTTP_OF_CLASS.get(type(refusal)) or HTTP_OF_CODE[refusal.code]
 
 
-def http_body(refusal: Refusal, plane: str) -> bytes:
-    """Return the body of a refusal in the shape of its plane."""
-    status = http_status(refusal)
-    if http_content_type(refusal) == "text/plain":
-        return refusal.message.encode()
-    if plane == "auth":
-        error = getattr(refusal, "error", "invalid_request" if status < 500 else "server_error")
-        return json.encode({"error": error, "error_description": refusal.message})
-    if plane == "retail" or (plane == "gateway" and status == 429):
-        return json.encode(
-            {"status": status, "message": _RETAIL_MESSAGES.get(status, refusal.message)}
-        )
-    message = refusal.message
-    if isinstance(refusal, refusals.RateLimited) and refusal.rung == "global":
-        message = "rate limit exceeded"
-    return json.encode({"code": grpc_code(refusal), "message": message, "details": []})
-
-
-def http_content_type(refusal: Refusal) -> str:
-    """Return what kind of body a refusal has: JSON, but for a missing API key."""
-    if isinstance(refusal, refusals.MissingKeyHeaders):
-        return "text/plain"
-    return "application/json"
-
-
-def http_headers(refusal: Refusal) -> tuple[tuple[str, str], ...]:
-    """Return Retry-After in whole seconds, at least 1 (rule R4), or Allow on 405 (RFC 9110)."""
+def refused(refusal: Refusal, plane: str, ready_at: Instant = 0, request_id: str = "") -> Reply:
+    """Return the reply that clients of a plane see; "grpc" counts as a plane here."""
+    code, message = grpc_code(refusal), refusal.message
+    reply = Reply(
+        code=code,
+        message=message,
+        ready_at=ready_at,
+        request_id=request_id,
+        connection_fault=refusal.connection_fault,
+    )
+    if plane == "grpc":
+        return reply
+    reply.status = status = http_status(refusal)
     if refusal.retry_after is not None:
-        return (("Retry-After", str(max(1, -(-refusal.retry_after // NS_PER_S)))),)
-    if isinstance(refusal, refusals.MethodNotAllowed):
-        return (("Allow", ", ".join(refusal.allowed)),)
-    return ()
+        reply.headers = (("Retry-After", str(max(1, -(-refusal.retry_after // NS_PER_S)))),)
+    elif isinstance(refusal, refusals.MethodNotAllowed):
+        reply.headers = (("Allow", ", ".join(refusal.allowed)),)
+    if isinstance(refusal, refusals.MissingKeyHeaders):
+        reply.content_type, reply.body = "text/plain", message.encode()
+    elif plane == "auth":
+        error = getattr(refusal, "error", "invalid_request" if status < 500 else "server_error")
+        reply.body = json.encode({"error": error, "error_description": message})
+    elif plane == "retail" or (plane == "gateway" and status == 429):
+        shown = _RETAIL_MESSAGES.get(status, message)
+        reply.body = json.encode({"status": status, "message": shown})
+    else:
+        if isinstance(refusal, refusals.RateLimited) and refusal.rung == "global":
+            message = "rate limit exceeded"
+        reply.body = json.encode({"code": code, "message": message, "details": []})
+    return reply
 
 
 class Explanation(Struct, frozen=True, gc=False):

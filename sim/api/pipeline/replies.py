@@ -9,14 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from sim.api.codecs.codecs import Dialect, dialect_at, epoch_at, json_encoder, protobuf_encoder
+from sim.api.pipeline import error_mapping
 from sim.api.pipeline.deferred import DeferredResponse
-from sim.api.pipeline.error_mapping import (
-    grpc_code,
-    http_body,
-    http_content_type,
-    http_headers,
-    http_status,
-)
 from sim.api.pipeline.inputs import Reply
 from sim.api.pipeline.masking import masked, masked_fields
 from sim.api.pipeline.preencoded import PreencodedResponse
@@ -161,16 +155,5 @@ class Replies:
         ctx = self._ctx
         if isinstance(refusal, refusals.EdgeTimeout):
             ctx.service_time = refusal.after
-        reply = Reply(
-            code=grpc_code(refusal),
-            message=refusal.message,
-            ready_at=ctx.now + ctx.service_time,
-            request_id=ctx.trace_id,
-        )
-        reply.connection_fault = getattr(refusal, "connection_fault", "")
-        if plane != "grpc":
-            reply.status = http_status(refusal)
-            reply.content_type = http_content_type(refusal)
-            reply.body = http_body(refusal, plane)
-            reply.headers = http_headers(refusal)
-        return reply
+        ready_at = ctx.now + ctx.service_time
+        return error_mapping.refused(refusal, plane, ready_at, ctx.trace_id)

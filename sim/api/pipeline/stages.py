@@ -210,7 +210,7 @@ def log(call: Call, state: CallState) -> None:
     fault_id = state.fault.fault if state.fault is not None else ""
     why = None
     if refusal is not None:
-        fault_id = fault_id or getattr(refusal, "fault", "")
+        fault_id = fault_id or refusal.fault
         why = explanation(
             refusal,
             reply.code,

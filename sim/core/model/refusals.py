@@ -62,14 +62,17 @@ class Refusal(Exception):
     """A deliberate error.
 
     `rule` names the rule, quirk or fault that decided (for example "M6"); `remedy` says what would
-    have worked.
+    have worked. `fault` is the id of the fault that it is, if a tester injected it, and
+    `connection_fault` what happens to the connection instead of the answer, or besides it.
     """
 
-    code: ClassVar[Code] = Code.INTERNAL
+    code: Code = Code.INTERNAL
     section: ClassVar[str] = "7.1"
     default: ClassVar[str] = "internal error"
     retry: ClassVar[bool] = False
     http: int = 0  # an HTTP status of its own; 0: that of its class or code
+    fault: str = ""
+    connection_fault: str = ""
     default_rule: ClassVar[str] = ""
     default_cancel_reason: ClassVar[CancelRejectReason] = CancelRejectReason.EXCHANGE_OPTION
 
@@ -338,4 +341,4 @@ class Injected(Refusal):
     ) -> None:
         super().__init__(message, rule=rule, retry_after=retry_after)
         self.http = http
-        self.injected_code = code
+        self.code = code

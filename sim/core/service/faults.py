@@ -35,9 +35,7 @@ KEPT_OVER = 100
 
 
 class InjectedFault(Injected):
-    """An injected error. `connection_fault` names what happens to the connection instead of the
-    answer, or besides it.
-    """
+    """An injected error, or a broken connection."""
 
     section: ClassVar[str] = "7.1"
 

@@ -10,9 +10,9 @@ from msgspec import Struct
 from sim.actors.operator.action import Action, Route
 from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest
+from sim.scenario.clock_mode import ClockMode
 from sim.scenario.scenario import Scenario
 from sim.scenario.struct_types import record
-from sim.server.clock_mode import ClockMode
 from sim.server.host import Host
 
 

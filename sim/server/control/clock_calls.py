@@ -11,12 +11,12 @@ from msgspec.structs import asdict
 from sim.api.pipeline.inputs import Fired
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import DAY, Instant, Span, format_instant, parse_span
+from sim.scenario.clock_mode import ClockMode, parse_clock_mode
 from sim.scenario.fault_names import unknown_operation
 from sim.scenario.scalar_types import INSTANT, INTEGER, ORDINAL
 from sim.scenario.scenario import SEED_NUMBER
 from sim.scenario.steps import When
 from sim.scenario.value_types import Choice, Text
-from sim.server.clock_mode import ClockMode, parse_clock_mode
 from sim.server.control.call import Call
 from sim.server.host import Host
 

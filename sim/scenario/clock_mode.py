@@ -1,5 +1,7 @@
-"""The modes of the clock, and how they are written. The command line reads them before it knows
-whether anything will be served, so this module imports nothing that serves.
+"""The modes of the clock of a served simulation, and how they are written.
+
+What the modes do stands in `server/clock_driver.py`. The command line reads a mode before it knows
+whether anything will be served, so it stands apart from what serves.
 """
 
 from __future__ import annotations
