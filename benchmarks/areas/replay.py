@@ -47,7 +47,7 @@ def figures(rounds: int) -> list[Figure]:
             ours,
             live,
             "live",
-            Goal(0.8),
+            Goal(1.0),
             f"{COUNT} orders by REST",
         ),
         _journalling(rounds),

@@ -105,7 +105,7 @@ class RunEnded(RuntimeError):
 
 
 class Journal:
-    """Append-only record of one run."""
+    """Append-only record of one run. `last_line` is the line of the latest input, with its end."""
 
     def __init__(self, header: Header, file: BinaryIO | None = None) -> None:
         self.header = header
@@ -116,6 +116,7 @@ class Journal:
         self.ended: BaseException | None = None
         self._on_end: Callable[[BaseException], None] | None = None
         self.seq = 0
+        self.last_line = b""
         self.branches: Tree = {}  # every one there ever was, oldest first
         self.branch: Branch
         self._chain: Chain = sha256()
@@ -201,6 +202,7 @@ class Journal:
         line = b'%b%b%b,"digest":"%b"}\n' % (head, out, tail, hexlify(self._chain.digest()[:8]))
         start = self._end
         self._write(line)
+        self.last_line = line
         self.branch.add(start, len(line) - 1, after, timers, cause)
 
     def mark(self, mark: str, argument: str) -> None:
