@@ -40,8 +40,10 @@ and says so.
 | `genes` | genes, and the kinds of them that a scenario offers |
 | `vocabulary` | the values that requests are made of |
 | `requests`, `actors` | inputs drawn from the contract, and what else clients and operators do |
-| `arena` | one episode: inputs, features, oracles |
+| `arena`, `sight` | one episode: inputs, and what it is looked at for |
+| `courses` | inputs that only mean something one after the other |
 | `oracles`, `agreement`, `canary` | what must hold, and whether we would notice |
 | `moments`, `corpus` | states to go on from, and where energy goes |
+| `planning`, `yields` | episodes, made in the ways that brought most for their cost |
 | `campaign`, `finds`, `report` | rounds, what was found made small, what is printed |
 """

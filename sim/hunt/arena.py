@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct, field, json
 
-from sim.analysis.features.features import FeatureReader
 from sim.analysis.features.rules import rules_of
 from sim.api.pipeline.inputs import (
     Advanced,
@@ -25,6 +23,7 @@ from sim.api.pipeline.inputs import (
     VerifiedCredential,
     WebhookAnswered,
 )
+from sim.api.pipeline.verification import bearer
 from sim.contract.contract import Operation, load_contract
 from sim.core.model.refusals import Refusal
 from sim.hunt.agreement import PAGING, disagreement, pageable, readable, torn
@@ -33,20 +32,20 @@ from sim.hunt.clients import Clients, encoded
 from sim.hunt.courses import Courses
 from sim.hunt.genes import PART, Gene
 from sim.hunt.operators import Operators
-from sim.hunt.oracles import Oracles, Trouble
+from sim.hunt.oracles import Trouble
 from sim.hunt.passages import deeds
 from sim.hunt.requests import Requests
-from sim.hunt.twin import Twin
+from sim.hunt.sight import Sight, of_frame
 from sim.hunt.vocabulary import Vocabulary, snake
 from sim.kernel.entropy import Stream
 from sim.kernel.instants import is_supported_instant
 from sim.simulation import Simulation
 from sim.witness.journal import Watch
 from sim.witness.observation import Observation
-from sim.witness.witness import judge
 
 DUE_MAX = 20  # due instants that pass in one gap
 RESUME_TOKEN = 500  # bytes: a request as long as this holds one (rule S4)
+LONG = 4_096  # bytes of an answer that cost as much as an effect
 FRAMES_READ = 10  # of an operation, for values to use
 _CHUNKS_MAX = 200  # parts of a download that are read
 
@@ -65,8 +64,8 @@ class Stand(Struct):
 
 class Happened(Struct):
     """What came of an episode: features of each gene, and what is wrong. `inputs` counts those that
-    were handled, and `work` about what they cost: four for each input, one for each effect; `over`
-    says that the run has ended.
+    were handled, and `work` about what they cost: four for each, more for effects and long
+    answers; `over` says that the run has ended.
     """
 
     features: list[list[str]] = field(default_factory=list)
@@ -77,9 +76,11 @@ class Happened(Struct):
 
 
 class Arena:
-    """Carries out the genes of one episode. What it is given is its own from then on."""
+    """Carries out the genes of one episode. What it is given is its own from then on. Without
+    `looking` it only comes to where the genes lead, which another episode has looked at.
+    """
 
-    def __init__(self, stand: Stand) -> None:
+    def __init__(self, stand: Stand, *, looking: bool = True) -> None:
         self._stand = stand
         simulation = self._simulation = stand.simulation
         requests = Requests(stand.vocabulary)
@@ -88,16 +89,14 @@ class Arena:
         self._clients.callers.tokens = stand.tokens
         self._courses = Courses(simulation, self._clients)
         self._requests = requests
-        self._reader = FeatureReader(simulation)
-        self._oracles = Oracles(simulation)
-        self._twin = Twin(simulation)
+        self._sight = Sight(simulation) if looking else None
         self._watch = Watch(simulation)
-        self._observations: list[Observation] = []
         self._posts: list[Post] = []
         self._held: list[str] = []
         self._sent: set[str] = set()
         self._features: list[str] = []
         self._frames: dict[str, int] = {}
+        self._odd = False  # whether a fault or a quirk struck since somebody began to ask
         self.happened = Happened()
 
     def run(self, genes: list[Gene]) -> Happened:
@@ -118,14 +117,8 @@ class Arena:
     def _end(self) -> None:
         """Hang up what is open, and look at everything once more."""
         self._hang_up()
-        if not self.happened.troubles:
-            self.happened.troubles += self._oracles.at_the_end()
-        if not self.happened.troubles:
-            for check, verdict in judge(self._observations).checks.items():
-                self.happened.troubles += (
-                    Trouble("contradiction", check, f"{check}: {one.says}")
-                    for one in verdict.contradictions[:1]
-                )
+        if self._sight is not None and not self.happened.troubles:
+            self.happened.troubles += self._sight.at_the_end()
 
     def _hang_up(self) -> None:
         """Hang up every stream, and forget what is under way."""
@@ -216,7 +209,7 @@ class Arena:
             return
         who = self._clients.callers.on(choices, operation, None)
         replies: list[Reply] = []
-        mark = len(self._features)
+        self._odd = False
         for plane in ("exchange", "grpc"):
             input_ = self._clients.call(choices, plane, operation, body, who)
             if isinstance(input_, RestCall) and not input_.path.rpartition("/")[2]:
@@ -228,7 +221,7 @@ class Arena:
             if entry is None or not entry.operation:
                 return  # a name with a slash in it is another address
             replies.append(outcome.reply)
-        if not any(one.startswith(("quirk:", "fault:")) for one in self._features[mark:]):
+        if not self._odd:
             rest, grpc = replies
             self.happened.troubles += disagreement(operation, self._simulation.now, rest, grpc)
 
@@ -256,12 +249,11 @@ class Arena:
         self, choices: Stream, operation: Operation, body: dict[str, Any], who: Who
     ) -> dict[str, Any] | None:
         """A page as it was answered; None where it was not, or where a fault or quirk struck."""
-        mark = len(self._features)
+        self._odd = False
         outcome = self._enter(self._clients.call(choices, "exchange", operation, body, who))
         if outcome is None or outcome.reply is None or outcome.struck or outcome.reply.pending_on:
             return None
-        odd = any(one.startswith(("quirk:", "fault:")) for one in self._features[mark:])
-        if odd or outcome.reply.status != 200 or outcome.reply.chunks is not None:
+        if self._odd or outcome.reply.status != 200 or outcome.reply.chunks is not None:
             return None
         page = json.decode(outcome.reply.body)
         return page if isinstance(page, dict) else None
@@ -301,16 +293,21 @@ class Arena:
             self.happened.troubles.append(Trouble("internal error", kind, says))
             self.happened.over = True
             return None
-        self.happened.work += 4 + len(outcome.effects)
+        self.happened.work += _work(outcome)
         begun = len(self._features)
         self._note(input_, outcome)
         self._watch.outcome(input_, outcome)
         self._learn()
-        shown = self._features[begun:]
-        self._features += (f"rule:{rule}" for feature in shown for rule in rules_of(feature))
-        self._features += self._reader.after_input(outcome)
-        self.happened.troubles += self._oracles.after_input(input_, outcome)
-        self.happened.troubles += self._twin.after_input(input_, outcome)
+        if self._sight is None:
+            quirks = self._simulation.exchange.ctx.quirks.take_struck()
+        else:
+            shown = self._features[begun:]
+            self._features += (f"rule:{rule}" for feature in shown for rule in rules_of(feature))
+            met = self._sight.features(outcome)
+            self._features += met
+            quirks = [one for one in met if one.startswith("quirk:")]
+            self.happened.troubles += self._sight.troubles(input_, outcome)
+        self._odd = self._odd or bool(outcome.struck) or bool(quirks)
         return outcome
 
     @staticmethod
@@ -362,8 +359,6 @@ class Arena:
             self._keep_token(json.decode(reply.body))
 
     def _keep_token(self, answer: dict[str, Any]) -> None:
-        from sim.api.pipeline.verification import bearer
-
         if "access_token" in answer:
             tokens = self._stand.tokens
             tokens.append(bearer(f"Bearer {answer['access_token']}"))
@@ -372,11 +367,12 @@ class Arena:
     def _learn(self) -> None:
         """Learn from what clients saw, and note the kinds of frames."""
         for seen in self._watch.take():
-            self._observations.append(seen)
+            if self._sight is not None:
+                self._sight.observations.append(seen)
             if seen.body is not None and self._is_news(seen):
                 self._stand.vocabulary.learn(seen.body, seen.operation.name)
             if seen.kind == "frame" and isinstance(seen.body, dict):
-                self._features += _of_frame(seen)
+                self._features += of_frame(seen)
                 self._keep_resume_token(seen)
 
     def _keep_resume_token(self, seen: Observation) -> None:
@@ -393,7 +389,7 @@ class Arena:
         return self._frames[name] <= FRAMES_READ
 
 
-def _of_frame(seen: Observation) -> Iterator[str]:
-    """The kind of a frame: the names in it that have a value."""
-    names = sorted(name for name, value in seen.body.items() if value not in (None, "", [], {}))
-    yield f"stream:{seen.operation.name}|{' '.join(names)}"
+def _work(outcome: Outcome) -> int:
+    """About what an input cost: long answers cost more than short ones."""
+    length = len(outcome.reply.body) if outcome.reply is not None else 0
+    return 4 + len(outcome.effects) + length // LONG

@@ -184,7 +184,7 @@ class Campaign:
             news = self._take(task, done)
             if not task.canary:
                 work = done.happened.work + FORK_WORK + REPEAT_WORK * len(plan.place.way)
-                self._planner.learn(plan.way, sum(map(len, news.values())), work)
+                self._planner.learn(plan, sum(map(len, news.values())), work)
             if news and self._plan.guided and not done.happened.troubles:
                 self._grow(plan.parent, plan.place, plan.genes, news)
         hunted.rounds += 1

@@ -25,7 +25,6 @@ _NEWS_WORTH, _NEWS_MAX = 64, 16
 _HALF_LIFE = 24  # rounds in which the energy of a moment halves
 _AGE_MAX = 6  # halvings
 _CREDIT, _CREDIT_MAX = 12, 240
-_ROOTS_OFTEN = 3
 _TRIED, _UNTRIED = 4, 200
 _EXPENSIVE = "gateway"  # its catalogue reads cost a hundred times as much as an order
 
@@ -58,7 +57,6 @@ class Corpus:
         self.entries: list[Entry] = []
         self._roots = list(roots)
         self._folder = folder
-        self._visits = [0] * len(roots)
         self.credit = dict.fromkeys(kinds(), _CREDIT)
         self.uses = dict.fromkeys(kinds(), 0)
         if folder is not None:
@@ -122,22 +120,13 @@ class Corpus:
 
     # ---- energy
 
-    def choose_root(self, choices: Stream) -> Place:
-        """A root to begin at: one of the first few half of the time, otherwise a seldom one."""
-        if choices.chance(1, 2):
-            root = choices.below(min(_ROOTS_OFTEN, len(self._visits)))
-        else:
-            root = weighted(choices, [(n, 64 // (1 + seen)) for n, seen in enumerate(self._visits)])
-        self._visits[root] += 1
-        return Place(root)
-
-    def choose(self, choices: Stream, now: int) -> tuple[int, Place]:
-        """The number of an entry and its moment, to go on from."""
+    def choose(self, choices: Stream, now: int) -> int:
+        """The number of an entry to go on from."""
         number = weighted(
             choices, [(n, self._energy(entry, now)) for n, entry in enumerate(self.entries)]
         )
         self.entries[number].picks += 1
-        return number, self.place(number)
+        return number
 
     @staticmethod
     def _energy(entry: Entry, now: int) -> int:

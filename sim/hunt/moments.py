@@ -44,7 +44,7 @@ class Moments:
         stand, start = self._nearest(place)
         for number, genes in place.way[start:]:
             stand = stand.fork()
-            Arena(stand).run(list(genes))
+            Arena(stand, looking=False).run(list(genes))
             self._keep((place.root, number), stand)
         return stand.fork()
 

@@ -11,11 +11,10 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from msgspec import Struct
-
 from sim.hunt.corpus import Corpus, is_expensive, weighted
 from sim.hunt.genes import GAPS, Gene, group_of, kinds
 from sim.hunt.moments import Place
+from sim.hunt.yields import Yields
 from sim.kernel.entropy import Stream
 
 LENGTHS = (4, 8, 16, 16, 32)
@@ -24,10 +23,7 @@ MUTATIONS_MAX = 4
 _ALWAYS = ("order exchange", "order retail", "order script", "do instrument.create")
 _STORM = 16  # genes of an episode that knows nothing
 WAYS = ("root storm", "root swarm", "moment storm", "moment swarm", "mutant")
-_ODDS_ALL = 240  # shared by the ways as their records say; each has at least _ODDS_LEAST of them
-_ODDS_LEAST = 12
-_PRIOR_NEWS, _PRIOR_WORK = 40, 100  # a way that nobody took yet counts as good
-_KEPT = 31, 32  # of a record, each round
+_VISIT = 4  # episodes that go on from a moment before another is chosen
 
 
 class Plan(NamedTuple):
@@ -39,13 +35,6 @@ class Plan(NamedTuple):
     parent: int
     place: Place
     genes: list[Gene]
-
-
-class _Record(Struct):
-    """What a way brought lately, and the work it took; in thousandths."""
-
-    news: int = _PRIOR_NEWS * 1_000
-    work: int = _PRIOR_WORK * 1_000
 
 
 @cache
@@ -70,7 +59,9 @@ class Planner:
     def __init__(self, corpus: Corpus, *, guided: bool = True) -> None:
         self._corpus = corpus
         self._guided = guided
-        self._records = [_Record() for _ in WAYS]
+        self._ways = Yields(len(WAYS))
+        self._roots = Yields(corpus.root_count)
+        self._visited, self._left = -1, 0
 
     def episode(self, choices: Stream, now: int) -> Plan:
         """The next episode."""
@@ -78,11 +69,12 @@ class Planner:
         if not self._guided:
             root = choices.below(corpus.root_count)
             return Plan(0, -1, Place(root), self._storm(choices))
-        way = self._way(choices) if corpus.entries else choices.below(2)
+        way = self._ways.choose(choices) if corpus.entries else choices.below(2)
         if way < 2:
-            parent, place = -1, corpus.choose_root(choices)
+            parent, place = -1, Place(self._roots.choose(choices))
         else:
-            parent, place = corpus.choose(choices, now)
+            parent = self._moment(choices, now)
+            place = corpus.place(parent)
         match WAYS[way]:
             case "root storm" | "moment storm":
                 genes = self._storm(choices)
@@ -96,26 +88,25 @@ class Planner:
                 genes = [self._gene(choices, pool) for _ in range(choices.choice(LENGTHS))]
         return Plan(way, parent, place, genes)
 
-    def learn(self, way: int, news: int, work: int) -> None:
-        """Note what an episode of a way brought, and the work that it took."""
-        record = self._records[way]
-        record.news += news * 1_000
-        record.work += max(work, 1) * 1_000
+    def learn(self, plan: Plan, news: int, work: int) -> None:
+        """Note what an episode brought, and the work that it took."""
+        self._ways.learn(plan.way, news, work)
+        if plan.parent < 0:
+            self._roots.learn(plan.place.root, news, work)
 
     def fade(self) -> None:
         """Let old records count less."""
-        kept, of = _KEPT
-        for record in self._records:
-            record.news = record.news * kept // of + 1
-            record.work = record.work * kept // of + 1
+        self._ways.fade()
+        self._roots.fade()
 
-    def _way(self, choices: Stream) -> int:
-        rates = [(record.news * 1_000 // record.work) ** 2 for record in self._records]
-        odds = _ODDS_ALL - _ODDS_LEAST * len(WAYS)
-        whole = sum(rates) or 1
-        return weighted(
-            choices, [(way, _ODDS_LEAST + odds * rate // whole) for way, rate in enumerate(rates)]
-        )
+    def _moment(self, choices: Stream, now: int) -> int:
+        """The entry to go on from. It is kept for a few episodes, because what leads to a moment
+        has to be done once for all of them.
+        """
+        if self._left == 0:
+            self._visited, self._left = self._corpus.choose(choices, now), _VISIT
+        self._left -= 1
+        return self._visited
 
     def _storm(self, choices: Stream) -> list[Gene]:
         """Genes of any kind, each as likely."""

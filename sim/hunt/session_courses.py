@@ -15,7 +15,7 @@ from sim.contract.contract import load_contract
 from sim.hunt.callers import PEER, Who
 from sim.hunt.clients import message_of
 from sim.hunt.course_parts import Body, Inputs
-from sim.hunt.order_courses import OrderCourses
+from sim.hunt.deal_courses import DealCourses
 from sim.kernel.entropy import Stream
 from sim.kernel.instants import NS_PER_S, days, format_instant, minutes
 
@@ -45,7 +45,7 @@ _PEOPLE: tuple[Body, ...] = (
 )
 
 
-class SessionCourses(OrderCourses):
+class SessionCourses(DealCourses):
     """What happens on streams and over days, with trades in between."""
 
     def resume(self, choices: Stream) -> Inputs:

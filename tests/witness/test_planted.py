@@ -52,12 +52,15 @@ def copied(*executions: dict[str, Any], later: dict[str, Any]) -> Tell:
     return tell
 
 
-def resumed(*after: dict[str, Any]) -> Tell:
-    """A drop copy that is resumed at its first frame, and what it tells then."""
+def resumed(*after: dict[str, Any], doubled: bool = False) -> Tell:
+    """A drop copy that is resumed at its first frame, and what it tells then. The first frame may
+    come twice.
+    """
 
     def tell(story: Story) -> None:
         first = story.stream(DROP_COPY)
-        story.frame(first, {"resumeToken": "T1", "executions": [execution("E1", second=1)]})
+        for _ in range(1 + doubled):
+            story.frame(first, {"resumeToken": "T1", "executions": [execution("E1", second=1)]})
         told = [fill("E2", 3, 3, 2), fill("E3", 5, 2, 3)]
         story.frame(first, {"resumeToken": "T2", "executions": told})
         story.frame(story.stream(DROP_COPY, {"resumeToken": "T1"}), {"executions": list(after)})
@@ -268,6 +271,12 @@ PLANTED = (
         resumed(fill("E2", 3, 3, 2), fill("E2", 3, 3, 2)),
         resumed(execution("E1", second=1), fill("E2", 3, 3, 2)),
         [7],
+    ),
+    Planted(  # what a doubled frame told twice stands on either side of its token
+        "resumed",
+        resumed(fill("E2", 3, 3, 2), fill("E3", 5, 2, 3), doubled=True),
+        resumed(fill("E3", 5, 2, 3), fill("E4", 6, 1, 4), doubled=True),
+        [5],
     ),
     Planted("book form", framed(book([(50, 1), (49, 1)])), framed(book([(49, 1), (50, 1)])), [3]),
     Planted(  # a strict limit order to buy at 52 does not trade at 50

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sim.core.catalogue.bounds import INDEX_PRICE
-from sim.core.market_data.index_process import DAY, MINUTE, PART, IndexProcess, Ohlc
+from sim.core.market_data.index_process import DAY, MINUTE, PART, Ohlc, process_of
 from sim.core.model.context import Context
 from sim.core.model.index_conditions import Family, IndexCondition, IndexObservation, Price
 from sim.core.model.quantities import NotADecimal, decimal_text, scaled
@@ -79,9 +79,7 @@ class Ticker:
 
     def __init__(self, asset: Asset, key: bytes) -> None:
         self._asset = asset
-        self._process = IndexProcess(
-            key, first_day=asset.since // DAY * DAY, every=asset.every, volatility=asset.volatility
-        )
+        self._process = process_of(key, asset.since // DAY * DAY, asset.every, asset.volatility)
         # The relative value of the tick at which `price` applies; computed on first use.
         self._base = 0
         self._means: dict[tuple[Instant, int], Price | None] = {}
@@ -150,7 +148,7 @@ class Ticker:
 
     def _raw(self, second: int) -> int:
         """Return the relative value of the seeded tick at a second."""
-        return dict(self._process.ticks(second // MINUTE * MINUTE))[second]
+        return self._process.price(second)
 
     def _by_hand(self, start: int, end: int) -> list[Price]:
         ticks = self._asset.by_hand

@@ -9,6 +9,7 @@ inside it. Values are relative: 10^12 is the first day's open.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import shake_128
 from itertools import pairwise
 from math import isqrt
@@ -21,6 +22,7 @@ _LEVELS = (DAY, 3_600, 900, 300, MINUTE)
 PART = dict(pairwise(_LEVELS))  # width of a span -> width of its parts
 _NODES_KEPT = 20_000
 _MINUTES_KEPT = 512
+_PROCESSES_KEPT = 64
 
 
 class Ohlc(NamedTuple):
@@ -38,7 +40,8 @@ class IndexProcess:
 
     `every` divides 60 and is at most 15. `volatility` is the typical relative move in an hour, in
     millionths. Everything follows from the key; what is kept here is a cache, of at most
-    `nodes_kept` spans and `minutes_kept` minutes of ticks.
+    `nodes_kept` spans and `minutes_kept` minutes of ticks. Threads may share it: whatever one
+    writes there, any other would write too.
     """
 
     def __init__(
@@ -57,7 +60,7 @@ class IndexProcess:
         self._volatility = volatility
         self._nodes_kept = nodes_kept
         self._minutes_kept = minutes_kept
-        self._days: list[Ohlc] = []
+        self._days: dict[int, Ohlc] = {}
         self._nodes: dict[tuple[int, int], Ohlc] = {}
         self._minutes: dict[int, list[tuple[int, int]]] = {}
 
@@ -70,9 +73,9 @@ class IndexProcess:
             if len(self._nodes) > self._nodes_kept:
                 self._nodes.clear()
             whole = next(level for level in _LEVELS if PART.get(level) == width)
-            for part, ohlc in self.split(whole, start // whole * whole):
-                self._nodes[width, part] = ohlc
-            known = self._nodes[width, start]
+            parts = dict(self.split(whole, start // whole * whole))
+            self._nodes.update(((width, part), ohlc) for part, ohlc in parts.items())
+            known = parts[start]
         return known
 
     def split(self, width: int, start: int) -> list[tuple[int, Ohlc]]:
@@ -100,9 +103,9 @@ class IndexProcess:
         return [(start + index * part, ohlc) for index, ohlc in enumerate(parts)]
 
     def price(self, second: int) -> int:
-        """Return the price at a unix second, of a process that ticks every second."""
+        """Return the price at a unix second, that of its tick or of the last one before it."""
         place = second % MINUTE
-        return self.ticks(second - place)[place][1]
+        return self.ticks(second - place)[place // self._every][1]
 
     def ticks(self, minute: int) -> list[tuple[int, int]]:
         """Return the ticks of the minute from unix second `minute`, as (second, price)."""
@@ -131,22 +134,30 @@ class IndexProcess:
 
     def _day(self, index: int) -> Ohlc:
         days = self._days
-        while len(days) <= index:
-            draws = self._draws(DAY, len(days), 8)
-            opened = days[-1].close if days else UNIT
+        for number in range(len(days), index + 1):
+            draws = self._draws(DAY, number, 8)
+            opened = days[number - 1].close if number else UNIT
             # An hour's move times the root of 24. Four uniform draws are close to a normal
             # distribution with standard deviation 37837.
             typical = opened * self._volatility * 49 // 10_000_000
             close = max(opened + typical * (sum(draws[:4]) - 131_070) // 37_837, opened // 4)
             high = max(opened, close) + typical * draws[4] // 65_536
             low = max(min(opened, close) - typical * draws[5] // 65_536, opened // 5)
-            days.append(Ohlc(opened, high, low, close, DAY // self._every))
+            days[number] = Ohlc(opened, high, low, close, DAY // self._every)
         return days[index]
 
     def _draws(self, width: int, start: int, count: int) -> tuple[int, ...]:
         """Return uniform 16-bit integers for a node."""
         node = shake_128(self._key + b"%d:%d" % (width, start))
         return unpack(f">{count}H", node.digest(2 * count))
+
+
+@lru_cache(maxsize=_PROCESSES_KEPT)
+def process_of(key: bytes, first_day: int, every: int, volatility: int) -> IndexProcess:
+    """Return a process that runs with the same key share, forks of each other above all: what one
+    has computed the others need not.
+    """
+    return IndexProcess(key, first_day=first_day, every=every, volatility=volatility)
 
 
 def _bridge(

@@ -88,7 +88,8 @@ def _is_complete(stream: Stream, seen: Observation) -> bool:
 class Resumed(Check):
     """What follows a token on one stream follows it on the stream that resumes there.
 
-    Told again is allowed; what is older than the token is not, because it stands before it. What
+    Told again is allowed; what is older than the token is not, because it stands before it. Of what
+    was told before the token and again after it neither is asked: its frame came twice. What
     another stream of the same client told of an instant after all that stood before the token
     follows it too: that is how a gap is seen of which the first stream had ended.
     """
@@ -136,14 +137,14 @@ class Resumed(Check):
 
     def _judge(self, before: Stream, count: int, after: Stream) -> None:
         reported = self._told[after.number]
-        names, latest = (
-            {name for name, _, _ in reported},
-            max((at for _, at, _ in reported), default=""),
-        )
-        newer = self._told[before.number][count:]
-        older = {name for name, _, _ in self._told[before.number][:count]}
-        older -= {name for name, _, _ in newer}
-        newer += self._beside(before, after, older, {name for name, _, _ in newer})
+        names = {name for name, _, _ in reported}
+        latest = max((at for _, at, _ in reported), default="")
+        told = self._told[before.number]
+        sooner, later = told[:count], told[count:]
+        older = {name for name, _, _ in sooner} - {name for name, _, _ in later}
+        known = {name for name, _, _ in sooner}
+        newer = [row for row in later if row[0] not in known]
+        newer += self._beside(before, after, sooner)
         for name, at, line in newer:
             if at < latest:
                 self.applied += 1
@@ -157,11 +158,11 @@ class Resumed(Check):
                 self.contradict(says, [line])
 
     def _beside(
-        self, before: Stream, after: Stream, older: set[str], known: set[str]
+        self, before: Stream, after: Stream, sooner: list[tuple[str, str, int]]
     ) -> list[tuple[str, str, int]]:
         """What streams beside the two told of instants after what stood before the token."""
-        told = self._told[before.number]
-        last = max((at for name, at, _ in told if name in older), default="")
+        last = max((at for _, at, _ in sooner), default="")
+        known = {name for name, _, _ in self._told[before.number]}
         numbers = (before.number, after.number)
         others = (one for one in self._streams.values() if one.number not in numbers)
         return [

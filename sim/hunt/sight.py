@@ -1,0 +1,48 @@
+"""What one episode is looked at for: features after each input, and everything that must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sim.analysis.features.features import FeatureReader
+from sim.api.pipeline.inputs import Input, Outcome
+from sim.hunt.oracles import Oracles, Trouble
+from sim.hunt.twin import Twin
+from sim.simulation import Simulation
+from sim.witness.observation import Observation
+from sim.witness.witness import judge
+
+
+class Sight:
+    """Looks at a simulation from where it stands now. `observations` are what clients saw."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._reader = FeatureReader(simulation)
+        self._oracles = Oracles(simulation)
+        self._twin = Twin(simulation)
+        self.observations: list[Observation] = []
+
+    def features(self, outcome: Outcome) -> list[str]:
+        """What was met since the last time."""
+        return self._reader.after_input(outcome)
+
+    def troubles(self, input_: Input, outcome: Outcome) -> Iterator[Trouble]:
+        """What is wrong after an input."""
+        yield from self._oracles.after_input(input_, outcome)
+        yield from self._twin.after_input(input_, outcome)
+
+    def at_the_end(self) -> Iterator[Trouble]:
+        """What is wrong of everything; of what clients saw, if nothing else is."""
+        wrong = list(self._oracles.at_the_end())
+        yield from wrong
+        if wrong:
+            return
+        for check, verdict in judge(self.observations).checks.items():
+            for one in verdict.contradictions[:1]:
+                yield Trouble("contradiction", check, f"{check}: {one.says}")
+
+
+def of_frame(seen: Observation) -> Iterator[str]:
+    """The kind of a frame: the names in it that have a value."""
+    names = sorted(name for name, value in seen.body.items() if value not in (None, "", [], {}))
+    yield f"stream:{seen.operation.name}|{' '.join(names)}"
