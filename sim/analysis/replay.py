@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO
@@ -266,6 +267,15 @@ def at_the_start(header: Header, seed: int, journal: BinaryIO | None = None) -> 
     if simulation.seed != seed:
         simulation.reset(seed)
     return simulation
+
+
+def led_to(simulation: Simulation) -> tuple[Header, NumberedLines]:
+    """The header and lines of what led to where a simulation stands, as a journal of its own would
+    hold them: each journey in time on the way is the mark of a fork, which ends streams as it did.
+    """
+    file = BytesIO()
+    simulation.journal.along(simulation.journal.branch, file)
+    return read_journal(BytesIO(file.getvalue()))
 
 
 def verify(simulation: Simulation, lines: NumberedLines, until: Instant | None = None) -> int:

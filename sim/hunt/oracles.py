@@ -10,14 +10,13 @@ from typing import Any
 
 from msgspec import DecodeError, Struct, json
 
-from sim.analysis.replay import Divergence, at_the_start, verify
+from sim.analysis.replay import Divergence, led_to, simulation_of, verify
 from sim.api.pipeline.inputs import Outcome, Reply, RestCall, RpcCall
 from sim.api.pipeline.request_log import LoggedCall
 from sim.contract.contract import load_contract
 from sim.core.invariants import broken, changes, moment
 from sim.fidelity.error_forms import form_of, misfits, plain_form
 from sim.fidelity.shapes import shape_of
-from sim.kernel.journal import Header, encode_header
 from sim.simulation import Simulation
 
 WHOLE_EVERY = 16  # inputs: then all orders and books are looked at
@@ -102,10 +101,9 @@ class Oracles:
 
 def replays(simulation: Simulation) -> Iterator[Trouble]:
     """Whether the run so far, forks included, can be repeated from its journal line by line."""
-    header = json.decode(encode_header(simulation.journal.header), type=Header)
     try:
-        lines = enumerate(simulation.journal.lines(0), start=2)
-        verify(at_the_start(header, simulation.seed), lines)
+        header, lines = led_to(simulation)
+        verify(simulation_of(header), lines)
     except Divergence as difference:
         said = "; ".join(difference.lines())
         yield Trouble("replay", difference.part, f"input {difference.number - 1}: {said}")

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from msgspec import Struct, field, json, to_builtins
+from msgspec import Struct, field, to_builtins
 
 from sim.analysis.junit import Case, Suite, junit
 from sim.analysis.layout import counted, wrapped
-from sim.analysis.replay import at_the_start, journal_lines, simulation_of
+from sim.analysis.replay import journal_lines, led_to, simulation_of
 from sim.analysis.tables import print_table
-from sim.kernel.journal import Header, encode_header
 from sim.recording.reading import read_recording, uncollected
 from sim.simulation import Simulation
 from sim.witness import journal, recorded
@@ -135,9 +134,8 @@ def witness_run(simulation: Simulation) -> Witness:
     """The verdict on what clients of a simulation have seen so far, on its present branch. Its
     journal is replayed in another one.
     """
-    header = json.decode(encode_header(simulation.journal.header), type=Header)
-    lines = enumerate(simulation.journal.lines(0), start=2)
-    return judge(journal.observed(at_the_start(header, simulation.seed), lines))
+    header, lines = led_to(simulation)
+    return judge(journal.observed(simulation_of(header), lines))
 
 
 def broken(simulation: Simulation) -> Iterator[str]:

@@ -123,9 +123,9 @@ def test_a_find_leaves_a_journal_that_replays_and_a_scenario(
 
     begin = Arena.__init__
 
-    def planted(self: Arena, stand: Stand) -> None:
+    def planted(self: Arena, stand: Stand, *, looking: bool = True) -> None:
         canary.plant(stand.simulation)
-        begin(self, stand)
+        begin(self, stand, looking=looking)
 
     monkeypatch.setattr(arena.Arena, "__init__", planted)
     monkeypatch.setattr(campaign, "CANARY_EVERY", 10_000)

@@ -14,6 +14,8 @@ from xml.etree import ElementTree
 import pytest
 
 from sim.cli.main import main
+from sim.hunt.oracles import replays
+from sim.kernel.instants import NS_PER_S
 from sim.testing.exchange_fixture import ServedExchange
 from sim.witness import Witness, witness_file, witness_run
 from tests.witness.crowd import Crowd
@@ -56,6 +58,27 @@ def test_frames_that_a_fault_lost_doubled_or_swapped_are_no_contradiction_of_a_r
     clients = Crowd(tmp_path / "crowd.ndjson", seed, "hostile")
     clients.go(STEPS)
     assert told(witness_run(clients.simulation)) == []
+
+
+@pytest.mark.parametrize("journey", ["fork", "rewind", "restore", "reset"])
+def test_a_journey_in_time_ends_what_clients_had_open(journey: str, tmp_path: Path) -> None:
+    clients = Crowd(tmp_path / "crowd.ndjson", seed=4)
+    simulation = clients.simulation
+    simulation.snapshot("begun")
+    clients.go(40)
+    assert simulation.engine.hub.operations()
+    match journey:
+        case "fork":
+            simulation = simulation.fork()
+        case "rewind":
+            simulation.rewind(seq=simulation.seq - 5)
+        case "restore":
+            simulation.restore("begun")
+        case "reset":
+            simulation.reset(9)
+    simulation.advance_to(simulation.now + 120 * NS_PER_S)
+    assert told(witness_run(simulation)) == []
+    assert list(replays(simulation)) == []
 
 
 def without(lines: list[Line], matches: Callable[[Line], bool]) -> tuple[list[Line], int]:
