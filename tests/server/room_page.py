@@ -12,7 +12,7 @@ from chromium import Browser, Page
 _UNTIL = """
 const look = () => { const one = id => document.querySelector(`[data-testid="${id}"]`);
   const all = id => [...document.querySelectorAll(`[data-testid="${id}"]`)]; %s };
-const end = performance.now() + 10000;
+const end = performance.now() + 30000;
 for (;;) {
   let found; try { found = look(); } catch (problem) { found = undefined; }
   if (found) return found;
