@@ -5,7 +5,10 @@ from __future__ import annotations
 from msgspec import DecodeError
 
 # What reading a record fails with that has not its form.
-MALFORMED = (ArithmeticError, AttributeError, DecodeError, LookupError, TypeError, ValueError)
+MALFORMED = (
+    *(ArithmeticError, AttributeError, DecodeError, LookupError, RecursionError),
+    *(TypeError, ValueError),
+)
 
 
 class UsageError(ValueError):

@@ -53,7 +53,9 @@ class Room:
             text = "the room is at /, the control plane lives under /_sim/v1"
             return error_response(404, 5, text, now=self._now())
         if request.method not in ("GET", "HEAD"):
-            return error_response(405, 12, "the room's files take GET", now=self._now())
+            allow = (("Allow", "GET, HEAD"),)
+            message = "the room's files take GET"
+            return error_response(405, 12, message, now=self._now(), headers=allow)
         content, kind = file
         tag = f'"{sha256(content).hexdigest()[:32]}"'
         unchanged = tag in request.headers.get("If-None-Match", "")

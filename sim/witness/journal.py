@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import parse_qsl
 
-from msgspec import DecodeError, json
+from msgspec import json
 
 from sim.analysis.replay import NumberedLines, replaying
 from sim.api.codecs.codecs import dialect_at, json_encoder, protobuf_decoder
@@ -32,6 +32,7 @@ from sim.api.pipeline.inputs import (
 )
 from sim.contract.contract import Operation
 from sim.kernel.instants import format_instant
+from sim.kernel.journal_reader import UNREADABLE
 from sim.messages import Message
 from sim.simulation import Simulation
 from sim.witness.observation import Begun, Observation, Stream, ask
@@ -213,5 +214,5 @@ def _client(call: RestCall | RpcCall | StreamOpened) -> str:
 def _json(body: bytes) -> Any:
     try:
         return _JSON.decode(body) if body else None
-    except DecodeError:
+    except UNREADABLE:
         return None

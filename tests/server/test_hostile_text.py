@@ -6,10 +6,13 @@ from __future__ import annotations
 
 import base64
 import socketserver
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import urlencode
 
 import grpc
@@ -138,6 +141,7 @@ BODIES = (
     b'{"client_id": "\\u0000", "grant_type": "client_credentials"}',
     b"a=%ff&b=%00&grant_type=\xff",
     b"\xef\xbb\xbf{}",
+    b"[" * 30_000 + b"]" * 30_000,
 )
 POSTS = {
     "retail": (b"/v1/orders", b"/v1/order/x/cancel"),
@@ -322,6 +326,30 @@ def test_a_receiver_that_answers_no_text_is_one_that_answers_badly(served, answe
 
 
 # ---- and afterwards
+
+
+def test_history_and_the_scenario_of_the_session_hold_whatever_clients_sent(served) -> None:
+    """A body that no parser reads stands there as text, or is left out of the scenario."""
+    for seq in range(1, served.running.simulation.seq + 1):
+        assert served.control("GET", f"/history/{seq}")["seq"] == seq
+    assert "steps:" in served.control("GET", "/scenario")
+
+
+@pytest.mark.parametrize("verb", ["timeline", "witness", "conformance", "report", "explain"])
+def test_every_command_reads_the_journal_of_all_this(served, tmp_path: Path, verb: str) -> None:
+    pairs = (*bearer(served, served.firms[0]), ("x-participant-id", served.firms[0]["users"][0]))
+    body = b'{"orderId": "NONE", "symbol": "no-such"}'  # the exchange reports what it refused
+    headers = (f"{name}: {value}".encode() for name, value in pairs)
+    sent = request(b"POST", b"/v1/trading/orders/cancel", *headers, body=body)
+    assert status_of(exchange_bytes(served.exchange, sent)) == 404
+    more = {"report": ["--out", str(tmp_path / "page.html")]}
+    said = subprocess.run(
+        [sys.executable, "-m", "sim", verb, str(served.journal), *more.get(verb, [])],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert said.returncode in (0, 1) and "Traceback" not in said.stderr, said.stderr
 
 
 def test_the_journal_of_all_this_replays_to_the_same_digest(served) -> None:

@@ -78,7 +78,7 @@ def test_more_values_than_an_entry_takes_are_refused(exchange):
         deep = {"x": deep}
     assert post(f"{exchange.control}/_sim/v1/faults", {"act": deep})[0] == 400
     status, answer = post(f"{exchange.control}/_sim/v1/faults", {"act": {"x": "y" * (1 << 20)}})
-    assert (status, "bytes" in answer["message"]) == (400, True)
+    assert (status, "bytes" in answer["message"]) == (413, True)
 
 
 SCENARIOS = {

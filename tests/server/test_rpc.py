@@ -41,6 +41,14 @@ async def test_a_unary_call_carries_bytes_metadata_and_trailers(serve):
     assert peer in ("127.0.0.1", "::1")
 
 
+async def test_of_metadata_that_come_twice_the_first_count_as_over_rest(serve):
+    served = await serve()
+    twice = (("x-participant-id", "a"), ("authorization", "b"), ("x-participant-id", "c"))
+    async with grpc.aio.insecure_channel(served.at.grpc) as channel:
+        await channel.unary_unary("/t.T/Unary")(b"", metadata=twice)
+    assert served.sim.inputs[0][2] == {"x-participant-id": "a", "authorization": "b"}
+
+
 async def test_a_refusal_is_a_status_with_trailers(serve):
     served = await serve()
     served.sim.replies["/t.T/Unary"] = lambda: Reply(

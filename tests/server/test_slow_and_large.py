@@ -154,6 +154,29 @@ async def test_bombs_give_way_after_every_piece(serve, inflated, bomb):
     assert max(pieces) <= 16
 
 
+@pytest.mark.parametrize(
+    ("plane", "path", "status"),
+    [
+        ("control", b"/_sim/v1/reset", 413),
+        ("control", b"/_sim/v1/clock", 405),
+        ("control", b"/", 405),
+        ("docs", b"/no-such", 405),
+        ("exchange", b"/x", 413),
+    ],
+)
+async def test_whoever_does_not_read_a_body_to_its_end_says_that_the_connection_ends(
+    serve, plane, path, status
+):
+    """A client that keeps connections would send its next request into a reset."""
+    served = await serve()
+    reader, writer = await connect(getattr(served.at, plane))
+    writer.write(head_of(2 * MEBIBYTE).replace(b"/x", path) + bytes(MEBIBYTE))
+    head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)
+    assert head.startswith(b"HTTP/1.1 %d " % status) and b"\r\nConnection: close\r\n" in head
+    assert (b"\r\nAllow: GET" in head) == (status == 405)
+    writer.close()
+
+
 async def test_of_a_refused_body_a_little_is_discarded_and_the_rest_is_not_read(serve):
     served = await serve()
     reader, writer = await connect(served.at.exchange)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from msgspec import DecodeError, json
+from msgspec import json
 
 from sim.analysis.explain.causes import Basis, Cause, JournalStep, Verdict, due_of, steps
 from sim.analysis.explain.webhooks import deliveries_about
@@ -21,6 +21,7 @@ from sim.core.catalogue.quirks import EMPTY_PARTICIPANT_WINDOW
 from sim.core.identity.kyc import KycCase
 from sim.core.identity.kyc_outcomes import Stage
 from sim.kernel.instants import format_instant
+from sim.kernel.journal_reader import UNREADABLE
 
 if TYPE_CHECKING:
     from sim.simulation import Simulation
@@ -131,7 +132,7 @@ def _is_start(step: JournalStep, case: KycCase) -> bool:
         return False
     try:
         body = json.decode(step.input.get("body") or "{}")
-    except DecodeError:
+    except UNREADABLE:
         return False
     if not isinstance(body, dict):
         return False

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from msgspec import DecodeError, json
+from msgspec import json
 
 from sim.actors.script.calls import as_json
 from sim.analysis.explain import explain
@@ -33,6 +33,7 @@ from sim.core.model.refusals import Refusal
 from sim.core.webhooks.payloads import shown_url
 from sim.kernel.branches import Branch
 from sim.kernel.instants import format_instant
+from sim.kernel.journal_reader import UNREADABLE
 from sim.simulation import Simulation
 
 # How many frames of one input are shown; `frames_sent` says how many there were.
@@ -207,7 +208,7 @@ def _decoded(decode: Decode, raw: bytes) -> Any:
     """What bytes mean; as text where they mean nothing."""
     try:
         return decode(raw)
-    except (DecodeError, ValueError, LookupError, TypeError):
+    except (*UNREADABLE, ValueError, LookupError, TypeError):
         return _text(raw)
 
 

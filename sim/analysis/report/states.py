@@ -132,7 +132,9 @@ def _books(engine: Engine, changed: Touched | None, known: Known) -> Pairs:
     if changed is None:
         return [((row["symbol"],), row) for row in view(engine, "books")["books"]]
     pairs: list[tuple[Key, Row | None]] = []
-    for symbol in sorted(changed.symbols):
+    listed = engine.exchange.instruments
+    # the cancel of an unknown order names whatever its client wrote
+    for symbol in sorted(symbol for symbol in changed.symbols if symbol in listed):
         rows = view(engine, "books", Only(symbol=symbol))["books"]
         pairs.append(((symbol,), rows[0] if rows else None))
     return pairs

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from msgspec import DecodeError, json
+from msgspec import json
 
 from sim.actors.operator.actions import ACTIONS
 from sim.analysis.replay import at_the_start, journal_lines, replaying, simulation_of
@@ -30,11 +30,12 @@ from sim.api.pipeline.inputs import (
     by_script,
     recorded_input,
 )
+from sim.contract.wire_fields import BadInput
 from sim.core.model.enums import ExecutionType
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import format_instant, format_span
 from sim.kernel.journal import Header, Line
-from sim.kernel.journal_reader import read_line
+from sim.kernel.journal_reader import UNREADABLE, read_line
 from sim.loader.check_bodies import body_problems, subscribed
 from sim.scenario.expansion import REFERENCE
 from sim.scenario.yaml_tree import Mapping, ScenarioError, tree_of
@@ -141,7 +142,11 @@ class _Writer:
     def add(self, line: Line) -> None:
         """Add an input as a step, or count it as left out."""
         entry, out = recorded_input(line), json.decode(line.out)
-        step = self._step(entry, out)
+        try:
+            step = self._step(entry, out)
+        except (*UNREADABLE, BadInput):  # what a client sent is no message that a step can hold
+            step = None
+            self._leave_out(entry)
         for order in _rejected_orders(out):
             earlier, _ = self._answered.get(order, ({}, ""))
             if "call" in earlier:
@@ -204,11 +209,7 @@ class _Writer:
         path = f"{entry.path}?{entry.query}" if entry.query else entry.path
         call = {"plane": entry.plane, verb: path, **self._as(entry.credential, entry.participant)}
         if entry.body:
-            try:
-                call["json"] = json.decode(entry.body)
-            except DecodeError:
-                self._leave_out(entry)
-                return None
+            call["json"] = json.decode(entry.body)
         return {"call": call}
 
     def _as(self, credential: VerifiedCredential, participant: str | None) -> Step:
@@ -235,10 +236,7 @@ class _Writer:
     def _sent(self, opened: Step, entry: StreamFrame) -> Step | None:
         """A frame of a client. One that follows its subscription at once becomes part of it."""
         subscription = opened["subscribe"]
-        try:
-            frame = self._frame(subscription, entry.message)
-        except DecodeError:
-            frame = None
+        frame = self._frame(subscription, entry.message)
         if frame is None or not _fits({"send": {"frames": [frame]}}):
             self._leave_out(entry)
             return None

@@ -17,7 +17,7 @@ from aiohttp import web
 from sim.actors.operator.action import ENTRY_NODES, Action, read_entry
 from sim.api.pipeline.error_mapping import grpc_code, http_status
 from sim.core.catalogue.assumption_values import unknown_name
-from sim.core.model.refusals import InvalidRequest, Refusal
+from sim.core.model.refusals import InvalidRequest, PayloadTooLarge, Refusal
 from sim.kernel.instants import Instant
 from sim.scenario.yaml_tree import NODE_LIMIT, ScenarioError, read_text, value_of
 from sim.server.beside import beside
@@ -129,8 +129,9 @@ class ControlPlane:
                     variables = match.groupdict().items()
                     return endpoint, {name: unquote(text) for name, text in variables}
         if verbs:
-            message = f"{rest} takes {', '.join(sorted(verbs))}"
-            return error_response(405, 12, message, now=now)
+            taken = ", ".join(sorted(verbs))
+            allow = (("Allow", taken),)
+            return error_response(405, 12, f"{rest} takes {taken}", now=now, headers=allow)
         paths = [endpoint.route.path for _, endpoint in self._routes]
         remedy = {"remedy": f"GET {PREFIX}/calls lists them"}
         return error_response(404, 5, unknown_name("call", rest, paths), now=now, extra=remedy)
@@ -146,7 +147,7 @@ class ControlPlane:
         raw, oversize = read
         kind = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if oversize:
-            raise InvalidRequest(f"a body of the control plane may have {limit} bytes here")
+            raise PayloadTooLarge(f"a body of the control plane may have {limit} bytes here")
         if endpoint.large:
             return await beside(_entry, endpoint, raw, kind)
         return _entry(endpoint, raw, kind)

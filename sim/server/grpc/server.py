@@ -264,8 +264,14 @@ async def _apply_connection_fault(fault: str, context: Context, trailers: Traile
 
 
 def _metadata(context: Context) -> dict[str, str]:
-    """The metadata that is read: text, since no key of `_READ` ends in -bin."""
-    return {key: value for key, value in context.invocation_metadata() or () if key in _READ}  # type: ignore[misc]
+    """The metadata that is read: text, since no key of `_READ` ends in -bin. Of a key that comes
+    several times the first counts, as of a header over REST.
+    """
+    found: dict[str, str] = {}
+    for key, value in context.invocation_metadata() or ():
+        if key in _READ:
+            found.setdefault(key, value)  # type: ignore[arg-type]
+    return found
 
 
 @lru_cache(maxsize=1024)

@@ -58,13 +58,14 @@ class Docs:
         self._uploads = Uploads()
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Response one request."""
+        """Answer one request."""
         now = self._host.now
         path = request.raw_path.partition("?")[0]
         if path.startswith(DOCV):
             return await self._document(request, path.removeprefix(DOCV))
         if request.method not in ("GET", "HEAD"):
-            return error_response(405, 12, "only GET", now=now)
+            allow = (("Allow", "GET, HEAD"),)
+            return error_response(405, 12, "only GET", now=now, headers=allow)
         if path in ("/", "/index.html"):
             return self._page("Sandbox exchange", self._index())
         if path == "/changelog":

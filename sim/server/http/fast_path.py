@@ -225,9 +225,12 @@ class Connection(web.RequestHandler):
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:
-        """Send a response. Of a body that was not read, discard some: a client that still sends
-        would see a reset instead of the response.
+        """Send a response. A body that has not arrived whole ends the connection, which the
+        response says; some of it is discarded, since a client that still sends would see a reset
+        instead of the response.
         """
+        if isinstance(resp, Response) and not request.content.is_eof():
+            resp.force_close()
         sent, reset = await super().finish_response(request, resp, start_time)
         if not reset and resp.status != 408 and not request.content.is_eof():
             await _discard(request.content)

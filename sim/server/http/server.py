@@ -5,7 +5,7 @@ JSON.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from errno import EMFILE, ENFILE
 from typing import Any
 
@@ -138,6 +138,7 @@ def error_response(
     now: Instant,
     close: bool = False,
     retail: bool = False,
+    headers: Sequence[tuple[str, str]] = (),
     extra: Mapping[str, str] | None = None,
 ) -> Response:
     """An error as `{"code", "message", "details": []}`, or in the retail API's format; `extra` adds
@@ -147,7 +148,9 @@ def error_response(
     if retail:
         fields = {"status": status, "message": message}
     body = json.encode(fields | dict(extra or {}))
-    return Response(status, body, content_type="application/json", now=now, close=close)
+    return Response(
+        status, body, content_type="application/json", now=now, headers=headers, close=close
+    )
 
 
 async def body_or_refusal(
