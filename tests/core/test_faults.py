@@ -160,11 +160,7 @@ def test_an_error_names_status_and_code_and_either_gives_the_other(
     _, faults = make({"act": act})
     with pytest.raises(InjectedFault) as struck:
         faults.strike("exchange", "X.Y")
-    assert (struck.value.http, struck.value.code, struck.value.message) == (
-        http,
-        code,
-        message,
-    )
+    assert (struck.value.http, struck.value.code, struck.value.message) == (http, code, message)
     assert struck.value.rule == "fault f1"
     assert struck.value.connection_fault == ""
 
