@@ -24,6 +24,7 @@ from sim.scenario.scenario import Scenario
 from sim.server.background import serve_in_thread
 from sim.server.journal_file import open_journal
 from sim.server.ready_file import ready_facts
+from sim.testing.junit_cases import Cases, asking_for, read_cases
 
 _SURFACES = ("gateway", "retail", "exchange", "auth", "grpc", "control")
 _GRACE_S = 5.0  # between the request to end and the end
@@ -32,13 +33,15 @@ TAIL_LINES = 12
 
 class ClientRun(Struct, frozen=True):
     """How a command ended: its exit code (None: it did not end in time), the seconds it took, the
-    last lines of what it printed, and how many calls of it reached the exchange.
+    last lines of what it printed, how many calls of it reached the exchange, and its tests, where
+    it told them.
     """
 
     code: int | None
     seconds: float
     tail: tuple[str, ...] = ()
     calls: int = 0
+    cases: Cases = Cases({}, {})
 
     @property
     def ok(self) -> bool:
@@ -56,13 +59,16 @@ def run_client(
 ) -> ClientRun:
     """Serve a scenario, run the command against it, and stop both.
 
-    The folder gets `journal.ndjson`, `ready.json` and `output.txt`. A command that has not ended
+    The folder gets `journal.ndjson`, `ready.json`, `output.txt`, and `cases.xml` from a command
+    that writes JUnit to SIM_JUNIT, as pytest does by itself. A command that has not ended
     after `limit_s` seconds is stopped, with the processes that it started. UsageError where there
     is no such command.
     """
     folder.mkdir(parents=True, exist_ok=True)
     journal, ready = folder / "journal.ndjson", folder / "ready.json"
-    journal.unlink(missing_ok=True)  # of an earlier run into the same folder
+    cases = (folder / "cases.xml").absolute()
+    for earlier in (journal, cases):  # of a run into the same folder
+        earlier.unlink(missing_ok=True)
     with open_journal(journal) as file:
         service = serve_in_thread(scenario, clock=parse_clock_mode(clock), journal=file)
         try:
@@ -71,9 +77,10 @@ def run_client(
             ready.write_bytes(json.encode(facts))
             surfaces = {f"SIM_{name.upper()}": str(facts[name]) for name in _SURFACES}
             surfaces["SIM_READY_FILE"] = str(ready.absolute())
-            environment = {**surfaces, **(environment or {})}
+            environment = {**surfaces, **asking_for(cases), **(environment or {})}
             run = _run(command, folder / "output.txt", limit_s, environment)
-            return replace(run, calls=service.call(lambda: len(sim.requests())))
+            calls = service.call(lambda: len(sim.requests()))
+            return replace(run, calls=calls, cases=read_cases(cases))
         finally:
             service.stop()
 

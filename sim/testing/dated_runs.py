@@ -11,16 +11,12 @@ Exchanges that tests make for themselves begin then too: `SIM_START` says when.
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
-from xml.etree import ElementTree
 
 from msgspec import Struct, structs, to_builtins
 
-from sim.actors.script.expectations import shortened
 from sim.analysis import dates
 from sim.analysis.errors import UsageError
 from sim.analysis.junit import Case, Suite, junit
@@ -29,6 +25,7 @@ from sim.analysis.progress import Progress
 from sim.kernel.instants import DAY, Instant, eastern, eastern_date, format_instant, parse_instant
 from sim.loader.load import load_scenario
 from sim.testing.client_command import run_client
+from sim.testing.junit_cases import Cases, one_line
 from sim.testing.start_date import VARIABLE
 
 _HOUR = 14
@@ -37,7 +34,6 @@ _UNMET = (
     "warning: no call reached the exchange of {when}: what passed there shows nothing. Tests find"
     " it by SIM_READY_FILE, or use pytest's fixture `exchange`"
 )
-_COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
 
 
 class Date(Struct, frozen=True):
@@ -63,16 +59,6 @@ class Plan(Struct, frozen=True, kw_only=True):
     clock: str
     limit_s: float
     bisect: bool = False
-
-
-class Ran(Struct, frozen=True):
-    """The tests of one run: whether they passed, the first line of what each failed with, and
-    whether any of them met an exchange of that date.
-    """
-
-    passed: dict[str, bool]
-    says: dict[str, str]
-    met: bool = False
 
 
 class Broken(Struct, frozen=True):
@@ -131,7 +117,7 @@ def calendar(plan: Plan) -> Calendar:
     UsageError where nothing was run, or there is no such command.
     """
     every = every_date()
-    runs: dict[int, Ran] = {}
+    runs: dict[int, Cases] = {}
     with Progress(0 if plan.bisect else len(every), "dates", quiet_below=2) as progress:
         for number in _bisected(every, runs) if plan.bisect else range(len(every)):
             runs[number] = _run(plan, every[number])
@@ -141,7 +127,7 @@ def calendar(plan: Plan) -> Calendar:
     return _verdict(every, runs)
 
 
-def _bisected(every: Sequence[Date], runs: dict[int, Ran]) -> Iterator[int]:
+def _bisected(every: Sequence[Date], runs: dict[int, Cases]) -> Iterator[int]:
     """The dates to run, until each test that fails at the end has its first date."""
     last = len(every) - 1
     yield 0
@@ -157,70 +143,30 @@ def _bisected(every: Sequence[Date], runs: dict[int, Ran]) -> Iterator[int]:
             low, high = (middle, high) if runs[middle].passed.get(test, True) else (low, middle)
 
 
-def _run(plan: Plan, date: Date) -> Ran:
+def _run(plan: Plan, date: Date) -> Cases:
     """The tests at a date, and whether they passed."""
     scenario = load_scenario(plan.scenario)
     scenario = structs.replace(scenario, clock=structs.replace(scenario.clock, start=date.start))
     folder = plan.folder / date.day
-    folder.mkdir(parents=True, exist_ok=True)
-    cases = (folder / "cases.xml").absolute()
-    cases.unlink(missing_ok=True)
-    options = f"{os.environ.get('PYTEST_ADDOPTS', '')} --junitxml='{cases}'".strip()
-    environment = {
-        "PYTEST_ADDOPTS": options,
-        "SIM_JUNIT": str(cases),
-        VARIABLE: format_instant(date.start),
-    }
     run = run_client(
         plan.command,
         scenario,
         folder,
         clock=plan.clock,
         limit_s=plan.limit_s,
-        environment=environment,
+        environment={VARIABLE: format_instant(date.start)},
     )
     (folder / "ready.json").unlink(missing_ok=True)  # it holds keys
-    ran = _cases(cases)
-    ran = structs.replace(ran, met=ran.met or run.calls > 0)
+    ran = structs.replace(run.cases, met=run.cases.met or run.calls > 0)
     if ran.passed and (run.ok or not all(ran.passed.values())):
         return ran
     # A command that fails although its cases pass, or that was stopped, is a failure of its own.
     ended = "did not end in time" if run.code is None else f"exit code {run.code}"
-    says = {} if run.ok else {WHOLE: _one_line(": ".join((ended, *run.tail[-1:])))}
-    return Ran({**ran.passed, WHOLE: run.ok}, {**ran.says, **says}, ran.met)
+    says = {} if run.ok else {WHOLE: one_line(": ".join((ended, *run.tail[-1:])))}
+    return Cases({**ran.passed, WHOLE: run.ok}, {**ran.says, **says}, ran.met)
 
 
-def _cases(path: Path) -> Ran:
-    """The cases of a JUnit file; none where there is none, or it is cut."""
-    found = Ran({}, {})
-    if not path.is_file():
-        return found
-    try:
-        root = ElementTree.parse(path).getroot()
-    except ElementTree.ParseError:
-        return found
-    for case in root.iter("testcase"):
-        if case.find("skipped") is None:
-            name = "::".join(filter(None, (case.get("classname"), case.get("name"))))
-            failures = [*case.iter("failure"), *case.iter("error")]
-            found.passed[name] = found.passed.get(name, True) and not failures
-            for failure in failures:
-                # runners write what failed as message, as text, or as both
-                said = failure.get("message") or failure.text or ""
-                found.says.setdefault(name, _one_line(said))
-    # each test of the fixture `exchange` has one of its own, which begins at SIM_START
-    properties = {one.get("name") for one in root.iter("property")}
-    return structs.replace(found, met="exchange.seed" in properties)
-
-
-def _one_line(text: str) -> str:
-    """The first line that says something, without what terminals and XML cannot show."""
-    plain = _COLOUR.sub("", text)
-    lines = ("".join(filter(str.isprintable, line)).strip() for line in plain.splitlines())
-    return shortened(next(filter(None, lines), ""))
-
-
-def _verdict(every: Sequence[Date], runs: dict[int, Ran]) -> Calendar:
+def _verdict(every: Sequence[Date], runs: dict[int, Cases]) -> Calendar:
     order = sorted(runs)
     names = list(dict.fromkeys(name for number in order for name in runs[number].passed))
     failing, broken = dict[str, str](), []

@@ -217,7 +217,7 @@ def _retail_cash(value: dict[str, Any], client: str) -> Iterator[tuple[str, Fact
         "cash",
         Cash(
             id=value.get("id", ""),
-            account=client,
+            account=value.get("accountName") or client,  # an account may have several keys
             currency=after.get("currency", ""),
             dialect="retail",
             before=Decimal(number(before.get("currentBalance"))),

@@ -52,6 +52,16 @@ for _ in range(2):
 ready = json.load(open(os.environ["SIM_READY_FILE"]))
 assert ready["gateway"] == os.environ["SIM_GATEWAY"]
 """
+LEAGUES = """
+import os, urllib.request
+
+def test_leagues():
+    for _ in range(2):
+        try:
+            urllib.request.urlopen(os.environ["SIM_GATEWAY"] + "/v2/leagues").close()
+        except OSError:
+            raise AssertionError("my secret") from None
+"""
 
 
 def run_leg(leg: str, bug: str = "") -> LegResult:
@@ -198,6 +208,30 @@ def test_a_bundle_that_claims_more_than_its_journals_show_is_caught(
             copy.writestr(name, text)
     assert main(["certify", "--check", str(forged)]) == 3
     assert "became not exercised" in capsys.readouterr().out
+
+
+@pytest.mark.long
+def test_what_failed_is_named_and_what_it_said_stays_with_who_ran_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "test_leagues.py").write_text(LEAGUES)
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(tmp_path)]
+    assert main(["certify", "--clock", "manual", "--out", str(out), "--", *command]) == 1
+    said = capsys.readouterr().out
+    assert "  errors: test_leagues::test_leagues failed\n      AssertionError: my secret\n" in said
+    assert "legs/LEG/output.txt" in said
+    legs = {leg["leg"]: leg for leg in json.loads((out / "report.json").read_text())["legs"]}
+    assert legs["errors"]["failing"] == ["test_leagues::test_leagues"]
+    assert legs["plain"]["failing"] == []
+    with ZipFile(out / "bundle.zip") as files:
+        assert b"my secret" not in b"".join(files.read(name) for name in files.namelist())
+    for name in ("report.json", "junit.xml", "index.html"):
+        assert "my secret" not in (out / name).read_text()
+    main(["certify", "--check", str(out / "bundle.zip")])
+    checked = capsys.readouterr().out
+    assert "errors: test_leagues::test_leagues failed" in checked and "my secret" not in checked
+    assert "replay to the same digests and the same verdicts" in checked
 
 
 def test_a_command_that_is_none_is_refused(

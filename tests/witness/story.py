@@ -183,9 +183,19 @@ class Story:
         self._add("grpc", stream=self.streams, frame={"from": "client", "body": body})
         return self.streams
 
-    def frame(self, stream: int, body: Any) -> int:
+    def socket(self, client: str, kind: str) -> int:
+        """Open a private retail socket and subscribe; its number."""
+        self.streams += 1
+        self._add("retail", client=client, stream=self.streams, opened={"path": "/v1/ws/private"})
+        asked = {"requestId": "r1", "subscriptionType": f"SUBSCRIPTION_TYPE_{kind}"}
+        frame = {"from": "client", "body": {"subscribe": asked}}
+        self._add("retail", client=client, stream=self.streams, frame=frame)
+        return self.streams
+
+    def frame(self, stream: int, body: Any, plane: str = "grpc", client: str = "c-1") -> int:
         """A message of the service on a stream."""
-        return self._add("grpc", stream=stream, frame={"from": "service", "body": body})
+        frame = {"from": "service", "body": body}
+        return self._add(plane, client=client, stream=stream, frame=frame)
 
     def write(self, file: Path) -> Path:
         """The recording."""

@@ -124,6 +124,24 @@ def entries(*found: Any, **asked: Any) -> Tell:
     return lambda story: story.get(path, {"entries": list(found)}, query=query)
 
 
+def keys(after: str, *, named: bool = True) -> Tell:
+    """An entry of the balance ledger that the sockets of two keys of one account tell; what the
+    second says stands after it. Where it is not `named`, the account is left out.
+    """
+
+    def tell(story: Story) -> None:
+        for client, stands in (("k-1", "25.50"), ("k-2", after)):
+            change: dict[str, Any] = {"id": "C1", "updateTime": "2026-09-08T18:00:01Z"}
+            change |= {"entryType": "LEDGER_ENTRY_TYPE_ORDER_EXECUTION"}
+            for side, balance in (("beforeBalance", "25.00"), ("afterBalance", stands)):
+                change |= {side: {"currentBalance": balance, "currency": "USD"}}
+            change |= {"accountName": "firms/retail/accounts/7"} if named else {}
+            body = {"requestId": "r1", "accountBalancesUpdate": {"balanceChange": change}}
+            story.frame(story.socket(client, "ACCOUNT_BALANCE"), body, "retail", client)
+
+    return tell
+
+
 def holdings(second: int) -> Tell:
     """Two entries of the position ledger: two, and three more."""
 
@@ -307,6 +325,8 @@ PLANTED = (
         entries(cash("C1", "10", "9"), cash("C2", "8", "7")),
         [1],
     ),
+    Planted("balance ledger", keys("25.50"), keys("25.51"), [3, 6]),
+    Planted("balance ledger", keys("25.50", named=False), keys("25.51", named=False), [3, 6]),
     Planted("settled once", settled(100), settled(0), [1, 2, 3]),
     Planted(
         "settled once",

@@ -78,7 +78,8 @@ def run(args: argparse.Namespace) -> int:
     give_json(args, report.document())
     write(report, out)
     print(
-        f"{args.out / 'index.html'} has the report, {args.out / 'bundle.zip'} what it rests on",
+        f"{args.out / 'index.html'} has the report, {args.out / 'bundle.zip'} what it rests on,"
+        f" {args.out / 'legs/LEG/output.txt'} what each leg printed",
         file=out,
     )
     return 0 if report.ok else FAILED

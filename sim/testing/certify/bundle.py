@@ -18,6 +18,7 @@ from sim.analysis.errors import UsageError
 from sim.testing.certify.judge import LegResult, Report, judge, leg_of_journal
 from sim.testing.certify.profile import Profile, profiles, read_profile
 from sim.testing.client_command import ClientRun
+from sim.testing.junit_cases import Cases
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same files give the same bytes
 _MOST_BYTES = 4 << 30
@@ -77,7 +78,8 @@ def _check(bundle: zipfile.ZipFile, folder: Path) -> Checked:
         if leg.id in recorded:
             journal = folder / f"{leg.id}.ndjson"
             journal.write_bytes(bundle.read(f"legs/{leg.id}/journal.ndjson"))
-            run = ClientRun(recorded[leg.id]["code"], 0)
+            failing = dict.fromkeys(recorded[leg.id].get("failing", ()), False)
+            run = ClientRun(recorded[leg.id]["code"], 0, cases=Cases(failing, {}))
             results.append(leg_of_journal(leg, journal, run))
     report = judge(profile, results)
     return Checked(report, tuple(_differences(report, profile, document, results)))

@@ -39,8 +39,8 @@ EVIDENCE_MAX = 5
 
 class LegResult(Struct, frozen=True, kw_only=True):
     """What one leg left. `applied` and `broken` are by rule, `broken` with the input and a sentence
-    each; `code` is None where the command did not end in time; `exercised` says whether the leg's
-    trouble met the client.
+    each; `code` is None where the command did not end in time; `failing` are tests that failed, by
+    name, where the command told them; `exercised` says whether the leg's trouble met the client.
     """
 
     leg: str
@@ -49,6 +49,7 @@ class LegResult(Struct, frozen=True, kw_only=True):
     seq: int
     calls: int
     exercised: bool
+    failing: tuple[str, ...] = ()
     applied: dict[str, int] = {}
     broken: dict[str, list[tuple[int, str]]] = {}
     observations: int = 0
@@ -66,13 +67,15 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 class Report(Struct, frozen=True, kw_only=True):
     """The verdicts on a client, and the legs that they rest on. `left_out` are legs that were not
-    run, because time was up or somebody interrupted.
+    run, because time was up or somebody interrupted. `says` is what tests failed with, by leg and
+    name: it is the client's own text, so it is shown to who ran it and stands in no file.
     """
 
     profile: Profile
     verdicts: list[Verdict]
     legs: list[LegResult]
     left_out: tuple[str, ...] = ()
+    says: dict[str, dict[str, str]] = {}
 
     @property
     def ok(self) -> bool:
@@ -123,10 +126,13 @@ NOTE = (
 
 def leg_of_journal(leg: Leg, journal: Path, run: ClientRun) -> LegResult:
     """What a leg left, from its journal. Divergence or UnreadableJournal where that is spoilt."""
-    return leg_of_simulation(leg, replay_file(journal).simulation, run.code)
+    simulation = replay_file(journal).simulation
+    return leg_of_simulation(leg, simulation, run.code, tuple(run.cases.failing))
 
 
-def leg_of_simulation(leg: Leg, sim: Simulation, code: int | None) -> LegResult:
+def leg_of_simulation(
+    leg: Leg, sim: Simulation, code: int | None, failing: tuple[str, ...] = ()
+) -> LegResult:
     """What a leg left, from the simulation that ran it."""
     run, conformance, witness = Run(sim), check(sim), witness_run(sim)
     return LegResult(
@@ -136,6 +142,7 @@ def leg_of_simulation(leg: Leg, sim: Simulation, code: int | None) -> LegResult:
         seq=sim.seq,
         calls=len(run.calls),
         exercised=_is_exercised(leg, sim, run),
+        failing=failing,
         **_rules(leg, conformance),
         **_contradictions(leg, witness),
     )
@@ -217,16 +224,21 @@ def _of_leg(profile: Profile, item: Item, legs: dict[str, LegResult]) -> Verdict
     elif not leg.exercised:
         asked = next(one.unmet for one in profile.legs if one.id == item.leg)
         why = asked if leg.calls else "no call reached the exchange"
-    elif failing := [name for name in profile.rests_on(item.leg) if not _passed(legs.get(name))]:
-        why = f"the tests do not pass in the leg {failing[0]}"
+    elif spoilt := [name for name in profile.rests_on(item.leg) if not _passed(legs.get(name))]:
+        why = f"the tests do not pass in the leg {spoilt[0]}"
     if leg is None or why:
         return Verdict(item=item, verdict=UNEXERCISED, evidence=(why,))
     if leg.code == 0:
         return Verdict(item=item, verdict=PASSED, applied=1)
     ended = "did not end in time" if leg.code is None else f"ended with {leg.code}"
-    return Verdict(
-        item=item, verdict=FAILED, applied=1, evidence=(f"{leg.leg}: the tests {ended}",)
-    )
+    tests = [failing(leg.leg, name) for name in leg.failing]
+    evidence = (f"{leg.leg}: the tests {ended}", *_some(tests))
+    return Verdict(item=item, verdict=FAILED, applied=1, evidence=evidence)
+
+
+def failing(leg: str, test: str) -> str:
+    """The evidence that a test failed in a leg."""
+    return f"{leg}: {test} failed"
 
 
 def _passed(leg: LegResult | None) -> bool:

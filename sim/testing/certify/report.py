@@ -8,7 +8,7 @@ from typing import TextIO
 
 from sim.analysis.junit import Case, Suite, junit
 from sim.analysis.layout import counted, paint, wrapped
-from sim.testing.certify.judge import FAILED, NOTE, PASSED, UNEXERCISED, Report, Verdict
+from sim.testing.certify.judge import FAILED, NOTE, PASSED, UNEXERCISED, Report, Verdict, failing
 
 _COLOURS = {PASSED: "#2e7d32", FAILED: "#b71c1c", UNEXERCISED: "#616161"}
 
@@ -27,8 +27,11 @@ def lines(report: Report) -> Iterator[str]:
         if verdict.verdict == FAILED:
             head = f"failed {verdict.item.id}, {verdict.item.section}: {verdict.item.says}"
             yield from wrapped(head, "  ", first="")
+            said = _said(report, verdict)
             for text in verdict.evidence:
                 yield from wrapped(text, "    ", first="  ")
+                if text in said:
+                    yield from wrapped(said[text], "      ", first="      ")
             yield from wrapped(f"why: {verdict.item.why}", "    ", first="  ")
     names = [one.item.id for one in report.verdicts if one.verdict == PASSED]
     if names:
@@ -40,6 +43,12 @@ def lines(report: Report) -> Iterator[str]:
     if report.left_out:
         yield from wrapped(f"legs that were not run: {', '.join(report.left_out)}", "  ", first="")
     yield from wrapped(NOTE, "", first="")
+
+
+def _said(report: Report, verdict: Verdict) -> dict[str, str]:
+    """What the tests of an item's leg failed with, by the evidence that names them."""
+    leg = verdict.item.leg
+    return {failing(leg, name): says for name, says in report.says.get(leg, {}).items() if says}
 
 
 def write(report: Report, out: TextIO) -> None:

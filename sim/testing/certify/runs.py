@@ -8,6 +8,7 @@ from pathlib import Path
 from time import monotonic
 
 from msgspec import json
+from msgspec.structs import replace
 
 from sim.analysis.errors import UsageError
 from sim.analysis.progress import Progress
@@ -30,6 +31,7 @@ def certify(
     """
     ends = monotonic() + minutes * 60
     results: list[LegResult] = []
+    says: dict[str, dict[str, str]] = {}
     for name in REPORT_FILES:
         (folder / name).unlink(missing_ok=True)
     shutil.rmtree(folder / "legs", ignore_errors=True)
@@ -38,22 +40,26 @@ def certify(
             left_s = ends - monotonic()
             if left_s <= 0:
                 break
-            results.append(_run(leg, command, folder / "legs" / leg.id, clock, left_s))
+            result, says[leg.id] = _run(leg, command, folder / "legs" / leg.id, clock, left_s)
+            results.append(result)
             progress.step(leg.id)
     if not results:
         raise UsageError("no leg was run: nothing can be said of the client")
-    report = judge(profile, results)
+    report = replace(judge(profile, results), says=says)
     write_files(report, folder)
     return report
 
 
-def _run(leg: Leg, command: Sequence[str], folder: Path, clock: str, limit_s: float) -> LegResult:
+def _run(
+    leg: Leg, command: Sequence[str], folder: Path, clock: str, limit_s: float
+) -> tuple[LegResult, dict[str, str]]:
+    """What a leg left, and what each test that failed says."""
     environment = {"SIM_CERTIFY_LEG": leg.id}
     run = run_client(
         command, leg.load(), folder, clock=clock, limit_s=limit_s, environment=environment
     )
     (folder / "ready.json").unlink(missing_ok=True)  # it holds keys
-    return leg_of_journal(leg, folder / "journal.ndjson", run)
+    return leg_of_journal(leg, folder / "journal.ndjson", run), run.cases.failing
 
 
 def write_files(report: Report, folder: Path) -> None:

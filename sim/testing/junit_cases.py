@@ -1,0 +1,67 @@
+"""The tests that a client's own command ran, from the JUnit file that it wrote."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+from msgspec import Struct, structs
+
+from sim.actors.script.expectations import shortened
+
+_COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
+
+
+class Cases(Struct, frozen=True):
+    """The tests of one run: whether they passed, the first line of what each failed with, and
+    whether any of them met an exchange of its own.
+    """
+
+    passed: dict[str, bool]
+    says: dict[str, str]
+    met: bool = False
+
+    @property
+    def failing(self) -> dict[str, str]:
+        """The tests that failed, with the first line of what they failed with."""
+        return {name: self.says.get(name, "") for name, ok in self.passed.items() if not ok}
+
+
+def asking_for(path: Path) -> dict[str, str]:
+    """The environment that asks a command for its cases: pytest writes them without being told,
+    others find the place in SIM_JUNIT.
+    """
+    options = f"{os.environ.get('PYTEST_ADDOPTS', '')} --junitxml='{path}'".strip()
+    return {"PYTEST_ADDOPTS": options, "SIM_JUNIT": str(path)}
+
+
+def read_cases(path: Path) -> Cases:
+    """The cases of a JUnit file; none where there is none, or it is cut."""
+    found = Cases({}, {})
+    if not path.is_file():
+        return found
+    try:
+        root = ElementTree.parse(path).getroot()
+    except ElementTree.ParseError:
+        return found
+    for case in root.iter("testcase"):
+        if case.find("skipped") is None:
+            name = "::".join(filter(None, (case.get("classname"), case.get("name"))))
+            failures = [*case.iter("failure"), *case.iter("error")]
+            found.passed[name] = found.passed.get(name, True) and not failures
+            for failure in failures:
+                # runners write what failed as message, as text, or as both
+                said = failure.get("message") or failure.text or ""
+                found.says.setdefault(name, one_line(said))
+    # each test of the fixture `exchange` has one of its own
+    properties = {one.get("name") for one in root.iter("property")}
+    return structs.replace(found, met="exchange.seed" in properties)
+
+
+def one_line(text: str) -> str:
+    """The first line that says something, without what terminals and XML cannot show."""
+    plain = _COLOUR.sub("", text)
+    lines = ("".join(filter(str.isprintable, line)).strip() for line in plain.splitlines())
+    return shortened(next(filter(None, lines), ""))
