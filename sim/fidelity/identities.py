@@ -68,6 +68,10 @@ class Identities:
         issued = answer is not None and answer.status == 200
         if issued and answer is not None and isinstance(answer.body, dict):
             self._firm_of.setdefault(str(answer.body.get("access_token")), firm)
+        ours = {"client_id": firm.client_id, "audience": self._world.audience}
+        for name, value in ours.items():
+            if issued and name in fields:
+                self._names.same(fields[name], value)  # answers show it again
         if "client_id" in fields:
             fields["client_id"] = firm.client_id
         if issued:

@@ -22,10 +22,12 @@ _LEAST = 4  # characters of an identifier; a shorter one is a number of somethin
 
 
 def is_drawn(field: Field) -> bool:
-    """Whether the service draws the values of a field: ids, tokens, places in lists."""
-    return field.secret or (
-        field.kind in ("string", "bytes", "int64") and _is_drawn_name(field.name)
-    )
+    """Whether two services have other values for the same thing in a field: ids, tokens, places in
+    lists, and addresses of the service itself.
+    """
+    if field.secret or field.address:
+        return True
+    return field.kind in ("string", "bytes", "int64") and _is_drawn_name(field.name)
 
 
 @cache

@@ -139,6 +139,9 @@ class Player:
         names = self.names
         refused = answer.status == (16 if entry.plane == "grpc" else 401)
         path = names.ours_in(request.path)
+        if entry.plane == "auth" and "grant_type" in str(request.body):
+            form = self._identities.form(request, answer)
+            return _answer(self.world.auth.post(path, form=form).reply), _answer
         names.own(request.body)
         headers = self._identities.headers(
             entry.plane, request.method, path, request.headers, refused=refused
@@ -148,9 +151,6 @@ class Player:
             message = self._encoded(rpc, request.body)
             reply = self._reply(self.world.simulation.rpc(path, headers, message))
             return reply, partial(self._rpc_answer, rpc)
-        if entry.plane == "auth" and "grant_type" in str(request.body):
-            form = self._identities.form(request, answer)
-            return _answer(self.world.auth.post(path, form=form).reply), _answer
         body = self._identities.body(request.body)
         content = b"" if body is None else body if isinstance(body, bytes) else _content(body)
         query = names.ours_in_query(request.query)

@@ -11,9 +11,10 @@ import pytest
 
 from sim.cli.main import main
 from tests.fidelity.conftest import differences
-from tests.fidelity.in_process import lines
+from tests.fidelity.in_process import lines, record
 from tests.fidelity.session import recorded
 from tests.fidelity.test_compare_contract import CHANGES, ORDER, answer, csv_line, frame, order
+from tests.journeys import trader
 from tests.reading import CHOSEN
 
 QUICKSTART = ("--scenario", "quickstart")
@@ -212,6 +213,23 @@ def test_identities_are_matched_by_kind(tmp_path, compare):
     session.write_text(session.read_text().replace(client_id, "somebody-else"))
     scenario.write_text("extends: quickstart\nname: renamed\n")
     assert compare(session, "--scenario", str(scenario))[0] == 0
+
+
+def test_addresses_of_the_service_are_its_own(tmp_path, compare):
+    """A service that stands elsewhere names itself by other addresses in its answers."""
+    session = tmp_path / "session.ndjson"
+    world = record(session)
+    assert trader(world).get("/v1/whoami").json()["audience"] == world.audience
+    assert world.auth.get("/.well-known/openid-configuration").status == 200
+    elsewhere = session.read_text()
+    for name in ("api.sandbox.test", "auth.sandbox.test"):
+        assert name in elsewhere
+        for slashes in ("//", "%2F%2F"):  # the latter in a form
+            elsewhere = elsewhere.replace(f"https:{slashes}{name}", f"http:{slashes}127.0.0.1:4711")
+    session.write_text(elsewhere)
+    code, found = compare(session, *QUICKSTART)
+    assert (code, differences(found)) == (0, [])
+    assert found["totals"]["seen"] >= 3
 
 
 def test_odd_sessions_end_in_a_verdict(spoil, compare):
