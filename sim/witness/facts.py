@@ -157,17 +157,17 @@ Fact: TypeAlias = (
 def number(value: Any) -> Number:
     """A number as JSON has it: an integer, text, or an amount. ArithmeticError for other text."""
     kind = type(value)
+    if kind is str:
+        try:
+            return int(value)
+        except ValueError:
+            return Decimal(value) if value else 0
     if kind is int or kind is Decimal:
         exact: Number = value
         return exact
     if kind is dict:
-        value = value.get("value")
-    if not value:
-        return 0
-    try:
-        return int(value)
-    except ValueError:
-        return Decimal(value)
+        return number(value.get("value"))
+    return int(value) if value else 0
 
 
 def moment(value: Any) -> str:

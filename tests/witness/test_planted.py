@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import urlencode
@@ -12,6 +13,7 @@ import pytest
 
 from sim.cli.main import main
 from sim.witness.checks import CHECKS
+from sim.witness.facts import number
 from tests.witness.story import ACCOUNT, SYMBOL, Story, book, cash, execution, fill, order, position
 
 DROP_COPY = "DropCopyAPI/CreateDropCopySubscription"
@@ -368,6 +370,11 @@ def test_what_is_planted_is_found_at_its_lines_and_its_twin_is_not(
     assert code == 1
     assert [one["evidence"] for one in found] == [planted.lines]
     assert all(1 <= len(one["evidence"]) <= 5 and one["says"] for one in found)
+
+
+def test_amounts_keep_their_decimals() -> None:
+    assert number({"value": Decimal("0.5"), "currency": "USD"}) == number("0.50") == Decimal("0.5")
+    assert (number("7"), number(""), number(None), number({})) == (7, 0, 0, 0)
 
 
 def test_every_check_has_a_case() -> None:
