@@ -13,7 +13,7 @@ import pytest
 
 from sim.cli.main import main
 from sim.witness.checks import CHECKS
-from sim.witness.facts import number
+from sim.witness.facts import number as exact
 from tests.witness.story import ACCOUNT, SYMBOL, Story, book, cash, execution, fill, order, position
 
 DROP_COPY = "DropCopyAPI/CreateDropCopySubscription"
@@ -373,8 +373,8 @@ def test_what_is_planted_is_found_at_its_lines_and_its_twin_is_not(
 
 
 def test_amounts_keep_their_decimals() -> None:
-    assert number({"value": Decimal("0.5"), "currency": "USD"}) == number("0.50") == Decimal("0.5")
-    assert (number("7"), number(""), number(None), number({})) == (7, 0, 0, 0)
+    assert exact({"value": Decimal("0.5"), "currency": "USD"}) == exact("0.50") == Decimal("0.5")
+    assert (exact("7"), exact(""), exact(None), exact({})) == (7, 0, 0, 0)
 
 
 def test_every_check_has_a_case() -> None:
