@@ -58,6 +58,11 @@ def told(text: str) -> list[str]:
             HEAD + "steps: [{settle: {symbol: a, price: '1.5'}}]\n",
             "a price lies between 0 and 1 dollar",
         ),
+        (
+            HEAD
+            + "steps: [{call: {plane: exchange, as: atlas, get: /v1/whoami, headers: {X: y}}}]\n",
+            "a call reads no header but x-participant-id, not 'X': `as` says whose credentials it has",
+        ),
     ],
 )
 def test_one_slip_is_one_sentence_with_its_place(text: str, message: str) -> None:

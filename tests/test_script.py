@@ -601,6 +601,29 @@ def test_a_refused_call_fails_its_step_unless_its_answer_is_expected(step: str, 
         assert not failures(ran(f"steps:\n  - {{{step}, expect: {{refused: {meant}}}}}\n"))
 
 
+@pytest.mark.parametrize(
+    ("call", "allowed", "refused"),
+    [
+        ("plane: exchange, get: /v1/trading/orders/open", "status: 200", "status: 403"),
+        ("plane: grpc, rpc: OrderEntryAPI.GetOpenOrders", "code: 0", "code: 7"),
+    ],
+)
+def test_a_call_may_be_made_for_another_than_the_firm_itself_names(
+    call: str, allowed: str, refused: str
+) -> None:
+    """A header says for whom; it is the partner's own mistake if it may not (§5.1, item 7)."""
+    steps = "steps:\n"
+    for headers, expected in (
+        ("{X-Participant-Id: firms/atlas/users/mara-voss}", allowed),
+        ("{x-participant-id: firms/borealis/users/ines-duarte}", refused),
+        ("{x-participant-id: firms/atlas/users/nobody}", refused),
+        ("{}", refused),
+    ):
+        steps += f"  - {{call: {{{call}, as: firms/atlas, headers: {headers}}}, "
+        steps += f"expect: {{{expected}}}}}\n"
+    assert not failures(ran(steps))
+
+
 def test_a_call_that_must_be_refused_and_is_not_fails_its_step() -> None:
     call = "{call: {plane: gateway, get: /v2/leagues}, expect: {refused: true}}"
     assert failures(ran(f"steps:\n  - {call}\n")) == ["it was not refused"]

@@ -8,7 +8,7 @@ from functools import cache
 from sim.api.pipeline.routing import MethodNotAllowed, NotFound, Router
 from sim.contract.contract import Operation, load_contract
 from sim.loader.nodes import node_at, text_at, unknown
-from sim.scenario.steps import VERBS
+from sim.scenario.steps import PARTICIPANT_HEADER, VERBS
 from sim.scenario.suggestions import nearest, suggestion
 from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, problem
 
@@ -73,6 +73,7 @@ def call_problems(step: Mapping) -> Iterator[Problem]:
 def _call(call: Node | None, expect: Node | None) -> Iterator[Problem]:
     if not isinstance(call, Mapping):
         return
+    yield from _headers(node_at(call, "headers"))
     verbs = [key for key in call.items if key in (*VERBS, "rpc")]
     if len(verbs) != 1:
         at = call.keys[verbs[1]] if verbs else call.at
@@ -94,6 +95,14 @@ def _call(call: Node | None, expect: Node | None) -> Iterator[Problem]:
         isinstance(expect, Mapping) and any(key in expect.items for key in _REFUSED)
     ):
         yield from _path(plane.text, verb.upper(), target)
+
+
+def _headers(headers: Node | None) -> Iterator[Problem]:
+    """Headers that nothing reads."""
+    for name, at in headers.keys.items() if isinstance(headers, Mapping) else ():
+        if name.lower() != PARTICIPANT_HEADER:
+            text = f"a call reads no header but {PARTICIPANT_HEADER}, not {name!r}"
+            yield problem(at, f"{text}: `as` says whose credentials it has")
 
 
 def _path(plane: str, verb: str, path: Scalar) -> Iterator[Problem]:

@@ -6,22 +6,17 @@ that stands.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from collections.abc import Mapping as Values
-from functools import partial
-
-from msgspec import json
 
 from sim.contract.contract import SCOPES
 from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.catalogue.bounds import LIMIT_CALLS, MONEY
 from sim.core.model.quantities import CASH_SCALE, cash_text
-from sim.core.service.fault_spec import FaultSpec
-from sim.core.service.fault_spec import check as check_fault
 from sim.core.service.rate_limits import LIMITS
 from sim.kernel import resources
 from sim.kernel.instants import is_supported_instant
+from sim.loader.check_faults import fault_problems
 from sim.loader.check_orders import order_problems
 from sim.loader.check_participants import participant_problems
 from sim.loader.check_steps import step_problems, unknown_setting
@@ -30,13 +25,10 @@ from sim.loader.nodes import items_of, mappings_of, node_at, unknown
 from sim.loader.order_flow_files import flow_problems
 from sim.reference.leagues import fixture
 from sim.reference.recurring_markets import incomplete
-from sim.scenario.fault_names import never_strikes, unknown_operation
 from sim.scenario.fees_entries import fee_problems
 from sim.scenario.instrument_terms import ListingError, list_instrument
 from sim.scenario.scenario import Scenario
-from sim.scenario.struct_types import record
 from sim.scenario.suggestions import suggestion
-from sim.scenario.value_types import INVALID
 from sim.scenario.yaml_tree import Mapping, Node, Position, Problem, Scalar, ScenarioError, problem
 from sim.world.world import World, asset_of, build_world, windows_of
 
@@ -112,34 +104,10 @@ def _names(scenario: Scenario, node: Node) -> Iterator[Problem]:
             known = suggestion(name, LIMITS) or f"; known are {', '.join(LIMITS)}"
             yield problem(at, f"unknown limit {name!r}{known}")
     for fault in mappings_of(node_at(node, "faults")):
-        yield from _fault(fault)
+        yield from fault_problems(fault)
     for step in items_of(node, "steps"):
         for fault in mappings_of(node_at(step, "fault")):
-            yield from _fault(fault)
-
-
-def _fault(node: Mapping) -> Iterator[Problem]:
-    """What is wrong with a fault; one with a `${name}` of a saved value is left to the run."""
-    operation = node_at(node, "match", "operation")
-    spec = record(FaultSpec).read(node, [])
-    if spec is INVALID or "${" in json.encode(spec).decode():
-        return
-    try:
-        check_fault(spec)
-    except ValueError as error:
-        yield problem(_about(node, str(error)), str(error))
-        return
-    if wrong := unknown_operation(spec.match.operation) or never_strikes(spec):
-        yield problem(operation.at if operation is not None else node.at, wrong)
-
-
-def _about(fault: Mapping, says: str) -> Position:
-    """The value that a problem is about: the first whose key it names; else the whole fault."""
-    for part in (*map(partial(node_at, fault), ("match", "act")), fault):
-        for key, value in part.items.items() if isinstance(part, Mapping) else ():
-            if re.search(rf"\b{key}\b", says):
-                return value.at
-    return fault.at
+            yield from fault_problems(fault)
 
 
 def _raised_limits(node: Node) -> Iterator[Problem]:

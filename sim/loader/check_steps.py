@@ -25,6 +25,7 @@ from sim.kernel.instants import (
 from sim.loader.check_access import access_problems
 from sim.loader.check_bodies import body_problems, subscribed
 from sim.loader.check_calls import call_problems
+from sim.loader.check_faults import fault_problems
 from sim.loader.check_prices import price_problems
 from sim.loader.check_states import state_problems
 from sim.loader.check_world import answer_problems
@@ -55,6 +56,20 @@ def step_problems(scenario: Scenario, node: Node, world: World) -> Iterator[Prob
     for step in steps:
         yield from checker.check(step)
     yield from state_problems(scenario, steps, world, rejects=checker.rejects)
+
+
+def unfit_steps(scenario: Scenario, node: Node, world: World) -> list[int]:
+    """Positions of the steps that no file can hold, each looked at by itself: they name what there
+    is not.
+    """
+    steps = mappings_of(node_at(node, "steps"))
+    checker = _Checker(scenario, steps, world)
+
+    def fits(step: Mapping) -> bool:
+        faults = mappings_of(node_at(step, "fault"))
+        return not any(checker.check(step)) and not any(any(fault_problems(one)) for one in faults)
+
+    return [number for number, step in enumerate(steps) if not fits(step)]
 
 
 def _beyond_the_calendar(scenario: Scenario, node: Node) -> Iterator[Problem]:

@@ -216,6 +216,7 @@ class KycStep(Struct, frozen=True, kw_only=True):
 
 
 VERBS = ("get", "post", "put", "delete", "patch")
+PARTICIPANT_HEADER = "x-participant-id"
 
 
 class CallStep(Struct, frozen=True, kw_only=True):
@@ -238,7 +239,9 @@ class CallStep(Struct, frozen=True, kw_only=True):
         MappingOf(ScalarOr(STRING, ListOf(STRING))),
         "a list repeats the parameter",
     ] = {}
-    headers: Annotated[dict[str, str], "further headers, by name"] = {}
+    headers: Annotated[
+        dict[str, str], "x-participant-id, where it is not the one of `as`; a call reads no other"
+    ] = {}
     json: Annotated[Any, "body", Alias("body", former=False)] = UNSET
 
     @property
@@ -250,6 +253,12 @@ class CallStep(Struct, frozen=True, kw_only=True):
     def path(self) -> str:
         """Path of the request; empty for an rpc."""
         return next((getattr(self, verb) for verb in VERBS if getattr(self, verb)), "")
+
+    @property
+    def participant(self) -> str | None:
+        """The header that says for whom the call is made; None where `as` says it."""
+        named = (text for name, text in self.headers.items() if name.lower() == PARTICIPANT_HEADER)
+        return next(named, None)
 
 
 class SubscribeStep(Struct, frozen=True, kw_only=True):

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 from io import BytesIO
+from itertools import islice
 from typing import Any
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec import json as fast_json
 
 from sim import Simulation, load_scenario
+from sim.actors.operator.views import view
+from sim.analysis.headless_run import run_scenario
 from sim.analysis.search.journal_to_scenario import scenario_of
 from sim.analysis.search.yaml_writer import as_yaml
+from sim.core.model.refusals import Refusal
 from sim.kernel.journal import Header, encode_header
 from sim.scenario.scenario import Scenario
-from sim.testing.client import connect
-from tests.journeys import FEW_GAMES, key
+from sim.testing.client import Http, connect
+from tests.journeys import FEW_GAMES, key, open_ones, order, quiet
 
 
 def nested(depth: int) -> dict[str, Any]:
@@ -63,3 +68,48 @@ def test_what_no_scenario_can_hold_is_left_out_and_counted() -> None:
     scenario, left_out = written(sim)
     assert len(scenario.steps) == 1
     assert left_out == {"RestCall": 2}
+
+
+def test_a_session_with_whatever_callers_and_names_does_as_a_scenario_what_it_did() -> None:
+    """Who called in vain calls in vain again; what was asked of things that there are not is left
+    out.
+    """
+    sim = Simulation(load_scenario(FEW_GAMES), journal=BytesIO())
+    world, instrument = connect(sim), quiet(sim)
+    atlas, borealis = (
+        sim.exchange.firms.require(f"firms/{name}") for name in ("atlas", "borealis")
+    )
+    mine, foreign = atlas.users[0].name, borealis.users[0].name
+    bid = order(instrument, "BUY", 40, 1)
+    token = world.bearer(atlas)
+    for status, headers in (
+        (200, token | {"x-participant-id": mine}),
+        (403, token | {"x-participant-id": foreign}),
+        (403, token | {"x-participant-id": "firms/nobody/users/x"}),
+        (403, token),
+        (401, {"x-participant-id": mine}),
+    ):
+        client = Http(world, "exchange", lambda verb, path, sent=headers: sent)
+        assert client.post("/v1/trading/orders", json=bid).status == status
+    world.advance("181s")
+    late = Http(world, "exchange", lambda verb, path: token | {"x-participant-id": mine})
+    assert late.post("/v1/trading/orders", json=bid).status == 401
+    legs = [{"symbol": one.symbol, "side": "SIDE_BUY"} for one in islice(open_ones(sim), 2)]
+    answer = world.retail(key(sim)).post("/v1/combos", json={"legs": legs}).json()
+    sim.control("instrument.settle", answer["combo"]["id"], {"price": "1"})
+    for action, subject, body in (
+        ("instrument.state", "no-such", {"state": "HALTED"}),
+        ("quirk.set", "stream_duplicates", {"value": "often"}),
+        ("fault.add", "", {"act": {"status": 503}, "ttl": "soon"}),
+    ):
+        with pytest.raises(Refusal):
+            sim.control(action, subject, body)
+    scenario, left_out = written(sim)
+    assert left_out == {"token request": 1, "Controlled": 3}
+    again = Simulation(scenario)
+    assert run_scenario(scenario, simulation=again).ok
+    for seen in ("orders", "accounts", "instruments"):
+        rows, same = (view(one.engine, seen)[seen] for one in (sim, again))
+        assert [row | {"order_id": "", "id": ""} for row in rows] == [
+            row | {"order_id": "", "id": ""} for row in same
+        ]

@@ -96,13 +96,13 @@ class ClientCalls:
         return inputs
 
     def _rpc(self, step: CallStep) -> RpcCall:
-        credential, participant = self._identity(step.as_)
+        credential, participant = self._caller(step)
         operation = self._engine.contract.by_name(step.rpc)
         message = _message(operation.request, step.json)
         return RpcCall(operation.full_methods[0], message, participant, credential, SCRIPT)
 
     def _rest(self, step: CallStep) -> RestCall:
-        credential, participant = self._identity(step.as_)
+        credential, participant = self._caller(step)
         path, _, query = step.path.partition("?")
         parameters = (
             f"{name}={quote_plus(text)}"
@@ -168,6 +168,11 @@ class ClientCalls:
         return replace(reply, body=as_json(operation.response, reply.body))
 
     # ---- who calls
+
+    def _caller(self, step: CallStep) -> tuple[VerifiedCredential, str | None]:
+        """Credentials and participant of a call, the latter from its header where it has one."""
+        credential, participant = self._identity(step.as_)
+        return credential, participant if step.participant is None else step.participant
 
     def _identity(self, name: str) -> tuple[VerifiedCredential, str | None]:
         """Credentials and participant of a caller: a participant, a firm, a retail key or an

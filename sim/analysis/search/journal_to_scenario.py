@@ -32,18 +32,25 @@ from sim.api.pipeline.inputs import (
 )
 from sim.contract.wire_fields import BadInput
 from sim.core.model.enums import ExecutionType
-from sim.core.model.refusals import InvalidRequest
+from sim.core.model.refusals import InvalidRequest, Refusal
 from sim.kernel.instants import format_instant, format_span
 from sim.kernel.journal import Header, Line
 from sim.kernel.journal_reader import UNREADABLE, read_line
 from sim.loader.check_bodies import body_problems, subscribed
+from sim.loader.check_steps import unfit_steps
+from sim.loader.load import scenario_from_document
 from sim.scenario.expansion import REFERENCE
+from sim.scenario.steps import PARTICIPANT_HEADER
 from sim.scenario.yaml_tree import Mapping, ScenarioError, tree_of
 from sim.simulation import Simulation
+from sim.world.world import build_world
 
 Step = dict[str, Any]
 _VERBS = ("get", "post", "put", "delete", "patch")
-IDENTIFIER = re.compile(r"\b(?:[0-9A-Z]{12,13}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b")
+# Ids of orders and executions, of quotes, and of combos.
+IDENTIFIER = re.compile(
+    r"\b(?:[0-9A-Z]{12,13}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|caoc-[0-9a-f]{16})\b"
+)
 
 
 class WrittenScenario(NamedTuple):
@@ -75,14 +82,26 @@ def scenario_document(path: Path, until: int | None = None) -> WrittenScenario:
 
 
 def scenario_of(header: Header, lines: Iterable[bytes], seed: int) -> WrittenScenario:
-    """The lines of a branch, from its first input on, as a scenario."""
+    """The lines of a branch, from its first input on, as a scenario that loads: what was done to
+    things that there are not is left out.
+    """
     branch = [read_line(raw) for raw in lines]
-    sim = at_the_start(header, seed)
-    writer = _Writer(sim)
-    for line in branch:
-        if not by_script(recorded_input(line)):
-            writer.add(line)
-        sim.handle(recorded_input(line))
+    unfit = set[int]()
+    while True:
+        sim = at_the_start(header, seed)
+        writer = _Writer(sim, unfit)
+        for line in branch:
+            if not by_script(recorded_input(line)):
+                writer.add(line)
+            sim.handle(recorded_input(line))
+        document = _document(sim, writer)
+        # a step that is left out takes what others were to save with it, so all are written anew
+        if not (further := _unfit(document, writer)):
+            return WrittenScenario(document, writer.left_out)
+        unfit |= further
+
+
+def _document(sim: Simulation, writer: _Writer) -> dict[str, Any]:
     _allow_odd_requests(writer.steps)
     document = {**sim.scenario.plain(), "seed": sim.seed}
     document["steps"] = [*document.get("steps", ()), *writer.steps]
@@ -91,15 +110,22 @@ def scenario_of(header: Header, lines: Iterable[bytes], seed: int) -> WrittenSce
         world["instruments"] = [*world.get("instruments", ()), *writer.instruments]
     for key in ("extends", "params", "matrix"):
         document.pop(key, None)
-    return WrittenScenario(document, writer.left_out)
+    return document
+
+
+def _unfit(document: dict[str, Any], writer: _Writer) -> set[int]:
+    """Inputs whose steps no scenario file can hold."""
+    scenario = scenario_from_document(document)
+    node = tree_of({"steps": writer.steps}, "session")
+    return {writer.inputs[n] for n in unfit_steps(scenario, node, build_world(scenario))}
 
 
 def _fits(step: Step) -> bool:
-    """Whether a scenario can hold a step: it is not nested too deep, and no text of a client looks
-    like a variable.
+    """Whether a scenario can hold a step: it has the form of one, is not nested too deep, and no
+    text of a client looks like a variable.
     """
     try:
-        tree_of({"steps": [step]})
+        scenario_from_document({"name": "session", "steps": [step]})
     except ScenarioError:
         return False
     return REFERENCE.search(json.encode(step).decode()) is None
@@ -127,8 +153,9 @@ class _Writer:
     Each input is read before the simulation handles it: who calls depends on the state then.
     """
 
-    def __init__(self, sim: Simulation) -> None:
+    def __init__(self, sim: Simulation, unfit: set[int]) -> None:
         self._sim = sim
+        self._unfit = unfit
         self._last = sim.now
         # A relative time would count from the scenario's own last step.
         self._absolute = bool(sim.scenario.steps)
@@ -136,12 +163,16 @@ class _Writer:
         self._answered: dict[str, tuple[Step, str]] = {}  # step and path by identifier
         self._streams: dict[int, Step] = {}
         self.steps: list[Step] = []
+        self.inputs: list[int] = []  # of which input each step is
         self.instruments: list[Step] = []
         self.left_out: dict[str, int] = {}
 
     def add(self, line: Line) -> None:
         """Add an input as a step, or count it as left out."""
         entry, out = recorded_input(line), json.decode(line.out)
+        if line.seq in self._unfit:
+            self._leave_out(entry)
+            return
         try:
             step = self._step(entry, out)
         except (*UNREADABLE, BadInput):  # what a client sent is no message that a step can hold
@@ -166,6 +197,7 @@ class _Writer:
             step = {"at": f"+{format_span(line.at - self._last)}", **step}
         self._last = max(self._last, line.at)
         self.steps.append(step)
+        self.inputs.append(line.seq)
         if isinstance(entry, StreamOpened):
             self._streams[out.get("stream", 0)] = step
         for identifier, path in _identifiers(out.get("body")):
@@ -213,18 +245,30 @@ class _Writer:
         return {"call": call}
 
     def _as(self, credential: VerifiedCredential, participant: str | None) -> Step:
-        """The key `as` of a step: who calls. No key when the credentials were refused."""
-        if credential.problem:
+        """The keys of a step that say who calls: `as`, and `headers` for a participant that is not
+        one of the caller's. No key when the credentials were refused.
+        """
+        if credential.problem or credential.kind not in ("bearer", "api_key", "script"):
             return {}
-        if participant is not None:
-            return {"as": participant}
+        if credential.kind == "api_key":
+            return {"as": credential.key}
+        firm = credential.key
         if credential.kind == "bearer":
-            token = self._sim.exchange.credentials.token(credential.key)
-            return {"as": token.firm} if token is not None else {}
-        return {"as": credential.key} if credential.kind in ("api_key", "script") else {}
+            try:
+                token = self._sim.exchange.credentials.authenticate(firm, self._sim.now)
+            except Refusal:
+                return {}
+            firm, participant = token.firm, participant or token.participant
+        if not participant:
+            return {"as": firm}
+        owns = participant.partition("/users/")[0] == firm
+        if owns and self._sim.exchange.firms.user(participant) is not None:
+            return {"as": participant}
+        return {"as": firm, "headers": {PARTICIPANT_HEADER: participant}}
 
     def _subscription(self, entry: StreamOpened, stream: int) -> Step | None:
         step: Step = {"name": f"stream-{stream}", **self._as(entry.credential, entry.participant)}
+        step.pop("headers", None)  # that of somebody else, which the stream was opened without
         if entry.web_socket:
             return {"subscribe": {**step, "web_socket": entry.method}}
         operation = self._sim.contract.by_rpc(entry.method)
@@ -237,13 +281,14 @@ class _Writer:
         """A frame of a client. One that follows its subscription at once becomes part of it."""
         subscription = opened["subscribe"]
         frame = self._frame(subscription, entry.message)
-        if frame is None or not _fits({"send": {"frames": [frame]}}):
+        sent: Step = {"send": {"stream": subscription["name"], "frames": [frame]}}
+        if frame is None or not _fits(sent):
             self._leave_out(entry)
             return None
         if self.steps[-1] is opened and self._last == self._sim.now:
             subscription.setdefault("send", []).append(frame)
             return None
-        return {"send": {"stream": subscription["name"], "frames": [frame]}}
+        return sent
 
     def _frame(self, subscription: Step, message: bytes) -> Any:
         if "web_socket" in subscription:

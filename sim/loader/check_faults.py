@@ -1,0 +1,41 @@
+"""Checks of faults, those of a scenario and those of its steps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+
+from msgspec import json
+
+from sim.core.service.fault_spec import FaultSpec
+from sim.core.service.fault_spec import check as check_fault
+from sim.loader.nodes import node_at
+from sim.scenario.fault_names import never_strikes, unknown_operation
+from sim.scenario.struct_types import record
+from sim.scenario.value_types import INVALID
+from sim.scenario.yaml_tree import Mapping, Position, Problem, problem
+
+
+def fault_problems(node: Mapping) -> Iterator[Problem]:
+    """What is wrong with a fault; one with a `${name}` of a saved value is left to the run."""
+    operation = node_at(node, "match", "operation")
+    spec = record(FaultSpec).read(node, [])
+    if spec is INVALID or "${" in json.encode(spec).decode():
+        return
+    try:
+        check_fault(spec)
+    except ValueError as error:
+        yield problem(_about(node, str(error)), str(error))
+        return
+    if wrong := unknown_operation(spec.match.operation) or never_strikes(spec):
+        yield problem(operation.at if operation is not None else node.at, wrong)
+
+
+def _about(fault: Mapping, says: str) -> Position:
+    """The value that a problem is about: the first whose key it names; else the whole fault."""
+    for part in (*map(partial(node_at, fault), ("match", "act")), fault):
+        for key, value in part.items.items() if isinstance(part, Mapping) else ():
+            if re.search(rf"\b{key}\b", says):
+                return value.at
+    return fault.at
