@@ -193,7 +193,7 @@ def test_a_journal_may_come_through_a_pipe_where_it_is_read_once(recorded):
         (lambda raw: raw.replace(b"\n", b"\r\n"), "CR LF"),
         (lambda raw: raw.replace(b'{"journal":2', b'{"journal":9', 1), "format 9 is not the one"),
         (lambda raw: b'{"journal":9,"made":"later"}\n', "format 9 is not the one"),
-        (lambda raw: b"\xef\xbb\xbf" + raw, "no journal header"),
+        (lambda raw: b"\xef\xbb\xbf" + raw, "not a journal header"),
     ],
 )
 @pytest.mark.parametrize(
@@ -279,7 +279,9 @@ def test_what_has_no_end_is_no_journal(capsys, endless, command):
     if not Path(endless).exists():
         pytest.skip("no such device")
     code, said = sim(capsys, command, endless, *([endless] if command == "diff" else []))
-    refusal = "is not a regular file" if command == "diff" else ":1:1: line 1 is no journal header"
+    refusal = (
+        "is not a regular file" if command == "diff" else ":1:1: line 1 is not a journal header"
+    )
     assert (code, f"{endless}{' ' * (command == 'diff')}{refusal}" in said) == (2, True)
 
 

@@ -92,7 +92,7 @@ def test_a_file_that_is_no_document_is_not_overwritten(
     with pytest.raises(SystemExit) as error:
         main(["check", "--json", taken, "failing.yaml"])
     assert error.value.code == 2
-    assert f"{taken} is no JSON document and would be overwritten" in capsys.readouterr().err
+    assert f"{taken} is not a JSON document and would be overwritten" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 

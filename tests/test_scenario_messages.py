@@ -36,13 +36,13 @@ def told(text: str) -> list[str]:
         ),
         (
             "name: x\nfaults: [{status: 503}]\n",
-            "2:11: 'status' stands below 'act': act: {status: ...}",
+            "2:11: 'status' belongs under 'act': act: {status: ...}",
         ),
         (
             "name: x\nfaults: [{plane: retail, act: {status: 503}}]\n",
-            "2:11: 'plane' stands below 'match'",
+            "2:11: 'plane' belongs under 'match'",
         ),
-        ("name: x\ngames: 5\n", "2:1: 'games' stands below 'world': world: {games: ...}"),
+        ("name: x\ngames: 5\n", "2:1: 'games' belongs under 'world': world: {games: ...}"),
         (
             "name: x\nlimits: {publick: 5/s}\n",
             "2:10: unknown limit 'publick', did you mean 'public'?",
@@ -51,8 +51,8 @@ def told(text: str) -> list[str]:
             "name: x\nlimits: {zzz: 5/s}\n",
             "unknown limit 'zzz'; known are exchange_rest, retail, public",
         ),
-        (HEAD + ORDER % ("a", "0.405", ""), "5:54: price 0.405 is no multiple of the tick 0.01"),
-        (HEAD + ORDER % ("h", "0.4075", ""), "price 0.4075 is no multiple of the tick 0.005"),
+        (HEAD + ORDER % ("a", "0.405", ""), "5:54: price 0.405 is not a multiple of the tick 0.01"),
+        (HEAD + ORDER % ("h", "0.4075", ""), "price 0.4075 is not a multiple of the tick 0.005"),
         (HEAD + ORDER % ("a", "1.40", ""), "price 1.40 is outside the band, 0.01 to 0.99"),
         (
             HEAD + "steps: [{settle: {symbol: a, price: '1.5'}}]\n",

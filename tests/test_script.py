@@ -134,7 +134,7 @@ WRONG = [
     ("steps:\n  - {repeat: 2, each: [a], steps: []}", "`repeat` or `each`"),
     ("steps:\n  - {each: {a: b}, steps: []}", "`each` is a list of values"),
     ("matrix: {a: b}\nsteps: []", "`matrix` gives a a list"),
-    ("params: {'a b': c}\nsteps: []", "no name for a parameter"),
+    ("params: {'a b': c}\nsteps: []", "not a name for a parameter"),
     ("steps:\n  - {repeat: 999999, steps: [{advance: 1s}]}", "more than 20000 steps"),
     ("steps:\n  - {when: {oder: {name: x, state: FILLED}}}", "did you mean 'order'?"),
     (
@@ -166,7 +166,7 @@ WRONG = [
     ("steps:\n  - {call: {plane: retail, get: v1/orders/open}}", "a path begins with /"),
     (
         "steps:\n  - {subscribe: {name: a, rpc: OrderEntryAPI.InsertOrder}}",
-        "is no stream: `call` calls it",
+        "is not a stream: `call` calls it",
     ),
     ("steps:\n  - {subscribe: {name: a}}", "subscribe takes an rpc or a web_socket"),
     (

@@ -201,7 +201,7 @@ def read(text: bytes, name: str) -> Coverage:
             coverage.stood_at(parse_instant(at) if at else 0)
     except MALFORMED as error:
         raise UsageError(
-            f"{name} is no coverage file: pytest --exchange-coverage and sim run --coverage"
+            f"{name} is not a coverage file: pytest --exchange-coverage and sim run --coverage"
             f" write them ({error})"
         ) from None
     return coverage

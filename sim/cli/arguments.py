@@ -85,7 +85,7 @@ def seeds(text: str) -> range | None:
 def port_base(text: str) -> int:
     """The first of seven ports, or 0 for free ones."""
     if not (text.isascii() and text.isdecimal()) or len(text) > 9 or int(text) > LAST_BASE:
-        raise argparse.ArgumentTypeError(f"0 or up to {LAST_BASE}, not {text!r}")
+        raise argparse.ArgumentTypeError(f"0, or a port up to {LAST_BASE}, not {text!r}")
     return int(text)
 
 

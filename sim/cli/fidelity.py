@@ -107,6 +107,6 @@ def _summary(card: Scorecard) -> Iterator[str]:
     for row in rows:
         yield f"{row['what']:{size}}  {row['documented']:10}  {row['observed']}"
     if card.evidence.of_this_machine:
-        yield "recorded from this machine: a sandbox is no evidence of the service"
+        yield "recorded from this machine: a sandbox is not evidence of the service"
     if not card.evidence.sources:
         yield "no recording was read: `sim record` makes one"

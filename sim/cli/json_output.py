@@ -34,8 +34,8 @@ def _target(text: str) -> str:
         return text
     if text.lower().endswith(_READ_BY_COMMANDS) or _is_something_else(Path(text)):
         raise argparse.ArgumentTypeError(
-            f"{text} is no JSON document and would be overwritten; what a command works on stands"
-            " before its options: sim COMMAND FILE... --json"
+            f"{text} is not a JSON document and would be overwritten; name files before options:"
+            " sim COMMAND FILE... --json"
         )
     return text
 

@@ -29,7 +29,7 @@ DEFAULT_BASE = 19080
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    to = "the file to write; it may not exist yet, and only you may read it"
+    to = "the file to write; it must not exist yet; only you can read it"
     add_option(parser, "--to", to, metavar="FILE", type=Path, required=True)
     for plane in _PLANES:
         add_text(parser, f"--{plane}", "URL", f"address of the service's {plane} plane")

@@ -34,7 +34,7 @@ def facts_in(path: Path) -> dict[str, Any]:
     try:
         facts = json.decode(path.read_bytes(), type=dict[str, Any])
     except DecodeError as error:
-        raise UsageError(f"{path} is no ready file: {error}") from None
+        raise UsageError(f"{path} is not a ready file: {error}") from None
     if missing := [key for key in ("gateway", "firms", "api_keys") if not facts.get(key)]:
         raise UsageError(f"{path} says nothing of {', '.join(missing)}")
     return facts

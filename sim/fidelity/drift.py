@@ -172,7 +172,7 @@ def read_earlier(path: Path) -> Earlier:
             for row in one["differences"]
         }
     except (DecodeError, KeyError, TypeError, AttributeError):
-        said = f"{path} is no comparison; `sim compare FILE --json PATH` writes one"
+        said = f"{path} is not a comparison; `sim compare FILE --json PATH` writes one"
         raise NoComparison(said) from None
     return Earlier(path, frozenset(keys), frozenset(operations))
 

@@ -117,4 +117,4 @@ def _read(entry: Entry, text: str) -> Instant:
     try:
         return parse_instant(text)
     except ValueError:
-        raise UnreadableRecording(f"line {entry.n + 1}: at is no instant") from None
+        raise UnreadableRecording(f"line {entry.n + 1}: at is not an instant") from None

@@ -71,7 +71,7 @@ class Corpus:
         try:
             stored = json.decode(path.read_bytes(), type=Head)
         except DecodeError as error:
-            raise UsageError(f"{path} is no corpus of a hunt: {error}") from None
+            raise UsageError(f"{path} is not a corpus of a hunt: {error}") from None
         if stored.roots != head.roots or stored.seed != seed:
             raise UsageError(
                 f"the corpus in {path.parent} belongs to another scenario, seed"
@@ -87,7 +87,7 @@ class Corpus:
             try:
                 entries.append(json.decode(path.read_bytes(), type=Entry))
             except DecodeError as error:
-                raise UsageError(f"{path} is no moment of a corpus: {error}") from None
+                raise UsageError(f"{path} is not a moment of a corpus: {error}") from None
         return entries
 
     def add(self, entry: Entry, *, write: bool = True) -> int:

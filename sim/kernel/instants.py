@@ -82,7 +82,7 @@ def days(n: int) -> Span:
 def from_datetime(moment: datetime) -> Instant:
     """Instant of an aware datetime, exact to its microsecond."""
     if moment.tzinfo is None:
-        raise ValueError("a datetime without a time zone is no instant")
+        raise ValueError("a datetime without a time zone is not an instant")
     delta = moment - _EPOCH
     return (delta.days * 86_400 + delta.seconds) * NS_PER_S + delta.microseconds * NS_PER_US
 

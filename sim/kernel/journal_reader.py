@@ -73,7 +73,7 @@ def read_journal(file: BinaryIO) -> tuple[Header, Iterator[tuple[int, bytes]]]:
         raise NotAJournal(
             "the journal ends within its first line: nothing of the run is left"
             if cut and not isinstance(error, ValidationError)
-            else f"line 1 is no journal header: {error}"
+            else f"line 1 is not a journal header: {error}"
         ) from error
     return header, _records(lines)
 
@@ -117,9 +117,9 @@ def _other_file(line: bytes) -> str:
     """What somebody has to know who named another file, of which this is the beginning."""
     text = line.decode(errors="replace").strip()
     if text.startswith(("#", "---")) or _YAML_KEY.match(text):
-        looks = "this is no journal but a scenario, by its first line"
+        looks = "this is not a journal but a scenario, by its first line"
         return f"{looks}: `sim run SCENARIO --journal DIR` makes one of it"
-    begins = f"line 1 is no journal header: it begins with {text[:40]!r}"
+    begins = f"line 1 is not a journal header: it begins with {text[:40]!r}"
     return f"{begins}; `--journal` of serve, run and demo writes journals"
 
 

@@ -186,7 +186,7 @@ def _lacking(
             lacking.append(" or ".join(" and ".join(names[one] for one in way) for way in ways))
     if lacking:
         refused = "(if a refusal is meant: `expect: {refused: true}`)"
-        yield problem(node.at, f"{what} lacks {', '.join(lacking)} {refused}")
+        yield problem(node.at, f"{what} needs {', '.join(lacking)} {refused}")
 
 
 # ---- queries
@@ -221,7 +221,7 @@ def _query(operation: Operation, part: Mapping, verb: str, body: Node | None) ->
     ]
     if lacking:
         refused = "(if a refusal is meant: `expect: {refused: true}`)"
-        yield problem(path.at, f"the query lacks {', '.join(lacking)} {refused}")
+        yield problem(path.at, f"the query needs {', '.join(lacking)} {refused}")
 
 
 def _parameter(

@@ -144,4 +144,4 @@ def _rpc(name: Scalar, *, unary: bool) -> Iterator[Problem]:
     elif unary and rpcs[name.text].kind != "unary":
         yield problem(name.at, f"{name.text} is a stream: `subscribe` opens it")
     elif not unary and rpcs[name.text].kind == "unary":
-        yield problem(name.at, f"{name.text} is no stream: `call` calls it")
+        yield problem(name.at, f"{name.text} is not a stream: `call` calls it")

@@ -35,7 +35,7 @@ def price_problems(entry: Node, terms: Mapping[str, Instrument]) -> Iterator[Pro
         except NotADecimal:  # finer than the scale
             units = None
         if units is None or units % instrument.tick:
-            yield problem(price.at, f"{key} {price.text} is no multiple of the tick {tick}")
+            yield problem(price.at, f"{key} {price.text} is not a multiple of the tick {tick}")
         elif units and not low <= units <= high:
             yield problem(price.at, f"{key} {price.text} is outside the band, {band}")
 

@@ -87,7 +87,7 @@ def _header(path: Path, line: bytes) -> Header:
         header = json.decode(line, type=Header)
     except (DecodeError, RecursionError):
         remedy = "`sim record --to FILE` writes one"
-        raise UnreadableRecording(f"{path}:1: this is no recording; {remedy}") from None
+        raise UnreadableRecording(f"{path}:1: this is not a recording; {remedy}") from None
     if header.recording != FORMAT:
         raise UnreadableRecording(
             f"{path}:1: a recording of format {header.recording}; this release reads {FORMAT}"

@@ -138,7 +138,7 @@ class Reader:
         try:
             return parse_instant(entry.at)
         except ValueError:
-            raise UnreadableRecording(f"line {entry.n + 1}: at is no instant") from None
+            raise UnreadableRecording(f"line {entry.n + 1}: at is not an instant") from None
 
 
 # Times in messages of gRPC that lie never after now.

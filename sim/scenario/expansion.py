@@ -137,7 +137,7 @@ def _rounds(loop: Mapping, values: Values[str, str]) -> Iterator[dict[str, str]]
     if isinstance(variable, Scalar):
         name = variable.text
     if not REFERENCE.fullmatch(f"${{{name}}}"):
-        raise error_at(loop.at, f"{name!r} is no name for a variable")
+        raise error_at(loop.at, f"{name!r} is not a name for a variable")
     if "each" in loop.items:
         for item in _scalars(loop.items["each"], "`each` is a list of values"):
             yield {name: _text(item, values)}
@@ -203,5 +203,5 @@ def _named(node: Node, key: str, what: str) -> Iterator[tuple[str, Node]]:
     for name, value in mapping.items.items():
         if not REFERENCE.fullmatch(f"${{{name}}}"):
             at = mapping.keys[name]
-            raise error_at(at, f"{name!r} is no name for a parameter: letters, digits and _")
+            raise error_at(at, f"{name!r} is not a name for a parameter: letters, digits and _")
         yield name, value

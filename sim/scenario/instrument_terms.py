@@ -88,11 +88,11 @@ def _scales(entry: InstrumentEntry, known: Instrument | None, faults: Faults) ->
 
 
 def scales_of(tick: str) -> tuple[int, int]:
-    """Price scale and tick of decimal text. ValueError where one dollar is no multiple of it."""
+    """Price scale and tick of decimal text. ValueError where one dollar is not a multiple of it."""
     scale = _price_scale(tick)
     units = scaled(tick, scale)
     if not 0 < units < scale or scale % units:
-        raise ValueError(f"tick_size: one dollar is no multiple of {tick}")
+        raise ValueError(f"tick_size: one dollar is not a multiple of {tick}")
     return scale, units
 
 

@@ -281,7 +281,7 @@ def _heading(line: str) -> Sequence[str]:
     for index, name in enumerate(columns):
         if name not in COLUMNS:
             unknown = f"no column is called {name[:40]!r}{suggestion(name, COLUMNS)}"
-            raise FlowError(1, place, f"{unknown}: there are {', '.join(COLUMNS)}")
+            raise FlowError(1, place, f"{unknown}; known: {', '.join(COLUMNS)}")
         if name in columns[:index]:
             raise FlowError(1, place, f"the column {name!r} stands here twice")
         place += len(cells[index]) + 1

@@ -219,7 +219,7 @@ class Record(ValueType):
             key = self.aliases.get(written, written)
             value_type = self.keys.get(key)
             if value_type is None and (home := self._home_of(written)):
-                message = f"{written!r} stands below {home!r}: {home}: {{{written}: ...}}"
+                message = f"{written!r} belongs under {home!r}: {home}: {{{written}: ...}}"
                 add_problem(node.keys[written], message, problems)
                 values[home] = INVALID  # which is not reported as missing too
             elif value_type is None:

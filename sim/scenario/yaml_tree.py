@@ -261,7 +261,7 @@ class _Builder:
             raise error_at(node.at, "a key must be plain text")
         if node.plain and node.text == "<<":
             remedy = "write the keys out, or let `each` repeat a step with other values"
-            raise error_at(node.at, f"merge keys (<<) are no part of YAML 1.2: {remedy}")
+            raise error_at(node.at, f"merge keys (<<) are not part of YAML 1.2: {remedy}")
         if node.text in frame.members:
             line = frame.keys[node.text].line
             message = f"the key {node.text!r} stands here twice, first in line {line}"

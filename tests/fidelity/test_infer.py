@@ -273,7 +273,7 @@ def test_what_is_known_when_it_is_interrupted_is_told(
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"", ":1: this is no recording"),
+        (b"", ":1: this is not a recording"),
         (b'{"recording": 2}\n', ":1: a recording of format 2"),
         (b'{"recording": 1}\n{"n": 1, "at"\n{}\n', ":2: "),
         (b'{"recording": 1}\n{"n": 1, "at": "x", "plane": "gateway"}\n', "line 2: "),

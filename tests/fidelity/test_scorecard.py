@@ -217,7 +217,7 @@ def test_a_sandbox_on_this_machine_is_no_evidence_of_the_service(
         file = tmp_path / "one.ndjson"
         file.write_text(json.dumps(header) + "\n" + rest)
         assert main(["fidelity", str(file), "--out", str(tmp_path / "page.md")]) == 0
-        assert ("no evidence of the service" in capsys.readouterr().out) is local
+        assert ("not evidence of the service" in capsys.readouterr().out) is local
         told = "nothing here is evidence" in (tmp_path / "page.md").read_text()
         assert told is local
 
@@ -244,7 +244,7 @@ def errors() -> Iterator[Any]:
     yield pytest.param(["--scenario", "quickstart"], "name a FILE", id="no recording")
     yield pytest.param(["{session}", "--seed", "3"], "--scenario", id="seed alone")
     yield pytest.param(["{session}", "--inferred", "{session}"], "sim infer", id="no verdicts")
-    yield pytest.param(["pyproject.toml"], "this is no recording", id="no recording file")
+    yield pytest.param(["pyproject.toml"], "this is not a recording", id="no recording file")
     yield pytest.param(["{session}", "--scenario", "nope"], "nope", id="no scenario")
 
 

@@ -143,7 +143,7 @@ def test_the_same_questions_answered_differently_part_in_what_came_of_them(sim, 
     ("arguments", "says"),
     [
         (["no-such-journal"], "no-such-journal: cannot read: No such file"),
-        ([__file__], "line 1 is no journal header"),
+        ([__file__], "line 1 is not a journal header"),
         (["a", "b", "c"], "give one journal, with or without --expect, or two"),
         (["a", "b", "--expect", "{}"], "give one journal, with or without --expect, or two"),
     ],

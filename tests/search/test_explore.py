@@ -243,7 +243,7 @@ def test_exploring_several_processes_at_once_is_refused(pytester):
     ("option", "value", "words"),
     [
         ("--operations", "InsertOrdr", "did you mean 'InsertOrder'"),
-        ("--faults", "lose*", "there are error, limited, lost"),
+        ("--faults", "lose*", "known: error, limited, lost"),
     ],
 )
 @pytest.mark.parametrize("what", ["quickstart", "test_of_nothing.py"])

@@ -124,4 +124,4 @@ def test_what_is_no_coverage_file_is_refused(
     file = tmp_path / "met.json"
     file.write_text(text)
     assert main(["coverage", str(file)]) == 2
-    assert "is no coverage file" in capsys.readouterr().err
+    assert "is not a coverage file" in capsys.readouterr().err

@@ -507,7 +507,10 @@ def test_the_time_that_a_message_tells_is_that_of_the_service_now():
     [
         ([], "say what to pass on to"),
         (["--gateway", "example.com"], "a URL that begins with http:// or https://"),
-        (["--gateway", "http://x", "--port-base", "70000"], "--port-base: 0 or up to 65529"),
+        (
+            ["--gateway", "http://x", "--port-base", "70000"],
+            "--port-base: 0, or a port up to 65529",
+        ),
     ],
 )
 def test_options_that_cannot_be_meant(options, says, tmp_path, capsys):
@@ -534,9 +537,9 @@ LINE = '{"n": 1, "at": "2026-09-08T18:00:00Z", "plane": "gateway"}\n'
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("", ":1: this is no recording"),
-        ("\x00\x01", ":1: this is no recording"),
-        (LINE, ":1: this is no recording"),
+        ("", ":1: this is not a recording"),
+        ("\x00\x01", ":1: this is not a recording"),
+        (LINE, ":1: this is not a recording"),
         (HEADER.replace("1,", "2,", 1), ":1: a recording of format 2; this release reads 1"),
         (HEADER + "nonsense\n" + LINE, ":2: "),
         (HEADER + LINE.replace('"gateway"', '"moon"'), ":2: Invalid enum value 'moon'"),

@@ -371,7 +371,7 @@ def _fault(engine: Engine, expect: FaultExpect) -> Iterator[str]:
     known = {one.id: one for one in (*faults.over(), *faults.all())}
     fault = known.get(expect.id)
     if fault is None:
-        yield f"no fault is called {expect.id!r}: there are {', '.join(known) or 'none'}"
+        yield f"no fault is called {expect.id!r}; known: {', '.join(known) or 'none'}"
         return
     if expect.struck is not None and fault.struck != expect.struck:
         yield f"fault {fault.id} struck {fault.struck} times, not {expect.struck}"

@@ -83,7 +83,9 @@ def _enum(enum: Any, zero_unknown: bool, bare: str, other: str) -> Convert:
                 return known
             if zero_unknown:
                 return 0
-            raise BadField("", f"{raw[:100]!r} is no member of {enum.__name__.rpartition('_')[2]}")
+            raise BadField(
+                "", f"{raw[:100]!r} is not a member of {enum.__name__.rpartition('_')[2]}"
+            )
         return int(whole(raw, unknown))
 
     return convert

@@ -47,7 +47,7 @@ def check_order(
         for name in order_by:
             if folded(name) not in known:
                 raise InvalidRequest(
-                    f"orderBy: {name[:40]!r} is no field to sort by",
+                    f"orderBy: {name[:40]!r} is not a field to sort by",
                     rule="gateway.order_by",
                     remedy=f"one of {', '.join(sorted(keys))}",
                 )

@@ -183,7 +183,7 @@ def _test(condition: Condition, columns: Mapping[str, Column[R]]) -> Callable[[R
         values = tuple(column.parse(value) for value in condition.values)
     except ValueError:
         raise InvalidRequest(
-            f"{condition.column}: {condition.values[0][:40]!r} is no value of this column",
+            f"{condition.column}: {condition.values[0][:40]!r} is not a value of this column",
             rule="R9",
         ) from None
     if operator is _Op.FILTER_OPERATOR_IN:

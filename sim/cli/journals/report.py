@@ -103,7 +103,7 @@ def _check_page(out: Path) -> None:
     if out.is_file() and out.stat().st_size:
         with out.open("rb") as file:
             if file.read(len(_BEGINS)).lower() != _BEGINS:
-                raise UsageError(f"{out} is no page and would be overwritten")
+                raise UsageError(f"{out} is not an HTML page and would be overwritten")
 
 
 def _size(path: Path) -> str:

@@ -85,7 +85,7 @@ class Parser(argparse.ArgumentParser):
                 option = word.partition("=")[0]
                 yield f"there is no option {option}{nearest(option, self._options())}"
         if words and not any(word.startswith("-") for word in words):
-            yield f"more than it takes: {' '.join(words)}"
+            yield f"unexpected argument: {' '.join(words)}"
 
     def _options(self) -> list[str]:
         """The options that the help shows."""

@@ -152,4 +152,4 @@ class Instrument(Struct, frozen=True, kw_only=True):
                 min((each for each in ticks if each > self.tick), default=1),
             )
         )
-        return f"one dollar is no multiple of the tick {tick}; it is of {lower} and {upper}"
+        return f"one dollar is not a multiple of the tick {tick}; it is of {lower} and {upper}"

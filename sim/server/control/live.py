@@ -60,7 +60,7 @@ class LiveReader:
         if branch is None or not number.isdecimal() or not number.isascii() or len(number) > 18:
             remedy = "send the id of the last row, such as main:12, or none to begin now"
             raise InvalidRequest(
-                f"Last-Event-ID {text[:80]!r} is no row of this run", remedy=remedy
+                f"Last-Event-ID {text[:80]!r} is not a row of this run", remedy=remedy
             )
         if int(number) > branch.seq:
             raise InvalidRequest(f"{name} has the inputs 1..{branch.seq}, not {int(number)}")

@@ -66,7 +66,7 @@ def check_bundle(path: Path) -> Checked:
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
         if isinstance(error, UsageError):
             raise
-        raise UsageError(f"{path} is no bundle of `sim certify`: {error}") from None
+        raise UsageError(f"{path} is not a bundle of `sim certify`: {error}") from None
 
 
 def _check(bundle: zipfile.ZipFile, folder: Path) -> Checked:

@@ -131,7 +131,7 @@ def load_profile(name: str = DEFAULT) -> Profile:
     if name not in known:
         versions = [one for one in known if one.rpartition("-")[0] == name]
         if not versions:
-            raise UsageError(f"there is no profile {name!r}: there are {', '.join(known)}")
+            raise UsageError(f"there is no profile {name!r}; known: {', '.join(known)}")
         name = max(versions, key=lambda one: int(one.rpartition("-")[2]))
     return read_profile(known[name])
 
