@@ -28,6 +28,10 @@ from sim.recording.seen import Seen
 _TRACE = re.compile(r"[0-9a-f]{32}")
 _SECONDS = re.compile(r"[1-9][0-9]*", re.ASCII)
 _CODES = range(17)
+_UNDESCRIBED = {
+    "OPTIONS": "a browser asked for leave",
+    "HEAD": "an answer to HEAD has no body, and no document has the method",
+}
 # Their field numbers are published nowhere: a message that does not fit is no fault of a service.
 _OWN_NUMBERS = (
     "exchange.cashmovement.v1",
@@ -93,8 +97,8 @@ class Checker:
 
     def _http(self, seen: Seen, answer: Message, plane: str) -> list[Difference]:
         status, operation = answer.status or 0, seen.operation
-        if seen.entry.request is not None and seen.entry.request.method == "OPTIONS":
-            raise NoEvidence("a browser asked for leave")
+        if seen.entry.request is not None and seen.entry.request.method in _UNDESCRIBED:
+            raise NoEvidence(_UNDESCRIBED[seen.entry.request.method])
         if operation is None and status < 400:
             raise NoEvidence("no document describes this address")
         _check_kept(answer.body)

@@ -2,7 +2,8 @@
 
 Credentials are fingerprints in a recording, so they are matched by kind in the order in which they
 first appear: API keys with the scenario's keys, those of different accounts first, tokens with its
-firms. What stands in clear decides first: a client id or participant that the scenario knows.
+firms. What stands in clear decides first: a client id or participant that the scenario knows. Who
+was only ever refused is nobody: a wrong token, key or client id stands for none of the scenario's.
 """
 
 from __future__ import annotations
@@ -39,24 +40,45 @@ class Identities:
     # ---- requests
 
     def headers(
-        self, plane: str, method: str, path: str, recorded: Mapping[str, str], *, refused: bool
+        self, plane: str, method: str, path: str, recorded: Mapping[str, str], status: int
     ) -> dict[str, str]:
-        """Headers of a request in the scenario; what was `refused` is refused again."""
+        """Headers of a request in the scenario; whoever was refused with this status, HTTP's or
+        that of gRPC, is refused again.
+        """
+        refused, denied = (16, 7) if plane == "grpc" else (401, 403)
+        return self._signed(
+            method, path, recorded, refused=status == refused, denied=status == denied
+        )
+
+    def _signed(
+        self, method: str, path: str, recorded: Mapping[str, str], *, refused: bool, denied: bool
+    ) -> dict[str, str]:
         headers = {name: recorded[name] for name in _KEPT if name in recorded}
-        if _KEY in recorded:
-            signed = self._world.retail_headers(self._key(recorded[_KEY]), method, path)
-            headers |= signed
+        key = _first(recorded.get(_KEY, ""))
+        if key:
+            nobody = refused and key not in self._key_of
+            ours = self._keys[0] if nobody and self._keys else self._key(key)
+            headers |= self._world.retail_headers(ours, method, path)
             if refused:
                 headers["x-pm-signature"] = "A" * 86 + "=="
-        bearer = recorded.get(_BEARER, "")
+        bearer = _first(recorded.get(_BEARER, ""))
         if bearer.startswith("Bearer "):
-            firm = self._firm(bearer[7:], recorded.get(_PARTICIPANT, ""))
-            headers |= self._world.bearer(firm)
-            if refused:
-                headers[_BEARER] = "Bearer none"
-            if _PARTICIPANT in recorded:
-                headers[_PARTICIPANT] = self._participant(firm, recorded[_PARTICIPANT])
+            participant = recorded.get(_PARTICIPANT)
+            named = None if participant is None else _first(participant)
+            headers |= self._bearer(bearer[7:], named, refused=refused, denied=denied)
         return headers
+
+    def _bearer(
+        self, token: str, participant: str | None, *, refused: bool, denied: bool
+    ) -> dict[str, str]:
+        named = {} if participant is None else {_PARTICIPANT: participant}
+        if refused and token not in self._firm_of:
+            return {_BEARER: "Bearer none"} | named
+        firm = self._firm(token, participant)
+        headers = {_BEARER: "Bearer none"} if refused else self._world.bearer(firm)
+        if participant is None or (denied and (firm.name, participant) not in self._participants):
+            return headers | named
+        return headers | {_PARTICIPANT: self._participant(firm, participant)}
 
     def form(self, request: Message, answer: Message | None) -> dict[str, str]:
         """The form of a token request in the scenario; remembers whose token was issued."""
@@ -64,8 +86,11 @@ class Identities:
         fields = dict(parse_qsl(body, keep_blank_values=True) if isinstance(body, str) else ())
         if isinstance(body, dict):
             fields = {name: str(value) for name, value in body.items()}
-        firm = self._firm_of_client(fields.get("client_id", ""))
         issued = answer is not None and answer.status == 200
+        client = fields.get("client_id", "")
+        if not issued and not self._knows_client(client):
+            return fields
+        firm = self._firm_of_client(client)
         if issued and answer is not None and isinstance(answer.body, dict):
             self._firm_of.setdefault(str(answer.body.get("access_token")), firm)
         ours = {"client_id": firm.client_id, "audience": self._world.audience}
@@ -104,7 +129,7 @@ class Identities:
             ours = self._key_of[recorded] = free[0]
         return ours
 
-    def _firm(self, token: str, participant: str) -> Firm:
+    def _firm(self, token: str, participant: str | None) -> Firm:
         ours = self._firm_of.get(token)
         if ours is None:
             having = [
@@ -121,6 +146,11 @@ class Identities:
             named = [firm for firm in self._firms if firm.client_id == client_id]
             ours = self._firm_of[client_id] = named[0] if named else self._next_firm()
         return ours
+
+    def _knows_client(self, client_id: str) -> bool:
+        return client_id in self._firm_of or any(
+            firm.client_id == client_id for firm in self._firms
+        )
 
     def _next_firm(self) -> Firm:
         taken = {firm.name for firm in self._firm_of.values()}
@@ -139,6 +169,11 @@ class Identities:
             self._participants[firm.name, recorded] = known
             self._names.same_resource(recorded, known)
         return known
+
+
+def _first(value: str) -> str:
+    """What counts of a header that came several times, which a recording joins with commas."""
+    return value.partition(", ")[0]
 
 
 class Unmatched(Exception):

@@ -137,14 +137,13 @@ class Player:
         if operation is not None and operation.content == "web_socket":
             return self._refused_socket(entry, request, answer), _answer
         names = self.names
-        refused = answer.status == (16 if entry.plane == "grpc" else 401)
         path = names.ours_in(request.path)
         if entry.plane == "auth" and "grant_type" in str(request.body):
             form = self._identities.form(request, answer)
             return _answer(self.world.auth.post(path, form=form).reply), _answer
         names.own(request.body)
         headers = self._identities.headers(
-            entry.plane, request.method, path, request.headers, refused=refused
+            entry.plane, request.method, path, request.headers, answer.status or 0
         )
         if entry.plane == "grpc":
             rpc = self._bodies.operation(path)
@@ -171,7 +170,7 @@ class Player:
     def _refused_socket(self, entry: Entry, request: Message, answer: Message) -> Message:
         """A call to the address of a socket: the service let nobody in."""
         headers = self._identities.headers(
-            entry.plane, "GET", request.path, request.headers, refused=answer.status == 401
+            entry.plane, "GET", request.path, request.headers, answer.status or 0
         )
         outcome = self.world.simulation.open(request.path, headers, b"", web_socket=True)
         self.world.absorb(outcome)
@@ -216,7 +215,7 @@ class Player:
         method = str(opened.get("rpc") or opened.get("path"))
         recorded = opened.get("request")
         headers = recorded.get("headers", {}) if isinstance(recorded, dict) else {}
-        signed = self._identities.headers(entry.plane, "GET", method, headers, refused=False)
+        signed = self._identities.headers(entry.plane, "GET", method, headers, 0)
         operation = self._bodies.operation(method)
         self._operations[entry.stream] = operation
         if operation is not None and operation.kind == "server":

@@ -19,6 +19,8 @@ from sim.recording.files import Message, wall_clock
 from sim.recording.socket_relay import is_upgrade, relay_socket
 from sim.recording.upstream import HOP, Upstream, outgoing, spelt
 from sim.recording.writer import BODY_MAX
+from sim.server.http.body import send_continue
+from sim.server.http.server import HttpServer, error_response, origin_form
 
 log = logging.getLogger("sim.recording")
 
@@ -45,10 +47,14 @@ class HttpListener:
 
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
-        self.server = web.Server(self._handle, auto_decompress=False, access_log=None)
+        retail = upstream.plane == "retail"
+        self.server = HttpServer(self._handle, wall_clock, retail=retail, cancels=False)
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         upstream = self._upstream
+        if not origin_form(request.raw_path).startswith("/"):
+            text = f"a recorder passes on what has a path, not {request.raw_path[:80]}"
+            return error_response(400, 3, text, now=wall_clock(), close=True)
         peer = request.transport.get_extra_info("peername") if request.transport else None
         headers = {name.lower(): value for name, value in request.headers.items()}
         client = upstream.writer.client(headers, f"{upstream.plane} {peer}")
@@ -84,6 +90,7 @@ class _Call:
             return await self._pass_back(answer)
 
     async def _body(self) -> AsyncIterator[bytes]:
+        send_continue(self._request)
         async for piece in self._request.content.iter_any():
             _keep(self._sent, piece)
             yield piece
@@ -133,7 +140,7 @@ class _Call:
     def _record(self, answer: Callable[[], Message | None], *, cut: bool) -> None:
         self._written = True
         request, writer = self._request, self._upstream.writer
-        path, _, query = request.raw_path.partition("?")
+        path, _, query = origin_form(request.raw_path).partition("?")
         kind = request.headers.get("Content-Type", "")
         headers, body = spelt(request.raw_headers), bytes(self._sent)
         asked, got = writer.settled(

@@ -12,6 +12,7 @@ from yarl import URL
 
 from sim.recording.files import Plane
 from sim.recording.writer import RecordingWriter
+from sim.server.http.server import origin_form
 
 RawHeaders: TypeAlias = Iterable[tuple[bytes, bytes]]
 
@@ -53,7 +54,7 @@ class Upstream:
 
     def url(self, request: web.BaseRequest) -> URL:
         """Where a request goes, its path and query as the client spelt them."""
-        return URL(self.address + request.raw_path, encoded=True)
+        return URL(self.address + origin_form(request.raw_path), encoded=True)
 
     async def close(self) -> None:
         """Close its connections."""

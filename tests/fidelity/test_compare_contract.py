@@ -265,6 +265,16 @@ def test_an_unknown_address_is_no_evidence_and_no_agreement(spoil, compare):
     assert found["totals"]["no_evidence"] == 1
 
 
+def test_an_answer_to_head_is_no_evidence(spoil, compare):
+    def change(found: list[dict[str, Any]]) -> None:
+        line = next(one for one in found[1:] if one.get("answer", {}).get("status") == 200)
+        line["request"]["method"] = "HEAD"
+        line["answer"] |= {"status": 405, "body": None}
+
+    code, found = compare(spoil(change))
+    assert (code, found["totals"]["no_evidence"]) == (0, 1)
+
+
 def test_the_text_fits_a_screen(tmp_path, capsys, spoil):
     def change(found: list[dict[str, Any]]) -> None:
         for line in found:

@@ -10,11 +10,12 @@ from urllib.parse import parse_qs
 import pytest
 
 from sim.cli.main import main
+from sim.testing.client import Http
 from tests.fidelity.conftest import differences
 from tests.fidelity.in_process import lines, record
 from tests.fidelity.session import recorded
 from tests.fidelity.test_compare_contract import CHANGES, ORDER, answer, csv_line, frame, order
-from tests.journeys import trader
+from tests.journeys import firm, key, trader
 from tests.reading import CHOSEN
 
 QUICKSTART = ("--scenario", "quickstart")
@@ -213,6 +214,32 @@ def test_identities_are_matched_by_kind(tmp_path, compare):
     session.write_text(session.read_text().replace(client_id, "somebody-else"))
     scenario.write_text("extends: quickstart\nname: renamed\n")
     assert compare(session, "--scenario", str(scenario))[0] == 0
+
+
+def test_whoever_was_only_refused_stands_for_nobody_of_the_scenario(tmp_path, compare):
+    """Any number of wrong tokens, keys, clients and participants, beside those that are right."""
+    session = tmp_path / "session.ndjson"
+    world = record(session)
+    right = {"authorization": world.bearer(firm(world.simulation))["authorization"]}
+    signed = world.retail_headers(key(world.simulation), "GET", "/v1/orders/open")
+    for number in range(9):
+        wrong = {"authorization": f"Bearer wrong-{number}", "x-participant-id": "firms/x/users/y"}
+        stranger = right | {"x-participant-id": f"firms/x/users/{number}"}
+        spoilt = signed | {"x-pm-access-key": f"key-{number}"}
+        for plane, headers, status in (
+            ("exchange", wrong, 401),
+            ("exchange", stranger, 403),
+            ("retail", spoilt, 401),
+        ):
+            path = "/v1/orders/open" if plane == "retail" else "/v1/trading/orders/open"
+            client = Http(world, plane, lambda verb, path, sent=headers: sent)
+            assert client.get(path).status == status
+        form = {"grant_type": "client_credentials", "client_id": f"client-{number}"}
+        assert world.auth.post("/oauth/token", form=form).status == 400
+    assert trader(world).get("/v1/trading/orders/open").status == 200
+    assert world.gateway.request("HEAD", "/v1/health").status == 405
+    code, found = compare(session, *QUICKSTART)
+    assert (code, differences(found)) == (0, [])
 
 
 def test_addresses_of_the_service_are_its_own(tmp_path, compare):

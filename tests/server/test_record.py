@@ -27,6 +27,7 @@ import grpc
 import pytest
 from polymarket_us import PolymarketUS
 from polymarket_us.auth import create_auth_headers
+from raw_sockets import exchange_bytes
 from test_kyc_and_webhooks import PERSON
 from test_tester_tools import ORDERS, bearer
 from websockets.asyncio.client import connect as connect_web_socket
@@ -154,6 +155,26 @@ def test_pipelined_requests_are_answered_and_written_in_order(through):
     assert [entry["request"]["query"] for entry in through.written(12)] == [
         f"limit={number}" for number in range(1, 13)
     ]
+
+
+def test_a_client_of_few_words_is_understood(through):
+    """One that has closed its side, names the whole address, or waits until it may send a body."""
+    get = b"GET %s HTTP/1.1\r\nHost: x\r\n%s\r\n"
+    host, _, port = through.gateway.removeprefix("http://").rpartition(":")
+    with socket.create_connection((host, int(port)), 5) as connection:
+        connection.sendall(get % (b"/v1/health", b""))
+        connection.shutdown(socket.SHUT_WR)
+        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+    whole = get % (b"http://elsewhere.example/v1/health", b"Connection: close\r\n")
+    assert exchange_bytes(through.gateway, whole).startswith(b"HTTP/1.1 200 ")
+    for target in (b"*", b"elsewhere.example:443"):
+        head = (get % (target, b"Connection: close\r\n")).replace(b"GET", b"OPTIONS")
+        assert exchange_bytes(through.gateway, head).startswith(b"HTTP/1.1 400 ")
+    careful = b"Content-Length: 2\r\nExpect: 100-continue\r\n"
+    asking = (get % (b"/oauth/token", careful)).replace(b"GET", b"POST")
+    going_on = exchange_bytes(through.auth, asking, until=b"\r\n\r\n")
+    assert going_on.startswith(b"HTTP/1.1 100 ")
+    assert [line["request"]["path"] for line in through.written(2)[:2]] == ["/v1/health"] * 2
 
 
 def test_an_answer_that_is_slow_or_breaks_off_is_so_for_the_client(through):

@@ -107,7 +107,7 @@ async def read_body(request: web.BaseRequest, limit: int, uploads: Uploads) -> t
     declared = request.content_length
     if declared is not None and declared > limit:
         return b"", declared
-    _continue(request)
+    send_continue(request)
     coding = request.headers.get("Content-Encoding", "").lower()
     body = bytearray()
     loop = asyncio.get_running_loop()
@@ -135,7 +135,7 @@ async def read_body(request: web.BaseRequest, limit: int, uploads: Uploads) -> t
     return bytes(body), 0
 
 
-def _continue(request: web.BaseRequest) -> None:
+def send_continue(request: web.BaseRequest) -> None:
     """Let a client go on that asked whether it may send its body."""
     expects = request.headers.get("Expect", "").lower()
     if (

@@ -21,7 +21,7 @@ from sim.server.http.conditional import Modifications, is_unchanged
 from sim.server.http.cors import PLANES, CrossOrigin
 from sim.server.http.fast_path import Handler
 from sim.server.http.response import SERVER, AlreadySent, Response, header_text, http_date
-from sim.server.http.server import HttpServer, body_or_refusal, reset_connection
+from sim.server.http.server import HttpServer, body_or_refusal, origin_form, reset_connection
 from sim.server.listeners import caller_address
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class RestListener:
         if retail and request.headers.get("Upgrade", "").lower() == "websocket":
             from sim.server.http.websocket import serve_web_socket
 
-            path = _origin_form(request.raw_path).partition("?")[0]
+            path = origin_form(request.raw_path).partition("?")[0]
             return await serve_web_socket(host, request, path, self.render)
         read = await body_or_refusal(
             request, self._max_body, self._uploads, now=lambda: host.now, retail=retail
@@ -123,7 +123,7 @@ class RestListener:
         oversize: int = 0,
     ) -> Reply:
         if not target.startswith("/"):
-            target = _origin_form(target)
+            target = origin_form(target)
         path, _, query = target.partition("?")
         caller = caller_address(peer)
         return self._host.rest(self._plane, verb, path, query, headers, body, caller, oversize)
@@ -207,15 +207,6 @@ class RestListener:
             return AlreadySent()
         await response.write_eof()
         return response
-
-
-def _origin_form(target: str) -> str:
-    """A request target without scheme and host, which clients may send (absolute form)."""
-    if target.startswith("/"):
-        return target
-    _, scheme, rest = target.partition("://")
-    slash = rest.find("/")
-    return (rest[slash:] if slash >= 0 else "/") if scheme else target
 
 
 async def _apply_connection_fault(

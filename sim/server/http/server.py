@@ -81,7 +81,8 @@ class _Connection(Connection):
 
 class HttpServer(web.Server):
     """Low-level server of one listener, without router or middleware between parser and handler.
-    `retail` selects the error format of the retail API.
+    `retail` selects the error format of the retail API. `cancels`: a request whose client is gone
+    is handled no further.
     """
 
     def __init__(
@@ -92,8 +93,9 @@ class HttpServer(web.Server):
         immediate: ImmediateHandler | None = None,
         max_body: int = 0,
         retail: bool = False,
+        cancels: bool = True,
     ) -> None:
-        super().__init__(self._handle, handler_cancellation=True)
+        super().__init__(self._handle, handler_cancellation=cancels)
         self._handler = handler
         self.now = now
         self.retail = retail
@@ -128,6 +130,15 @@ def _unsupported(request: web.BaseRequest) -> tuple[int, str] | None:
     if coding not in ("", "chunked"):
         return 501, "the only transfer coding is chunked"
     return None
+
+
+def origin_form(target: str) -> str:
+    """A request target without scheme and host, which clients may send (absolute form)."""
+    if target.startswith("/"):
+        return target
+    _, scheme, rest = target.partition("://")
+    slash = rest.find("/")
+    return (rest[slash:] if slash >= 0 else "/") if scheme else target
 
 
 def error_response(
