@@ -216,7 +216,7 @@ def test_what_is_no_comparison_is_refused(
     path = tmp_path / "last.json"
     path.write_text(text)
     assert main(["compare", str(session), "--against", str(path)]) == 2
-    assert "is no comparison" in capsys.readouterr().err
+    assert "is not a comparison" in capsys.readouterr().err
 
 
 def test_a_person_reads_the_verdict_first_and_no_line_is_wide(
