@@ -40,7 +40,8 @@ and says so.
 | `genes` | genes, and the kinds of them that a scenario offers |
 | `vocabulary` | the values that requests are made of |
 | `requests`, `actors` | inputs drawn from the contract, and what else clients and operators do |
-| `arena`, `sight` | one episode: inputs, and what it is looked at for |
+| `arena`, `sight`, `happened` | one episode: inputs, what it is looked at for, what came of it |
+| `patience` | inputs that do not end |
 | `courses` | inputs that only mean something one after the other |
 | `oracles`, `agreement`, `canary` | what must hold, and whether we would notice |
 | `moments`, `corpus` | states to go on from, and where energy goes |

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Struct, field, json
+from msgspec import Struct, json
 
 from sim.analysis.features.rules import rules_of
 from sim.api.pipeline.inputs import (
@@ -31,9 +31,11 @@ from sim.hunt.callers import PEER, Who
 from sim.hunt.clients import Clients, encoded
 from sim.hunt.courses import Courses
 from sim.hunt.genes import PART, Gene
+from sim.hunt.happened import Happened, named, work_of
 from sim.hunt.operators import Operators
 from sim.hunt.oracles import Trouble
 from sim.hunt.passages import deeds
+from sim.hunt.patience import Patience
 from sim.hunt.requests import Requests
 from sim.hunt.sight import Sight, of_frame
 from sim.hunt.vocabulary import Vocabulary, snake
@@ -45,7 +47,6 @@ from sim.witness.observation import Observation
 
 DUE_MAX = 20  # due instants that pass in one gap
 RESUME_TOKEN = 500  # bytes: a request as long as this holds one (rule S4)
-LONG = 4_096  # bytes of an answer that cost as much as an effect
 FRAMES_READ = 10  # of an operation, for values to use
 _CHUNKS_MAX = 200  # parts of a download that are read
 
@@ -60,19 +61,6 @@ class Stand(Struct):
     def fork(self) -> Stand:
         """The same moment, to go on from."""
         return Stand(self.simulation.fork(), self.vocabulary.copy(), list(self.tokens))
-
-
-class Happened(Struct):
-    """What came of an episode: features of each gene, and what is wrong. `inputs` counts those that
-    were handled, and `work` about what they cost: four for each, more for effects and long
-    answers; `over` says that the run has ended.
-    """
-
-    features: list[list[str]] = field(default_factory=list)
-    troubles: list[Trouble] = field(default_factory=list)
-    inputs: int = 0
-    work: int = 0
-    over: bool = False
 
 
 class Arena:
@@ -96,21 +84,23 @@ class Arena:
         self._sent: set[str] = set()
         self._features: list[str] = []
         self._frames: dict[str, int] = {}
+        self._patience = Patience()
         self._odd = False  # whether a fault or a quirk struck since somebody began to ask
         self.happened = Happened()
 
     def run(self, genes: list[Gene]) -> Happened:
         """Carry out genes until something is wrong, and end the episode."""
         before = self._simulation.seq
-        for gene in genes:
-            self._features = []
-            self._gene(gene)
-            self.happened.features.append(self._features)
-            if self.happened.troubles:
-                break
-        self._features = self.happened.features[-1] if self.happened.features else []
-        if not self.happened.over:
-            self._end()
+        with self._patience.watching():
+            for gene in genes:
+                self._features = []
+                self._gene(gene)
+                self.happened.features.append(self._features)
+                if self.happened.troubles:
+                    break
+            self._features = self.happened.features[-1] if self.happened.features else []
+            if not self.happened.over:
+                self._end()
         self.happened.inputs = self._simulation.seq - before
         return self.happened
 
@@ -279,6 +269,7 @@ class Arena:
         """Hand an input to the exchange and look at what comes of it."""
         if self.happened.over:
             return None
+        number = self._patience.input = self._simulation.seq + 1
         try:
             outcome = self._simulation.enter(input_)
             self._read(outcome)
@@ -289,11 +280,13 @@ class Arena:
             return None
         except Exception as error:
             kind = type(error).__name__
-            says = f"input {self._simulation.seq + 1}: {kind}: {error}"
+            says = f"input {number}, {named(input_)}: {kind}: {error}"
             self.happened.troubles.append(Trouble("internal error", kind, says))
             self.happened.over = True
             return None
-        self.happened.work += _work(outcome)
+        finally:
+            self._patience.input = 0
+        self.happened.work += work_of(outcome)
         begun = len(self._features)
         self._note(input_, outcome)
         self._watch.outcome(input_, outcome)
@@ -387,9 +380,3 @@ class Arena:
         name = seen.operation.name
         self._frames[name] = self._frames.get(name, 0) + 1
         return self._frames[name] <= FRAMES_READ
-
-
-def _work(outcome: Outcome) -> int:
-    """About what an input cost: long answers cost more than short ones."""
-    length = len(outcome.reply.body) if outcome.reply is not None else 0
-    return 4 + len(outcome.effects) + length // LONG

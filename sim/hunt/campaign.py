@@ -16,10 +16,11 @@ from typing import Protocol
 from msgspec import Struct, field
 
 from sim.analysis.search.workers import Mapper, cluster_of, processes_of
-from sim.hunt.arena import Arena, Happened
+from sim.hunt.arena import Arena
 from sim.hunt.canary import plant
 from sim.hunt.corpus import Corpus, Entry
 from sim.hunt.genes import PART, Gene
+from sim.hunt.happened import Happened
 from sim.hunt.moments import Place, moments_of
 from sim.hunt.oracles import Trouble, replays
 from sim.hunt.planning import Planner

@@ -21,9 +21,11 @@ from sim.hunt.campaign import Found
 from sim.hunt.genes import PART, Gene
 from sim.hunt.moments import Moments, Place
 from sim.hunt.oracles import Trouble, replays
+from sim.hunt.patience import Endless
 from sim.simulation import Simulation
 
 TRIALS_MAX = 120
+_TRIALS_ENDLESS = 12  # each may take as long as an input may
 
 
 class Find(Struct, frozen=True):
@@ -93,12 +95,13 @@ class Finds:
         again in one run.
         """
         tried = 0
+        most = _TRIALS_ENDLESS if new.trouble.subject == Endless.__name__ else TRIALS_MAX
 
         def fails(genes: list[Gene]) -> bool:
             nonlocal tried
             tried += 1
             self._on_trial(len(genes))
-            if tried > TRIALS_MAX:
+            if tried > most:
                 return False
             stand = self._moments.stand(Place(new.root))
             troubles = Arena(stand).run(genes).troubles

@@ -4,6 +4,7 @@ nothing of the same episodes without it.
 
 from __future__ import annotations
 
+import signal
 from contextlib import nullcontext
 
 import pytest
@@ -13,6 +14,7 @@ from sim.hunt.genes import Gene
 from sim.hunt.moments import Place, moments_of
 from sim.hunt.oracles import Trouble
 from sim.hunt.roots import roots_of
+from sim.kernel.instants import minutes
 from tests.detection.exchange_bugs import EXCHANGE_BUGS
 from tests.detection.rewriting import planted
 
@@ -53,3 +55,15 @@ def test_a_second_opinion_sees_its_bug(
 ) -> None:
     assert troubles(bug, kind, root) in ({found}, {(found[0], found[1].replace("List", "Search"))})
     assert not troubles("", kind, root)
+
+
+def test_an_input_that_does_not_end_is_found_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sim.hunt.patience.SECONDS", 0.2)
+    with planted(*EXCHANGE_BUGS["timer_after_its_instant"]):
+        stand = moments_of(ROOTS, 1).stand(Place(0))
+        happened = Arena(stand).run([Gene("course follow", 1), Gene("wait", 1, minutes(5))])
+    (trouble,) = happened.troubles
+    assert (trouble.kind, trouble.subject) == ("internal error", "Endless")
+    assert "time to 2026-" in trouble.says
+    assert happened.over
+    assert signal.getsignal(signal.SIGPROF) is signal.SIG_DFL

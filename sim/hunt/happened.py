@@ -1,0 +1,52 @@
+"""What came of an episode, and what is said of its inputs."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from sim.api.pipeline.inputs import (
+    Advanced,
+    Controlled,
+    Input,
+    Outcome,
+    RestCall,
+    RpcCall,
+    StreamOpened,
+)
+from sim.hunt.oracles import Trouble
+from sim.kernel.instants import format_instant
+
+LONG = 4_096  # bytes of an answer that cost as much as an effect
+
+
+class Happened(Struct):
+    """What came of an episode: features of each gene, and what is wrong. `inputs` counts those that
+    were handled, and `work` about what they cost: four for each, more for effects and long
+    answers; `over` says that the run has ended.
+    """
+
+    features: list[list[str]] = field(default_factory=list)
+    troubles: list[Trouble] = field(default_factory=list)
+    inputs: int = 0
+    work: int = 0
+    over: bool = False
+
+
+def named(input_: Input) -> str:
+    """What an input is, for people: it stands in no journal if the exchange fails at it."""
+    match input_:
+        case Controlled():
+            return f"{input_.action} {input_.subject} {input_.arguments}".replace("  ", " ")
+        case RestCall():
+            return f"{input_.verb} {input_.path} {input_.body}".rstrip()
+        case RpcCall() | StreamOpened():
+            return input_.method
+        case Advanced():
+            return f"time to {format_instant(input_.to)}"
+    return type(input_).__name__
+
+
+def work_of(outcome: Outcome) -> int:
+    """About what an input cost: long answers cost more than short ones."""
+    length = len(outcome.reply.body) if outcome.reply is not None else 0
+    return 4 + len(outcome.effects) + length // LONG

@@ -1,0 +1,52 @@
+"""How long an input may take. One that has not ended by then never will, and a hunt that waited for
+it would find nothing more, nor tell what it waits for.
+
+Where a process cannot interrupt itself (threads of a cluster, Windows) nothing is limited.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+SECONDS = 10.0  # of processor time; the dearest input takes less than one
+
+
+class Endless(Exception):
+    """An input does not end."""
+
+
+class Patience:
+    """Watches an episode. `input` is the number of the input under way, 0 between two of them."""
+
+    def __init__(self) -> None:
+        self.input = 0
+        self._before = 0
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Raise Endless in the middle of an input that is still under way after SECONDS, or up to
+        twice as long: it is looked at now and then, which costs an input nothing.
+        """
+        if not hasattr(signal, "setitimer") or not _is_main():
+            yield
+            return
+        before = signal.signal(signal.SIGPROF, self._look)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS, SECONDS)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.signal(signal.SIGPROF, before)
+
+    def _look(self, number: int, frame: FrameType | None) -> None:
+        same, self._before = self.input == self._before, self.input
+        if same and self.input:
+            raise Endless(f"not over after {SECONDS:g} s of processor time")
+
+
+def _is_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
