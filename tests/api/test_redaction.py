@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sim import Simulation, load_scenario
 from sim.api.pipeline.access_tokens import fingerprint_of
 from sim.api.pipeline.inputs import NOBODY, RestCall, VerifiedCredential, without_nonce
 from sim.api.pipeline.redaction import (
@@ -35,12 +36,14 @@ from sim.api.pipeline.redaction import (
 )
 from sim.api.pipeline.settings import Settings
 from sim.api.pipeline.valid_text import Headers
-from sim.contract.contract import load_contract
+from sim.contract.contract import Plane, load_contract
 from sim.contract.wire_fields import fields_of
 from sim.core.identity.credentials import Credentials
 from sim.core.identity.firms import ApiKey, Firm, Firms
 from sim.core.model.context import Context
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant, days, parse_instant, seconds
+from sim.testing.client import connect
+from tests.journeys import firm
 
 START = parse_instant("2026-09-08T18:00:00Z")
 AUDIENCE = "https://api.sandbox.test"
@@ -588,12 +591,28 @@ def test_a_client_secret_in_a_token_call_is_not_journalled(house: RedactionConte
         )
 
 
-@pytest.mark.parametrize("body", [b'{"ssn": "123456789"', b'["123456789"]', b"\xff123456789"])
-def test_a_body_that_is_no_object_is_sealed_whole_and_stays_no_json(body: bytes) -> None:
+@pytest.mark.parametrize("body", [b'{"ssn": "123456789"', b"123456789x", b"\xff123456789"])
+def test_a_body_that_is_no_json_is_sealed_whole_and_stays_none(body: bytes) -> None:
     sealed = redact_body(body, {"ssn"}, KEY, {})
     assert b"123456789" not in sealed
     with pytest.raises(json.JSONDecodeError):
         json.loads(sealed)
+
+
+@pytest.mark.parametrize("body", [b'["123456789"]', b'"123456789"', b"123456789"])
+@pytest.mark.parametrize(
+    ("plane", "path"), [("exchange", "/v1/kyc/start"), ("auth", "/oauth/token")]
+)
+def test_json_that_is_no_object_is_sealed_whole_and_refused_as_what_it_is(
+    plane: Plane, path: str, body: bytes
+) -> None:
+    sim = Simulation(load_scenario("quickstart"))
+    world = connect(sim)
+    token = world.bearer(firm(sim)) if plane == "exchange" else {}
+    reply = sim.rest(plane, "POST", path, "", token, body).reply
+    assert reply is not None and reply.status == 400
+    assert b"not a JSON object" in reply.body
+    assert b"123456789" not in b"".join(sim.journal.lines())
 
 
 @pytest.mark.parametrize(

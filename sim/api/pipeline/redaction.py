@@ -58,6 +58,7 @@ from sim.contract.contract import PLANES, Plane, load_contract
 from sim.contract.wire_fields import fields_of
 from sim.core.webhooks.payloads import secret_key
 from sim.kernel.instants import Instant
+from sim.kernel.journal_reader import UNREADABLE
 
 REDACTED = re.compile(r"sealed:[a-z]\d+:[0-9a-f]{32}", re.ASCII)
 SIGNING_SECRETS_MAX = 10_000
@@ -193,8 +194,7 @@ def _token_call(
     """
     fields = _fields(body, form)
     if fields is None:
-        key = _redaction_key(context)
-        return NOBODY, redact_text(body, key, context.signing_secrets).encode()
+        return NOBODY, _redact_whole(body, _redaction_key(context), context.signing_secrets)
     request = token_request(context, fields, wall)
     if "client_secret" in fields:  # no field of this call, but stock clients may send one
         fields["client_secret"] = _PLACEHOLDER
@@ -221,8 +221,14 @@ def redact_body(
     """
     fields = _fields(body, form=False)
     if fields is None:
-        return redact_text(body, key, signing_secrets).encode()
+        return _redact_whole(body, key, signing_secrets)
     return msgspec.json.encode(redact_fields(fields, secrets, key, signing_secrets))
+
+
+def _redact_whole(body: bytes, key: bytes, signing_secrets: dict[str, bytes]) -> bytes:
+    """A body of which nothing may stay. JSON stays JSON, so it is refused for what is wrong."""
+    redacted = redact_text(body, key, signing_secrets)
+    return redacted.encode() if _decoded(body) is msgspec.UNSET else msgspec.json.encode(redacted)
 
 
 def redact_fields(
@@ -324,11 +330,16 @@ def _fields(body: bytes, form: bool) -> dict[str, Any] | None:
             }
         except ValueError:
             return None
-    try:
-        fields = msgspec.json.decode(body or b"{}")
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+    fields = _decoded(body or b"{}")
     return fields if isinstance(fields, dict) else None
+
+
+def _decoded(body: bytes) -> Any:
+    """What JSON says; UNSET where it is none."""
+    try:
+        return msgspec.json.decode(body)
+    except UNREADABLE:
+        return msgspec.UNSET
 
 
 # ---- which fields are secret

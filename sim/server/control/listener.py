@@ -112,9 +112,9 @@ class ControlPlane:
     def _admits(self, request: web.BaseRequest, path: str) -> bool:
         if not self._token or path == PREFIX + "/health":
             return True
-        header = request.headers.get("Authorization", "")
-        sent = header.encode("utf-8", "surrogateescape")  # its bytes as they were sent
-        return hmac.compare_digest(sent, f"Bearer {self._token}".encode())
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        sent = token.strip().encode("utf-8", "surrogateescape")  # its bytes as they were sent
+        return scheme.lower() == "bearer" and hmac.compare_digest(sent, self._token.encode())
 
     def _find(self, verb: str, path: str) -> tuple[Endpoint, dict[str, str]] | Response:
         now = self._host.now
