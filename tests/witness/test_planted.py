@@ -19,6 +19,7 @@ from tests.witness.story import ACCOUNT, SYMBOL, Story, book, cash, execution, f
 DROP_COPY = "DropCopyAPI/CreateDropCopySubscription"
 TRADES = "DropCopyAPI/CreateTradeCaptureReportSubscription"
 BOOKS = "MarketDataSubscriptionAPI/CreateMarketDataSubscription"
+LEDGER = "FundingAPI/CreateBalanceLedgerSubscription"
 STATES = "DropCopyAPI/CreateInstrumentStateChangeSubscription"
 Tell: TypeAlias = Callable[[Story], object]
 
@@ -140,6 +141,21 @@ def keys(after: str, *, named: bool = True) -> Tell:
             change |= {"accountName": "firms/retail/accounts/7"} if named else {}
             body = {"requestId": "r1", "accountBalancesUpdate": {"balanceChange": change}}
             story.frame(story.socket(client, "ACCOUNT_BALANCE"), body, "retail", client)
+
+    return tell
+
+
+def chained(before: str) -> Tell:
+    """A stream of the balance ledger: a frame of two entries that comes twice, then one entry
+    that begins at `before`.
+    """
+
+    def tell(story: Story) -> None:
+        stream = story.stream(LEDGER, {"account": ACCOUNT})
+        pair = [cash("C1", "10", "9"), cash("C2", "9", "8")]
+        for _ in range(2):
+            story.frame(stream, {"entries": pair})
+        story.frame(stream, {"entries": [cash("C3", before, "1")]})
 
     return tell
 
@@ -327,6 +343,7 @@ PLANTED = (
         entries(cash("C1", "10", "9"), cash("C2", "8", "7")),
         [1],
     ),
+    Planted("balance ledger", chained("8"), chained("10"), [3, 5]),
     Planted("balance ledger", keys("25.50"), keys("25.51"), [3, 6]),
     Planted("balance ledger", keys("25.50", named=False), keys("25.51", named=False), [3, 6]),
     Planted("settled once", settled(100), settled(0), [1, 2, 3]),

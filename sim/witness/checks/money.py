@@ -164,7 +164,8 @@ class CashChain(Check):
     """Each entry of a balance ledger begins where the one before it ended, and says the same
     wherever it is told.
 
-    Judged within one answer, and along a stream, where no kinds of entries were left out.
+    Judged within one answer, and along a stream, where no kinds of entries were left out. What a
+    stream tells again (frames may come twice) stands where it was told first.
     """
 
     name = "balance ledger"
@@ -175,6 +176,7 @@ class CashChain(Check):
     def __init__(self) -> None:
         super().__init__()
         self._entries: dict[str, tuple[Cash, int]] = {}
+        self._told: dict[int, set[str]] = defaultdict(set)  # by stream
         self._last: dict[tuple[str, str, int], tuple[Cash, int, Observation]] = {}
         self._breaks: list[tuple[Observation, str, list[int]]] = []
 
@@ -189,6 +191,10 @@ class CashChain(Check):
             self.cannot_tell += 1
             return
         stream = seen.stream
+        if stream is not None and fact.id:
+            if fact.id in self._told[stream.number]:
+                return
+            self._told[stream.number].add(fact.id)
         # each answer is a chain of its own, and so is each stream
         chain = stream.number if stream is not None else -seen.n
         key = fact.account, fact.currency, chain
