@@ -148,7 +148,11 @@ class Campaign:
     def _over(self) -> bool:
         hunted, plan = self.hunted, self._plan
         spent = bool(plan.inputs) and hunted.inputs >= plan.inputs
-        return spent or (bool(hunted.finds) and not plan.keep_going) or self._stopped()
+        return spent or self._found() or self._stopped()
+
+    def _found(self) -> bool:
+        """Whether a find ends the hunt."""
+        return bool(self.hunted.finds) and not self._plan.keep_going
 
     # ---- rounds
 
@@ -188,6 +192,8 @@ class Campaign:
                 self._planner.learn(plan, sum(map(len, news.values())), work)
             if news and self._plan.guided and not done.happened.troubles:
                 self._grow(plan.parent, plan.place, plan.genes, news)
+            if self._found():
+                break
         hunted.rounds += 1
         hunted.moments = len(self._corpus.entries)
         self._corpus.fade()

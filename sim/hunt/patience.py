@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-SECONDS = 10.0  # of processor time; the dearest input takes less than one
+SECONDS = 5.0  # of processor time; the dearest input takes less than one
 
 
 class Endless(Exception):

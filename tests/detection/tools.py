@@ -97,7 +97,7 @@ def hunt(
 
         def round(self, so_far: Any) -> None: ...
 
-    plan = HuntPlan(roots=roots_of(), seed=1, keep_going=True, guided=guided, canary=False)
+    plan = HuntPlan(roots=roots_of(), seed=1, guided=guided, canary=False)
     Campaign(plan, Listener(), lambda: bool(said) or over()).run()
     yield from ((column, f"{one.trouble.kind}: {one.trouble.says}") for one in said)
 
