@@ -182,6 +182,7 @@ def test_a_command_finds_the_exchange_and_its_report_has_every_form(certified: P
     assert suite.get("skipped") == str(report["totals"]["not exercised"])
     page = (certified / "index.html").read_text()
     assert "not the venue" in page and PROFILE.digest in page
+    assert page.rindex('class="failed"') < page.index('class="passed"')
     ElementTree.fromstring((certified / "badge.svg").read_text())
 
 

@@ -114,8 +114,8 @@ tr{border-bottom:1px solid #888;padding:.6rem 0}}
 
 
 def page(report: Report) -> str:
-    """A page that opens from disk."""
-    rows = "\n".join(map(_row, report.verdicts))
+    """A page that opens from disk: what failed stands first."""
+    rows = "\n".join(map(_row, sorted(report.verdicts, key=lambda one: one.verdict != FAILED)))
     legs = "\n".join(
         f"<tr><td>{leg.leg}</td><td>{'-' if leg.code is None else leg.code}</td>"
         f"<td>{leg.calls}</td><td>{'yes' if leg.exercised else 'no'}</td>"
