@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 
@@ -10,7 +11,7 @@ import pytest
 
 from tests.mutation import __main__ as runs
 from tests.mutation.areas import AREAS, ROOT, sources
-from tests.mutation.coverage_map import CoverageMap, names_defined
+from tests.mutation.coverage_map import CoverageMap, names_defined, texts_of
 from tests.mutation.operators import mutants, mutated
 from tests.mutation.results import known_equivalents
 from tests.mutation.runner import Job
@@ -24,6 +25,7 @@ def fee(price, qty, cap=3):
     book.note(price, qty)
     return total
 '''
+FUNCTIONS = re.compile(r"^def (test_\w+)", re.MULTILINE)
 CHANGES = {
     ("cap=3", "cap=4"): "constant",
     ("price < 5 and qty", "price <= 5 and qty"): "comparison",
@@ -135,6 +137,14 @@ def test_a_line_that_is_new_is_tried_with_the_older_tests_of_its_function_too() 
     assert measured.covering(returned, source, 400, seconds=20) == [50, 59, *range(43)]
     measured.lines.clear()
     assert measured.covering(returned, source, 400) == list(range(60))
+
+
+def test_only_what_pytest_collects_is_measured() -> None:
+    file = "tests/api/test_gateway_season.py"
+    text = (ROOT / file).read_text()
+    assert "\nTest = " in text, "another file with a type that has a test's name will do"
+    found = texts_of([file], {f"{file}::{name}[1-a::b]" for name in FUNCTIONS.findall(text)})
+    assert list(found[file]) == FUNCTIONS.findall(text)
 
 
 RUN = """

@@ -161,7 +161,7 @@ def test_distinct_assets_get_one_series_each_by_symbol_and_unknown_ones_no_candl
     assert len(ask(prices, assets=ten).json()["series"]) == 10
 
 
-@pytest.mark.spec("S4.1-7", "S2.1-1", "S2.1-2", "S2.2-1")
+@pytest.mark.spec("S4.1-2", "S4.1-7", "S2.1-1", "S2.1-2", "S2.2-1")
 @pytest.mark.parametrize(
     "given",
     [

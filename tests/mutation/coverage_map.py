@@ -131,7 +131,7 @@ class CoverageMap:
     def forget(self, gone: set[str]) -> None:
         """Drop some tests, whatever their parameters are."""
         for at, name in enumerate(self.tests):
-            if "::".join(name.partition("[")[0].split("::")[:2]) in gone:
+            if function_of(name) in gone:
                 self.tests[at] = ""
 
     def keep_only(self, names: set[str]) -> None:
@@ -161,10 +161,25 @@ def tests_of(source: str) -> dict[str, str]:
     return found
 
 
+def texts_of(files: list[str], collected: set[str]) -> dict[str, dict[str, str]]:
+    """`tests_of` each file, without what pytest does not collect, such as a type named Test."""
+    functions = {function_of(name) for name in collected}
+    return {
+        file: {
+            name: text
+            for name, text in tests_of((ROOT / file).read_text()).items()
+            if f"{file}::{name}" in functions
+        }
+        for file in files
+    }
+
+
 def up_to_date(jobs: int, *, measure: bool = True) -> CoverageMap:
     """The kept map, after measuring new and changed tests unless they are to be left out."""
     found = pickle.loads(MAP.read_bytes()) if MAP.exists() else CoverageMap()
-    texts = {file: tests_of((ROOT / file).read_text()) for file in test_files()}
+    files = test_files()
+    collected = _collected(files)
+    texts = texts_of(files, collected)
     known = {
         f"{file}::{name}": text for file, of in found.files.items() for name, text in of.items()
     }
@@ -172,7 +187,7 @@ def up_to_date(jobs: int, *, measure: bool = True) -> CoverageMap:
     stale = sorted(name for name, text in asked.items() if known.get(name) != text)
     found.forget((set(known) - set(asked)) | (set(stale) if measure else set()))
     if not measure:
-        found.keep_only(_collected(sorted(texts)))
+        found.keep_only(collected)
         return found
     found.files = {file: {} for file in texts} | {
         file: {name: text for name, text in of.items() if texts[file].get(name) == text}
@@ -187,8 +202,13 @@ def up_to_date(jobs: int, *, measure: bool = True) -> CoverageMap:
             file, _, test = name.partition("::")
             found.files[file][test] = asked[name]
         write(found)  # an interrupted run goes on from here
-    found.keep_only(_collected(sorted(texts)))
+    found.keep_only(collected)
     return found
+
+
+def function_of(name: str) -> str:
+    """A test's file and function, or file and class, without parameters."""
+    return "::".join(name.partition("[")[0].split("::")[:2])
 
 
 def _collected(files: list[str]) -> set[str]:
