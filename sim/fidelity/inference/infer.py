@@ -10,12 +10,14 @@ from typing import Any, TextIO
 from sim.analysis.progress import Progress
 from sim.fidelity.compare import told_of
 from sim.fidelity.difference import shown
+from sim.fidelity.inference.joint import best_pair
 from sim.fidelity.inference.search import Search
 from sim.fidelity.inference.session import Session
 from sim.fidelity.inference.verdicts import Kind, Verdict, Verdicts
 from sim.recording.files import Recording
 from sim.scenario.scenario import Scenario
 
+_JOINT_STEPS = 4
 _UNEXPLAINED_MAX = 100
 _SHOWN_MAX = 8  # lines of a list on a screen
 _KINDS: tuple[Kind, ...] = ("refuted", "undecided", "confirmed", "not observed")
@@ -46,6 +48,12 @@ class Inference:
             self._search.begin()
             self.differed = len(self._search.outcome.lines)
             self._search.descend()
+            for _ in range(_JOINT_STEPS):
+                pair = best_pair(self._search)
+                if pair is None:
+                    break
+                self._search.take(*pair)
+                self._search.descend()
             self._verdicts.find()
             self.complete = True
         if not self.complete:

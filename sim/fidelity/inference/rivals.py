@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from sim.fidelity.inference.joint import lively
 from sim.fidelity.inference.numbers import ladder, proportional
 from sim.fidelity.inference.outcome import Decisions, Outcome, Setting, change
 from sim.fidelity.inference.search import Search
@@ -36,12 +37,14 @@ class Rivals:
         if not self._against or len(self._against) > _LINES_MAX:
             return {}
         rivals: dict[str, Any] = dict(self._quirks())
-        for name in self._candidates(known):
+        search.session.stand_at(self._without, known)
+        for name in lively(search, self._without, known, self._against, {self._name}):
             for value in self._values(name, known):
                 outcome = self._tried(name, value)
                 if outcome.whole and not outcome.failure and self._explains(outcome):
                     rivals[name] = search.catalogue[name].show(search.catalogue[name].parse(value))
                     break
+        search.session.stand_at(search.setting, search.outcome)
         return rivals
 
     def _quirks(self) -> Iterator[tuple[str, str]]:
@@ -53,21 +56,6 @@ class Rivals:
             outcome = search.session.tried(setting, search.outcome)
             if outcome.whole and not outcome.failure and self._explains(outcome):
                 yield name, "always" if other.after else "never"
-
-    def _candidates(self, known: Outcome) -> Iterator[str]:
-        """Names that show in all these lines, as far as the verdicts have tried them, and those
-        that may show only without the other: they are asked for only then, or a quirk hid them.
-        """
-        search, dull = self._search, set(self._search.still_dull())
-        for name in sorted(known.asked & search.catalogue.keys() - {self._name}):
-            if name in dull:
-                continue
-            if name not in search.outcome.asked or self._name in search.odds:
-                yield name
-            else:
-                tries = [search.tried(name, text) for text in search.others(name)]
-                if self._against <= {n for one in tries for n in one.change.touched}:
-                    yield name
 
     def _explains(self, outcome: Outcome) -> bool:
         return not change(self._search.outcome, outcome).worse

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from sim.core.catalogue.assumption import Value
 from sim.core.catalogue.assumptions import catalogue
+from sim.fidelity.inference.dull import dull_of
 from sim.fidelity.inference.numbers import (
     FINEST,
     ladder,
@@ -52,12 +53,14 @@ class Search:
         self._climbed: dict[str, set[int]] = {}  # lines for which a number's values were tried
         # lines that a value touched when it was tried last
         self._touched: dict[tuple[str, str], frozenset[int]] = {}
+        # by name, the value that explained most lines, and how many
+        self._leads: dict[str, tuple[str, int]] = {}
 
     # ---- trials
 
     def begin(self) -> None:
         """Replay with our own values. Unmatched."""
-        self._take(self.setting, self.session.tried(self.setting))
+        self.take(self.setting, self.session.tried(self.setting))
         self._progress("")
 
     def tried(self, name: str, value: str, certain: int = CERTAIN) -> Tried:
@@ -70,7 +73,11 @@ class Search:
             known = self.session.tried(setting, self.outcome, certain=certain)
             self._known[name, value] = known
             self._progress(f"{len(self.outcome.lines)} lines differ")
-        return Tried(name, value, setting, known, change(self.outcome, known))
+        trial = Tried(name, value, setting, known, change(self.outcome, known))
+        explains = len(trial.change.better)
+        if explains > self._leads.get(name, ("", 0))[1]:
+            self._leads[name] = value, explains
+        return trial
 
     def value(self, name: str) -> Value:
         """The present value of an assumption."""
@@ -82,6 +89,11 @@ class Search:
         written = self.catalogue[name].show(value)
         return str(written).lower() if isinstance(written, bool) else str(written)
 
+    @property
+    def leads(self) -> dict[str, str]:
+        """By name, the value that explained most lines, be it taken or not."""
+        return {name: value for name, (value, _) in self._leads.items()}
+
     def others(self, name: str) -> list[str]:
         """Values of an assumption that differ from the present one; of numbers, a few."""
         one, now = self.catalogue[name], self.value(name)
@@ -92,7 +104,8 @@ class Search:
         values = set(probes(one, now, self.length)) | {int(self.base[name])}
         return [self.text(name, value) for value in sorted(values - {now})]
 
-    def _take(self, setting: Setting, outcome: Outcome) -> None:
+    def take(self, setting: Setting, outcome: Outcome) -> None:
+        """Go on from a setting with its outcome."""
         self.setting, self.outcome = setting, outcome
         self.session.stand_at(setting, outcome)
         self._known.clear()
@@ -112,14 +125,14 @@ class Search:
         setting, outcome = self.setting, self.outcome
         quirks = {one: decisions for one, decisions in setting.quirks.items() if one != name}
         without = Setting(setting.values, quirks)
-        self._take(without, self.session.tried(without))
+        self.take(without, self.session.tried(without))
         self._climbed.clear()
         self._touched.clear()
         self._left_out = name
         self._descend()
         self._left_out = ""
         if len(self.outcome.lines) > len(outcome.lines):
-            self._take(setting, outcome)
+            self.take(setting, outcome)
 
     def _descend(self) -> None:
         self._fit_quirks()
@@ -166,9 +179,9 @@ class Search:
         if len(names) > 1:
             outcome = self.session.tried(together, self.outcome)
             if change(self.outcome, outcome).gain > best.change.gain and outcome.whole:
-                self._take(together, outcome)
+                self.take(together, outcome)
                 return True
-        self._take(best.setting, best.outcome)
+        self.take(best.setting, best.outcome)
         return True
 
     def drop_needless(self) -> None:
@@ -180,7 +193,7 @@ class Search:
             if name not in self.outcome.asked or trial.change.better or not trial.change.touched:
                 values = {one: value for one, value in self.setting.values.items() if one != name}
                 setting = Setting(values, self.setting.quirks)
-                self._take(setting, trial.outcome)
+                self.take(setting, trial.outcome)
 
     def still_dull(self) -> list[str]:
         """Names whose values changed nothing before the descent, and together change nothing now:
@@ -193,21 +206,8 @@ class Search:
             and (values := self.others(name))
             and not any(self._touched.get((name, value), True) for value in values)
         }
-        return self._dull_of(rows)
-
-    def _dull_of(self, rows: dict[str, list[str]]) -> list[str]:
-        for turn in range(max(map(len, rows.values()), default=0)):
-            values = {name: row[turn] for name, row in rows.items() if turn < len(row)}
-            together = Setting({**self.setting.values, **values}, self.setting.quirks)
-            outcome = self.session.tried(together, self.outcome)
-            self._progress(f"{len(self.outcome.lines)} lines differ")
-            if outcome.failure or change(self.outcome, outcome).touched:
-                names, half = list(rows), len(rows) // 2
-                if not half:
-                    return []
-                parts = names[:half], names[half:]
-                return [one for part in parts for one in self._dull_of({n: rows[n] for n in part})]
-        return list(rows)
+        self._progress(f"{len(self.outcome.lines)} lines differ")
+        return dull_of(self.session, rows, self.setting, self.outcome)
 
     # ---- numbers
 
@@ -242,6 +242,7 @@ class Search:
             if other is not None and (best is None or other.change.gain > best.change.gain):
                 best = self._between(name, other, values)
         if best is not None:
+            del self._climbed[name]  # something else may be taken first
             yield best
 
     def _turns(self, name: str, seen: list[tuple[int, Outcome]]) -> Iterator[int]:
@@ -324,7 +325,7 @@ class Search:
                     outcome = self.session.tried(setting, self.outcome)
                     self._progress("pairs")
                     if outcome.whole and change(self.outcome, outcome).gain > 0:
-                        self._take(setting, outcome)
+                        self.take(setting, outcome)
                         return True
         return False
 
@@ -344,10 +345,10 @@ class Search:
             if not set(touched.touched) & self.outcome.lines.keys():
                 continue
             if touched.gain > 0 and not touched.worse:
-                self._take(self.setting.with_quirk(name, other), outcome)
+                self.take(self.setting.with_quirk(name, other), outcome)
                 continue
             if touched.gain > 0:
-                self._take(self.setting.with_quirk(name, other), outcome)
+                self.take(self.setting.with_quirk(name, other), outcome)
             if one_by_one:
                 self._turn(name)
 
@@ -380,4 +381,4 @@ class Search:
             outcome = self._quirk(name, decisions)
             outcome_change = change(self.outcome, outcome)
             if outcome_change.gain > 0 and outcome.whole:
-                self._take(self.setting.with_quirk(name, decisions), outcome)
+                self.take(self.setting.with_quirk(name, decisions), outcome)

@@ -1,0 +1,68 @@
+"""Two changes that gain only together: one that explains lines and breaks others, and one that
+mends what it broke.
+
+The descent takes single changes that gain. A maker's fee that the recording shows may also let an
+order through that ours refuses, because another value is not found yet: alone it makes more lines
+worse than better. So where nothing gains any more, the values that explained most lines
+(`Search.leads`) are tried once more, each with everything that shows in the lines that it breaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Set
+
+from sim.fidelity.inference.dull import dull_of
+from sim.fidelity.inference.outcome import ALL, Decisions, Outcome, Setting, change
+from sim.fidelity.inference.search import Search, Tried
+
+_LEADS = 3  # that are tried with others, at most
+
+
+def best_pair(search: Search) -> tuple[Setting, Outcome] | None:
+    """The best setting with one of the leads and another change; None where none gains."""
+    if not search.outcome.lines:
+        return None
+    whole = sorted(_whole(search), key=lambda one: -len(one.change.better))
+    for lead in whole[:_LEADS]:
+        search.session.stand_at(lead.setting, lead.outcome)
+        best, gain = None, 0
+        for setting in _partners(search, lead):
+            trial = search.session.tried(setting, lead.outcome, certain=ALL)
+            gained = change(search.outcome, trial).gain
+            if gained > gain and trial.whole and not trial.failure:
+                best, gain = (setting, trial), gained
+        search.session.stand_at(search.setting, search.outcome)
+        if best is not None:
+            return best
+    return None
+
+
+def lively(
+    search: Search, setting: Setting, outcome: Outcome, lines: Set[int], but: Collection[str]
+) -> list[str]:
+    """Names of which some value changes one of these lines, where a setting has an outcome."""
+    asked = sorted(outcome.asked & search.catalogue.keys() - set(but))
+    rows = {name: values for name in asked if (values := search.others(name))}
+    dull = set(dull_of(search.session, rows, setting, outcome, lines))
+    return [name for name in rows if name not in dull]
+
+
+def _whole(search: Search) -> Iterator[Tried]:
+    """What each lead does to the present setting, replayed to the end."""
+    for name, value in sorted(search.leads.items()):
+        if value == search.text(name, search.value(name)):
+            continue
+        setting = search.setting.with_value(name, value)
+        outcome = search.session.tried(setting, search.outcome, certain=ALL)
+        lead = Tried(name, value, setting, outcome, change(search.outcome, outcome))
+        if lead.change.better and not outcome.failure:
+            yield lead
+
+
+def _partners(search: Search, lead: Tried) -> Iterator[Setting]:
+    """Settings in which something else shows in lines that a change has broken."""
+    for name in lively(search, lead.setting, lead.outcome, set(lead.change.worse), {lead.name}):
+        for value in search.others(name):
+            yield lead.setting.with_value(name, value)
+    for name in sorted(lead.outcome.asks):
+        yield lead.setting.with_quirk(name, Decisions(not search.decisions(name).after))
