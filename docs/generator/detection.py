@@ -30,8 +30,8 @@ def summary() -> str:
     blind = [bug for bug in PLANTED if bug.blind]
     seen = sum(bug in found for bug in blind)
     return (
-        f"**{len(found)} of {len(PLANTED)}** bugs are found by something; of the"
-        f" {len(blind)} that were planted blindly, {seen}."
+        f"At least one tool finds **{len(found)} of {len(PLANTED)}** bugs,"
+        f" and {seen} of the {len(blind)} blind ones."
     )
 
 
@@ -56,8 +56,8 @@ def misses() -> str:
     rows = [
         {
             "bug": f"`{bug.name}`",
-            "asked": ", ".join(sorted(results().trials[bug.name])) or "nobody yet",
-            "why": MISSED.get(bug.name, "not all tools were asked yet"),
+            "asked": ", ".join(sorted(results().trials[bug.name])) or "none yet",
+            "why": MISSED.get(bug.name, "not all tools have been run yet"),
         }
         for bug in missed
     ]
