@@ -454,6 +454,70 @@ def test_markets_that_the_clock_has_just_closed_open_again_when_somebody_says_th
     assert settled(world, f"aec-{slug}") is None and event(world, slug)["active"]
 
 
+@pytest.mark.parametrize("asleep", [False, True])
+@pytest.mark.parametrize("slug", GAMES[:2])
+def test_a_report_between_close_and_settlement_changes_the_outcome_and_not_when_it_settles(
+    slug: str, asleep: bool
+) -> None:
+    """L25: the delay counts from the close, also where the world begins after it and nobody has
+    asked for the markets.
+    """
+    world = living()
+    over = world.simulation.exchange.games.plan.event_end(slug)
+    if asleep:
+        world = living(start=over + MINUTE // 2)
+    else:
+        world.advance_to(over + MINUTE // 2)
+    facts = {"home_score": 0, "away_score": 12, "ended": True}
+    symbols = list(world.simulation.control("event.update", slug, facts).value["settles"])
+    assert f"aec-{slug}" in symbols
+    shown = event(world, slug)
+    assert not shown["active"]
+    assert {market["exchangeStatus"] for market in shown["markets"]} == {"CLOSED"}
+    world.advance_to(over + MINUTE - 1)
+    assert [settled(world, symbol) for symbol in symbols] == [None] * len(symbols)
+    world.advance("1ns")
+    assert None not in [settled(world, symbol) for symbol in symbols]
+    assert settled(world, f"aec-{slug}") == 1
+
+
+@pytest.mark.parametrize("late", [MINUTE // 2, 10 * MINUTE])
+def test_a_world_that_begins_after_the_end_of_a_game_settles_all_its_markets(late: int) -> None:
+    """L25: a minute after the close, those that a scenario lists too."""
+    slugs = GAMES[:2]  # of the quickstart's own file, and generated
+    first = living()
+    over = max(first.simulation.exchange.games.plan.event_end(slug) for slug in slugs)
+    world = living(start=over + late)
+    if late < MINUTE:
+        assert settled(world, f"aec-{slugs[1]}") is None
+        world.advance_to(over + MINUTE)
+    for slug in slugs:
+        markets = event(world, slug)["markets"]
+        assert {(one["exchangeStatus"], one["status"]) for one in markets} == {
+            ("CLOSED", "MARKET_STATUS_RESOLVED")
+        }
+        assert None not in [settled(world, one["slug"]) for one in markets]
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_what_the_world_began_with_as_paid_stays_closed_and_paid_whatever_is_reported(
+    ended: bool,
+) -> None:
+    """L25."""
+    slug = "nba-min-nyk-2026-09-08"
+    over = living().simulation.exchange.games.plan.event_end(slug)
+    world = living(start=over + 2 * MINUTE)
+    shown = event(world, slug)["markets"]
+    paid = [settled(world, market["slug"]) for market in shown]
+    world.simulation.control("event.update", slug, {"home_score": 1, "ended": ended})
+    world.advance("5m")
+    markets = event(world, slug)["markets"]
+    assert {(one["exchangeStatus"], one["status"]) for one in markets} == {
+        ("CLOSED", "MARKET_STATUS_RESOLVED")
+    }
+    assert [settled(world, market["slug"]) for market in markets] == paid != [None] * len(paid)
+
+
 def test_what_has_been_paid_stays_paid(world: Connection) -> None:
     slug = "nba-min-nyk-2026-09-08"
     world.advance_to(world.simulation.exchange.games.plan.event_end(slug) + 2 * MINUTE)

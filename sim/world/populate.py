@@ -78,14 +78,6 @@ def _list_everything(exchange: Exchange, world: World) -> None:
     """List assets and instruments, and let games stand as the default world has them."""
     exchange.reference = world.reference
     exchange.games.begin(world.results)
-    for asset in world.assets:
-        exchange.assets.add(asset)
-    for instrument in world.instruments:
-        exchange.trading.listings.list_instrument(instrument)
-    exchange.trading.listings.stock(world.shelf)
-    recurring = world.reference.recurring
-    if recurring.series:
-        exchange.recurring.begin(recurring.series, recurring.instrument)
     for event in world.reference.events[: world.reference.base]:
         if (score := event.score) is not None:
             game = Game(
@@ -96,6 +88,14 @@ def _list_everything(exchange: Exchange, world: World) -> None:
                 ended=event.ended,
             )
             exchange.games.set_start(event.slug, game)
+    for asset in world.assets:
+        exchange.assets.add(asset)
+    for instrument in world.instruments:
+        exchange.trading.listings.list_instrument(instrument)
+    exchange.trading.listings.stock(world.shelf)
+    recurring = world.reference.recurring
+    if recurring.series:
+        exchange.recurring.begin(recurring.series, recurring.instrument)
 
 
 def _report_games(exchange: Exchange, world: World, scenario: Scenario) -> None:

@@ -37,3 +37,14 @@ def test_exponential_waits_have_their_mean_and_are_memoryless() -> None:
     for times, share in ((1, 0.368), (2, 0.135), (4, 0.0183)):
         assert abs(sum(wait > times * 10**9 for wait in found) / len(found) - share) < 0.01
     assert stream.exponential(1) >= 1
+
+
+def test_a_draw_below_a_bound_that_does_not_divide_all_words_is_without_bias() -> None:
+    """Three quarters of all words as bound: the remainder alone would double the first third."""
+    stream, bound = Entropy(seed=1).stream("wide"), 3 << 62
+    draws = [stream.below(bound) for _ in range(3000)]
+    thirds = [
+        sum(at * bound // 3 <= draw < (at + 1) * bound // 3 for draw in draws) for at in range(3)
+    ]
+    assert all(900 < third < 1100 for third in thirds), thirds
+    assert stream.drawn > 3800  # every fourth word is drawn again

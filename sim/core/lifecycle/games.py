@@ -26,7 +26,7 @@ from sim.core.lifecycle.lifecycle import Lifecycle
 from sim.core.lifecycle.listings import Listings
 from sim.core.lifecycle.outcomes import outcome_of
 from sim.core.lifecycle.settlement import Settlements
-from sim.core.lifecycle.states import SESSION_STATES
+from sim.core.lifecycle.states import OVER_STATES, SESSION_STATES
 from sim.core.matching.books import Books
 from sim.core.model.context import Context
 from sim.core.model.enums import InstrumentState
@@ -176,18 +176,17 @@ class GameReports:
     def report_game(self, slug: str, **facts: Any) -> Game:
         """Set facts of a game; from here on reports replace the simulation.
 
-        Settlements that its markets came to by the simulation stay. Markets that the simulated end
-        had closed open again unless the report ends the game.
+        What its markets came to by the simulation stays, whether anybody had asked for them or not:
+        settlements, and the close unless the report says that the game is not over.
         """
         games, instruments = self.games, self.instruments
         simulated = games.simulated_game(slug)
-        if not games.is_reported(slug):
-            for instrument in instruments.of_event(slug):
-                if self.settlements.final(instrument.symbol):
-                    self.listings.write_down(instrument.symbol)
-            if simulated is not None:
-                replaced = any(facts.get(name) not in (None, "") for name in _RESULTS)
-                games.set_start(slug, simulated.summary() if replaced else simulated)
+        for instrument in instruments.of_event(slug):
+            if self.lifecycle.state(instrument.symbol) in OVER_STATES:
+                self.lifecycle.materialise(instrument.symbol)
+        if simulated is not None and not games.is_reported(slug):
+            replaced = any(facts.get(name) not in (None, "") for name in _RESULTS)
+            games.set_start(slug, simulated.summary() if replaced else simulated)
         game = games.update(slug, **facts)
         self.books.game_reported(slug)
         if simulated is not None and simulated.ended and not game.ended:

@@ -108,16 +108,8 @@ class Lifecycle:
         return symbol in self._now.pinned
 
     def closed_at(self, symbol: str) -> Instant | None:
-        """When the instrument closed; None while it trades, or when it began closed."""
-        closed = self._now.closed_at.get(symbol)
-        if closed is None and symbol not in self._now.states:
-            closes = self.dates.closes(self._instruments.require(symbol))
-            return (
-                self.dates.defer_past_maintenance(closes)
-                if 0 < closes <= self.followed_to
-                else None
-            )
-        return closed
+        """When a materialised instrument closed; None while it trades, or when it began closed."""
+        return self._now.closed_at.get(symbol)
 
     def last_change(self, instrument: Instrument) -> Instant:
         """When the state of an instrument last changed; its creation before the first time."""
@@ -289,9 +281,6 @@ class Lifecycle:
         instrument = self._instruments.require(symbol)
         self._on_materialise(instrument)
         self._set_first_state(instrument, self.dormant_state(instrument))
-        closes = self.dates.closes(instrument)
-        if closes and self._now.states[symbol] in OVER_STATES:
-            self._now.closed_at[symbol] = self.dates.defer_past_maintenance(closes)
         if self._now.dormant_suspended:
             self._now.resume[symbol] = True
         self.await_edge(instrument)
@@ -352,6 +341,9 @@ class Lifecycle:
         self._now.changed_at[instrument.symbol] = self.last_change(instrument)
         self._now.states[instrument.symbol] = state
         self._events[instrument.event] = None
+        closes = self.dates.closes(instrument) if state in OVER_STATES else 0
+        if 0 < closes <= self._ctx.now:
+            self._now.closed_at[instrument.symbol] = self.dates.defer_past_maintenance(closes)
 
     # ---- save and load
 

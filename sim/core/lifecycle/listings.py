@@ -58,6 +58,8 @@ class Listings:
         if self.lifecycle.listed(symbol):
             raise AlreadyExists(f"instrument {symbol} exists")
         self.instruments.add(instrument)
+        if instrument.opening_state is None:
+            self.settle_unlisted(instrument)
         self.lifecycle.list_instrument(instrument)
         self.books.event_changed(instrument)
         if tell:
@@ -168,9 +170,9 @@ class Listings:
                 event = Settled(symbol, price, settled.preliminary, text, self.ctx.now)
                 self.ctx.emit(event)
 
-    def settle_dormant(self, instrument: Instrument) -> None:
-        """A dormant instrument is about to be materialised: record the settlement that it came to
-        by itself, or wait for it where trading is over.
+    def settle_unlisted(self, instrument: Instrument) -> None:
+        """An instrument is about to be listed or materialised: record the settlement that it came
+        to by itself, or wait for it where trading is over.
         """
         symbol = instrument.symbol
         self.write_down(symbol)

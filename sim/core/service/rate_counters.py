@@ -155,10 +155,8 @@ class Sliding(_Counter):
         window.total += 1
 
     def used(self, subject: str, now: Instant) -> int:
-        """Calls of the last minute. Reads only."""
-        window = self.windows.get(subject)
-        if window is None:
-            return 0
+        """Calls of the last minute, of a subject that has a counter. Reads only."""
+        window = self.windows[subject]
         oldest = max(now // NS_PER_S, window.head) - _WINDOW_S + 1
         return sum(window.counts[second % _WINDOW_S] for second in range(oldest, window.head + 1))
 

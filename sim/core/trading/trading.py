@@ -103,7 +103,7 @@ class Trading:
             instruments,
             defer_past_maintenance=defer_past_maintenance,
             event_end=event_end,
-            on_materialise=lambda instrument: self.listings.settle_dormant(instrument),
+            on_materialise=lambda instrument: self.listings.settle_unlisted(instrument),
         )
         self.ledger = Ledger(ctx)
         self.positions = Positions(ctx)
