@@ -75,26 +75,30 @@ class Catalogue:
         self._market_keys: dict[str, KeyIndex] = {}
 
     def _place_markets(self, listed: Sequence[Market], base: int) -> None:
-        places = (
-            self._rows_of(listed[:base]),
-            ((self._event_places[slug], row) for slug, row in self._games.rows),
-            ((event, _NO_ROW) for event in self._slots),
-            self._rows_of(listed[base:]),
-        )
         self.rows: list[MarketRow] = []
         self._owners: list[int] = []
-        self._markets: list[list[int]] = [[] for _ in self.events]
-        for place, (event, row) in enumerate(chain.from_iterable(places)):
-            self._owners.append(event)
-            self.rows.append(row)
-            self._markets[event].append(place)
+        self._markets: list[Sequence[int]] = [()] * len(self.events)
+        self._add_rows(self._rows_of(listed[:base]))
+        first = len(self.rows)
+        self._add_rows(zip(self.dormant_events, self._games.rows, strict=True))
+        self.dormant_markets = range(first, len(self.rows))
+        self._add_rows((event, [_NO_ROW]) for event in self._slots)
+        self._add_rows(self._rows_of(listed[base:]))
         self._places = {row.slug: place for place, row in enumerate(self.rows)}
-        self.dormant_markets = range(base, base + len(self._games))
 
-    def _rows_of(self, markets: Iterable[Market]) -> Iterator[tuple[int, MarketRow]]:
+    def _add_rows(self, rows: Iterable[tuple[int, Sequence[MarketRow]]]) -> None:
+        """Give the next places to markets of events."""
+        for event, those in rows:
+            first, known = len(self.rows), self._markets[event]
+            places = range(first, first + len(those))
+            self._markets[event] = (*known, *places) if known else places
+            self._owners += [event] * len(those)
+            self.rows += those
+
+    def _rows_of(self, markets: Iterable[Market]) -> Iterator[tuple[int, Sequence[MarketRow]]]:
         for market in markets:
             if (event := self._reference.event_of(market.slug)) is not None:
-                yield self._event_places[event.slug], row_of(market)
+                yield self._event_places[event.slug], [row_of(market)]
 
     # ---- what is where
 

@@ -24,7 +24,7 @@ from sim.kernel.instants import DAY, HOUR, Instant
 from sim.messages.gateway_v1 import Event, EventParticipant, Team
 from sim.reference.leagues import Leagues
 from sim.reference.market_pair import Facts, Side, eastern_day, new_event
-from sim.reference.market_templates import MarketTemplate, Player, era_of, filled, ordered
+from sim.reference.market_templates import MarketTemplate, Player, era_of, filled, ordered, symbols
 from sim.reference.market_templates import templates as templates_of
 from sim.scenario.instrument_terms import related_to
 
@@ -105,8 +105,7 @@ class Game(NamedTuple):
     @property
     def symbols(self) -> list[str]:
         """The symbols of those markets."""
-        short = self.short_names
-        return [template.symbol(self.stem, short) for template in self.templates]
+        return symbols(self.templates, self.stem, self.short_names)
 
 
 def terms_of(symbol: str, now: Instant, *, cents: bool = False) -> tuple[int, int, int, int]:

@@ -23,6 +23,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Container, Iterable, Iterator
 from functools import cache, cached_property, lru_cache, reduce
+from itertools import repeat
+from operator import mod
 
 from msgspec.structs import replace
 
@@ -118,21 +120,16 @@ class GeneratedGames:
         return self._plan[slug].symbols
 
     @cached_property
-    def rows(self) -> list[tuple[str, MarketRow]]:
-        """Every market's event and what lists know of the market, in order, without making any."""
+    def rows(self) -> list[list[MarketRow]]:
+        """What lists know of each event's markets, in order, without making any."""
         rows = []
         for slug, game in self._plan.items():
-            dates = game.dates
-            for number, symbol in enumerate(game.symbols, self._first_market(slug)):
-                row = MarketRow(
-                    number,
-                    symbol,
-                    number % SORT_ORDERS,
-                    dates.start,
-                    dates.expiration,
-                    dates.created,
-                )
-                rows.append((slug, row))
+            dates, symbols = game.dates, game.symbols
+            first = self._first_market(slug)
+            numbers = range(first, first + len(symbols))
+            orders = map(mod, numbers, repeat(SORT_ORDERS))
+            alike = map(repeat, (dates.start, dates.expiration, dates.created))
+            rows.append(list(map(MarketRow, numbers, symbols, orders, *alike)))
         return rows
 
     def _first_market(self, slug: str) -> int:

@@ -13,7 +13,7 @@ order of the symbol, `{first_short}` and `{second_short}` their abbreviations in
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple, TypeVar
 
@@ -113,9 +113,18 @@ def ordered(league: str, home: T, away: T) -> tuple[T, T]:
     return (home, away) if league in _HOME_FIRST else (away, home)
 
 
+@lru_cache(maxsize=1024)
 def era_of(created: Instant) -> frozenset[str]:
     """Return which kinds of markets are two-sided when listed at an instant."""
     return frozenset(kind for kind, rule in TWO_SIDED.items() if rule.at(created))
+
+
+def symbols(those: Iterable[MarketTemplate], stem: str, short: tuple[str, str]) -> list[str]:
+    """Return the symbols of templates in a game; most of them name no team again."""
+    return [
+        one.symbol(stem, short) if "{" in one.tail else f"{one.product}-{stem}{one.tail}"
+        for one in those
+    ]
 
 
 @lru_cache(maxsize=256)

@@ -70,6 +70,7 @@ class RecurringEvents:
         self._tags = [leagues.tags_of("crypto", terms.title.lower()) for terms in self._terms]
         self.messages = tuple(map(self._series_message, range(len(entries))))
         self.event = lru_cache(maxsize=_KEPT)(self._event)
+        self._unread = lru_cache(maxsize=_KEPT)(self._make_unread)
 
     # ---- look-ups, whether a market is listed or not
 
@@ -106,6 +107,12 @@ class RecurringEvents:
         self, slot: Slot, reading: IndexObservation = _UNREAD, settled: bool = False
     ) -> Instrument:
         """Return the instrument of a slot; its metadata say what the index says by now."""
+        unread = self._unread(slot)
+        said = read_metadata(reading, settled)
+        return replace(unread, metadata={**unread.metadata, **said}) if said else unread
+
+    def _make_unread(self, slot: Slot) -> Instrument:
+        """Make the instrument of a slot, without what the index says."""
         series, terms = self.series[slot.series], self._terms[slot.series]
         begins, start = slot.begins, start_text(slot.begins)
         ends, listed = begins + series.every, begins - series.ahead
@@ -137,7 +144,6 @@ class RecurringEvents:
             **market_pair.metadata_of(instrument, self._facts(slot), self.number(slot)),
             **index_metadata(instrument, format_span(series.every)),
             "instrument_rules": instrument.description,
-            **read_metadata(reading, settled),
         }
         return replace(instrument, metadata=metadata)
 

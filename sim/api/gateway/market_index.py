@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any, Generic
 
 from sim.api.gateway.market_columns import Aspect, I_co
@@ -48,7 +48,7 @@ class Column(Generic[I_co]):
         self._exchange, self._catalogue, self._aspect = exchange, catalogue, aspect
         self._note_now(0)
         self._dormant_changed = exchange.trading.lifecycle.dormant_changed_at
-        self.markets = aspect.index(self._markets_now(range(len(catalogue.rows))))
+        self.markets = aspect.index(self._every_market_now())
         self.events = aspect.index(map(self._event_now, range(len(catalogue.events))))
 
     def _note_now(self, recurring: int) -> None:
@@ -104,6 +104,21 @@ class Column(Generic[I_co]):
             return False
         slug = self._catalogue.rows[place].slug
         return not self._exchange.trading.lifecycle.is_materialised(slug)
+
+    def _every_market_now(self) -> Iterator[Any]:
+        """As `_markets_now` of all places, with one look at an event whose markets are dormant."""
+        exchange, catalogue, aspect = self._exchange, self._catalogue, self._aspect
+        if aspect.market is None:
+            return
+        dormant, awake = catalogue.dormant_markets, exchange.trading.lifecycle.has_materialised
+        yield from self._markets_now(range(dormant.start))
+        for place in catalogue.dormant_events:
+            event, markets = catalogue.events[place], catalogue.markets_of(place)
+            if awake(event.slug):  # one that was listed by hand stands further behind
+                yield from self._markets_now(market for market in markets if market in dormant)
+            else:
+                yield from repeat(aspect.dormant(exchange, event), len(markets))
+        yield from self._markets_now(range(dormant.stop, len(catalogue.rows)))
 
     def _markets_now(self, places: Iterable[int]) -> Iterator[Any]:
         exchange, catalogue, aspect = self._exchange, self._catalogue, self._aspect
