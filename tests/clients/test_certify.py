@@ -216,6 +216,7 @@ def test_what_failed_is_named_and_what_it_said_stays_with_who_ran_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "test_leagues.py").write_text(LEAGUES)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")  # tests are named from here, wherever we run
     out = tmp_path / "out"
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(tmp_path)]
     assert main(["certify", "--clock", "manual", "--out", str(out), "--", *command]) == 1
