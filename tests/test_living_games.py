@@ -244,6 +244,19 @@ def test_every_list_and_look_up_tells_the_same(evening: Connection) -> None:
         assert state["score"] == f"{found['score']['home']}-{found['score']['away']}"
 
 
+@pytest.mark.spec("S4.1-10")
+def test_what_is_featured_is_what_has_prices_in_the_beginning(world: Connection) -> None:
+    listed = events(world)
+    featured = [found["slug"] for found in listed if found["featured"]]
+    assert featured == [
+        found["slug"]
+        for found in listed
+        if any(one["bestBidQuote"] or one["bestAskQuote"] for one in found["markets"])
+    ]
+    assert [found["slug"] for found in events(world, featured="true")] == featured
+    assert 0 < len(featured) < len(listed) // 2
+
+
 def test_the_clock_runs_where_the_sport_has_one(evening: Connection) -> None:
     shown = {found["subcategory"]: found["elapsed"] for found in events(evening, live="true")}
     minutes, seconds = shown["nhl"].split(":")

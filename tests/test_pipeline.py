@@ -123,6 +123,17 @@ def test_every_call_is_journalled_and_logged_refused_ones_too(world: Connection)
     assert [bool(row["explain"]) for row in rows] == [False, True, True]
 
 
+def test_the_log_tells_what_came_after_an_input_and_nothing_twice(world: Connection) -> None:
+    told: list[int] = []
+    start = world.simulation.seq
+    for path in ("/v1/whoami", "/v1/users", "/v1/nothing"):
+        before = world.simulation.seq
+        trader(world).get(path)
+        told += [entry.seq for entry in world.simulation.log.since(before)]
+    assert len(told) >= 3
+    assert told == [row["seq"] for row in world.simulation.requests(since=start)]
+
+
 def test_unknown_fields_are_ignored_and_reported(world: Connection) -> None:
     instrument = quiet(world.simulation)
     assert _call(world, json=order(instrument, "buy", 50, 1, favouriteColour="blue")).status == 200

@@ -51,7 +51,7 @@ def test_the_shelf_holds_few_moments_and_one_near_every_input() -> None:
         b - a for a, b in zip(seqs, [*seqs[1:], journal.seq], strict=True)
     ) <= journal.seq // (KEPT // 2 - 1)
     for seq in (0, 1, 17_500, journal.seq):
-        found = shelf.nearest(seq, journal).checkpoint.seq
+        found = shelf.nearest(seq).checkpoint.seq
         assert found == max(candidate for candidate in seqs if candidate <= seq)
 
 
@@ -74,7 +74,7 @@ def test_a_state_larger_than_the_shelf_is_kept_all_the_same() -> None:
     shelf = Snapshots(moment(journal))
     grow(journal, FIRST_DISTANCE)
     shelf.keep(moment(journal, BYTES_MAX + 1))
-    assert shelf.nearest(journal.seq, journal).checkpoint.seq == journal.seq
+    assert shelf.nearest(journal.seq).checkpoint.seq == journal.seq
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 5)), max_size=12))

@@ -195,9 +195,8 @@ class Snapshots:
         distance = max(self._distance, snapshot.size // _BYTES_PER_INPUT)
         self._next = snapshot.checkpoint.seq + distance
 
-    def nearest(self, seq: int, journal: Journal) -> Snapshot:
-        """The latest snapshot at or before an input of the journal's present branch."""
-        self.leave(journal, None)
+    def nearest(self, seq: int) -> Snapshot:
+        """The latest snapshot at or before an input of the present branch."""
         self._next = seq + self._distance
         before = (kept for kept in self._kept if kept.checkpoint.seq <= seq)
         return max(before, key=lambda kept: kept.checkpoint.seq)

@@ -120,7 +120,7 @@ def rewind(engine: Engine, to: Instant | None, seq: int | None) -> list[Effect]:
     journal = engine.journal
     target = _target(engine, to, seq)
     effects = close_streams(engine, "the simulation was rewound")
-    snapshot = engine.snapshots.nearest(target, journal)
+    snapshot = engine.snapshots.nearest(target)
     left, log = journal.branch, engine.log.fork()
     parts = left.parts(snapshot.checkpoint.seq, target)
     again = [(part, _recorded(journal, part, first, last)) for part, first, last in parts]
