@@ -110,14 +110,19 @@ class ReplayFeed(KeyedFeed[ReplayStream], Generic[R]):
     def begin(self, stream: ReplayStream) -> None:
         self.join(stream)
         if stream.after is not None:
-            self.send_rows(stream, self.rows_after(stream.firm, stream.after))
+            self.send_rows(stream, self.rows_after(stream.firm, stream.after), stream.after)
 
-    def send_rows(self, stream: ReplayStream, rows: Iterator[tuple[ResumePoint, R]]) -> None:
-        """Send old rows in batches.
+    def send_rows(
+        self,
+        stream: ReplayStream,
+        rows: Iterator[tuple[ResumePoint, R]],
+        point: ResumePoint | None = None,
+    ) -> None:
+        """Send old rows, which begin after a point, in batches.
 
         Each batch carries the token of its own end, so a client that breaks off continues there.
         """
-        point = self.point()
+        point = point or self.point()
         batch: list[bytes] = []
         for after, row in rows:
             if stream.symbols and self.symbol_of(row) not in stream.symbols:
