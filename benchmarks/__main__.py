@@ -29,6 +29,7 @@ AREAS = (
         "edge",
         "recorder",
         "matching",
+        "simulators",
         "timers",
         "state",
         "travel",

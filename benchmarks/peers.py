@@ -17,6 +17,8 @@ from pathlib import Path
 PACKAGES = (
     "lightmatchingengine",
     "pyorderbook",
+    "order-matching",
+    "pams",
     "simpy",
     "looptime",
     "pytest-httpserver",

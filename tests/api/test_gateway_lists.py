@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from sim import Simulation, load_scenario
-from sim.api.gateway.live_views import event_view, exists, listed, market_view
+from sim.api.gateway.event_views import event_view, exists
+from sim.api.gateway.live_views import listed, market_view
 from sim.api.gateway.market_index import market_index
 from sim.core.model.refusals import Refusal
 from sim.messages.gateway_v1 import Event, Market

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.api.gateway.live_views import dormant_state
+from sim.api.gateway.event_views import dormant_state
 from sim.kernel.instants import MINUTE, parse_instant
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, connect

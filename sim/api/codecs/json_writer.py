@@ -30,11 +30,13 @@ from sim.api.codecs.dialect import Dialect
 from sim.api.codecs.large_messages import (
     LARGE_MESSAGES,
     LIST_MARK,
+    SHARED_MESSAGES,
     caching_encoder,
+    caching_writer,
     splicing_encoder,
 )
 from sim.contract.wire_fields import INTEGER_RANGES, LONG_INTEGERS, Field, fields_of, write_duration
-from sim.kernel.instants import format_instant
+from sim.kernel.instants import Instant, format_instant
 from sim.messages import Message, find, find_message
 
 
@@ -61,7 +63,7 @@ class _Writers:
             "quote": encode_basestring,
             "double": write_double,
             "base64": _base64,
-            "moment": lambda at: f'"{format_instant(at)}"',
+            "moment": _moment,
             "span": lambda span: f'"{write_duration(span)}"',
             "truth": lambda value: "true" if value else "false",
             "plain": write_plain,
@@ -120,6 +122,8 @@ class _Writers:
                 encode = caching_encoder(self._namespace[name])
                 self._large_encoders[cls.__full_name__] = encode
                 self._namespace[name] = lambda message: encode(message).decode()
+            elif cls.__full_name__ in SHARED_MESSAGES:
+                self._namespace[name] = caching_writer(self._namespace[name])
         return name
 
     def _enum(self, field: Field) -> str:
@@ -268,6 +272,12 @@ class _EnumTexts(dict[int, str]):
 
 def _literal(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
+
+
+@lru_cache(maxsize=4096)
+def _moment(at: Instant) -> str:
+    # A page of markets shows the same dates hundreds of times.
+    return f'"{format_instant(at)}"'
 
 
 def _base64(data: bytes) -> str:

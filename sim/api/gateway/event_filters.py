@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import reduce
 from typing import Any, NamedTuple, Protocol
 
+from sim.api.gateway.event_views import event_view
 from sim.api.gateway.list_query import PAGE_DEFAULT, check_page, folded
-from sim.api.gateway.live_views import event_view
 from sim.api.gateway.market_columns import SORTED_BY
 from sim.api.gateway.market_index import MarketIndex
 from sim.core.model.reference_data import Flags

@@ -16,8 +16,8 @@ from sim.api.gateway.event_filters import (
     events_like,
     events_with_market,
 )
+from sim.api.gateway.event_views import event_view, exists
 from sim.api.gateway.list_query import check_order, folded, of_sport
-from sim.api.gateway.live_views import event_view, exists
 from sim.api.gateway.market_columns import (
     ACTIVE,
     CLOSED,

@@ -1,7 +1,8 @@
-"""Views of markets and events: reference data with what trading and games change (§2.10, §2.11).
+"""Views of markets: reference data with what trading changes (§2.10, §2.11). Those of events are in
+`event_views.py`.
 
 Reference data never change. A view is a copy with the live fields filled in (quotes, prices,
-states, volumes, sums, scores). It is kept until its *version* changes: everything that the live
+states, volumes). It is kept until its *version* changes: everything that the live
 fields depend on, compared by value. What lists filter and sort by is computed by the same functions
 (`market_index.py`), so a list never contradicts the views in it.
 """
@@ -9,37 +10,28 @@ fields depend on, compared by value. What lists filter and sort by is computed b
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
 
 from msgspec import json
 from msgspec.structs import replace
 
-from sim.api.gateway.game_views import show_game, whole_seconds
+from sim.api.gateway.game_views import whole_seconds
 from sim.api.gateway.volume import volumes
 from sim.api.pipeline.answer_cache import AnswerCache
 from sim.api.rendering.retail_books import worth
 from sim.api.rendering.retention import kept_stats
 from sim.core.accounts.fee_schedule import THETA_SCALE
-from sim.core.catalogue.assumptions import EVENTS_DEPRECATED
 from sim.core.exchange import Exchange
 from sim.core.lifecycle.settlement import Settlement
 from sim.core.lifecycle.states import OVER_STATES, SESSION_STATES
 from sim.core.market_data.assets import PRICE_SCALE
 from sim.core.market_data.statistics import SymbolStats
 from sim.core.model.enums import InstrumentState
-from sim.core.model.games import UNKNOWN_GAME, Game
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CURRENCY, Price, decimal_text
-from sim.core.model.reference_data import MarketDates
 from sim.kernel.instants import HOUR, Instant
-from sim.messages.gateway_v1 import (
-    Event,
-    EventCombos,
-    ImageDisplayType,
-    Market,
-    MarketSide,
-    MarketStatus,
-    Quote,
-)
+from sim.messages.gateway_v1 import ImageDisplayType, Market, MarketSide, MarketStatus, Quote
 
 _ARTWORK = ImageDisplayType.IMAGE_DISPLAY_TYPE_ARTWORK
 _S, _M = InstrumentState, MarketStatus
@@ -66,9 +58,7 @@ _ON_INDEX = {
     "crypto_hit_direction": "cryptoHitDirection",
     "crypto_settlement_price": "cryptoSettlementPrice",
 }
-_VOLUMES = ("volume", "volume_24hr", "volume_1wk", "volume_1mo", "volume_1yr")
 _markets: AnswerCache[Market] = AnswerCache()
-_events: AnswerCache[Event] = AnswerCache(512)  # an event of a large world has some twenty markets
 
 
 # ---- markets
@@ -79,30 +69,52 @@ def listed(exchange: Exchange, market: Market) -> bool:
     return market.slug in exchange.instruments
 
 
-def exists(exchange: Exchange, event: Event) -> bool:
-    """Return whether there is an event now; a recurring one exists from its listing on."""
-    recurring = exchange.recurring.slot_of_event(event.slug) is not None
-    return not recurring or listed(exchange, event.markets[0])
-
-
 def market_view(exchange: Exchange, market: Market) -> Market:
     """Return a market as it is now."""
-    version = _market_version(exchange, market)
-    return _markets.get(exchange, market.slug, version, lambda: _market(exchange, market))
+    version = market_version(exchange, market)
+    return _markets.get(
+        exchange, market.slug, version, lambda: _market(exchange, market, version.state)
+    )
 
 
-def _market_version(exchange: Exchange, market: Market) -> tuple[object, ...]:
-    """Return what a view of a market depends on.
-
-    That is its book, its state and settlement, the fees in force, the hour in which volumes end,
-    and what an index says of it.
+def dormant_views(exchange: Exchange, markets: list[Market]) -> list[Market]:
+    """Return the markets of an event to which nothing has happened, as they are now: before they
+    are over and settle, all of them are alike.
     """
+    version = market_version(exchange, markets[0])
+    if version.state in OVER_STATES:
+        return [market_view(exchange, market) for market in markets]
+    moved = exchange.trading.lifecycle.last_change(exchange.instruments.require(markets[0].slug))
+
+    def view(market: Market) -> Market:
+        build = partial(_market, exchange, market, version.state, moved)
+        return _markets.get(exchange, market.slug, version, build)
+
+    return [view(market) for market in markets]
+
+
+class _MarketVersion(NamedTuple):
+    """What a view of a market depends on: its book, its state and settlement, the fees in force,
+    the hour in which volumes end, and what an index says of it.
+    """
+
+    book: int
+    state: InstrumentState
+    changed: Instant
+    settlement: object
+    fees: object
+    hour: int
+    on_index: Instrument | None
+
+
+def market_version(exchange: Exchange, market: Market) -> _MarketVersion:
+    """Return the version of a market's view."""
     trading, slug = exchange.trading, market.slug
     instrument = exchange.instruments.require(slug)
     book = trading.books.touched(slug)
     on_index = instrument if instrument.index_condition is not None else None
     state = trading.state(slug)
-    return (
+    return _MarketVersion(
         book.version if book is not None else 0,
         state,
         trading.lifecycle.change_key(slug),
@@ -133,10 +145,15 @@ def _settlement_version(
     )
 
 
-def _market(exchange: Exchange, market: Market) -> Market:
+def _market(
+    exchange: Exchange, market: Market, state: InstrumentState, moved: Instant = 0
+) -> Market:
+    """Return a market in a state as it is now; `moved` is when it came to it, where that is
+    known.
+    """
     trading, slug = exchange.trading, market.slug
     instrument, book = exchange.instruments.require(slug), trading.books.touched(slug)
-    state, settlement = trading.state(slug), trading.settlements.get(slug)
+    settlement = trading.settlements.get(slug)
     final = settlement is not None and not settlement.preliminary
     visible = book is not None and not book.hidden
     bid = book.bids.best or None if book is not None and visible else None
@@ -149,7 +166,7 @@ def _market(exchange: Exchange, market: Market) -> Market:
     ]
     traded = volumes(exchange, instrument)
     settled = settlement if state in OVER_STATES else None
-    changed = last_change(exchange, slug, market.updated_at, settled)
+    changed = last_change(exchange, slug, market.updated_at, settled, moved)
     view = replace(
         market,
         exchange_status=state.name,
@@ -230,154 +247,25 @@ def _quote(price: Price | None, instrument: Instrument) -> Quote | None:
 
 
 def last_change(
-    exchange: Exchange, symbol: str, listed_at: Instant | None, settled: Settlement | None
+    exchange: Exchange,
+    symbol: str,
+    listed_at: Instant | None,
+    settled: Settlement | None,
+    moved: Instant = 0,
 ) -> Instant:
     """Return when a market was last traded, settled or moved to a state, in whole seconds.
 
     Before the first of these that is when it was listed. `settled` is the settlement of one that is
-    over.
+    over, and `moved` when it was moved to its state, where that is known.
     """
     trading, lifecycle = exchange.trading, exchange.trading.lifecycle
-    moved = lifecycle.change_key(symbol)  # positive for an instrument with a state of its own
+    # positive for an instrument with a state of its own
+    moved = moved or lifecycle.change_key(symbol)
     if moved <= 0:
         moved = lifecycle.last_change(exchange.instruments.require(symbol))
     traded = trading.statistics.last_trade_at(symbol) or 0
     settled_at = 0 if settled is None else settled.set_at or 0
     return whole_seconds(max(listed_at or 0, traded, settled_at, moved))
-
-
-# ---- events
-
-
-def dormant_state(exchange: Exchange, slug: str) -> InstrumentState:
-    """Return the state of the dormant markets of a generated event, maintenance apart."""
-    lifecycle, dates = exchange.trading.lifecycle, _generated(exchange, slug)
-    at = lifecycle.followed_to
-    asked = dates.state(at)
-    if asked in OVER_STATES or at < dates.game:
-        return asked
-    return lifecycle.dates.dormant_state(
-        asked, exchange.games.event_end(slug), dates.termination, at
-    )
-
-
-def dormant_change(exchange: Exchange, slug: str) -> Instant:
-    """Return when the dormant markets of a generated event last changed, in whole seconds."""
-    lifecycle, dates = exchange.trading.lifecycle, _generated(exchange, slug)
-    state = lifecycle.unless_suspended(dormant_state(exchange, slug))
-    ends = exchange.games.event_end(slug)
-    return whole_seconds(lifecycle.last_change_by_dates(dates.created, dates[1:4], ends, state))
-
-
-def _generated(exchange: Exchange, slug: str) -> MarketDates:
-    dates = exchange.reference.generated_dates(slug)
-    if dates is None:
-        raise LookupError(f"not a generated event: {slug}")
-    return dates
-
-
-def event_view(exchange: Exchange, event: Event) -> Event:
-    """Return an event as it is now, with its markets."""
-    trading, slug = exchange.trading, event.slug
-    game = how_it_stands(exchange, event)
-    markets = event.markets
-    if exchange.reference.generated_dates(slug) is None:
-        markets = _listed(exchange, event)
-        version = (game, *(_market_version(exchange, market) for market in markets))
-    else:
-        # All markets of a dormant event are alike; what changes one that is not is noted.
-        version = (
-            game,
-            trading.lifecycle.dormant_changed_at,
-            trading.fees.era(),
-            exchange.now // HOUR,
-        )
-        if _is_dormant(exchange, slug):
-            state = trading.lifecycle.unless_suspended(dormant_state(exchange, slug))
-            final = state is _S.CLOSED and trading.settlements.final(markets[0].slug)
-            version += ("dormant", state, final)
-        else:
-            markets = _listed(exchange, event)
-            version += (len(event.markets), trading.books.version_of(slug))
-    return _events.get(
-        exchange,
-        event.id,
-        (exchange.ctx.assumptions.text(EVENTS_DEPRECATED), *version),
-        lambda: _event(exchange, event, [market_view(exchange, one) for one in markets], game),
-    )
-
-
-def _is_dormant(exchange: Exchange, slug: str) -> bool:
-    """Return whether nothing has happened to a generated event: no trade, no report, no listing."""
-    return (
-        not exchange.trading.lifecycle.has_materialised(slug)
-        and exchange.games.get(slug) is UNKNOWN_GAME
-        and not exchange.reference.is_changed(slug)
-    )
-
-
-def _listed(exchange: Exchange, event: Event) -> list[Market]:
-    return [market for market in event.markets if listed(exchange, market)]
-
-
-def how_it_stands(exchange: Exchange, event: Event) -> Game:
-    """Return how the game of an event stands: as reported, else by the clock, else its end.
-
-    A game that is reported as ended without more is over, with the score of its parts.
-    """
-    games, slug = exchange.games, event.slug
-    game = games.simulated_game(slug) or _ended(exchange, event) or games.get(slug)
-    if not game.ended:
-        return game
-    period = "FT" if game.period in (None, "", "NS") else game.period
-    if game.home_score is None and game.away_score is None and game.periods:
-        parts = list(game.periods.values())
-        if not {"S1", "M1"}.isdisjoint(game.periods):  # sets and maps are won
-            parts = [(int(home > away), int(away > home)) for home, away in parts]
-        home, away = (sum(side) for side in zip(*parts, strict=True))
-        return replace(game, period=period, home_score=home, away_score=away)
-    return replace(game, period=period)
-
-
-def _ended(exchange: Exchange, event: Event) -> Game | None:
-    """Return how a game ended that nobody reported, or None before its markets expire."""
-    followed = exchange.trading.lifecycle.followed_to
-    if not event.game_id or event.end_date is None or followed < event.end_date:
-        return None
-    final = exchange.games.planned_final(event.slug)
-    return None if final is None else replace(final, at=event.end_date)
-
-
-def _event(exchange: Exchange, event: Event, markets: list[Market], game: Game) -> Event:
-    changes = (event.updated_at, whole_seconds(game.at), *(one.updated_at for one in markets))
-    view = replace(
-        event,
-        markets=markets,
-        active=any(market.active for market in markets) if markets else event.active,
-        closed=all(market.closed for market in markets) if markets else event.closed,
-        updated_at=max((at for at in changes if at), default=None),
-        open_interest=sum(open_interest(exchange, market.slug) for market in markets),
-        liquidity=sum(liquidity(exchange, market.slug) for market in markets),
-        combos=_combos(markets),
-        image_display_type=event.teams[0].image_display_type if event.teams else _ARTWORK,
-    )
-    if markets:
-        for name in _VOLUMES:
-            setattr(view, name, sum(getattr(market, name) for market in markets))
-    if exchange.ctx.assumptions.text(EVENTS_DEPRECATED) == "shown":
-        view.participants = []  # as recordings show the field after its removal
-    if event.game_id:
-        show_game(view, game)
-    return view
-
-
-def _combos(markets: list[Market]) -> EventCombos:
-    """Return how many markets of an event can be legs of a combo."""
-    combinable = [market for market in markets if market.combo_enabled]
-    lines = sum(market.market_type in ("spreads", "totals") for market in combinable)
-    return EventCombos(
-        enabled=bool(combinable), num_markets=len(combinable), num_spreads_and_totals_markets=lines
-    )
 
 
 def open_interest(exchange: Exchange, symbol: str) -> float:

@@ -3,7 +3,8 @@ now.
 
 An aspect says how its value is found: that of a market with a state of its own, that of the dormant
 markets of an event, which are all alike, and that of an event from those of its markets. It does so
-by the functions that views use (`live_views.py`). `market_index.py` says when it is looked at.
+by the functions that views use (`live_views.py`, `event_views.py`). `market_index.py` says when it
+is looked at.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
-from sim.api.gateway import live_views
+from sim.api.gateway import event_views, live_views
 from sim.api.gateway.game_views import whole_seconds
 from sim.api.gateway.volume import volumes
 from sim.core.exchange import Exchange
@@ -54,7 +55,7 @@ def _state(exchange: Exchange, row: MarketRow) -> InstrumentState:
 
 
 def _dormant_state(exchange: Exchange, event: Event) -> InstrumentState:
-    state = live_views.dormant_state(exchange, event.slug)
+    state = event_views.dormant_state(exchange, event.slug)
     return exchange.trading.lifecycle.unless_suspended(state)
 
 
@@ -99,11 +100,11 @@ def _last_change(exchange: Exchange, row: MarketRow) -> Instant:
 
 
 def _dormant_change(exchange: Exchange, event: Event) -> Instant:
-    return live_views.dormant_change(exchange, event.slug)
+    return event_views.dormant_change(exchange, event.slug)
 
 
 def _event_change(exchange: Exchange, event: Event, markets: list[Instant]) -> Any:
-    reported = whole_seconds(live_views.how_it_stands(exchange, event).at)
+    reported = whole_seconds(event_views.how_it_stands(exchange, event).at)
     changes = (event.updated_at, reported, *markets)
     return max((at for at in changes if at), default=MISSING)
 
@@ -147,7 +148,7 @@ RESTING = _amount(live_views.liquidity)
 
 
 def _game(exchange: Exchange, event: Event) -> Game:
-    return live_views.how_it_stands(exchange, event) if event.game_id else UNKNOWN_GAME
+    return event_views.how_it_stands(exchange, event) if event.game_id else UNKNOWN_GAME
 
 
 def _columns(name: str) -> Callable[[Exchange, Event, list[Any]], Any]:

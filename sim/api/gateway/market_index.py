@@ -19,9 +19,10 @@ since it was last asked for, not what there is:
 - Maintenance suspends or opens every dormant market at once: columns are made anew.
 
 **Why this equals a naive list.** Looking at a market or an event computes what its view shows
-(`live_views.py`) by the same functions. So a column is right after it was made, and stays right if
-whatever changes one of those values causes another look: values depend on the book, the trades, the
-state and the settlement of the market (each change of which `Books` notes), on reports of the game
+(`live_views.py`, `event_views.py`) by the same functions. So a column is right after it was made,
+and stays right if whatever changes one of those values causes another look: values depend on the
+book, the trades, the state and the settlement of the market (each change of which `Books` notes),
+on reports of the game
 (noted too), and on now (the second and third case above). `tests/api/test_gateway_lists.py` lets
 arbitrary things happen and compares lists with looking at everything.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim.api.gateway.live_views import event_view
+from sim.api.gateway.event_views import event_view
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.core.catalogue.assumptions import PARTNER_GAME_IDS, PARTNER_SIDES

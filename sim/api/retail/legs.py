@@ -6,7 +6,7 @@ each leg's market at that moment: the YES price, as everywhere (assumption `comb
 
 from __future__ import annotations
 
-from sim.api.gateway.live_views import how_it_stands
+from sim.api.gateway.event_views import how_it_stands
 from sim.api.rendering.retail_books import worth
 from sim.api.rendering.retail_numbers import book_price, price_amount, price_or_none
 from sim.api.retail.metadata import market_metadata

@@ -1,0 +1,176 @@
+"""Views of events: reference data with how their games stand and with sums over their markets.
+
+They are kept as views of markets are (`live_views.py`), until what they depend on changes. The
+markets of a generated event to which nothing has happened are *dormant*: all of them are alike, so
+one look is enough for their state.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from sim.api.gateway.game_views import show_game, whole_seconds
+from sim.api.gateway.live_views import (
+    dormant_views,
+    liquidity,
+    listed,
+    market_version,
+    market_view,
+    open_interest,
+)
+from sim.api.pipeline.answer_cache import AnswerCache
+from sim.core.catalogue.assumptions import EVENTS_DEPRECATED
+from sim.core.exchange import Exchange
+from sim.core.lifecycle.states import OVER_STATES
+from sim.core.model.enums import InstrumentState
+from sim.core.model.games import UNKNOWN_GAME, Game
+from sim.core.model.reference_data import MarketDates
+from sim.kernel.instants import HOUR, Instant
+from sim.messages.gateway_v1 import Event, EventCombos, ImageDisplayType, Market
+
+_S = InstrumentState
+_ARTWORK = ImageDisplayType.IMAGE_DISPLAY_TYPE_ARTWORK
+_VOLUMES = ("volume", "volume_24hr", "volume_1wk", "volume_1mo", "volume_1yr")
+_events: AnswerCache[Event] = AnswerCache(512)  # an event of a large world has some twenty markets
+
+
+def exists(exchange: Exchange, event: Event) -> bool:
+    """Return whether there is an event now; a recurring one exists from its listing on."""
+    recurring = exchange.recurring.slot_of_event(event.slug) is not None
+    return not recurring or listed(exchange, event.markets[0])
+
+
+def dormant_state(exchange: Exchange, slug: str) -> InstrumentState:
+    """Return the state of the dormant markets of a generated event, maintenance apart."""
+    lifecycle, dates = exchange.trading.lifecycle, _generated(exchange, slug)
+    at = lifecycle.followed_to
+    asked = dates.state(at)
+    if asked in OVER_STATES or at < dates.game:
+        return asked
+    return lifecycle.dates.dormant_state(
+        asked, exchange.games.event_end(slug), dates.termination, at
+    )
+
+
+def dormant_change(exchange: Exchange, slug: str) -> Instant:
+    """Return when the dormant markets of a generated event last changed, in whole seconds."""
+    lifecycle, dates = exchange.trading.lifecycle, _generated(exchange, slug)
+    state = lifecycle.unless_suspended(dormant_state(exchange, slug))
+    ends = exchange.games.event_end(slug)
+    return whole_seconds(lifecycle.last_change_by_dates(dates.created, dates[1:4], ends, state))
+
+
+def _generated(exchange: Exchange, slug: str) -> MarketDates:
+    dates = exchange.reference.generated_dates(slug)
+    if dates is None:
+        raise LookupError(f"not a generated event: {slug}")
+    return dates
+
+
+def _views(exchange: Exchange, markets: list[Market]) -> list[Market]:
+    return [market_view(exchange, market) for market in markets]
+
+
+def event_view(exchange: Exchange, event: Event) -> Event:
+    """Return an event as it is now, with its markets."""
+    trading, slug = exchange.trading, event.slug
+    game = how_it_stands(exchange, event)
+    markets, views = event.markets, _views
+    if exchange.reference.generated_dates(slug) is None:
+        markets = _listed(exchange, event)
+        version = (game, *(market_version(exchange, market) for market in markets))
+    else:
+        # All markets of a dormant event are alike; what changes one that is not is noted.
+        version = (
+            game,
+            trading.lifecycle.dormant_changed_at,
+            trading.fees.era(),
+            exchange.now // HOUR,
+        )
+        if _is_dormant(exchange, slug):
+            state = trading.lifecycle.unless_suspended(dormant_state(exchange, slug))
+            final = state is _S.CLOSED and trading.settlements.final(markets[0].slug)
+            version += ("dormant", state, final)
+            views = dormant_views
+        else:
+            markets = _listed(exchange, event)
+            version += (len(event.markets), trading.books.version_of(slug))
+    return _events.get(
+        exchange,
+        event.id,
+        (exchange.ctx.assumptions.text(EVENTS_DEPRECATED), *version),
+        lambda: _event(exchange, event, views(exchange, markets), game),
+    )
+
+
+def _is_dormant(exchange: Exchange, slug: str) -> bool:
+    """Return whether nothing has happened to a generated event: no trade, no report, no listing."""
+    return (
+        not exchange.trading.lifecycle.has_materialised(slug)
+        and exchange.games.get(slug) is UNKNOWN_GAME
+        and not exchange.reference.is_changed(slug)
+    )
+
+
+def _listed(exchange: Exchange, event: Event) -> list[Market]:
+    return [market for market in event.markets if listed(exchange, market)]
+
+
+def how_it_stands(exchange: Exchange, event: Event) -> Game:
+    """Return how the game of an event stands: as reported, else by the clock, else its end.
+
+    A game that is reported as ended without more is over, with the score of its parts.
+    """
+    games, slug = exchange.games, event.slug
+    game = games.simulated_game(slug) or _ended(exchange, event) or games.get(slug)
+    if not game.ended:
+        return game
+    period = "FT" if game.period in (None, "", "NS") else game.period
+    if game.home_score is None and game.away_score is None and game.periods:
+        parts = list(game.periods.values())
+        if not {"S1", "M1"}.isdisjoint(game.periods):  # sets and maps are won
+            parts = [(int(home > away), int(away > home)) for home, away in parts]
+        home, away = (sum(side) for side in zip(*parts, strict=True))
+        return replace(game, period=period, home_score=home, away_score=away)
+    return replace(game, period=period)
+
+
+def _ended(exchange: Exchange, event: Event) -> Game | None:
+    """Return how a game ended that nobody reported, or None before its markets expire."""
+    followed = exchange.trading.lifecycle.followed_to
+    if not event.game_id or event.end_date is None or followed < event.end_date:
+        return None
+    final = exchange.games.planned_final(event.slug)
+    return None if final is None else replace(final, at=event.end_date)
+
+
+def _event(exchange: Exchange, event: Event, markets: list[Market], game: Game) -> Event:
+    changes = (event.updated_at, whole_seconds(game.at), *(one.updated_at for one in markets))
+    view = replace(
+        event,
+        markets=markets,
+        active=any(market.active for market in markets) if markets else event.active,
+        closed=all(market.closed for market in markets) if markets else event.closed,
+        updated_at=max((at for at in changes if at), default=None),
+        open_interest=sum(open_interest(exchange, market.slug) for market in markets),
+        liquidity=sum(liquidity(exchange, market.slug) for market in markets),
+        combos=_combos(markets),
+        image_display_type=event.teams[0].image_display_type if event.teams else _ARTWORK,
+    )
+    if markets:
+        for name in _VOLUMES:
+            setattr(view, name, sum(getattr(market, name) for market in markets))
+    if exchange.ctx.assumptions.text(EVENTS_DEPRECATED) == "shown":
+        view.participants = []  # as recordings show the field after its removal
+    if event.game_id:
+        show_game(view, game)
+    return view
+
+
+def _combos(markets: list[Market]) -> EventCombos:
+    """Return how many markets of an event can be legs of a combo."""
+    combinable = [market for market in markets if market.combo_enabled]
+    lines = sum(market.market_type in ("spreads", "totals") for market in combinable)
+    return EventCombos(
+        enabled=bool(combinable), num_markets=len(combinable), num_spreads_and_totals_markets=lines
+    )
