@@ -34,7 +34,7 @@ def retail() -> RetailWorld:
             program_id="whole_live",
             symbol=WHOLE,
             start=now + hours(1),
-            created=now - days(3),
+            created=now,  # a program is as old as its first period
             reward_pool=DOLLAR // 2,
             period="live",
         )
