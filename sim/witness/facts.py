@@ -107,7 +107,7 @@ class Position(Struct, frozen=True, gc=False):
 
 
 class Cash(Struct, frozen=True, gc=False):
-    """One change of a balance of money."""
+    """One change of a balance of money; `type` is without its prefix, such as DEPOSIT."""
 
     id: str
     account: str

@@ -35,7 +35,7 @@ from sim.kernel.instants import format_instant
 from sim.kernel.journal_reader import UNREADABLE
 from sim.messages import Message
 from sim.simulation import Simulation
-from sim.witness.observation import Begun, Observation, Stream, ask
+from sim.witness.observation import Begun, Observation, Stream, ask, in_json_names
 
 _JSON = json.Decoder(float_hook=Decimal)
 
@@ -137,7 +137,7 @@ class Watch:
             asked = self._decoded(operation, call.message, request=True)
         else:
             asked = _json(call.body.encode()) or dict(parse_qsl(call.query))
-        return asked if isinstance(asked, dict) else {}
+        return in_json_names(asked) if isinstance(asked, dict) else {}
 
     # ---- streams
 

@@ -6,6 +6,7 @@ about which of both it was.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field
@@ -15,6 +16,7 @@ from sim.contract.contract import Operation
 # When something was seen: a number, or an instant as text that sorts as it counts. Of one kind in
 # all observations of a run.
 Seen: TypeAlias = Any
+_CASE = re.compile("_([a-z])")
 
 
 class Stream(Struct, eq=False):
@@ -68,6 +70,11 @@ class Observation(Struct, eq=False):
         return self.operation.rpc if self.stream is None else f"stream {self.operation.rpc}"
 
 
+def in_json_names(asked: dict[str, Any]) -> dict[str, Any]:
+    """A request with names as in answers: clients may write `newest_first` for `newestFirst`."""
+    return {_CASE.sub(lambda found: found[1].upper(), name): asked[name] for name in asked}
+
+
 class Begun:
     """The world begins anew: what follows is another history."""
 
@@ -79,6 +86,7 @@ def ask(stream: Stream, body: Any) -> None:
     subscribe = body.get("subscribe")
     if stream.operation.content == "web_socket":
         if isinstance(subscribe, dict):
+            subscribe = in_json_names(subscribe)
             stream.subscriptions[str(subscribe.get("requestId", ""))] = subscribe
     elif not stream.request:
         stream.request = body

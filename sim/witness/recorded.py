@@ -10,7 +10,7 @@ from sim.kernel.instants import format_instant
 from sim.recording.files import Entry
 from sim.recording.seen import Reader, Seen
 from sim.witness.facts import moment
-from sim.witness.observation import Observation, Stream, ask
+from sim.witness.observation import Observation, Stream, ask, in_json_names
 
 
 def observed(entries: Collection[Entry]) -> Iterator[Observation]:
@@ -88,5 +88,5 @@ def _request(entry: Entry) -> dict[str, Any]:
     """What was asked: the body, or the query's parameters."""
     assert entry.request is not None
     if isinstance(entry.request.body, dict):
-        return entry.request.body
-    return dict(parse_qsl(entry.request.query, errors="surrogateescape"))
+        return in_json_names(entry.request.body)
+    return in_json_names(dict(parse_qsl(entry.request.query, errors="surrogateescape")))

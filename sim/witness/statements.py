@@ -136,7 +136,9 @@ def _books(value: dict[str, Any], client: str) -> Iterator[tuple[str, Fact]]:
         for levels in (value.get("bids") or (), value.get("offers") or ())
     )
     at, hidden = moment(value.get("transactTime")), bool(value.get("bookHidden"))
-    yield "book", Book(symbol, dialect, value.get("state") or "", bids, offers, hidden, at)
+    # closed is number zero, which gRPC leaves out
+    state = value.get("state") or ("MARKET_STATE_CLOSED" if retail else "INSTRUMENT_STATE_CLOSED")
+    yield "book", Book(symbol, dialect, state, bids, offers, hidden, at)
     stats = value.get("stats") or {}
     preliminary = "settlementPreliminaryFlag" if retail else "settlementPreliminary"
     if "settlementPx" in stats and stats.get(preliminary) is False:
@@ -204,7 +206,7 @@ def _cash(value: dict[str, Any], client: str) -> Iterator[tuple[str, Fact]]:
             dialect="exchange",
             before=Decimal(number(get("beforeBalance"))),
             after=Decimal(number(get("afterBalance"))),
-            type=get("entryType", ""),
+            type=_entry_type(value),
             symbol=get("symbol", ""),
             at=moment(get("updateTime")),
         ),
@@ -222,11 +224,18 @@ def _retail_cash(value: dict[str, Any], client: str) -> Iterator[tuple[str, Fact
             dialect="retail",
             before=Decimal(number(before.get("currentBalance"))),
             after=Decimal(number(after.get("currentBalance"))),
-            type=value.get("entryType", ""),
+            type=_entry_type(value),
             symbol="",
             at=moment(value.get("updateTime")),
         ),
     )
+
+
+def _entry_type(value: dict[str, Any]) -> str:
+    """The type of an entry. Retail and gRPC spell it with a prefix, exchange REST without, and gRPC
+    leaves out the one with number zero.
+    """
+    return (value.get("entryType") or "UNDEFINED").removeprefix("LEDGER_ENTRY_TYPE_")
 
 
 def _holdings(value: dict[str, Any], client: str) -> Iterator[tuple[str, Fact]]:

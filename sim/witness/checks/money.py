@@ -6,7 +6,6 @@ from bisect import bisect_left
 from collections import defaultdict
 from decimal import Decimal
 from itertools import accumulate, pairwise
-from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -171,7 +170,7 @@ class CashChain(Check):
     name = "balance ledger"
     rests_on = "§4.3, §4.4: before_balance and after_balance of each entry"
 
-    _NARROWING = ("entryTypes", "entry_types", "symbol", "description", "newestFirst")
+    _NARROWING = ("entryTypes", "symbol", "description", "newestFirst")
 
     def __init__(self) -> None:
         super().__init__()
@@ -262,20 +261,19 @@ class SettledOnce(Check):
         self._follow_page(fact, seen)
         if not fact.symbol or not fact.id:
             return
-        kind = _kind(fact)
-        if kind == "CORRECTION":
+        if fact.type == "CORRECTION":
             self._corrected.add(fact.symbol)
-        elif kind == "RESOLUTION":
+        elif fact.type == "RESOLUTION":
             self._paid[fact.account, fact.symbol].setdefault(fact.id, seen.n)
 
     def _follow_page(self, fact: Cash, seen: Observation) -> None:
         """Note which payouts and instants one page of an account's ledger shows."""
         page = self._page
         if (page.line, page.account) != (seen.n, fact.account):
-            whole = seen.stream is None and not _asks_for_types(seen.request)
+            whole = seen.stream is None and "entryTypes" not in seen.request
             page = self._page = _Page(seen.n, fact.account, whole)
         page.last = max(page.last, fact.at)
-        if _kind(fact) == "RESOLUTION" and fact.symbol and fact.symbol not in page.paid:
+        if fact.type == "RESOLUTION" and fact.symbol and fact.symbol not in page.paid:
             page.paid[fact.symbol] = fact.at
             self._pages[fact.symbol].append(page)
 
@@ -300,12 +298,3 @@ class SettledOnce(Check):
 def _content(fact: Cash) -> Cash:
     """What an entry says wherever it is told: retail ones not always whose they are."""
     return fact if fact.dialect == "exchange" else replace(fact, account="")
-
-
-def _kind(fact: Cash) -> str:
-    return fact.type.removeprefix("LEDGER_ENTRY_TYPE_")
-
-
-def _asks_for_types(request: dict[str, Any]) -> bool:
-    """Whether a ledger was asked for some types of entries only."""
-    return any(name.lower().replace("_", "") == "entrytypes" for name in request)
