@@ -45,15 +45,17 @@ class Command(Protocol):
 
 def count(text: str) -> int:
     """A number from 0."""
-    if not (text.isascii() and text.isdecimal()):
-        raise argparse.ArgumentTypeError(f"a number from 0, not {text!r}")
-    return int(text)
+    return _number_from(0, text)
 
 
 def ordinal(text: str) -> int:
     """A number from 1."""
-    if count(text) < 1:
-        raise argparse.ArgumentTypeError("a number from 1, not 0")
+    return _number_from(1, text)
+
+
+def _number_from(least: int, text: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or int(text) < least:
+        raise argparse.ArgumentTypeError(f"expected a number from {least}, not {text!r}")
     return int(text)
 
 

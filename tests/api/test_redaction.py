@@ -302,6 +302,16 @@ def test_a_good_assertion_becomes_a_finding(house: RedactionContext, form: bool)
     assert text.encode() not in msgspec.json.encode(call)
 
 
+def test_a_form_that_repeats_a_field_stays_one_without_its_values(house: RedactionContext) -> None:
+    form = urlencode([("grant_type", "client_credentials"), *[("client_assertion", assertion())] * 2])
+    headers = {"host": "127.0.0.1", "content-type": "application/x-www-form-urlencoded"}
+    call = redact_rest(
+        house, "auth", "POST", "/oauth/token", "", headers, form.encode(), "peer", None
+    )
+    assert call.body == "grant_type=&client_assertion=&client_assertion="
+    assert call.credential == NOBODY
+
+
 def test_a_nonce_names_client_and_jti_and_is_kept_out_of_the_digest(
     house: RedactionContext,
 ) -> None:

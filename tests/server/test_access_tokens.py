@@ -117,3 +117,14 @@ def test_neither_tokens_nor_ports_stand_in_the_journal_and_digests_do_not_know_t
         assert replay_file(journal).simulation.digest in digests
         assert not any("127.0.0.1:" in line.split('"aside"')[0] for line in text.splitlines()[1:])
     assert len(digests) == 1
+
+
+@pytest.mark.parametrize("field", ["client_assertion", "grant_type", "audience"])
+def test_a_field_that_comes_twice_is_refused(exchange: ServedExchange, field: str) -> None:
+    """RFC 6749 §3.2: parameters must not be included more than once."""
+    form = [("grant_type", "client_credentials"), ("audience", exchange.exchange)]
+    form += [("client_assertion", "eyJhbGciOiJSUzI1NiJ9.e30.x"), (field, "again")]
+    answer = requests.post(f"{exchange.auth}/oauth/token", data=form, timeout=5)
+    assert answer.status_code == 400
+    assert answer.json()["error"] == "invalid_request"
+    assert f"{field}: given more than once" in answer.json()["error_description"]

@@ -88,7 +88,7 @@ def test_quiet_writes_none_of_them(tmp_path: Path, option: str) -> None:
     ("options", "says"),
     [
         (("nope.yaml",), "nope.yaml: cannot read: No such file or directory"),
-        (("--seed", "x"), "sim serve: --seed: a number from 0, not 'x'"),
+        (("--seed", "x"), "sim serve: --seed: expected a number from 0, not 'x'"),
         (("--potr-base=0",), "sim serve: there is no option --potr-base"),
     ],
 )

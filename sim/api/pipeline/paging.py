@@ -57,9 +57,14 @@ def page_length(asked: int, default: int, *, refuse: bool = False) -> int:
 
     A longer page is cut, or with `refuse` an error (rule P24).
     """
-    if asked < 0 or (refuse and asked > PAGE_MAX):
+    if refuse and not 0 <= asked <= PAGE_MAX:
         raise InvalidRequest(
             f"page_size must be between 1 and {PAGE_MAX}, or 0 for {default}", rule="P24"
+        )
+    if asked < 0:
+        raise InvalidRequest(
+            f"page_size must not be negative; 0 is {default}, and at most {PAGE_MAX} are sent",
+            rule="P24",
         )
     return min(asked or default, PAGE_MAX)
 

@@ -195,6 +195,8 @@ def _token_call(
     fields = _fields(body, form)
     if fields is None:
         return NOBODY, _redact_whole(body, _redaction_key(context), context.signing_secrets)
+    if form and (names := _repeated_names(body)):
+        return NOBODY, urlencode([(name, "") for name in names]).encode()
     request = token_request(context, fields, wall)
     if "client_secret" in fields:  # no field of this call, but stock clients may send one
         fields["client_secret"] = _PLACEHOLDER
@@ -332,6 +334,13 @@ def _fields(body: bytes, form: bool) -> dict[str, Any] | None:
             return None
     fields = _decoded(body or b"{}")
     return fields if isinstance(fields, dict) else None
+
+
+def _repeated_names(body: bytes) -> list[str]:
+    """The names of a form in which one stands twice, for which it is refused; [] for others."""
+    names = [name for name, _ in parse_qsl(body.decode(), keep_blank_values=True)]
+    repeats = len(set(names)) < len(names)
+    return [name if _FORM_NAME.fullmatch(name) else _PLACEHOLDER for name in names if repeats]
 
 
 def _decoded(body: bytes) -> Any:
