@@ -303,11 +303,10 @@ def test_a_good_assertion_becomes_a_finding(house: RedactionContext, form: bool)
 
 
 def test_a_form_that_repeats_a_field_stays_one_without_its_values(house: RedactionContext) -> None:
-    form = urlencode([("grant_type", "client_credentials"), *[("client_assertion", assertion())] * 2])
+    fields = [("grant_type", "client_credentials"), *[("client_assertion", assertion())] * 2]
     headers = {"host": "127.0.0.1", "content-type": "application/x-www-form-urlencoded"}
-    call = redact_rest(
-        house, "auth", "POST", "/oauth/token", "", headers, form.encode(), "peer", None
-    )
+    body = urlencode(fields).encode()
+    call = redact_rest(house, "auth", "POST", "/oauth/token", "", headers, body, "peer", None)
     assert call.body == "grant_type=&client_assertion=&client_assertion="
     assert call.credential == NOBODY
 
