@@ -90,12 +90,12 @@ class Fingerprints:
     def query(self, text: str) -> str:
         """A query or form, as it may be written. What needs no change keeps its spelling."""
         pairs = parse_qsl(text, keep_blank_values=True, errors="surrogateescape")
-        if not any(is_secret(name) for name, _ in pairs):
-            return self.text(text)
         redacted = [
             (name, self._secret(value) if is_secret(name) else self.text(value))
             for name, value in pairs
         ]
+        if redacted == pairs:
+            return self.text(text)
         return urlencode(redacted, safe=":", errors="surrogateescape")
 
     def json(self, value: Any, name: str = "") -> Any:

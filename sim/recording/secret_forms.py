@@ -11,6 +11,7 @@ _NAMES = frozenset(
         *("auth", "xauth", "accesskey", "xpmaccesskey", "pmaccesskey", "keyid", "jwt", "bearer"),
         *("ssn", "ssnlast4", "ssn4", "socialsecuritynumber", "taxid", "tin", "itin"),
         *("issuedid", "nationalid", "pin", "passwd", "pwd"),
+        *("qrcode", "qr"),  # a picture of an address that has a token
     )
 )
 _NAMED = re.compile(
@@ -33,10 +34,11 @@ SHAPES = re.compile(
     r"|(?<![\d-])\d{3}([- ])\d{2}\1\d{4}(?![\d-])"  # an SSN
     r"|(?<=[Bb]earer )[^\s\"',;]+"
     r"|(?<=[Bb]asic )[A-Za-z0-9+/=]{8,}"
+    r"|data:image/[\w.+-]+;base64,[\w+/=-]+"  # a QR code, whatever its field is called
     r"|(?<=://)[^/\s:@\"]+:[^/\s@\"]+(?=@)",  # user and password in an address
     re.DOTALL,
 )
-SIGNS = ("eyJ", "ZXlK", "LS0tLS1", "-----BEGIN ", "whsec_", "earer ", "asic ", "://")
+SIGNS = ("eyJ", "ZXlK", "LS0tLS1", "-----BEGIN ", "whsec_", "earer ", "asic ", "://", "data:image/")
 # In a JSON value or a header: a quoted name (its quotes may be escaped), or one with an equals
 # sign. Prose such as "invalid token: expired" names no secret.
 QUOTED = re.compile(

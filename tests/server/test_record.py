@@ -248,6 +248,23 @@ def test_tokens_assertions_and_ssns_are_fingerprints_wherever_they_come(through)
     assert started["request"]["body"]["external_id"] == "c-1"
 
 
+def test_the_link_of_a_document_and_its_qr_code_are_not_in_the_file(through):
+    metadata = dict(through.token()) | {"content-type": "application/json"}
+    applicant = PERSON | {"date_of_birth": "1985-09-02", "docv_eligible": True}
+    started = call(f"{through.exchange}/v1/kyc/start", json.dumps(applicant).encode(), metadata)
+    docv = json.loads(started[2])["docv"]
+    assert docv["qrCode"].startswith("data:image/png;base64,")
+    call(f"{through.exchange}/v1/kyc/status?note={quote(docv['qrCode'])}", None, metadata)
+    text = through.file.read_text()
+    token = docv["docvTransactionToken"]
+    assert token in docv["url"]
+    for secret in (token, docv["qrCode"], docv["qrCode"].partition(",")[2], "iVBORw0KGgo"):
+        assert secret not in text
+    written = through.written(3)[1]["answer"]["body"]["docv"]
+    assert written["qrCode"].startswith("fp:")
+    assert written["url"] == docv["url"].replace(token, written["docvTransactionToken"])
+
+
 SECRET = "hunter2-of-the-desk"
 
 
