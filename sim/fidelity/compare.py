@@ -15,6 +15,7 @@ from typing import Any, TextIO
 from sim.analysis.progress import QUIET_BELOW_LINES, Progress
 from sim.contract.contract import load_contract
 from sim.fidelity.answers import Checker, NoEvidence, observation_of, other_reading
+from sim.fidelity.chance import Deferred, decided_by_chance
 from sim.fidelity.difference import CULPRITS, shown
 from sim.fidelity.replayed import Replayed
 from sim.fidelity.tally import Place, Tally
@@ -192,9 +193,13 @@ def compare_with(
     """Replay a recording into a scenario and compare values, order and causality too. Raises
     UnreadableRecording, and Unmatched where the scenario has too few identities.
     """
-    tally = Tally()
-    with told_of(path), _through(recording) as progress:
-        Replayed(scenario, seed, recording.entries, tally).run(progress.step)
+    tally = Deferred()
+    with told_of(path):
+        with _through(recording) as progress:
+            replayed = Replayed(scenario, seed, recording.entries, tally)
+            replayed.run(progress.step)
+        excused = decided_by_chance(tally.lines, replayed.names, scenario, seed, recording.entries)
+    tally.settle(excused)
     reading, name = scenario.reading, scenario.name
     return Comparison(path, recording, reading, tally, name, interrupted=progress.interrupted)
 

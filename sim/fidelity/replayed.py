@@ -25,6 +25,7 @@ from sim.fidelity.answers import Checker, NoEvidence
 from sim.fidelity.difference import ABSENT, Difference
 from sim.fidelity.frames import FrameQueue, Recorded, is_heartbeat, merged
 from sim.fidelity.heartbeats import MISSING, Heartbeats
+from sim.fidelity.names import Names
 from sim.fidelity.player import Player
 from sim.fidelity.service_clock import ServiceClock
 from sim.fidelity.tally import Tally
@@ -64,6 +65,11 @@ class Replayed:
         self._of_stream: dict[int, Seen] = {}
         self._heartbeats: dict[int, Heartbeats] = {}
         self._ends: list[_End] = []  # of streams that the service ended, and we not yet
+
+    @property
+    def names(self) -> Names:
+        """Identifiers of the recording and ours."""
+        return self._player.names
 
     def run(self, on_line: Callable[[], None] = lambda: None) -> None:
         """Replay everything; `on_line` is called for each line. Unmatched: the scenario has nobody

@@ -104,7 +104,7 @@ class Sides(Struct):
                 self._element(field, value, ours[key], f"{where}.{was}", differences)
             else:
                 differences.append(Difference(f"{where}.{was}", value, ABSENT, "value"))
-        for key in ours.keys() - named.keys():
+        for key in sorted(ours.keys() - named.keys()):
             differences.append(Difference(f"{where}.{key}", ABSENT, ours[key], "value"))
 
     def _element(

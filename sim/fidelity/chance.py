@@ -1,0 +1,189 @@
+"""Differences that chance decides, told apart from those that say something.
+
+An exchange draws: whether a search times out, how long a new account takes. Where a recording
+differs from our replay because the service drew otherwise, it is evidence of nothing. We know what
+chance decides without a list of it, because a replay costs little: the session is replayed with
+further seeds, and with each drawn quirk striking always and never. A difference at a place of a
+line is chance where
+
+- one of these replays has none there, so that we do answer as recorded, with other luck; or
+- our own values there differ from seed to seed, as instants do that are drawn.
+
+If the recording was made with our seed, its luck is ours, and nothing is excused. That shows at the
+identifiers: those that every other seed draws otherwise are then the recorded ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from decimal import Decimal
+from typing import Any, NamedTuple, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from sim.analysis.progress import Progress
+from sim.fidelity.difference import Difference
+from sim.fidelity.identities import Unmatched
+from sim.fidelity.names import Names
+from sim.fidelity.replayed import Replayed
+from sim.fidelity.service_clock import ServiceClock
+from sim.fidelity.tally import Tally, without_positions
+from sim.recording.files import Entry
+from sim.scenario.scenario import Scenario
+from sim.simulation import Simulation
+from sim.testing.client import RpcError
+
+Place: TypeAlias = tuple[int, str]  # a line, and where in its answer or frame
+
+SEEDS = 8  # further ones; fewer where a recording is long
+_LINES_MAX = 200_000  # replayed with further seeds, all together
+_SPREAD = 4  # values of different seeds at a place that is drawn from many
+_INSTANT_OR_NUMBER = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|-?\d{1,18}(\.\d+)?")
+# Where these differ, nothing else of the line is compared.
+_WHOLE = frozenset(("answer.status", "closed.code"))
+
+
+class _Line(NamedTuple):
+    """A line that differs."""
+
+    name: str
+    n: int
+    differences: list[Difference]
+    seen: bool
+
+
+class Deferred(Tally):
+    """A tally that waits with what differs until it is known what chance decides."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[_Line] = []
+
+    def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
+        """One answer or frame differs."""
+        self.lines.append(_Line(name, n, differences, seen))
+
+    def settle(self, excused: Collection[Place]) -> None:
+        """Count what differs, without the places that chance decides."""
+        for name, n, differences, seen in self.lines:
+            left = [one for one in differences if (n, one.where) not in excused]
+            if left:
+                super().differ(name, n, left, seen)
+            elif seen:
+                where = without_positions(differences[0].where)
+                self.no_evidence(name, f"chance decides {where}: with other luck we answer so too")
+        self.lines.clear()
+
+
+class _OtherLuck(Struct):
+    """What differs in a replay with other luck."""
+
+    places: dict[Place, str] = {}  # with our value, where it is an instant or a number
+    whole: set[int] = set()  # lines of which only the status was compared
+    names: Names = field(default_factory=Names)
+
+    def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
+        """One answer or frame differs."""
+        for one in differences:
+            self.places[n, one.where] = _drawn_value(one.ours)
+            if one.where in _WHOLE:
+                self.whole.add(n)
+
+    def agree(self, name: str) -> None:
+        """Nothing to note."""
+
+    def no_evidence(self, name: str, why: str) -> None:
+        """Nothing to note."""
+
+    def tells_of(self, place: Place) -> bool:
+        """Whether this replay came to compare a place."""
+        return place[0] not in self.whole or place[1] in _WHOLE
+
+
+def decided_by_chance(
+    lines: Collection[_Line],
+    names: Names,
+    scenario: Scenario,
+    seed: int | None,
+    entries: Collection[Entry],
+) -> frozenset[Place]:
+    """The places of lines that differ at which chance decides what we answer. `names` are the
+    identifiers of the recording and ours.
+    """
+    places = {
+        (line.n, one.where): _drawn_value(one.ours) for line in lines for one in line.differences
+    }
+    if not places:
+        return frozenset()
+    last, clock = max(n for n, _ in places), ServiceClock(entries)
+    first = scenario.seed if seed is None else seed
+    seeds = range(first + 1, first + 1 + min(SEEDS, max(2, _LINES_MAX // (len(entries) + 1))))
+    quirks = list(_with_quirks(scenario, seed))
+    with Progress(len(seeds) + len(quirks), "replays with other luck") as progress:
+        others = list[_OtherLuck]()
+        for other in seeds:
+            progress.step()
+            others += _replayed(scenario, other, entries, clock, last)
+        if not others or _is_same_luck(names, others):
+            return frozenset()
+        excused = {place for place in places if _varies(place, places[place], others)}
+        for decided in quirks:
+            progress.step()
+            if len(excused) == len(places):
+                break
+            for one in _replayed(decided, seed, entries, clock, last):
+                excused |= {p for p in places if p not in one.places and one.tells_of(p)}
+    return frozenset(excused)
+
+
+def _with_quirks(scenario: Scenario, seed: int | None) -> Iterator[Scenario]:
+    """The scenario with each drawn quirk striking always, and never."""
+    quirks = Simulation(scenario, seed=seed).exchange.ctx.quirks
+    for name in sorted(quirks.save()):
+        if quirks.as_written(name) not in ("always", "never"):
+            for odds in ("always", "never"):
+                yield replace(scenario, quirks={**scenario.quirks, name: odds})
+
+
+def _replayed(
+    scenario: Scenario, seed: int | None, entries: Collection[Entry], clock: ServiceClock, last: int
+) -> Iterator[_OtherLuck]:
+    """What differs up to a line; nothing where the scenario has nobody for a client so."""
+    notes: Any = _OtherLuck()
+    with suppress(RpcError, Unmatched):
+        replayed = Replayed(scenario, seed, entries, notes, clock)
+        for n in replayed.steps():
+            if n > last:
+                break
+        notes.names = replayed.names
+        yield notes
+
+
+def _varies(place: Place, ours: str, others: list[_OtherLuck]) -> bool:
+    """Whether we answer as recorded with another seed, or otherwise with nearly each."""
+    telling = [one for one in others if one.tells_of(place)]
+    values = {one.places.get(place, "") for one in telling} | {ours}
+    spread = len(values - {""}) >= min(_SPREAD, len(others) + 1)
+    return spread or any(place not in one.places for one in telling)
+
+
+def _is_same_luck(names: Names, others: list[_OtherLuck]) -> bool:
+    """Whether the recording was made with our seed: its identifiers are ours."""
+    first, *more = (one.names for one in others)
+    drawn = [
+        recorded
+        for recorded, ours in first.since(0)
+        if recorded != ours and all(other.ours(recorded) != recorded for other in more)
+    ]
+    ours = [recorded for recorded in drawn if names.ours(recorded) == recorded]
+    return len(ours) * 2 > len(drawn)
+
+
+def _drawn_value(ours: Any) -> str:
+    """An instant or a number as text, which a seed may draw; "" for words and names."""
+    if isinstance(ours, (int, Decimal)) and not isinstance(ours, bool):
+        return str(ours)
+    return ours if isinstance(ours, str) and _INSTANT_OR_NUMBER.fullmatch(ours) else ""
