@@ -231,11 +231,12 @@ def trade_date(at: Instant) -> date:
 
 def last_trade_day_roll(at: Instant) -> Instant:
     """The instant at which the trade date of an instant began."""
-    return _began(trade_date(at))
+    return _roll_before_hour(at // HOUR)
 
 
 @lru_cache(maxsize=64)
-def _began(day: date) -> Instant:
+def _roll_before_hour(hour: int) -> Instant:
+    day = _trade_date_of_hour(hour)
     return eastern(day - timedelta(days=1), TRADE_DAY_ROLL_HOUR)
 
 

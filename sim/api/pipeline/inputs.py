@@ -53,6 +53,7 @@ NOBODY = VerifiedCredential(kind="none")
 SCRIPT = "script"
 # That of the answers of scripted receivers of webhooks.
 RECEIVER = "receiver"
+_OF_THE_SCENARIO = (SCRIPT, RECEIVER)
 
 # ---- inputs
 
@@ -176,7 +177,7 @@ def by_script(input_: Input) -> bool:
     """Whether an input is the scenario's own, of a step or a scripted receiver: a run of the same
     scenario makes it by itself.
     """
-    return isinstance(input_, Stepped) or getattr(input_, "peer", "") in (SCRIPT, RECEIVER)
+    return isinstance(input_, Stepped) or getattr(input_, "peer", "") in _OF_THE_SCENARIO
 
 
 _read_input = json.Decoder(Input).decode

@@ -14,18 +14,22 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
+from sim.kernel.instants import NS_PER_S
+from sim.server.http.response import http_date
+
 _REMEMBERED = 64  # bodies; what is answered often is one object, encoded once
 _STAMP = re.compile(rb'"transactTime":"[^"]*"')
 _KEPT_MAX = 4096  # addresses; clients could invent them without end
 
 
 class Seen(NamedTuple):
-    """The content of an address: its fingerprint, since which second, and whether another content
-    was seen in that second.
+    """The content of an address: its fingerprint, since which second, also as a date of HTTP, and
+    whether another content was seen in that second.
     """
 
     content: bytes
     since: int
+    date: str
     ambiguous: bool
 
 
@@ -43,7 +47,8 @@ class Modifications:
             return known
         if len(self._seen) >= _KEPT_MAX:
             self._seen.clear()
-        seen = Seen(content, second, known is not None and known.since >= second)
+        ambiguous = known is not None and known.since >= second
+        seen = Seen(content, second, http_date(second * NS_PER_S), ambiguous)
         self._seen[target] = seen
         return seen
 

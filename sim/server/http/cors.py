@@ -9,16 +9,13 @@ neither limited, faulted nor journalled. No cookie is ever accepted, so none is 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from sim.contract.contract import Plane
 from sim.core.catalogue.assumptions import BROWSER_ORIGINS
 from sim.server.host import Host
-from sim.server.http.response import Response
+from sim.server.http.response import Headers, Response
 from sim.server.listeners import is_loopback
-
-Headers: TypeAlias = tuple[tuple[str, str], ...]
 
 PLANES: frozenset[Plane] = frozenset({"gateway", "retail"})
 

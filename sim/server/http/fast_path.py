@@ -19,7 +19,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeAlias
 
-from aiohttp import HttpVersion10, HttpVersion11, web
+from aiohttp import HttpVersion11, web
 from aiohttp.http import HttpRequestParser, RawRequestMessage, WebSocketReader
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 
@@ -203,8 +203,7 @@ class Connection(web.RequestHandler):
         if not isinstance(response, Response):
             self._continuation = response
             return False
-        old = message.version == HttpVersion10
-        self.transport.write(response.encode(head_only=message.method == "HEAD", http_1_0=old))
+        self.transport.write(response.encode(head_only=message.method == "HEAD"))
         self._server.requests_count += 1
         self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
         return True

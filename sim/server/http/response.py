@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from aiohttp import HttpVersion10, web
 
@@ -19,6 +19,8 @@ from sim.kernel.instants import NS_PER_S, Instant
 
 if TYPE_CHECKING:
     from aiohttp.abc import AbstractStreamWriter
+
+Headers: TypeAlias = tuple[tuple[str, str], ...]
 
 SERVER = "sandbox-exchange"
 
@@ -28,8 +30,8 @@ _DRAIN_ABOVE = 64 * 1024
 
 
 class Response(web.StreamResponse):
-    """A complete response. `headers` are pairs; Content-Type, Content-Length, Date, Server and
-    Connection are added.
+    """A complete response. `headers` are pairs, `lines` what `header_lines` made of others;
+    Content-Type, Content-Length, Date, Server and Connection are added.
     """
 
     def __init__(
@@ -40,14 +42,16 @@ class Response(web.StreamResponse):
         content_type: str,
         now: Instant,
         headers: Sequence[tuple[str, str]] = (),
+        lines: str = "",
         close: bool = False,
     ) -> None:
         # The base class is not initialised: nothing of its state is used, and building that state
         # is the cost that this class avoids.
         self._code = status
         self.content = body
-        self._head = _common_head(status, content_type, now // NS_PER_S)
-        self._head += _header_lines(headers)
+        self._head = _common_head(status, content_type, now // NS_PER_S) + lines
+        if headers:
+            self._head += header_lines(tuple(headers))
         self._keep_alive = not close
 
     def __repr__(self) -> str:
@@ -130,24 +134,19 @@ class AlreadySent(web.StreamResponse):
         """Nothing to write."""
 
 
-def _header_lines(headers: Sequence[tuple[str, str]]) -> str:
-    """The lines of headers, each after a line break. All values are looked at in one go, because
-    hardly ever one of them has to be escaped.
+@lru_cache(maxsize=512)
+def header_lines(headers: Headers) -> str:
+    """The lines of headers, each after a line break. They are kept, since most answers have the
+    same: what differs from call to call, such as its id, is better written beside them.
     """
-    if not _is_plain("".join([value for _, value in headers])):
-        headers = [(name, header_text(value)) for name, value in headers]
-    return "".join([f"\r\n{name}: {value}" for name, value in headers])
+    return "".join([f"\r\n{name}: {header_text(value)}" for name, value in headers])
 
 
 def header_text(value: str) -> str:
     """A header value that cannot break out of its line: printable ASCII, anything else escaped."""
-    if _is_plain(value):
+    if value.isascii() and value.isprintable():
         return value
     return _UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), value)
-
-
-def _is_plain(text: str) -> bool:
-    return text.isascii() and text.isprintable()
 
 
 @lru_cache(maxsize=512)

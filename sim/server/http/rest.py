@@ -20,7 +20,14 @@ from sim.server.http.body import Uploads
 from sim.server.http.conditional import Modifications, is_unchanged
 from sim.server.http.cors import PLANES, CrossOrigin
 from sim.server.http.fast_path import Handler
-from sim.server.http.response import SERVER, AlreadySent, Response, header_text, http_date
+from sim.server.http.response import (
+    SERVER,
+    AlreadySent,
+    Response,
+    header_lines,
+    header_text,
+    http_date,
+)
 from sim.server.http.server import HttpServer, body_or_refusal, origin_form, reset_connection
 from sim.server.listeners import caller_address
 
@@ -137,7 +144,7 @@ class RestListener:
         if replies.must_wait(reply):
             await replies.ready(reply)
         if reply.chunks is not None and reply.connection_fault in ("", "slow_body"):
-            return await self._stream(request, reply, self._headers(request.headers, reply, elided))
+            return await self._stream(request, reply, self._lines(request.headers, reply, elided))
         if reply.chunks is not None:
             reply.body = next(reply.chunks, b"")
         now = self._host.now
@@ -152,50 +159,48 @@ class RestListener:
         body = reply.body
         if _KYC in target:
             body = with_links(body, f"{self._host.settings.docs_url}/docv")
-        status, headers = reply.status, self._headers(request, reply, elided)
+        status, lines = reply.status, self._lines(request, reply, elided)
         if self._cached and status == 200 and _CACHE_CONTROL in dict(reply.headers):
             seen = self._modified.since(target, body, now // NS_PER_S)
-            headers.append(("Last-Modified", http_date(seen.since * NS_PER_S)))
+            lines += f"\r\nLast-Modified: {seen.date}"
             if is_unchanged(seen, request.get("If-Modified-Since", "")):
                 status, body = 304, b""
-        return Response(status, body, content_type=reply.content_type, now=now, headers=headers)
+        return Response(status, body, content_type=reply.content_type, now=now, lines=lines)
 
-    def _headers(
-        self, request: Mapping[str, str], reply: Reply, elided: str
-    ) -> list[tuple[str, str]]:
-        headers: list[tuple[str, str]] = []
+    def _lines(self, request: Mapping[str, str], reply: Reply, elided: str) -> str:
+        """The header lines of a reply, each after a line break."""
+        headers = reply.headers
+        if headers and not self._debug_headers:
+            headers = tuple(pair for pair in headers if not pair[0].lower().startswith("x-sim-"))
         if self._cross_origin is not None:
-            headers += self._cross_origin.headers(request)
-        if reply.headers:
-            headers += (
-                (name, value)
-                for name, value in reply.headers
-                if self._debug_headers or not name.lower().startswith("x-sim-")
-            )
-        if reply.request_id:
-            headers.append(("x-request-id", reply.request_id))
+            headers = self._cross_origin.headers(request) + headers
+        lines = header_lines(headers) if headers else ""
+        request_id, correlation = reply.request_id, request.get("poly-correlation-id")
+        if request_id:
+            lines += f"\r\nx-request-id: {request_id}"
             if self._traced:
-                headers += (
-                    (f"x-{self._prefix}trace-id", reply.request_id.zfill(32)),
-                    (f"x-{self._prefix}server-latency", elided or "0"),
+                prefix = self._prefix
+                lines += (
+                    f"\r\nx-{prefix}trace-id: {request_id:0>32}"
+                    f"\r\nx-{prefix}server-latency: {elided or '0'}"
                 )
-        correlation = request.get("poly-correlation-id")
         if correlation:
-            headers.append(("poly-correlation-id", correlation))
+            lines += f"\r\npoly-correlation-id: {header_text(correlation)}"
         if elided and self._debug_headers:
-            headers.append(("x-sim-elapsed", elided))
-        return headers
+            lines += f"\r\nx-sim-elapsed: {elided}"
+        return lines
 
     async def _stream(
-        self, request: web.BaseRequest, reply: Reply, headers: list[tuple[str, str]]
+        self, request: web.BaseRequest, reply: Reply, lines: str
     ) -> web.StreamResponse:
         """Send a download chunk by chunk."""
         response = web.StreamResponse(status=reply.status)
         response.headers["Content-Type"] = reply.content_type
         response.headers["Date"] = http_date(self._host.now)
         response.headers["Server"] = SERVER
-        for name, value in headers:
-            response.headers.add(name, header_text(value))
+        for line in lines.split("\r\n")[1:]:
+            name, _, value = line.partition(": ")
+            response.headers.add(name, value)
         await response.prepare(request)
         try:
             for chunk in reply.chunks or ():
