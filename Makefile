@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 NPM_TOOLS := @asyncapi/parser@3.6.3 @bufbuild/buf@1.75.0 newman@6.2.2 @usebruno/cli@4.1.0 \
 	typescript@7.0.2 @types/node@26.6.6 axe-core@4.14.1 testcontainers@12.1.0
 
-.PHONY: help demo test mutants detection soak serve bench profile container lint types contract docs outputs site lock audit npm browser clean
+.PHONY: help demo test mutants detection soak serve bench crowd profile container lint types contract docs outputs site lock audit npm browser clean
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -49,10 +49,15 @@ soak: $(VENV)/.ready      ## long runs: kills, fuzzers, public clients, tests in
 serve: $(VENV)/.ready     ## the bundled quickstart on loopback, ports from 18080
 	$(BIN)/sim serve
 
-bench: $(VENV)/.ready     ## figures beside floors, peers and, with BEFORE=COMMIT, an earlier commit
+bench: $(VENV)/.ready     ## figures beside floors; with BEFORE=COMMIT an earlier commit, with PEERS=1 other programs
 	$(if $(BEFORE),git worktree add --force --detach build/before $(BEFORE))
-	$(BIN)/python -m benchmarks --keep build/benchmarks $(if $(BEFORE),--before build/before)
+	$(if $(PEERS),test -d build/peers || $(BIN)/python -m benchmarks.peers build/peers)
+	$(BIN)/python -m benchmarks $(AREA) --keep build/benchmarks \
+		$(if $(BEFORE),--before build/before) $(if $(PEERS),--peers build/peers)
 	$(if $(BEFORE),git worktree remove --force build/before)
+
+crowd: $(VENV)/.ready     ## 10,000 participants on Dask with two workers; MINUTES=30 for longer than 5
+	$(BIN)/python -m benchmarks.crowd --minutes $(or $(MINUTES),5)
 
 profile: $(VENV)/.ready   ## where the time of each hot path goes
 	$(BIN)/python -m benchmarks.profiles --keep build/benchmarks/profiles.md

@@ -26,6 +26,7 @@ from benchmarks.plots import plot
 AREAS = (
     *("start", "http", "mocks", "grpc", "fanout", "subscribers", "reports", "catalogue"),
     *(
+        "pages",
         "edge",
         "recorder",
         "matching",

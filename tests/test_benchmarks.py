@@ -10,12 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import soak
+from benchmarks import crowd, soak
 from benchmarks.__main__ import AREAS
+from benchmarks.areas import pages
 from benchmarks.before import in_turns
 from benchmarks.figures import Figure, Goal, summary, table
 from benchmarks.plots import plot
 from benchmarks.profiles import PATHS, report
+from benchmarks.serving import served
+from sim.kernel.instants import MINUTE
 
 
 def figure(ours: list[float], floor: list[float], goal: Goal | None) -> Figure:
@@ -127,3 +130,26 @@ def test_both_trees_are_measured_in_turns(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert turns == ["http before", "1 now"] * 2
     assert (known.ours, known.before) == ([20.0, 20.0], [10.0, 10.0])
     assert (new.ours, new.before) == ([1.0, 1.0], [])
+
+
+def test_a_run_of_the_crowd_trades_the_same_for_every_worker_and_weighs_the_first_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("benchmarks.crowd._BEGUN", [])
+    first, second = crowd.run(MINUTE, 0), crowd.run(MINUTE, 1)
+    assert first[:2] == second[:2]
+    assert first.actions > crowd.EACH
+    assert first.bytes_each is not None
+    assert second.bytes_each is None
+    said = crowd.report([first, second], 2, 10.0, MINUTE).splitlines()
+    assert said[0] == "200 participants in 100 markets, 1 virtual minutes, 2 runs on 2 workers"
+    assert said[2] == f"{first.actions / 10:,.0f} actions a second of a worker"
+
+
+def test_the_control_room_is_fetched_with_every_file_that_a_browser_asks_for() -> None:
+    with served("quickstart") as ready:
+        paths = pages._with_its_files(ready["control"])
+    room = Path(pages.__file__).parents[2] / "sim" / "room"
+    scripts = {"/" + str(file.relative_to(room)) for file in room.rglob("*.js")}
+    assert scripts - {*paths} <= {"/recorded.js"}
+    assert "/style.css" in paths

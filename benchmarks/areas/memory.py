@@ -43,7 +43,8 @@ def _weighed(kind: str, count: int) -> float:
     return float(subprocess.run(command, cwd=HERE.parent, capture_output=True, check=True).stdout)
 
 
-def _resident() -> int:
+def resident() -> int:
+    """Memory of this process in use, in bytes, once what nobody refers to is freed."""
     gc.collect()
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
@@ -150,9 +151,9 @@ _KINDS = {
 def main() -> None:
     kind, count = sys.argv[1], int(sys.argv[2])
     run = _KINDS[kind](count)
-    before = _resident()
+    before = resident()
     kept = run()
-    print((_resident() - before) / count)
+    print((resident() - before) / count)
     del kept
 
 

@@ -12,6 +12,7 @@ Clients branch on status and code, never on the text (§7.2).
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct, json
@@ -70,12 +71,22 @@ def refused(refusal: Refusal, plane: str, ready_at: Instant = 0, request_id: str
         reply.body = json.encode({"error": error, "error_description": message})
     elif plane == "retail" or (plane == "gateway" and status == 429):
         shown = _RETAIL_MESSAGES.get(status, message)
-        reply.body = json.encode({"status": status, "message": shown})
+        reply.body = _retail_body(status, shown)
     else:
         if isinstance(refusal, refusals.RateLimited) and refusal.rung == "global":
             message = "rate limit exceeded"
-        reply.body = json.encode({"code": code, "message": message, "details": []})
+        reply.body = _body(code, message)
     return reply
+
+
+@lru_cache(maxsize=256)
+def _retail_body(status: int, message: str) -> bytes:
+    return json.encode({"status": status, "message": message})
+
+
+@lru_cache(maxsize=256)
+def _body(code: int, message: str) -> bytes:
+    return json.encode({"code": code, "message": message, "details": []})
 
 
 class Explanation(Struct, frozen=True, gc=False):

@@ -86,6 +86,7 @@ def decimal_text(value: int, scale: int, places: int = 0) -> str:
     return f"{sign}{whole}.{text}" if text else f"{sign}{whole}"
 
 
+@lru_cache(maxsize=4096)
 def decimal_fixed(value: int, scale: int, places: int) -> str:
     """Decimal text of value/scale with exactly `places` decimals, rounded half to even."""
     units = divide_half_even(value * 10**places, scale)
