@@ -20,8 +20,8 @@ from sim.fidelity.frames import is_heartbeat
 from sim.fidelity.identities import Identities
 from sim.fidelity.names import Names
 from sim.fidelity.service_clock import ServiceClock
-from sim.kernel.instants import Instant, Span
-from sim.recording.files import Entry, Message, body_value
+from sim.kernel.instants import OUT_OF_RANGE, Instant, Span, format_instant, is_supported_instant
+from sim.recording.files import Entry, Message, UnreadableRecording, body_value
 from sim.recording.grpc_relay import Bodies
 from sim.recording.seen import Reader, Seen
 from sim.scenario.scenario import Scenario
@@ -94,10 +94,12 @@ class Player:
         return self.world.simulation.now - self.our_begin
 
     def play(self) -> Iterator[Played]:
-        """Every answer, frame and end of the recording, with our answer. Unmatched."""
+        """Every answer, frame and end of the recording, with our answer. Unmatched, and
+        UnreadableRecording for a line long after the others.
+        """
         for turn in self._clock.turns():
             entry = turn.entry
-            self._move(turn.now)
+            self._move(entry, turn.now)
             if entry.request is not None and entry.answer is not None:
                 if turn.half != "answered":
                     self._sent[entry.n] = self._call(entry, entry.request, entry.answer)
@@ -114,10 +116,15 @@ class Player:
             if seen is not None:
                 yield Played(seen)
 
-    def _move(self, now: Instant) -> None:
+    def _move(self, entry: Entry, now: Instant) -> None:
         if self.recorded_begin is None:
             self.recorded_begin = now
         target = self.our_begin + now - self.recorded_begin
+        if not is_supported_instant(target):
+            begin, end = format_instant(self.recorded_begin), format_instant(now)
+            raise UnreadableRecording(
+                f"line {entry.n + 1}: the session goes from {begin} to {end}; {OUT_OF_RANGE}"
+            )
         if target > self.world.simulation.now:
             self.world.advance_to(target)
 

@@ -15,13 +15,16 @@ report shows one.
 from __future__ import annotations
 
 import base64
+from codecs import BOM_UTF8
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from msgspec import DecodeError, json
+from msgspec import DecodeError, Struct, field, json
 from msgspec.structs import replace
 
 from sim.api.pipeline.routing import Match, Router
@@ -41,10 +44,76 @@ from sim.recording.files import (
 from sim.recording.fingerprints import Fingerprints
 
 _SIZE_MAX = 512 << 20
-_WRONG = (
-    *(DecodeError, KeyError, TypeError, AttributeError, ValueError, RecursionError),
-    *(OverflowError, IndexError),
-)
+
+
+# ---- what is read of a HAR; other members are skipped
+
+
+class _Pair(Struct, gc=False):
+    """A header, or a field of a form."""
+
+    name: str
+    value: str = ""
+
+
+class _Posted(Struct, gc=False):
+    """The body of a request: its text, or the fields of a form, which some exports list instead."""
+
+    text: str | None = None
+    params: list[_Pair] | None = None
+
+
+class _Request(Struct, gc=False):
+    method: str
+    url: str
+    headers: list[_Pair]
+    posted: _Posted | None = field(default=None, name="postData")
+
+
+class _Content(Struct, gc=False):
+    text: str | None = None
+    encoding: str | None = None
+    size: int | None = None
+
+
+class _Response(Struct, gc=False):
+    status: int
+    headers: list[_Pair]
+    content: _Content | None = None
+
+
+class _SocketMessage(Struct, gc=False):
+    """A message of a WebSocket; `time` is in seconds since 1970."""
+
+    type: str
+    data: str
+    time: float | None = None
+
+
+class _Exchange(Struct, gc=False):
+    """An entry; `time` is how long it took, in milliseconds."""
+
+    started: str = field(name="startedDateTime")
+    request: _Request
+    response: _Response
+    time: float | None = None
+    messages: list[_SocketMessage] | None = field(default=None, name="_webSocketMessages")
+
+    @property
+    def host(self) -> str:
+        """The host that was asked, with its port. ValueError."""
+        return urlsplit(self.request.url).netloc
+
+
+class _Log(Struct):
+    entries: list[_Exchange]
+
+
+class _Har(Struct):
+    log: _Log
+
+
+_HAR = json.Decoder(_Har, strict=False)
 
 
 def read_har(path: Path) -> Recording:
@@ -52,62 +121,74 @@ def read_har(path: Path) -> Recording:
     if path.stat().st_size > _SIZE_MAX:
         raise UnreadableRecording(f"{path}: larger than {_SIZE_MAX >> 20} MiB")
     try:
-        exported = json.decode(path.read_bytes())["log"]["entries"]
-        planes = _planes(exported)
-        entries = _in_order(exported, planes)
-    except _WRONG as error:
-        raise UnreadableRecording(f"{path}: this is no HAR file: {error!r}") from None
-    left_out = sum(urlsplit(one["request"]["url"]).netloc not in planes for one in exported)
+        exported = _HAR.decode(path.read_bytes().removeprefix(BOM_UTF8)).log.entries
+    except RecursionError:
+        raise UnreadableRecording(f"{path}: not a HAR file: nested too deeply") from None
+    except (DecodeError, UnicodeDecodeError) as error:
+        raise UnreadableRecording(f"{path}: not a HAR file: {error}") from None
+    planes = _planes(path, exported)
+    entries = _in_order(path, exported, planes)
+    left_out = sum(one.host not in planes for one in exported)
     warning = f"{path}: {left_out} requests to other services are left out" if left_out else ""
     upstream: dict[str, str] = {plane: f"https://{host}" for host, plane in planes.items()}
     return Recording(Header(FORMAT, upstream=upstream, note=path.name), entries, warning)
 
 
-def _in_order(exported: list[dict[str, Any]], planes: dict[str, Plane]) -> list[Entry]:
+@contextmanager
+def _entry_named(path: Path, number: int) -> Iterator[None]:
+    """Name the entry, counted from 1, in what is wrong with it."""
+    try:
+        yield
+    except (ValueError, OverflowError, RecursionError) as error:
+        raise UnreadableRecording(f"{path}: entry {number}: {error}") from None
+
+
+def _in_order(path: Path, exported: list[_Exchange], planes: dict[str, Plane]) -> list[Entry]:
     """Every line, by the instant at which it was complete."""
     secrets, lines = Fingerprints(), list[tuple[Instant, Entry]]()
-    for stream, one in enumerate(exported, start=1):
-        plane = planes.get(urlsplit(one["request"]["url"]).netloc)
+    for number, one in enumerate(exported, start=1):
+        plane = planes.get(one.host)
         if plane is not None:
-            lines += secrets.settled(partial(_entries, one, plane, stream, secrets))
+            with _entry_named(path, number):
+                lines += secrets.settled(partial(_entries, one, plane, number, secrets))
     lines.sort(key=lambda line: line[0])  # stable: what came at once stays in its order
     return [replace(entry, n=n) for n, (_, entry) in enumerate(lines, start=1)]
 
 
-def _planes(exported: list[dict[str, Any]]) -> dict[str, Plane]:
+def _planes(path: Path, exported: list[_Exchange]) -> dict[str, Plane]:
     """The plane of each host that is one of ours."""
     contract = load_contract()
     routers = {plane: Router(contract.routes(plane)) for plane in PLANES}
     votes: dict[str, Counter[Plane]] = {}
-    for one in exported:
-        url = urlsplit(one["request"]["url"])
+    for number, one in enumerate(exported, start=1):
+        with _entry_named(path, number):
+            url = urlsplit(one.request.url)
         counter = votes.setdefault(url.netloc, Counter())
         for plane, router in routers.items():
-            if isinstance(router.match(one["request"]["method"], url.path), Match):
+            if isinstance(router.match(one.request.method, url.path), Match):
                 counter[plane] += 1
     return {host: counter.most_common(1)[0][0] for host, counter in votes.items() if counter}
 
 
 def _entries(
-    one: dict[str, Any], plane: Plane, stream: int, secrets: Fingerprints
+    one: _Exchange, plane: Plane, stream: int, secrets: Fingerprints
 ) -> list[tuple[Instant, Entry]]:
     """The call of an entry, or the stream that it became, each line with its instant."""
-    request, response = one["request"], one["response"]
-    url, began = urlsplit(request["url"]), parse_instant(str(one["startedDateTime"]))
+    request, response = one.request, one.response
+    url, began = urlsplit(request.url), parse_instant(one.started)
     asked = Message(
-        method=request["method"],
+        method=request.method,
         path=secrets.text(url.path),
         query=secrets.query(url.query),
-        headers=secrets.headers(_headers(request)),
-        body=_redacted(secrets, _posted(request.get("postData") or {})),
+        headers=secrets.headers(_headers(request.headers)),
+        body=_redacted(secrets, _posted(request.posted or _Posted())),
     )
     at = format_instant(began)
-    messages = one.get("_webSocketMessages")
-    if messages is None:
-        done = began + max(0, round(float(one.get("time") or 0) * NS_PER_MS))
+    if one.messages is None:
+        done = began + max(0, round((one.time or 0) * NS_PER_MS))
         answered = Message(
-            status=int(response["status"]),
-            headers=secrets.headers(_headers(response)),
+            status=response.status,
+            headers=secrets.headers(_headers(response.headers)),
             body=_answered(secrets, response),
             at=format_instant(done),
         )
@@ -116,12 +197,12 @@ def _entries(
         return [(done, entry)]
     opened = {"path": asked.path, "request": {"query": asked.query, "headers": asked.headers}}
     lines = [(began, Entry(0, at, plane, url.netloc, stream=stream, opened=opened))]
-    for message in messages:
+    for message in one.messages:
         frame = Frame(
-            "client" if message["type"] == "send" else "service",
-            _redacted(secrets, str(message["data"]).encode()),
+            "client" if message.type == "send" else "service",
+            _redacted(secrets, message.data.encode()),
         )
-        came_at = round(float(message["time"]) * NS_PER_S) if "time" in message else began
+        came_at = began if message.time is None else round(message.time * NS_PER_S)
         text = format_instant(came_at)
         lines.append((came_at, Entry(0, text, plane, url.netloc, stream=stream, frame=frame)))
     return lines
@@ -132,35 +213,30 @@ def _redacted(secrets: Fingerprints, body: bytes) -> Any:
     return secrets.named_text(value) if isinstance(value, str) else secrets.json(value)
 
 
-def _answered(secrets: Fingerprints, response: dict[str, Any]) -> Any:
+def _answered(secrets: Fingerprints, response: _Response) -> Any:
     """The body of an answer. A browser exports none of what its page never read, and some exports
     none at all: then only its length is known, or that there was one (-1).
     """
-    content, headers = response.get("content") or {}, dict(_headers(response))
+    content, headers = response.content or _Content(), dict(_headers(response.headers))
     length = {name.lower(): value for name, value in headers.items()}.get("content-length", "")
-    size = int(length) if length.isdecimal() else int(content.get("size") or 0)
-    if not content.get("text") and size:
+    size = int(length) if length.isdecimal() else content.size or 0
+    if not content.text and size:
         return {"left_out": size}
     return _redacted(secrets, _content(content))
 
 
-def _posted(posted: dict[str, Any]) -> bytes:
-    """What was sent: its text, or the fields of a form, which some exports list instead."""
-    text = posted.get("text")
-    if text:
-        return str(text).encode()
-    fields = posted.get("params") or []
-    return urlencode([(one["name"], one.get("value", "")) for one in fields]).encode()
+def _posted(posted: _Posted) -> bytes:
+    if posted.text:
+        return posted.text.encode()
+    return urlencode([(one.name, one.value) for one in posted.params or ()]).encode()
 
 
-def _headers(message: dict[str, Any]) -> list[tuple[str, str]]:
-    return [
-        (one["name"], one["value"]) for one in message["headers"] if not one["name"].startswith(":")
-    ]
+def _headers(pairs: list[_Pair]) -> list[tuple[str, str]]:
+    return [(one.name, one.value) for one in pairs if not one.name.startswith(":")]
 
 
-def _content(content: dict[str, Any]) -> bytes:
-    text = str(content.get("text") or "")
-    if content.get("encoding") == "base64":
+def _content(content: _Content) -> bytes:
+    text = content.text or ""
+    if content.encoding == "base64":
         return base64.b64decode("".join(text.split()), validate=True)
     return text.encode()

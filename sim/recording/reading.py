@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from codecs import BOM_UTF8
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -45,11 +46,19 @@ class RecordedLines(Collection[Entry]):
 
     def __iter__(self) -> Iterator[Entry]:
         """Decode line by line. Raises UnreadableRecording and OSError."""
+        last = 0
         for number, line in islice(self._lines(), self._count):
             try:
-                yield _ENTRY.decode(line)
+                entry = _ENTRY.decode(line)
             except (DecodeError, RecursionError) as error:
                 raise UnreadableRecording(f"{self._path}:{number}: {error}") from None
+            if entry.n <= last:
+                raise UnreadableRecording(
+                    f"{self._path}:{number}: n is {entry.n} and has to be greater than {last}, that"
+                    " of the line before"
+                )
+            last = entry.n
+            yield entry
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         """(number, text) of every line after the first."""
@@ -77,7 +86,7 @@ def read_recording(path: Path) -> Recording:
     if path.suffix.lower() == ".har":
         return read_har(path)
     with path.open("rb") as file:
-        header = _header(path, file.readline(LINE_MAX + 1))
+        header = _header(path, file.readline(LINE_MAX + 1).removeprefix(BOM_UTF8))
     lines = RecordedLines(path)
     return Recording(header, lines, lines.warning)
 

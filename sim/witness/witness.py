@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -146,7 +147,7 @@ def broken(simulation: Simulation) -> Iterator[str]:
 
 def _begins_recording(path: Path) -> bool:
     with path.open("rb") as file:
-        return file.read(12) == b'{"recording"'
+        return file.read(15).removeprefix(BOM_UTF8).startswith(b'{"recording"')
 
 
 def document(witnesses: dict[str, Witness]) -> dict[str, Any]:

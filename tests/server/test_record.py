@@ -638,7 +638,7 @@ def test_a_har_file_is_read(exchange, tmp_path):
     assert one.answer.body == wanted
     assert found.warning.endswith("1 requests to other services are left out")
     file.write_text("{}")
-    with pytest.raises(UnreadableRecording, match="this is no HAR file"):
+    with pytest.raises(UnreadableRecording, match="not a HAR file"):
         read_recording(file)
 
 
@@ -736,25 +736,76 @@ def test_har_files_of_browsers_and_proxies_are_read_in_order_and_without_secrets
     assert SECRET not in (tmp_path / "found.json").read_text() + capsys.readouterr().out
 
 
+ENTRY = "at `$.log.entries[0]"
+
+
 @pytest.mark.parametrize(
-    "spoil",
+    ("spoil", "says"),
     [
-        lambda one: one.pop("startedDateTime"),
-        lambda one: one.update(startedDateTime="yesterday"),
-        lambda one: one.update(time="soon"),
-        lambda one: one.update(time=1e400),
-        lambda one: one["request"].update(url=7),
-        lambda one: one["request"].update(url="https://[half"),
-        lambda one: one["request"].update(headers=[{}]),
-        lambda one: one["response"].update(status="fine"),
-        lambda one: one["response"]["content"].update(encoding="base64", text="?"),
+        (lambda one: one.pop("startedDateTime"), f"required field `startedDateTime` - {ENTRY}`"),
+        (
+            lambda one: one.update(startedDateTime="yesterday"),
+            "entry 1: not an RFC 3339 instant with an offset: 'yesterday'",
+        ),
+        (lambda one: one.update(time="soon"), f"got `str` - {ENTRY}.time`"),
+        (lambda one: one.update(time=1e400), "HAR file: JSON is malformed"),
+        (lambda one: one["request"].update(url=7), f"got `int` - {ENTRY}.request.url`"),
+        (lambda one: one["request"].update(url="https://[half"), "entry 1: Invalid IPv6 URL"),
+        (lambda one: one["request"].update(headers=[{}]), f"{ENTRY}.request.headers[0]`"),
+        (lambda one: one["response"].update(status="fine"), f"{ENTRY}.response.status`"),
+        (lambda one: one["response"]["content"].update(encoding="base64", text="?"), "entry 1: "),
     ],
     ids=range(9),
 )
-def test_a_har_file_that_is_broken_is_told(spoil, tmp_path, capsys):
+def test_a_har_file_that_is_broken_is_told(spoil, says, tmp_path, capsys):
     one = firefox("GET", "https://g.example/v2/leagues", "2026-09-08T18:00:00Z", 1.0)
     spoil(one)
     file = tmp_path / "browser.har"
     file.write_text(json.dumps({"log": {"entries": [one]}}))
     assert main(["compare", str(file)]) == 2
-    assert "this is no HAR file" in " ".join(capsys.readouterr().err.split())
+    told = " ".join(capsys.readouterr().err.split())
+    assert str(file) in told.replace(" ", "") and says in told
+
+
+def test_a_byte_order_mark_is_skipped(tmp_path, capsys):
+    one = firefox("GET", "https://g.example/v2/leagues", "2026-09-08T18:00:00Z", 1.0)
+    file = tmp_path / "browser.har"
+    file.write_text(json.dumps({"log": {"entries": [one]}}), encoding="utf-8-sig")
+    assert main(["compare", str(file)]) in (0, 1)
+    line = {"n": 1, "at": "2026-09-08T18:00:00Z", "plane": "gateway", "client": "c"}
+    line |= {"request": {"method": "GET", "path": "/v2/leagues"}, "answer": {"status": 404}}
+    recording = tmp_path / "session.ndjson"
+    text = '{"recording": 1}\n' + json.dumps(line) + "\n"
+    recording.write_text(text, encoding="utf-8-sig")
+    for command in ("compare", "witness"):
+        assert main([command, str(recording)]) in (0, 1)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("n", [2, 1, 0, -4])
+def test_numbers_of_lines_have_to_rise(n, tmp_path, capsys):
+    file = tmp_path / "session.ndjson"
+    lines = [{"recording": 1}]
+    for number in (1, 2, n):
+        line = {"n": number, "at": "2026-09-08T18:00:00Z", "plane": "gateway", "client": "c"}
+        line |= {"request": {"method": "GET", "path": "/v2/leagues"}, "answer": {"status": 404}}
+        lines.append(line)
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for command in ("compare", "witness"):
+        assert main([command, str(file)]) == 2
+        told = " ".join(capsys.readouterr().err.split())
+        assert f":4: n is {n} and has to be greater than 2, that of the line before" in told
+
+
+def test_a_session_of_centuries_is_told(tmp_path, capsys):
+    file = tmp_path / "session.ndjson"
+    lines = [{"recording": 1}]
+    for number, at in ((1, "0001-01-01T00:00:00Z"), (2, "2026-09-08T18:00:00Z")):
+        line = {"n": number, "at": at, "plane": "gateway", "client": "c"}
+        line |= {"request": {"method": "GET", "path": "/v2/leagues"}, "answer": {"status": 404}}
+        lines.append(line)
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for command in ("compare", "infer"):
+        assert main([command, str(file), "--scenario", "quickstart"]) == 2
+        told = " ".join(capsys.readouterr().err.split())
+        assert "line 3: the session goes from 0001-01-01T00:00:00Z to 2026-09-08T18" in told
