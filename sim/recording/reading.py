@@ -52,10 +52,10 @@ class RecordedLines(Collection[Entry]):
                 entry = _ENTRY.decode(line)
             except (DecodeError, RecursionError) as error:
                 raise UnreadableRecording(f"{self._path}:{number}: {error}") from None
-            if entry.n <= last:
+            if entry.n < last:
                 raise UnreadableRecording(
-                    f"{self._path}:{number}: n is {entry.n} and has to be greater than {last}, that"
-                    " of the line before"
+                    f"{self._path}:{number}: n is {entry.n}, less than {last} on the line before;"
+                    " recordings cannot be joined"
                 )
             last = entry.n
             yield entry
