@@ -17,8 +17,8 @@ from pathlib import Path
 PACKAGES = (
     "lightmatchingengine",
     "pyorderbook",
-    "order-matching",
-    "pams",
+    "order-matching<0.4",  # later ones want another numpy than PAMS
+    "pams>=0.3",
     "simpy",
     "looptime",
     "pytest-httpserver",
