@@ -282,7 +282,7 @@ def test_a_file_on_top_of_another_adds_rows_and_has_the_last_word(tmp_path: Path
         ("{cap: -1}", "14:13", "-1 is below zero"),
         ("{cumulative: maybe}", "14:20", "write true or false"),
         ("{from: yesterday, taker: 0.1}", "14:14", "expected an instant"),
-        ("{takr: 0.1}", "14:8", "unknown key 'takr', did you mean 'taker'?"),
+        ("{takr: 0.1}", "14:8", "unknown key 'takr'; did you mean 'taker'?"),
         (
             "{taker: 0.1}\n    - {taker: 0.2}",
             "15:8",

@@ -108,9 +108,9 @@ def test_filters_are_exact_and_kinds_may_repeat(exchange):
 @pytest.mark.parametrize(
     ("query", "says"),
     [
-        ({"kind": "requst"}, "unknown kind 'requst', did you mean 'request'?"),
+        ({"kind": "requst"}, "unknown kind 'requst'; did you mean 'request'?"),
         ({"kind": ["control", "jump"]}, "known: clock, timer, request, stream, frame, step"),
-        ({"branch": "mian"}, "unknown branch 'mian', did you mean 'main'? (known: main"),
+        ({"branch": "mian"}, "unknown branch 'mian'; did you mean 'main'? (known: main"),
         ({"limit": 0}, "limit is a number of rows from 1 to 1000"),
         ({"limit": 1001}, "limit is a number of rows from 1 to 1000"),
         ({"limit": "many"}, "limit must be an integer"),
@@ -118,8 +118,8 @@ def test_filters_are_exact_and_kinds_may_repeat(exchange):
         ({"after": -1}, "after must be an integer from 0"),
         ({"folow": 1}, "unknown parameter 'folow'"),
         ({"after": [1, 1]}, "the parameter after is there twice"),
-        ({"caller": "firms/atlos"}, "unknown caller 'firms/atlos', did you mean 'firms/atlas'?"),
-        ({"subject": "crypto:bct"}, "unknown subject 'crypto:bct', did you mean 'crypto:btc'?"),
+        ({"caller": "firms/atlos"}, "unknown caller 'firms/atlos'; did you mean 'firms/atlas'?"),
+        ({"subject": "crypto:bct"}, "unknown subject 'crypto:bct'; did you mean 'crypto:btc'?"),
     ],
 )
 def test_a_mistake_in_the_query_is_refused_and_never_an_empty_list(exchange, query, says):

@@ -113,8 +113,8 @@ def test_runs_of_two_seeds_are_aligned_by_what_was_done(
     capsys.readouterr()
     assert main(["diff", "1.ndjson", "2.ndjson"]) == 1
     out = capsys.readouterr().out
-    assert "they begin with different seed: 1 and 2" in out
-    assert "the same happened in both, apart from identifiers and instants" in out
+    assert "their headers differ in seed: 1 and 2" in out
+    assert "both runs have the same inputs and events, apart from identifiers and instants" in out
     assert "their states at the end are the same, apart from identifiers" in out
 
 
@@ -136,7 +136,7 @@ def test_what_was_asked_differently_is_named_and_the_money_counted(
     changed: Callable[[str, str], str],
 ) -> None:
     out = changed('"0.40"', '"0.30"')
-    assert "first difference: order.place of scenario: what was asked differs" in out
+    assert "first difference: order.place of scenario: the requests differ" in out
     assert '"price":"0.40"' in out and '"price":"0.30"' in out
     assert "books mine: bids 0.4 x 5 → 0.3 x 5" in out
 

@@ -57,7 +57,10 @@ def test_nothing_is_overwritten(ci: str, tmp_path: Path, capsys) -> None:
         (tmp_path / name).write_text("mine")
         capsys.readouterr()
         assert main(["init", str(tmp_path), "--ci", ci]) == 2
-        assert f"nothing written, there already: {tmp_path / name}\n" in capsys.readouterr().err
+        assert (
+            f"nothing was written, because these files exist already: {tmp_path / name}\n"
+            in capsys.readouterr().err
+        )
         left = [path for path in tmp_path.rglob("*") if path.is_file()]
         assert left == [tmp_path / name] and left[0].read_text() == "mine"
         (tmp_path / name).unlink()

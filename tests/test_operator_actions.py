@@ -138,7 +138,7 @@ def _tree(value: object) -> Any:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ({"stat": "OPEN"}, "unknown key 'stat', did you mean 'state'?"),
+        ({"stat": "OPEN"}, "unknown key 'stat'; did you mean 'state'?"),
         ({"state": "HALTD"}, "state: expected one of"),
         ({}, "the key 'state' is missing"),
     ],

@@ -170,7 +170,7 @@ def test_a_flow_is_found_beside_the_file_that_names_it_and_may_be_given_another(
 
 WRONG = [
     ("x,maker,,m1,w,sell,0.60,1,,", 1, "at: "),
-    ("1,nobody,,m1,w,sell,0.60,1,,", 3, "nobody is called 'nobody'"),
+    ("1,nobody,,m1,w,sell,0.60,1,,", 3, "no firm or participant is called 'nobody'"),
     ("1,maker,amend,m1,w,sell,0.60,1,,", 9, "action is new or cancel or replace, not 'amend'"),
     ("1,maker,cancel,,w,,,,,", 16, "a cancel names the id of an order"),
     ("1,maker,,m1,ww,sell,0.60,1,,", 13, "unknown symbol 'ww'"),
@@ -209,8 +209,8 @@ def test_a_wrong_row_is_told_at_its_line_and_column(
 
 HEADINGS = [
     ("", "1:1: the file is empty"),
-    ("at,symbl\n", "1:4: no column is called 'symbl', did you mean 'symbol'?"),
-    ("at,symbol,at\n", "1:11: the column 'at' stands here twice"),
+    ("at,symbl\n", "1:4: unknown column 'symbl'; did you mean 'symbol'?"),
+    ("at,symbol,at\n", "1:11: the column 'at' occurs twice"),
     ("at,side\n", "1:1: the column 'symbol' is missing"),
     (
         HEADING + "2,maker,,a,w,buy,0.5,1,,\n1,maker,,b,w,buy,0.5,1,,\n",

@@ -469,18 +469,18 @@ def test_money_and_contracts_add_up_under_participants_whatever_happens(
 # ---- mistakes
 
 WRONG = [
-    ("makers: [{name: mm, symbols: cent}]", "unknown symbol 'cent', did you mean 'cents'?"),
+    ("makers: [{name: mm, symbols: cent}]", "unknown symbol 'cent'; did you mean 'cents'?"),
     ("makers: [{name: mm, symbols: [cents, 'zz*']}]", "unknown symbol 'zz*'"),
     ("makers: [{name: mm, symbols: cents, every: 0s}]", "expected an interval: at least 1ms"),
     (
         "makers: [{name: mm, symbols: cents, sprad: '0.02'}]",
-        "unknown key 'sprad', did you mean 'spread'?",
+        "unknown key 'sprad'; did you mean 'spread'?",
     ),
     ("makers: [{name: mm, symbols: cents, spread: '-0.02'}]", "from 0 to 1, not '-0.02'"),
     ("makers: [{name: 'm m', symbols: cents}]", "expected a name: at most 64 letters"),
     (
         "makers: [{name: mm, symbols: cents, as: firms/no/users/body}]",
-        "nobody is called 'firms/no/users/body'",
+        "no firm or participant is called 'firms/no/users/body'",
     ),
     ("takers: [{name: t, symbols: cents, rate: often}]", 'write "12/m" or "1/30s"'),
     ("takers: [{name: t, symbols: cents, rate: 9999/s}]", "at most 1000 a second"),

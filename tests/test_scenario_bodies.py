@@ -44,17 +44,17 @@ def test_every_slip_of_a_file_is_told_with_its_place_and_what_would_be_right() -
   - call: {{plane: gateway, get: "/v1/asset-prices/history?assets=crypto:btc&frm=0"}}
   - call: {{plane: grpc, rpc: OrderBookAPI.GetOrderBook, as: atlas, json: {{symbols: [rain]}}}}
 """) == [
-        "6:15: type: 'LIMIT' is not a member of OrderType, did you mean 'ORDER_TYPE_LIMIT'?",
-        "7:15: side: 'SIDE_BUYY' is not a member of Side, did you mean 'SIDE_BUY'?",
+        "6:15: type: 'LIMIT' is not a member of OrderType; did you mean 'ORDER_TYPE_LIMIT'?",
+        "7:15: side: 'SIDE_BUYY' is not a member of Side; did you mean 'SIDE_BUY'?",
         "9:19: orderQty: expected a whole number",
-        "10:9: InsertOrderRequest has no 'qty', did you mean 'orderQty'?",
-        "11:54: GatewayMarketsAPI.ListMarkets has no parameter 'limt', did you mean 'limit'?",
-        "12:33: GatewayAssetPricesAPI.GetAssetPriceHistory has no parameter 'frm', did you mean"
+        "10:9: InsertOrderRequest has no 'qty'; did you mean 'orderQty'?",
+        "11:54: GatewayMarketsAPI.ListMarkets has no parameter 'limt'; did you mean 'limit'?",
+        "12:33: GatewayAssetPricesAPI.GetAssetPriceHistory has no parameter 'frm'; did you mean"
         " 'from'?",
-        "12:33: the query needs from, bucket (if a refusal is meant: `expect: {refused: true}`)",
+        "12:33: the query needs from, bucket (to test a refusal, add `expect: {refused: true}`)",
         "13:74: GetOrderBookRequest needs symbol"
-        " (if a refusal is meant: `expect: {refused: true}`)",
-        "13:75: GetOrderBookRequest has no 'symbols', did you mean 'symbol'?",
+        " (to test a refusal, add `expect: {refused: true}`)",
+        "13:75: GetOrderBookRequest has no 'symbols'; did you mean 'symbol'?",
     ]
 
 
@@ -71,10 +71,10 @@ def test_frames_of_streams_are_read_too() -> None:
       json: {{symbol: rain}}}}
 """) == [
         "1:142: subscribe.subscriptionType: 'SUBSCRIPTION_TYPE_TRADES' is not a member of"
-        " SubscriptionType, did you mean 'SUBSCRIPTION_TYPE_TRADE'?",
-        "5:24: unsubscribe needs requestId (if a refusal is meant: `expect: {refused: true}`)",
-        "5:25: unsubscribe has no 'request', did you mean 'requestId'?",
-        "7:14: CreateMarketDataSubscriptionRequest has no 'symbol', did you mean 'symbols'?",
+        " SubscriptionType; did you mean 'SUBSCRIPTION_TYPE_TRADE'?",
+        "5:24: unsubscribe needs requestId (to test a refusal, add `expect: {refused: true}`)",
+        "5:25: unsubscribe has no 'request'; did you mean 'requestId'?",
+        "7:14: CreateMarketDataSubscriptionRequest has no 'symbol'; did you mean 'symbols'?",
     ]
 
 

@@ -34,16 +34,16 @@ def test_ten_thousand_lines_are_a_scenario():
     [
         (
             "world: {instruments: [{symbol: q1}, {symbol: q2}, {symbol: q1}]}\n",
-            "symbol 'q1' stands in `instruments` twice, first in line 3",
+            "symbol 'q1' occurs twice in `instruments`; first in line 3",
         ),
-        ("world: {instruments: [&one {symbol: q1}, *one]}\n", "stands in `instruments` twice"),
+        ("world: {instruments: [&one {symbol: q1}, *one]}\n", "occurs twice in `instruments`"),
         (
             "world: {assets: [{id: 'crypto:x', price: '1'}, {id: 'crypto:x', price: '2'}]}\n",
-            "stands in `assets` twice",
+            "occurs twice in `assets`",
         ),
         (
             LISTED + "participants: {makers: [{name: m, symbols: q1}, {name: m, symbols: q1}]}\n",
-            "stands in `makers` twice",
+            "occurs twice in `makers`",
         ),
         ("world: {instruments: [{symbol: ''}]}\n", "a symbol is 1 to 128 letters"),
         ("world: {instruments: [{symbol: a/b}]}\n", "a symbol is 1 to 128 letters"),

@@ -45,11 +45,11 @@ def told(text: str) -> list[str]:
         ("name: x\ngames: 5\n", "2:1: 'games' belongs under 'world': world: {games: ...}"),
         (
             "name: x\nlimits: {publick: 5/s}\n",
-            "2:10: unknown limit 'publick', did you mean 'public'?",
+            "2:10: unknown limit 'publick'; did you mean 'public'?",
         ),
         (
             "name: x\nlimits: {zzz: 5/s}\n",
-            "unknown limit 'zzz'; known are exchange_rest, retail, public",
+            "unknown limit 'zzz'; known: exchange_rest, retail, public",
         ),
         (HEAD + ORDER % ("a", "0.405", ""), "5:54: price 0.405 is not a multiple of the tick 0.01"),
         (HEAD + ORDER % ("h", "0.4075", ""), "price 0.4075 is not a multiple of the tick 0.005"),

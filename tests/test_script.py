@@ -120,7 +120,7 @@ def test_several_files_are_extended_in_order(tmp_path: Path) -> None:
 
 
 WRONG = [
-    ("steps:\n  - {name: a, price: {asset: '${asset}', price: '1'}}", "nothing gives ${asset}"),
+    ("steps:\n  - {name: a, price: {asset: '${asset}', price: '1'}}", "no value for ${asset}"),
     (
         "params: {asset: x}\nsteps:\n  - {name: a, price: {asset: '${aset}', price: '1'}}",
         "did you mean ${asset}?",
@@ -218,7 +218,7 @@ WRONG = [
         "faults:\n  - {match: {plane: retail, operation: InsertOrder}, act: {status: 503}}",
         "InsertOrder is on exchange, grpc, not on retail",
     ),
-    ("faults:\n  - {match: {probability: '2'}, act: {status: 503}}", "a chance is"),
+    ("faults:\n  - {match: {probability: '2'}, act: {status: 503}}", "a probability is"),
     (
         "steps:\n  - {fault: {match: {plane: webhook, operation: InsertOrder}, act: {drop: true}}}",
         "this fault would never strike",
@@ -682,7 +682,7 @@ steps:
   - {state: {symbol: w, state: SUSPENDED}}
   - {order: {as: maker, symbol: w, side: buy, price: "0.40", qty: "5"}EXPECT}
 """
-    with pytest.raises(ScenarioError, match=r"if that is meant: `expect: \{refused: true\}`"):
+    with pytest.raises(ScenarioError, match=r"to test this, add `expect: \{refused: true\}`"):
         ran(steps.replace("EXPECT", ""))
     assert failures(ran(steps.replace("EXPECT", ", expect: {refused: true}"))) == []
 

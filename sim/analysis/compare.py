@@ -136,7 +136,7 @@ class Comparison:
     def write(self, out: TextIO) -> None:
         """Print the comparison, and what to do next."""
         for name, (left, right) in self.headers.items():
-            print(f"they begin with different {name}: {left} and {right}", file=out)
+            print(f"their headers differ in {name}: {left} and {right}", file=out)
         if self.difference is None:
             print("the runs are the same, line by line", file=out)
             return

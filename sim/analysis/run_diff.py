@@ -55,9 +55,7 @@ class Mismatch(NamedTuple):
             return "only the first run has it"
         if self.first is None:
             return "only the second run has it"
-        return (
-            "what was asked differs" if self.first.asked != self.second.asked else "outcomes differ"
-        )
+        return "the requests differ" if self.first.asked != self.second.asked else "outcomes differ"
 
 
 class Tally(NamedTuple):
@@ -178,7 +176,7 @@ class RunDiff:
             print(f" until {format_instant(run.ended)}", file=out)
         for name, pair in self.headers.items():
             one, other = (_begins_with(name, value) for value in pair)
-            print(f"they begin with different {name}: {one} and {other}", file=out)
+            print(f"their headers differ in {name}: {one} and {other}", file=out)
         if self.exact is not None:
             self._write_line(self.exact, out)
         self._write_first(out)
@@ -197,7 +195,10 @@ class RunDiff:
 
     def _write_first(self, out: TextIO) -> None:
         if not self.mismatches:
-            print("\nthe same happened in both, apart from identifiers and instants", file=out)
+            print(
+                "\nboth runs have the same inputs and events, apart from identifiers and instants",
+                file=out,
+            )
             return
         mismatch = self.mismatches[0]
         times = f" (number {mismatch.nth} of its kind)" if mismatch.nth > 1 else ""
@@ -212,7 +213,7 @@ class RunDiff:
                 self.first.asked(mismatch.first.line),
                 self.second.asked(mismatch.second.line),
             )
-            print(f"what was asked:\n  first   {excerpt(ours, theirs, width() - 12)}", file=out)
+            print(f"request:\n  first   {excerpt(ours, theirs, width() - 12)}", file=out)
             print(f"  second  {excerpt(theirs, ours, width() - 12)}", file=out)
 
     def _write_counts(self, out: TextIO) -> None:
@@ -230,7 +231,7 @@ class RunDiff:
             if one != other
         ]
         alike = sum(each.first - each.differ for each in self.tallies if each.first == each.second)
-        print(f"\nhow often, where it differs ({alike} happenings are alike)", file=out)
+        print(f"\ncounts that differ ({alike} other counts are equal)", file=out)
         print_table((rows + events)[:SHOWN_MAX], out)
         if len(rows + events) > SHOWN_MAX:
             print(f"… and {len(rows + events) - SHOWN_MAX} more kinds; --json has all", file=out)

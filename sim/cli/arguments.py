@@ -75,19 +75,21 @@ def seeds(text: str) -> range | None:
         return None
     first, _, last = text.partition("..")
     if not first.isdecimal() or not (last.isdecimal() or text == first):
-        raise argparse.ArgumentTypeError(f"a number or a range such as 1..20, not {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"expected a number or a range such as 1..20, not {text!r}"
+        )
     numbers = range(seed_number(first), seed_number(last or first) + 1)
     if not numbers:
-        raise argparse.ArgumentTypeError(f"a range that counts up, not {text!r}")
+        raise argparse.ArgumentTypeError(f"expected an ascending range, not {text!r}")
     if len(numbers) > SEEDS_MAX:
-        raise argparse.ArgumentTypeError(f"at most {SEEDS_MAX} seeds, not {text!r}")
+        raise argparse.ArgumentTypeError(f"expected at most {SEEDS_MAX} seeds, not {text!r}")
     return numbers
 
 
 def port_base(text: str) -> int:
     """The first of seven ports, or 0 for free ones."""
     if not (text.isascii() and text.isdecimal()) or len(text) > 9 or int(text) > LAST_BASE:
-        raise argparse.ArgumentTypeError(f"0, or a port up to {LAST_BASE}, not {text!r}")
+        raise argparse.ArgumentTypeError(f"expected 0 or a port up to {LAST_BASE}, not {text!r}")
     return int(text)
 
 
@@ -108,7 +110,7 @@ def parameter(text: str) -> tuple[str, str]:
     """A scenario's parameter and its value, of "name=value"."""
     name, equals, value = text.partition("=")
     if not equals:
-        raise argparse.ArgumentTypeError(f"name=value, not {text!r}")
+        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, not {text!r}")
     return name, value
 
 
@@ -119,14 +121,14 @@ def instant(text: str) -> int:
     try:
         return parse_instant(text)
     except ValueError:
-        said = f"an instant such as 2026-09-08T14:00:00-04:00, not {text!r}"
+        said = f"expected an instant such as 2026-09-08T14:00:00-04:00, not {text!r}"
         raise argparse.ArgumentTypeError(said) from None
 
 
 def reading(text: str) -> str:
     """A reading of the service; "" leaves the scenario's."""
     if text not in ("", *READINGS):
-        raise argparse.ArgumentTypeError(f"one of {', '.join(READINGS)}, not {text!r}")
+        raise argparse.ArgumentTypeError(f"expected one of {', '.join(READINGS)}, not {text!r}")
     return text
 
 

@@ -4,13 +4,13 @@ The lists are printed from the code. One row is shown as a record.
 
 kinds:
   operations    every call of every surface, with path, scope and dates
-  quirks        documented oddities, with their odds
+  quirks        documented oddities, with their probabilities
   faults        what a fault can do, and where
   presets       sets of quirks and faults
   assumptions   our answers where the specification is silent, with alternatives
   observations  what recordings of the service show
-  bounds        the largest numbers that are taken
-  dates         what changes when
+  bounds        largest accepted values
+  dates         changes of the interface and rules, by date
   ledger        statements of the specification, with their tests
 
 examples:
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     if not entries:
         names = map(name_of, rows(args.kind))
         near = suggestion(args.pattern, names) or f"; `sim catalogue {args.kind}` lists all"
-        return usage_error(f"none of the {args.kind} matches {args.pattern!r}{near}")
+        return usage_error(f"no row of {args.kind} matches {args.pattern!r}{near}")
     out = text_output(args)
     give_json(args, entries)
     if args.markdown:

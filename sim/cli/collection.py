@@ -21,7 +21,7 @@ _KINDS = ("bruno", "postman")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    kind = {"metavar": "bruno|postman", "help": "who will read it"}
+    kind = {"metavar": "bruno|postman", "help": "the application"}
     parser.add_argument("kind", choices=_KINDS, **kind)  # type: ignore[arg-type]
     add_path(parser, "--out", "DIR", "folder to write to")
     ready = "addresses and credentials of a running exchange (default: the quickstart's ports)"

@@ -1,12 +1,17 @@
-"""Compare a recorded service with us: what differs, and whose it is.
+"""Compare a recording of the service with this exchange.
 
-Without a scenario each answer and frame is held against contract and specification. With one the
-session is replayed into it in virtual time, and values are compared as well. Exit code 0: nothing
-differs; 1: something does; 2: unreadable. `sim record` makes recordings; HAR files of
-browsers and proxies are read too.
+Each difference is listed with its place and its likely cause. Without a scenario, the command
+checks each answer and stream frame against the contract and the specification. With a scenario, it
+replays the session into it in virtual time and compares values as well. `sim record` makes
+recordings; HAR files of browsers and proxies are accepted too.
 
-As a drift alarm every night: with --accepted only differences that nobody reviewed count, and a
-recording of which nothing could be compared is exit code 1 as well.
+Use --accepted for a nightly drift check: only differences that are not in the file count. A
+recording with nothing to compare then exits with 1 as well.
+
+exit codes:
+  0  nothing differs
+  1  something differs
+  2  a file cannot be read
 
 examples:
   sim compare session.ndjson
@@ -47,19 +52,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_text(parser, "--scenario", "NAME", scenario)
     add_option(parser, "--seed", "seed of the scenario", type=count, metavar="N")
     add_reading(parser)
-    accepted = "differences that were reviewed (YAML): they do not count"
+    accepted = "reviewed differences (YAML), which do not count"
     add_path(parser, "--accepted", "FILE", accepted)
-    propose = "write entries for --accepted of what nobody accepted, for a review, to a new file"
+    propose = "write the other differences to a new file, as entries to review for --accepted"
     add_path(parser, "--propose", "FILE", propose)
-    against = "say what is new since an earlier comparison (its --json)"
+    against = "show what is new since an earlier comparison (its --json file)"
     add_path(parser, "--against", "FILE", against)
-    add_path(parser, "--junit", "FILE", "write a JUnit report: a case for each operation seen")
+    add_path(parser, "--junit", "FILE", "write JUnit XML, one case per operation in the recording")
     add_json(parser, "the comparison")
 
 
 def problems(args: argparse.Namespace) -> Iterator[str]:
     if args.seed is not None and not args.scenario:
-        yield "--seed is that of a scenario: name one with --scenario"
+        yield "--seed needs --scenario NAME"
 
 
 def run(args: argparse.Namespace) -> int:
@@ -70,7 +75,9 @@ def run(args: argparse.Namespace) -> int:
     from sim.recording.reading import uncollected
 
     if args.propose and args.propose.exists():
-        return usage_error(f"{args.propose} is there already: it is not written over")
+        return usage_error(
+            f"{args.propose} exists already and is not overwritten; choose another file"
+        )
     out = text_output(args)
     check_writable([args.junit, args.propose])
     try:

@@ -1,6 +1,6 @@
-"""Show what runs met of the exchange, and what they never met.
+"""Show which operations and answers runs exercised, and which never.
 
-A coverage file comes of `pytest --exchange-coverage FILE` or `sim run --coverage FILE`. Several
+A coverage file comes from `pytest --exchange-coverage FILE` or `sim run --coverage FILE`. Several
 files, such as those of the parts of a suite, count as one.
 
 example:
@@ -17,7 +17,7 @@ from sim.cli.json_output import add_json, give_json, text_output
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help="coverage files")
-    add_json(parser, "everything, what was never met with a count of 0,")
+    add_json(parser, "all counts, including zeros,")
 
 
 def run(args: argparse.Namespace) -> int:

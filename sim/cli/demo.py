@@ -3,7 +3,7 @@
 The demo serves the quickstart, uses it as a partner would, and prints a timeline. It has HTTP,
 gRPC and WebSocket clients, the credentials of the ready file, and a webhook receiver. The control
 plane plays the parts that are not the partner's: it moves the clock and settles the market. Exit
-code 1 when something goes wrong.
+code 1 if a step fails.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Make the fidelity page: what is known, and how we agree.
+"""Write the fidelity page: evidence, and how this exchange agrees.
 
 The scorecard of each operation, stream, assumption and quirk: statements of the specification with
 tests, public evidence, and what your recordings show, in both readings side by side. Nothing is
-averaged; what nobody has seen is counted and listed as "no evidence". Nothing leaves this machine.
+averaged: an item without evidence is counted and listed as "no evidence". The command sends nothing
+over the network.
 
 examples:
   sim fidelity
@@ -32,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     scenario = "replay each recording into this scenario, so that values are compared too"
     add_text(parser, "--scenario", "NAME", scenario)
     add_option(parser, "--seed", "seed of the scenario", type=count, metavar="N")
-    inferred = "what `sim infer --json FILE` said of assumptions and quirks"
+    inferred = "verdicts on assumptions and quirks, as `sim infer --json FILE` wrote them"
     add_path(parser, "--inferred", "FILE", inferred)
     add_path(parser, "--out", "FILE", "write the page: FILE.md or FILE.html")
     add_json(parser, "the scorecard")
@@ -64,13 +65,13 @@ def run(args: argparse.Namespace) -> int:
 def _problem(args: argparse.Namespace) -> str:
     """What is wrong with the options; "" if nothing."""
     if args.out and args.out.suffix.lower() not in _SUFFIXES:
-        return f"--out is a file that ends in .md or .html, not {args.out}"
+        return f"--out must end in .md or .html, not {args.out}"
     if args.out and args.out in args.recordings:
         return f"--out {args.out} is one of the recordings"
     if args.scenario and not args.recordings:
         return "--scenario replays recordings: name a FILE"
     if args.seed is not None and not args.scenario:
-        return "--seed is that of a scenario: name one with --scenario"
+        return "--seed needs --scenario NAME"
     return ""
 
 
@@ -109,4 +110,4 @@ def _summary(card: Scorecard) -> Iterator[str]:
     if card.evidence.of_this_machine:
         yield "recorded from this machine: a sandbox is not evidence of the service"
     if not card.evidence.sources:
-        yield "no recording was read: `sim record` makes one"
+        yield "no recording was read; make one with `sim record`"

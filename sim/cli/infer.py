@@ -1,10 +1,15 @@
-"""Say which values of assumptions and quirks a recording allows.
+"""Infer which values of assumptions and quirks fit a recording.
 
-The session is replayed into a scenario, again and again, under every value of every assumption and
-quirk that it could show. Each is confirmed, refuted (then the value that fits is told), undecided
-or not observed, with the lines of the recording that say so. What no value explains is listed.
-Exit code 0: our own values answer like the recording; 1: they do not; 2: unreadable; 130:
-interrupted, and what is known so far was told. `sim record` makes recordings.
+The command replays the session into a scenario under each value of each assumption and quirk that
+could affect it. The verdict for each is confirmed, refuted (with the value that fits), undecided,
+or not observed, with the lines of the recording that show it. Differences that no value explains
+are listed. `sim record` makes recordings.
+
+exit codes:
+  0    the default values answer like the recording
+  1    they do not
+  2    a file cannot be read
+  130  interrupted; the verdicts so far were printed
 
 examples:
   sim infer session.ndjson --scenario quickstart
@@ -28,10 +33,10 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recording", metavar="FILE", type=Path, help="recording or HAR file")
-    scenario = "replay the session into this scenario; its values are held against the recording"
+    scenario = "replay the session into this scenario; its values are compared with the recording"
     add_option(parser, "--scenario", scenario, metavar="NAME", required=True)
     add_option(parser, "--seed", "seed of the scenario", type=count, metavar="N")
-    write = "write a scenario that answers like the recording, as far as values can"
+    write = "write a scenario whose values reproduce the recording as closely as possible"
     add_path(parser, "--write", "FILE", write)
     add_json(parser, "the verdicts")
 

@@ -1,6 +1,6 @@
 """Write a scenario, a first test and a CI file into a project.
 
-Nothing is overwritten: where one of the files is there already, nothing is written at all.
+Nothing is overwritten: if one of the files exists already, nothing is written at all.
 
 examples:
   sim init
@@ -31,15 +31,28 @@ SCHEMA = "scenarios/scenario.schema.json"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "folder", nargs="?", type=Path, default=Path(), metavar="DIR", help="default: this one"
+        "folder",
+        nargs="?",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="folder of the project (default: the current one)",
     )
-    add_option(parser, "--ci", "whose CI runs it (default: github)", choices=CI, default="github")
+    add_option(
+        parser,
+        "--ci",
+        "CI service to write a file for (default: github)",
+        choices=CI,
+        default="github",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     files = {args.folder / name: text for name, text in _texts(args.ci).items()}
     if there := [str(path) for path in files if path.exists() or path.is_symlink()]:
-        return usage_error(f"nothing written, there already: {', '.join(there)}")
+        return usage_error(
+            f"nothing was written, because these files exist already: {', '.join(there)}"
+        )
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(path, "x", encoding="utf-8", newline="\n") as file:

@@ -37,19 +37,19 @@ PROCESS_START = time.perf_counter()
 def add_listening(parser: argparse.ArgumentParser, default_clock: str) -> None:
     """Add what says where to listen, by which clock, and how answers look."""
     mode = (
-        "what moves the clock. manual: only a command; autojump: jumps to what is due while an"
-        " answer is held, an idle market stands; fast: jumps from due to due as fast as clients"
-        f" read; paced, paced:60: 1 or 60 virtual seconds a second (default: {default_clock})"
+        "how the clock moves. manual: only by command; autojump: to the next event while a client"
+        " waits for an answer; fast: from event to event, as fast as clients read;"
+        f" paced, paced:60: 1 or 60 virtual seconds a second (default: {default_clock})"
     )
     add_text(parser, "--clock", "MODE", mode, type=clock_mode)
     host = "address to listen on; the control plane asks for a token unless it is loopback"
     add_option(parser, "--host", host, default="127.0.0.1")
-    public = "name of this machine in addresses and certificates, if not --host's"
+    public = "host name to use in addresses and certificates (default: --host)"
     add_text(parser, "--public-host", "NAME", public)
     ports = f"use ports N to N+6; 0 takes free ones (default {DEFAULT_BASE})"
     add_option(parser, "--port-base", ports, type=port_base, default=DEFAULT_BASE, metavar="N")
     add_path(parser, "--tls", "DIR", "serve over TLS; writes the local CA to DIR/ca.pem")
-    names = "a further name in the certificate, for clients with fixed hosts; repeatable"
+    names = "an additional name in the certificate, for clients with fixed hosts; repeatable"
     add_list(parser, "--tls-name", "NAME", names)
     ready = "write addresses and credentials as JSON once every listener accepts"
     add_path(parser, "--ready-file", "PATH", ready)
@@ -57,11 +57,15 @@ def add_listening(parser: argparse.ArgumentParser, default_clock: str) -> None:
     add_option(parser, "--latency", slow, choices=("elide", "hold"), default="elide")
     no_headers = "send no x-sim-* headers"
     add_flag(parser, "--no-debug-headers", no_headers, former="--opaque", dest="opaque")
-    add_flag(parser, "--vendor-prefix", "use the vendor-prefixed JSON names of §2.10")
-    checked = "the clock that assertions and signed timestamps of clients are checked against"
+    add_flag(
+        parser,
+        "--vendor-prefix",
+        "use the vendor-prefixed JSON names of the specification, section 2.10",
+    )
+    checked = "clock to check clients' assertions and signed timestamps against"
     clocks = ("either", "virtual", "wall")
     add_option(parser, "--client-clock", checked, choices=clocks, default="either")
-    stamps = "the clock that stamps webhooks; auto: virtual while it is near the wall clock"
+    stamps = "clock that stamps webhooks; auto: virtual while it is near the wall clock"
     clocks = ("auto", "virtual", "wall")
     add_option(parser, "--webhook-clock", stamps, choices=clocks, default="auto")
     hosts = "allow webhooks to this host, besides loopback; repeatable"
@@ -72,7 +76,7 @@ def add_listening(parser: argparse.ArgumentParser, default_clock: str) -> None:
     add_path(parser, "--control-token-file", "PATH", token)
     warning = "the token itself, which every user of this machine can then see in the process list"
     add_text(parser, "--control-token", "TOKEN", warning)
-    otlp = "send spans, metrics and logs there: base URL of an OpenTelemetry collector (OTLP/HTTP)"
+    otlp = "export spans, metrics and logs to this OpenTelemetry collector (OTLP/HTTP base URL)"
     add_text(parser, "--otlp", "URL", otlp, type=_collector)
     add_flag(parser, "--open", "open the control room in a browser")
     add_flag(parser, "--quiet", "write no line for each request, step and webhook")
@@ -84,7 +88,7 @@ def _collector(text: str) -> str:
     from urllib.parse import urlsplit
 
     if text and (urlsplit(text).scheme not in ("http", "https") or not urlsplit(text).hostname):
-        said = f"an address such as http://127.0.0.1:4318, not {text!r}"
+        said = f"expected an address such as http://127.0.0.1:4318, not {text!r}"
         raise argparse.ArgumentTypeError(said)
     return text
 
@@ -104,11 +108,11 @@ def listening_problems(args: argparse.Namespace) -> Iterator[str]:
 
     public_host = args.public_host.lower()
     if public_host and not is_host_name(public_host):
-        yield "--public-host is a name or an IP address, without scheme and port"
+        yield "--public-host must be a host name or an IP address, without scheme and port"
         public_host = ""
     for name in (*args.tls_name, public_host) if args.tls is not None else ():
         if not is_host_name(name.lower().removeprefix("*.") or "localhost"):
-            yield f"--tls-name {name}: no host name, IP address or *.name"
+            yield f"--tls-name {name}: not a host name, an IP address or *.name"
         elif name and (problem := name_problem(name.lower())):
             yield f"--tls: no certificate can name {name}: {problem}"
 
@@ -176,5 +180,5 @@ def _control_token(args: argparse.Namespace) -> str:
         if not token:
             return ""
     if not (token.isascii() and token.isprintable()) or " " in token or not token:
-        raise UsageError(f"{name}: a token is printable ASCII without blanks")
+        raise UsageError(f"{name}: a token must be printable ASCII without spaces")
     return str(token)

@@ -138,7 +138,7 @@ def _terminate(*_: object) -> NoReturn:
 def _why(error: OSError) -> str:
     """What is in the way of a file or folder that a command would make; "" for other errors."""
     if isinstance(error, FileExistsError):
-        return "a file of this name exists already and is not overwritten"
+        return "the file exists already and is not overwritten; choose another name or remove it"
     if isinstance(error, NotADirectoryError) and error.filename:
         files = (each for each in Path(os.fsdecode(error.filename)).parents if each.is_file())
         return f"{next(files, 'a part of it')} is a file, not a folder"

@@ -1,7 +1,7 @@
 """Serve tools for coding agents over the Model Context Protocol.
 
-An agent starts exchanges, calls them, moves their time, reads what happened and why. What it
-started ends with its session. Needs the extra: pip install 'sandbox-exchange[mcp]'.
+An agent can start exchanges, call them, move their clocks, and read what happened and why. The
+exchanges that it starts end with its session. Requires pip install 'sandbox-exchange[mcp]'.
 
 example:
   sim mcp
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     host, _, port = args.http.rpartition(":")
     host = host.strip("[]")
     if not host or not port.isdecimal() or int(port) > 65_535:
-        return usage_error(f"--http is HOST:PORT, such as 127.0.0.1:18090, not {args.http!r}")
+        return usage_error(f"--http must be HOST:PORT, such as 127.0.0.1:18090, not {args.http!r}")
     if not is_loopback(host):
         return usage_error("--http listens on loopback only: who reaches it can start exchanges")
     try:

@@ -1,7 +1,7 @@
-"""Record what a client and a service say, without their secrets.
+"""Record the traffic of a client and a service, without secrets.
 
 The recorder stands between a client and any service that speaks this interface. Point the client
-at the addresses that it prints: it passes everything on, sockets and gRPC streams too.
+at the addresses that it prints. It forwards everything, including WebSockets and gRPC streams.
 
 example:
   sim record --to session.ndjson --gateway https://gateway.example
@@ -29,31 +29,31 @@ DEFAULT_BASE = 19080
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    to = "the file to write; it must not exist yet; only you can read it"
+    to = "the new file to write, readable only by you"
     add_option(parser, "--to", to, metavar="FILE", type=Path, required=True)
     for plane in _PLANES:
         add_text(parser, f"--{plane}", "URL", f"address of the service's {plane} plane")
-    target = "its gRPC address; over TLS where the other addresses are https, or as grpcs:// says"
+    target = "the service's gRPC address; TLS if the other addresses are https, or with grpcs://"
     add_text(parser, "--grpc", "HOST:PORT", target)
-    authorities = "certificates to trust for the service, instead of this machine's"
+    authorities = "trust these CA certificates for the service instead of the system's"
     add_path(parser, "--ca", "FILE", authorities)
     add_option(parser, "--host", "address to listen on", default="127.0.0.1")
     ports = f"use ports N to N+4; 0 takes free ones (default {DEFAULT_BASE})"
     add_option(parser, "--port-base", ports, type=port_base, default=DEFAULT_BASE, metavar="N")
     add_path(parser, "--ready-file", "PATH", "write the addresses as JSON once all of them accept")
-    add_text(parser, "--note", "TEXT", "written into the file's first line")
+    add_text(parser, "--note", "TEXT", "a note for the file's first line")
 
 
 def problems(args: argparse.Namespace) -> Iterator[str]:
     upstream = _upstream(args)
     if not upstream:
-        yield "say what to pass on to: --gateway, --retail, --exchange, --auth or --grpc"
+        yield "name a service to forward to: --gateway, --retail, --exchange, --auth or --grpc"
     for plane in _PLANES:
         address = upstream.get(plane, "https://")
         if not address.startswith(("http://", "https://")):
-            yield f"--{plane} is a URL that begins with http:// or https://, not {address!r}"
+            yield f"--{plane} must begin with http:// or https://, not {address!r}"
     if args.to is not None and args.to.exists():
-        yield f"{args.to} is there already: a recording is not written over"
+        yield f"{args.to} exists already and is not overwritten; choose another file"
 
 
 def run(args: argparse.Namespace) -> int:

@@ -49,10 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     start = "virtual start, RFC 3339 with offset, instead of the scenario's"
     add_instant(parser, "--start", start)
     add_choices_of_scenario(parser)
-    environment = "which environment to simulate; each has its own credentials"
+    environment = "environment to simulate; each has its own credentials"
     add_option(parser, "--environment", environment, choices=ENVIRONMENTS)
-    add_path(parser, "--journal", "PATH", "write the journal there")
-    watch = "start over with the scenario when one of its files changes"
+    add_path(parser, "--journal", "PATH", "write the journal to this file")
+    watch = "restart with the scenario when one of its files changes"
     add_flag(parser, "--watch", watch)
     add_listening(parser, default_clock="the scenario's, or else paced")
 

@@ -42,11 +42,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _verb(text: str) -> str:
     if not (text.isascii() and text.isalpha()):
-        raise argparse.ArgumentTypeError(f"a verb such as GET, not {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a verb such as GET, not {text!r}")
     return text.upper()
 
 
 def _path(text: str) -> str:
     if not text.startswith("/"):
-        raise argparse.ArgumentTypeError(f"a path such as /v1/account/balances, not {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"expected a path such as /v1/account/balances, not {text!r}"
+        )
     return text

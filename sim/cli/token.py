@@ -16,8 +16,13 @@ from sim.cli.running_exchange import add_exchange, ask, facts_of, now_ns
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_text(parser, "--firm", "FIRM", "name, last part of it, or client id (default: the first)")
-    user = "a participant, instead: the token is the firm's, for X-Participant-Id of this one"
+    add_text(
+        parser,
+        "--firm",
+        "FIRM",
+        "the firm's name, its last part, or its client id (default: the first firm)",
+    )
+    user = "a participant instead; the token is its firm's, to use with X-Participant-Id"
     add_text(parser, "--user", "USER", user)
     add_exchange(parser)
 

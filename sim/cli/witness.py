@@ -1,8 +1,14 @@
-"""Look for contradictions in what clients saw.
+"""Check what clients observed for contradictions.
 
-Recordings (of us or of the real service) and journals are searched for what no history explains:
-fills told twice or never, money that does not follow, books and reads that go back in time.
-Exit code 0: none was found; 1: some were; 2: unreadable; 3: the journal does not replay.
+The command searches recordings (of this exchange or of the real service) and journals for
+observations that no consistent history explains: fills reported twice or never, balances that do
+not add up, books and reads that go back in time.
+
+exit codes:
+  0  no contradiction was found
+  1  contradictions were found
+  2  a file cannot be read
+  3  the journal does not replay
 
 examples:
   sim witness session.ndjson
@@ -20,7 +26,7 @@ from sim.cli.json_output import add_json, give_json, text_output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    files = "recording, HAR file, or journal; each is judged by itself"
+    files = "recording, HAR file, or journal; each is checked by itself"
     parser.add_argument("files", metavar="FILE", type=Path, nargs="*", help=files)
     add_flag(parser, "--list", "list the checks")
     add_json(parser, "the verdict")

@@ -118,7 +118,7 @@ def _other_file(line: bytes) -> str:
     text = line.decode(errors="replace").strip()
     if text.startswith(("#", "---")) or _YAML_KEY.match(text):
         looks = "this is not a journal but a scenario, by its first line"
-        return f"{looks}: `sim run SCENARIO --journal DIR` makes one of it"
+        return f"{looks}: `sim run SCENARIO --journal DIR` runs it and writes its journal"
     begins = f"line 1 is not a journal header: it begins with {text[:40]!r}"
     return f"{begins}; `--journal` of serve, run and demo writes journals"
 

@@ -28,7 +28,7 @@ def access_problems(step: Mapping, parties: Parties) -> Iterator[Problem]:
         trader = text_at(step, key, "as") or text_at(step, key, "account")
         if trader is not None and (firm := parties.firm(trader.text)) is not None:
             users = ", ".join(parties.users_of(firm)) or "it has none"
-            text = f"{firm.name} is a firm, and trades nothing: name one of its participants"
+            text = f"{firm.name} is a firm, and a firm cannot trade: name one of its participants"
             yield problem(trader.at, f"{text}: {users}")
     expect = node_at(step, "expect")
     if isinstance(expect, Mapping) and any(key in expect.items for key in _EXPECTED):
@@ -48,7 +48,7 @@ def _caller(operation: Operation, plane: str, part: Mapping, parties: Parties) -
             else "a firm or participant"
         )
         yield problem(
-            part.at, f"{operation.name} asks who calls: `as` names {who} {_meant(401, plane)}"
+            part.at, f"{operation.name} needs a caller: name {who} with `as` {_meant(401, plane)}"
         )
         return
     name = text_at(part, "as") or text_at(part, "account")
@@ -88,4 +88,4 @@ def _firm(
 def _meant(status: int, plane: str) -> str:
     """How a step says that it expects to be refused; gRPC has codes of its own."""
     expected = f"code: {_CODES[status]}" if plane == "grpc" else f"status: {status}"
-    return f"(if that is meant: `expect: {{{expected}}}`)"
+    return f"(to test this, add `expect: {{{expected}}}`)"

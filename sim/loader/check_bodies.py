@@ -168,7 +168,7 @@ def _nearest_word(field: Field, node: Node) -> str:
         return ""
     words = [member.name for member in find(field.type_name)]  # type: ignore[attr-defined]
     whole = [word for word in words if word.endswith(f"_{node.text.upper()}")]
-    return f", did you mean {min(whole, key=len)!r}?" if whole else suggestion(node.text, words)
+    return f"; did you mean {min(whole, key=len)!r}?" if whole else suggestion(node.text, words)
 
 
 def _lacking(
@@ -185,7 +185,7 @@ def _lacking(
         if not any(has.issuperset(way) for way in ways):
             lacking.append(" or ".join(" and ".join(names[one] for one in way) for way in ways))
     if lacking:
-        refused = "(if a refusal is meant: `expect: {refused: true}`)"
+        refused = "(to test a refusal, add `expect: {refused: true}`)"
         yield problem(node.at, f"{what} needs {', '.join(lacking)} {refused}")
 
 
@@ -220,7 +220,7 @@ def _query(operation: Operation, part: Mapping, verb: str, body: Node | None) ->
         and not {one.name, one.json_name} & set(has)
     ]
     if lacking:
-        refused = "(if a refusal is meant: `expect: {refused: true}`)"
+        refused = "(to test a refusal, add `expect: {refused: true}`)"
         yield problem(path.at, f"the query needs {', '.join(lacking)} {refused}")
 
 
@@ -252,7 +252,7 @@ def _near(name: str, cls: type[Message]) -> str:
     needs = {one.name for one in fields_of(cls) if one.required}
     needs.update(key for choice in cls.__needs__ for way in ways_of(choice) for key in way)
     ends = [one for key, one in spelled.items() if key in needs and _ends(one, name)]
-    return f", did you mean {ends[0]!r}?" if ends else known_names(name, spelled.values())
+    return f"; did you mean {ends[0]!r}?" if ends else known_names(name, spelled.values())
 
 
 def _ends(name: str, end: str) -> bool:

@@ -110,11 +110,11 @@ def _path(plane: str, verb: str, path: Scalar) -> Iterator[Problem]:
     if plane not in REST_PLANES:
         return
     match = _router(plane).match(verb, path.text.partition("?")[0])
-    meant = "(if that is meant: `expect: {status: 404}`)"
+    meant = "(to test this, add `expect: {status: 404}`)"
     if isinstance(match, MethodNotAllowed):
         verbs = ", ".join(match.allowed)
         text = f"{plane} answers {path.text} to {verbs}, not to {verb}"
-        yield problem(path.at, f"{text} (if that is meant: `expect: {{status: 405}}`)")
+        yield problem(path.at, f"{text} (to test this, add `expect: {{status: 405}}`)")
     elif isinstance(match, NotFound):
         templates = [route.template for route in load_contract().routes(plane)]  # type: ignore[arg-type]
         near = suggestion(path.text.partition("?")[0], templates)
@@ -139,8 +139,8 @@ def _rpc(name: Scalar, *, unary: bool) -> Iterator[Problem]:
         near = next((full for full in rpcs if full.endswith(f".{name.text}")), "")
         near = near or nearest(name.text, rpcs)
         listed = "; `sim catalogue operations` lists what it serves"
-        hint = f", did you mean {near!r}?" if near else listed
-        yield problem(name.at, f"gRPC serves no {name.text!r}{hint}")
+        hint = f"; did you mean {near!r}?" if near else listed
+        yield problem(name.at, f"gRPC has no method {name.text!r}{hint}")
     elif unary and rpcs[name.text].kind != "unary":
         yield problem(name.at, f"{name.text} is a stream: `subscribe` opens it")
     elif not unary and rpcs[name.text].kind == "unary":

@@ -54,7 +54,9 @@ class _Checker:
             yield from self._name(flow.name, at)
             if self._world.parties.user(flow.as_) is None:
                 users = "maker, taker, noise, a participant, or firms/<firm>/users/<user>"
-                yield problem(_place(at, "as"), f"nobody is called {flow.as_!r}: {users}")
+                yield problem(
+                    _place(at, "as"), f"no firm or participant is called {flow.as_!r}: {users}"
+                )
         traders = sum(len(list(matching(self._symbols, each.symbols))) for each in section.traders)
         if traders > TRADERS_MAX:
             message = f"participants on {traders} instruments in all, more than {TRADERS_MAX}"
@@ -83,7 +85,9 @@ class _Checker:
                 yield problem(_place(at, "symbols"), f"unknown symbol {pattern!r}{near}")
         if entry.as_ and self._world.parties.user(entry.as_) is None:
             users = "maker, taker, noise, or firms/<firm>/users/<user>"
-            yield problem(_place(at, "as"), f"nobody is called {entry.as_!r}: {users}")
+            yield problem(
+                _place(at, "as"), f"no firm or participant is called {entry.as_!r}: {users}"
+            )
         if isinstance(entry, TakerEntry | NoiseEntry):
             low, high = entry.size.low, entry.size.high
             if scaled_down(low, UNIT) > scaled_down(high, UNIT):
@@ -103,11 +107,11 @@ class _Checker:
         if asset and not asset.startswith("crypto:"):
             yield problem(_place(at, "asset"), f"an asset is crypto:<symbol>, not {asset!r}")
         if start is not None and scaled_down(start, UNIT) >= UNIT:
-            message = f"a price lies between 0 and 1 dollar, not {start}"
+            message = f"a price must lie between 0 and 1 dollar, not {start}"
             yield problem(_place(at, "start"), message)
         instants = [moment for moment, _ in path_of(entry.path, self._start)]
         if instants != sorted(instants):
-            yield problem(_place(at, "path"), "the points of a path stand in order of time")
+            yield problem(_place(at, "path"), "the points of a path must be in order of time")
         volatility = scaled_down(entry.volatility or "0", UNIT)
         if volatility > HIGHEST_VOLATILITY:
             message = f"at most 0.05 dollars in an hour, not {entry.volatility}"

@@ -51,8 +51,8 @@ def _quantity(entry: Node, instrument: Instrument) -> Iterator[Problem]:
         try:
             units = scaled(qty.text, scale)
         except NotADecimal:
-            step = f"no multiple of {decimal_text(1, scale)}, the smallest that {symbol} has"
-            hint = "`fractional_qty_scale` of its entry makes parts tradable"
+            step = f"not a multiple of {decimal_text(1, scale)}, the smallest quantity of {symbol}"
+            hint = "set `fractional_qty_scale` in its entry to trade fractions"
             yield problem(qty.at, f"{said} {step}; {hint}")
             continue
         if key == "qty" and 0 < units < instrument.min_qty:

@@ -101,7 +101,7 @@ def _names(scenario: Scenario, node: Node) -> Iterator[Problem]:
     limits = node_at(node, "limits")
     for name, at in limits.keys.items() if isinstance(limits, Mapping) else ():
         if name not in LIMITS:
-            known = suggestion(name, LIMITS) or f"; known are {', '.join(LIMITS)}"
+            known = suggestion(name, LIMITS) or f"; known: {', '.join(LIMITS)}"
             yield problem(at, f"unknown limit {name!r}{known}")
     for fault in mappings_of(node_at(node, "faults")):
         yield from fault_problems(fault)
@@ -176,7 +176,7 @@ def _maintenance(scenario: Scenario, node: Node) -> Iterator[Problem]:
     start = scenario.clock.start
     for entry, item in zip(scenario.maintenance, items_of(node, "maintenance"), strict=True):
         if not entry.length:
-            yield problem(item.at, "a maintenance window lasts longer than no time")
+            yield problem(item.at, "the length of a maintenance window must be above zero")
         elif isinstance(entry.begins, int) and entry.begins + entry.length <= start:
             yield problem(item.at, "this window is over before the scenario begins")
 
@@ -202,8 +202,8 @@ def _twice(node: Node) -> Iterator[Problem]:
                 if not isinstance(entry, Scalar):
                     continue
                 if first := seen.get(entry.text):
-                    twice = f"{key} {entry.text!r} stands in `{name}` twice"
-                    yield problem(entry.at, f"{twice}, first in line {first.line}")
+                    twice = f"{key} {entry.text!r} occurs twice in `{name}`"
+                    yield problem(entry.at, f"{twice}; first in line {first.line}")
                 seen.setdefault(entry.text, entry.at)
 
 

@@ -71,8 +71,8 @@ def _order(
     barred = state is not None and state not in ENTRY_STATES
     if barred or symbol.text in settled:
         is_ = state.name if state is not None and barred else "settled"
-        text = f"{symbol.text} is {is_} here, so this order would be refused"
-        yield problem(symbol.at, f"{text} (if that is meant: `expect: {{refused: true}}`)")
+        text = f"{symbol.text} is {is_} at this step, so this order would be refused"
+        yield problem(symbol.at, f"{text} (to test this, add `expect: {{refused: true}}`)")
 
 
 def _move(
@@ -83,8 +83,12 @@ def _move(
         return
     target = InstrumentState[name]
     if symbol in settled and target in ENTRY_STATES:
-        yield problem(moved.at, f"{symbol} is settled here and does not trade again")
+        yield problem(moved.at, f"{symbol} is settled at this step and cannot trade again")
     elif was is not None and target is not was and target not in LEGAL_EDGES[was]:
         names = ", ".join(sorted(state.name for state in LEGAL_EDGES[was]))
-        text = f"{symbol} is {was.name} here, which no operator can move to {target.name}"
-        yield problem(moved.at, f"{text}; it can become {names or 'none: this state is final'}")
+        text = (
+            f"{symbol} is {was.name} at this step, so an operator cannot move it to {target.name}"
+        )
+        yield problem(
+            moved.at, f"{text}; allowed next: {names or 'none, because this state is final'}"
+        )

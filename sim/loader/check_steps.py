@@ -170,7 +170,7 @@ class _Checker:
             caller = text_at(part, "as") or text_at(part, "account") if key != "fund" else None
             if caller is not None and not self._exists(caller.text):
                 names = known_names(caller.text, self._world.parties.short_names())
-                yield problem(caller.at, f"nobody is called {caller.text!r}{names}")
+                yield problem(caller.at, f"no firm or participant is called {caller.text!r}{names}")
         name = text_at(step, "participant", "name")
         if name is not None and name.text not in self._participants:
             names = known_names(name.text, self._participants) or ": this scenario has none"
@@ -222,12 +222,14 @@ class _Checker:
         for key in ("settle", "fair_price"):
             price = text_at(step, key, "price")
             if price is not None and not 0 <= scaled_down(price.text, 10**18) <= 10**18:
-                yield problem(price.at, f"a price lies between 0 and 1 dollar, not {price.text}")
+                yield problem(
+                    price.at, f"a price must lie between 0 and 1 dollar, not {price.text}"
+                )
 
     def _event(self, step: Mapping) -> Iterator[Problem]:
         event, reference = text_at(step, "event", "slug"), self._world.reference
         if event is not None and reference.event_called(event.text) is None:
-            hint = "; `GET /v1/events` lists them, and `world.events` makes one"
+            hint = "; `GET /v1/events` lists them, and `world.events` creates one"
             yield unknown("no event is called", event, reference.event_by_slug, hint)
         operation = text_at(step, "when", "call", "operation")
         if operation is not None and (wrong := unknown_operation(operation.text)):
@@ -239,7 +241,7 @@ def _one_thing(step: Mapping) -> Iterator[Problem]:
     keys = [key for key in step.items if aliases.get(key, key) in EXCLUSIVE_KEYS]
     if len(keys) > 1:
         first, second, *_ = keys
-        already = f"{first!r} is done here already, so {second!r} needs a step of its own"
+        already = f"{first!r} is in it already, so {second!r} needs a step of its own"
         yield problem(step.keys[second], f"a step does one thing: {already}")
     when = node_at(step, "when")
     if isinstance(when, Mapping):
@@ -254,9 +256,9 @@ def _answer_without_a_call(step: Mapping) -> Iterator[Problem]:
     if isinstance(expect, Mapping) and not {"call", "subscribe"} & step.items.keys():
         for key, at in expect.keys.items():
             if key in _OF_AN_ANSWER:
-                yield problem(at, f"{key!r} is expected of an answer, and this step makes no call")
+                yield problem(at, f"{key!r} checks an answer, but this step makes no call")
     if "save" in step.items and "call" not in step.items:
-        message = "'save' keeps parts of an answer, and this step makes no call"
+        message = "'save' stores parts of an answer, but this step makes no call"
         yield problem(step.keys["save"], message)
 
 

@@ -30,7 +30,7 @@ def world_problems(node: Node, world: World) -> Iterator[Problem]:
             yield unknown("unknown symbol", symbol, symbols)
         if user is not None and world.parties.user(user.text) is None:
             users = "maker, taker, noise, or firms/<firm>/users/<user>"
-            yield problem(user.at, f"nobody is called {user.text!r}: {users}")
+            yield problem(user.at, f"no firm or participant is called {user.text!r}: {users}")
         for reward in items_of(item, "rewards"):
             account = text_at(reward, "account", empty=True)
             if account is not None and world.parties.account(account.text) is None:
@@ -51,7 +51,7 @@ def _receivers(node: Node, world: World) -> Iterator[Problem]:
                 yield problem(url.at, f"url: {wrong.removeprefix('webhook_')}")
             elif url.text in urls:
                 line = urls[url.text]
-                yield problem(url.at, f"{url.text!r} is another receiver's, in line {line}")
+                yield problem(url.at, f"{url.text!r} belongs to another receiver, in line {line}")
             urls.setdefault(url.text, url.at.line)
         yield from answer_problems(item)
 

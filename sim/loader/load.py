@@ -134,10 +134,10 @@ def _open(what: str) -> tuple[Node, FileAccess]:
         names = resources.bundled_scenarios()
         if what not in names:
             near = nearest(what, names)
-            hint = f", did you mean {near!r}?" if near else "."
-            bundled = f"Bundled are {', '.join(names)}"
+            hint = f"; did you mean {near!r}?" if near else "."
+            bundled = f"Bundled scenarios: {', '.join(names)}"
             at = Position(what, 0, 0)
-            raise error_at(at, f"no scenario or file is called that{hint} {bundled}")
+            raise error_at(at, f"no bundled scenario and no file has this name{hint} {bundled}")
         path = resources.path("scenarios", f"{what}.yaml")
     return read_file(path), access
 
@@ -204,7 +204,7 @@ def _resolved(node: Node, params: Values[str, str], access: FileAccess) -> Scena
     unknown = [name for name in params if name not in known]
     if unknown:
         has = f": it has {', '.join(known)}" if known else ": this scenario has none"
-        raise error_at(node.at, f"there is no parameter {unknown[0]!r}{has}")
+        raise error_at(node.at, f"unknown parameter {unknown[0]!r}{has}")
     flow_files: dict[str, str] = {}
     values = {**known, **params}
     filled = [with_order_flow(expanded(each, values), flow_files, access) for each in chain]

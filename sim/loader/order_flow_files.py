@@ -52,7 +52,7 @@ def _with_content(item: Node, places: dict[str, str], access: FileAccess) -> Nod
         raise ScenarioError([Problem(str(path), error.line, error.column, str(error))]) from None
     pinned = item.items.get("sha256")
     if isinstance(pinned, Scalar) and pinned.text != packed.sha256:
-        message = f"{path} is another file: its SHA-256 is {packed.sha256}"
+        message = f"{path} has changed: its SHA-256 is {packed.sha256}"
         raise error_at(pinned.at, message)
     name = item.items.get("name")
     if isinstance(name, Scalar):
@@ -69,7 +69,7 @@ def flow_problems(scenario: Scenario, world: World, places: Mapping[str, str]) -
     for entry in scenario.participants.flows:
         place, packed = places.get(entry.name, entry.file), packed_of(entry)
         if not sound(packed):
-            yield Problem(place, 1, 1, "the content is not what its SHA-256 says")
+            yield Problem(place, 1, 1, "the content does not match its SHA-256")
             continue
         try:
             reader = Reader(packed, scenario.clock.start, entry.as_)

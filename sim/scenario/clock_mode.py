@@ -43,6 +43,6 @@ def parse_clock_mode(text: str) -> ClockMode:
     if match and (rate := Fraction(match[1] or 1)):
         return ClockMode("paced", rate)
     raise ValueError(
-        "one of manual, autojump, fast, paced, and paced:N with N virtual seconds per real"
+        "expected one of manual, autojump, fast, paced, and paced:N with N virtual seconds per real"
         f" second, not {text!r}"
     )

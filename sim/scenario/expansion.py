@@ -118,8 +118,8 @@ class _Expansion:
             else:
                 suggested = wants_suggestion(self.problems)
                 near = nearest(name, [*values, *self._saved]) if suggested else ""
-                hint = f", did you mean ${{{near}}}?" if near else ": name it in `params`"
-                message = f"nothing gives ${{{name[:80]}}}{hint}"
+                hint = f"; did you mean ${{{near}}}?" if near else ": name it in `params`"
+                message = f"no value for ${{{name[:80]}}}{hint}"
                 add_problem(node.at, message, self.problems)
         return Scalar(node.at, _text(node, values), node.plain)
 
@@ -129,7 +129,7 @@ def _rounds(loop: Mapping, values: Values[str, str]) -> Iterator[dict[str, str]]
     for key, at in loop.keys.items():
         if key not in _LOOP_KEYS:
             keys = ", ".join(_LOOP_KEYS)
-            raise error_at(at, f"a loop has {keys}, not {key!r}{suggestion(key, _LOOP_KEYS)}")
+            raise error_at(at, f"a loop takes {keys}, not {key!r}{suggestion(key, _LOOP_KEYS)}")
     if "repeat" in loop.items and "each" in loop.items:
         raise error_at(loop.keys["each"], "a loop has `repeat` or `each`, not both")
     variable = loop.items.get("var")

@@ -34,20 +34,20 @@ class FileAccess:
         ScenarioError when it may not be read, whether it exists or not.
         """
         if not _can_be_asked_for(f"{name}.yaml"):
-            raise error_at(at, f"no file has such a name: {name[:80]!r}")
+            raise error_at(at, f"not a valid file name: {name[:80]!r}")
         base = Path(at.file).parent if at.line and at.file != INLINE else self._folder or Path()
         path = base / name
         if self._roots and not any(path.resolve().is_relative_to(root) for root in self._roots):
-            where = "files are out of reach here"
+            where = "scenarios from this source cannot read files"
             if self._folder is not None:
-                where = f"only files below {self._folder} are within reach"
+                where = f"only files below {self._folder} can be read"
             raise error_at(at, f"{where}: {name!r} is not read")
         return path
 
     def named(self, name: str) -> Path:
         """The path that a command line names. ScenarioError when no file can have that name."""
         if not _can_be_asked_for(f"{name}.yaml"):
-            raise error_at(Position(name[:80], 1, 1), "no file has such a name")
+            raise error_at(Position(name[:80], 1, 1), "not a valid file name")
         return Path(name)
 
     def scenario(self, at: Position, name: str) -> Path:

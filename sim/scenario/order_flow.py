@@ -31,7 +31,7 @@ PROBLEMS_SHOWN = 20
 
 NEW, CANCEL, REPLACE = "new", "cancel", "replace"
 COLUMNS = {
-    "at": 'seconds after the start, "+1m30s", or an instant; rows stand in order of time',
+    "at": 'seconds after the start, "+1m30s", or an instant; rows are in order of time',
     "as": (
         "maker, taker, noise, another participant, or firms/<firm>/users/<user>; `as` of the flow"
         " when empty"
@@ -251,7 +251,7 @@ class Reader:
                 for column, message in _row_problems(row, scales.get(row.symbol), known):
                     raise self.wrong(number, line, column, message)
                 if latest is not None and row.due < latest:
-                    raise self.wrong(number, line, "at", "rows stand in order of time")
+                    raise self.wrong(number, line, "at", "rows must be in order of time")
                 latest = row.due
             except FlowError as error:
                 reported += 1
@@ -268,7 +268,7 @@ def _row_problems(
         yield "symbol", f"unknown symbol {row.symbol[:80]!r}"
         return
     if not known(row.who):
-        yield "as", f"nobody is called {row.who[:80]!r}"
+        yield "as", f"no firm or participant is called {row.who[:80]!r}"
     for column, text, scale in (("price", row.price, scales[0]), ("qty", row.qty, scales[1])):
         if text and (message := _unfit(text, scale)):
             yield column, f"{column}: {message}"
@@ -280,10 +280,10 @@ def _heading(line: str) -> Sequence[str]:
     place = 1
     for index, name in enumerate(columns):
         if name not in COLUMNS:
-            unknown = f"no column is called {name[:40]!r}{suggestion(name, COLUMNS)}"
+            unknown = f"unknown column {name[:40]!r}{suggestion(name, COLUMNS)}"
             raise FlowError(1, place, f"{unknown}; known: {', '.join(COLUMNS)}")
         if name in columns[:index]:
-            raise FlowError(1, place, f"the column {name!r} stands here twice")
+            raise FlowError(1, place, f"the column {name!r} occurs twice")
         place += len(cells[index]) + 1
     for name in REQUIRED:
         if name not in columns:

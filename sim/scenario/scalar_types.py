@@ -195,7 +195,7 @@ _MOMENT_SCHEMA: Schema = {"type": "string", "examples": ["+30s", "2026-09-08T14:
 
 
 MOMENT = Text(
-    'an instant, or "+30s" after the step before',
+    'an instant, or "+30s" after the previous step',
     _moment,
     _format_moment,
     _MOMENT_SCHEMA,

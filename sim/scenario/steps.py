@@ -338,11 +338,11 @@ class Step(Struct, frozen=True, kw_only=True):
     at: Annotated[
         Instant | str | None,
         MOMENT,
-        'an instant, or "+30s" after the step before; at once when left out',
+        'an instant, or "+30s" after the previous step; at once when left out',
     ] = None
     when: Annotated[
         When | None,
-        "wait for this after the step before; a distance in `at` then counts from when it happened",
+        "wait for this after the previous step; an offset in `at` counts from when it happened",
     ] = None
     within: Annotated[
         Span, SPAN, "how long to wait for `when`; then the step has failed and the script goes on"

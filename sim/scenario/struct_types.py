@@ -224,9 +224,7 @@ class Record(ValueType):
                 values[home] = INVALID  # which is not reported as missing too
             elif value_type is None:
                 near = nearest(written, self.keys) if wants_suggestion(problems) else ""
-                meant = (
-                    f", did you mean {near!r}?" if near else f"; known are {', '.join(self.keys)}"
-                )
+                meant = f"; did you mean {near!r}?" if near else f"; known: {', '.join(self.keys)}"
                 if written.isdecimal() and is_null(item):  # {tick_size: 0,01}
                     meant = ": a decimal has a point, not a comma"
                 add_problem(node.keys[written], f"unknown key {written[:80]!r}{meant}", problems)

@@ -31,10 +31,10 @@ def known_names(name: str, known: Iterable[str]) -> str:
     names = list(known)
     listed = ", ".join(names[:_LISTED_MAX])
     more = f" and {len(names) - _LISTED_MAX} more" if len(names) > _LISTED_MAX else ""
-    return suggestion(name, names) or (f"; known are {listed}{more}" if names else "")
+    return suggestion(name, names) or (f"; known: {listed}{more}" if names else "")
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """`, did you mean 'x'?` for the nearest known name, or nothing."""
+    """`; did you mean 'x'?` for the nearest known name, or nothing."""
     near = nearest(name, known)
-    return f", did you mean {near!r}?" if near else ""
+    return f"; did you mean {near!r}?" if near else ""

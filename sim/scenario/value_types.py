@@ -113,13 +113,13 @@ class Text(ValueType):
         return f"expected {self.expected}: {said}"
 
     def suggestion(self, text: str) -> str:
-        """`, did you mean 'x'?` where one of the usual slips makes the text right."""
+        """`; did you mean 'x'?` where one of the usual slips makes the text right."""
         for slip in self._meant:
             try:
                 self._parse(meant := slip(text))
             except ValueError:
                 continue
-            return f", did you mean {meant!r}?"
+            return f"; did you mean {meant!r}?"
         return ""
 
     def write(self, value: Any) -> Any:

@@ -264,7 +264,7 @@ class _Builder:
             raise error_at(node.at, f"merge keys (<<) are not part of YAML 1.2: {remedy}")
         if node.text in frame.members:
             line = frame.keys[node.text].line
-            message = f"the key {node.text!r} stands here twice, first in line {line}"
+            message = f"the key {node.text!r} occurs twice; first in line {line}"
             raise error_at(node.at, message)
         frame.key, frame.key_at = node.text, node.at
 

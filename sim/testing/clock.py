@@ -124,7 +124,7 @@ def instant_of(moment: Moment) -> Instant:
         return parse_instant(moment)
     except (ValueError, TypeError):
         usual = "an aware datetime or text such as 2026-09-08T18:00:00Z"
-        raise ValueError(f"a moment is {usual}, not {moment!r}") from None
+        raise ValueError(f"expected an instant: {usual}, not {moment!r}") from None
 
 
 def _span_of(by: Length) -> int:
@@ -135,7 +135,7 @@ def _span_of(by: Length) -> int:
     except (ValueError, TypeError):
         usual = 'a timedelta or text such as "5m" or "PT5M"'
         meant = SPAN.suggestion(str(by))
-        raise ValueError(f"a length of time is {usual}, not {by!r}{meant}") from None
+        raise ValueError(f"expected a duration: {usual}, not {by!r}{meant}") from None
 
 
 def _listening_ports(loop: Any) -> set[int]:

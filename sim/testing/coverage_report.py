@@ -61,5 +61,5 @@ class CoverageReport:
         terminalreporter.section("exchange coverage")
         line(headline(self.recorder.coverage))
         if self._lost:
-            line(f"{self._lost} workers ended without handing over what they met")
+            line(f"{self._lost} workers ended without reporting their coverage")
         line(sim_command("coverage", self._target))

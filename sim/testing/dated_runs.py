@@ -123,7 +123,7 @@ def calendar(plan: Plan) -> Calendar:
             runs[number] = _run(plan, every[number])
             progress.step(every[number].day)
     if not runs:
-        raise UsageError("no date was run: nothing can be said of the tests")
+        raise UsageError("no date ran, so there is no verdict on the tests")
     return _verdict(every, runs)
 
 
@@ -195,7 +195,7 @@ def write(found: Calendar, folder: Path, out: TextIO) -> None:
         for change in here[0].changes:
             print(*wrapped(change, "      ", first="    "), sep="\n", file=out)
     if found.failing:
-        print("fail before the first date already:", file=out)
+        print("fail even before the first date:", file=out)
         for test in found.failing:
             _write_test(test, found.failing_says[test], out)
     tests = {name for run in found.runs.values() for name in run}
@@ -228,7 +228,7 @@ def junit_of(found: Calendar) -> bytes:
 
 def _case(name: str, broken: Broken | None, failing: str | None) -> Case:
     if failing is not None:
-        return Case("calendar", name, failure="fails before the first date already", text=failing)
+        return Case("calendar", name, failure="fails even before the first date", text=failing)
     if broken is None:
         return Case("calendar", name)
     text = "\n".join(filter(None, (broken.says, *broken.changes)))

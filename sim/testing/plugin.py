@@ -79,7 +79,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         default=0,
         metavar="N",
-        help="then try up to N pairs of faults and other timings of one, the most telling first",
+        help="then try up to N pairs of faults and other timings, the most informative first",
     )
     group.addoption("--explore-json", default="", metavar="FILE", help="write every trial as JSON")
     group.addoption(
@@ -259,8 +259,8 @@ def _scenario_of(item: pytest.Item) -> _Marked:
         ' start="2026-09-08T10:00:00-04:00", steps="ignore"), all but the first optional'
     )
     unknown = sorted(marker.kwargs.keys() - _OPTIONS)
-    wrong = f"unknown option {unknown[0]!r}" if unknown else f"not {_written(marker)}"
-    pytest.fail(f"the marker of this test: {wrong}; write {usage}", pytrace=False)
+    wrong = f"unknown option {unknown[0]!r}" if unknown else f"cannot use {_written(marker)}"
+    pytest.fail(f"invalid marker on this test: {wrong}; write {usage}", pytrace=False)
 
 
 def _written(marker: pytest.Mark) -> str:
@@ -277,7 +277,7 @@ def _file_name(text: str) -> str:
 def _reading_of(text: object, what: str) -> str:
     if text in ("", *READINGS):
         return str(text)
-    pytest.fail(f"{what} is one of {', '.join(READINGS)}, not {text!r}", pytrace=False)
+    pytest.fail(f"{what} must be one of {', '.join(READINGS)}, not {text!r}", pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)

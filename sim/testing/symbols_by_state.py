@@ -12,4 +12,4 @@ class SymbolsByState(dict[str, list[str]]):
 
     def __missing__(self, state: str) -> NoReturn:
         __tracebackhide__ = True
-        raise KeyError(f"no symbols {state!r}; known: {', '.join(self)}")
+        raise KeyError(f"no symbols in state {state!r}; states: {', '.join(self)}")

@@ -93,10 +93,10 @@ class Parties(Struct, frozen=True, kw_only=True):
         if (firm := self.firm(name)) is not None:
             remedy = f"name one of its participants: {', '.join(self.users_of(firm)) or 'none'}"
             raise NotFound(
-                f"{firm.name} is a firm, and trades nothing", rule="control", remedy=remedy
+                f"{firm.name} is a firm, and a firm cannot trade", rule="control", remedy=remedy
             )
         remedy = suggestion(name, self.short_names()).removeprefix(", ") or WHO_TRADES
-        raise NotFound(f"nobody is called {name}", rule="control", remedy=remedy)
+        raise NotFound(f"no firm or participant is called {name}", rule="control", remedy=remedy)
 
     def users_of(self, firm: Firm) -> list[str]:
         """Return the participants of a firm, by the last part of their names where that does."""

@@ -252,7 +252,7 @@ BAD = [
     ({"match": {"nth": -1}, "act": {"status": 503}}, ">= 1 "),
     ({"act": {"status": 503}, "times": -1}, "times counts from 1"),
     ({"match": {"plane": "mars"}, "act": {"status": 503}}, "plane is one of"),
-    ({"match": {"probability": "maybe"}, "act": {"status": 503}}, "a chance is"),
+    ({"match": {"probability": "maybe"}, "act": {"status": 503}}, "a probability is"),
     ({"match": {"from": "yesterday"}, "act": {"status": 503}}, "RFC 3339"),
     ({"act": {"status": 503}, "ttl": "0s"}, "ttl must be positive"),
     ({"act": {"code": "NOPE"}}, "gRPC status"),

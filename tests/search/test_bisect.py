@@ -134,7 +134,7 @@ def test_the_same_questions_answered_differently_part_in_what_came_of_them(sim, 
             )
     code, out, _ = sim("bisect", *paths)
     assert code == 1
-    assert "they begin with different scenario_digest" in out
+    assert "their headers differ in scenario_digest" in out
     assert "the input is the same, and the outcomes differ" in out
     assert "200" in out and "400" in out
 

@@ -354,7 +354,7 @@ def test_time_moves_to_the_next_due_instant_or_until_something_happens(exchange)
 @pytest.mark.parametrize(
     ("until", "status", "says"),
     [
-        ({}, 400, "until names one thing to wait for: one of order, instrument, trade, call, "),
+        ({}, 400, "until must name exactly one of order, instrument, trade, call, "),
         ({"maintenance": True, "trade": {"symbol": "x"}}, 400, "until names one thing"),
         ({"trade": {"symbol": "no-such"}}, 404, "unknown symbol: no-such"),
         ({"instrument": {"symbol": "no-such", "state": "OPEN"}}, 404, "unknown symbol: no-such"),

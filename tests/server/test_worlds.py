@@ -134,27 +134,33 @@ def test_the_control_plane_forks_begins_lists_and_ends_worlds(exchange):
         ("POST", "/fork", {"name": "main"}, 409, "already"),
         ("POST", "/fork", {"nam": "x"}, 400, "name"),
         ("POST", "/worlds", {"scenario": "quikstart"}, 400, "quickstart"),
-        ("POST", "/worlds", {"scenario": "/etc/passwd"}, 400, "files are out of reach here"),
+        (
+            "POST",
+            "/worlds",
+            {"scenario": "/etc/passwd"},
+            400,
+            "scenarios from this source cannot read files",
+        ),
         (
             "POST",
             "/worlds",
             {"scenario": "../../etc/passwd.yaml"},
             400,
-            "files are out of reach here",
+            "scenarios from this source cannot read files",
         ),
         (
             "POST",
             "/worlds",
             {"scenario": {"name": "x", "extends": "/etc/passwd"}},
             400,
-            "scenario.extends: files are out of reach here",
+            "scenario.extends: scenarios from this source cannot read files",
         ),
         (
             "POST",
             "/worlds",
             {"scenario": "name: x\nextends: ./other.yaml\n"},
             400,
-            "text:2:10: files are out of reach here",
+            "text:2:10: scenarios from this source cannot read files",
         ),
         (
             *(
@@ -168,14 +174,14 @@ def test_the_control_plane_forks_begins_lists_and_ends_worlds(exchange):
                 },
                 400,
             ),
-            r"scenario.participants.flows\[0\].file: files are out of reach here",
+            r"scenario.participants.flows\[0\].file: scenarios from this source cannot read files",
         ),
         (
             "POST",
             "/worlds",
             {"scenario": {"name": "x", "stepz": []}},
             400,
-            "scenario.stepz: unknown key 'stepz', did you mean 'steps'",
+            "scenario.stepz: unknown key 'stepz'; did you mean 'steps'",
         ),
         (
             "POST",
@@ -306,9 +312,7 @@ def test_files_are_read_below_the_folder_of_scenarios_only(tmp_path):
                 "link.yaml",
                 "/etc/hosts",
             ):
-                with pytest.raises(
-                    ControlError, match=f"only files below {folder} are within reach"
-                ):
+                with pytest.raises(ControlError, match=f"only files below {folder} can be read"):
                     control("POST", "/worlds", {"scenario": out})
         finally:
             server.send_signal(signal.SIGTERM)

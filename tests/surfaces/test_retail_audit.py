@@ -509,12 +509,12 @@ def test_an_event_of_no_league_is_found_before_anything_runs() -> None:
         (
             "books",
             '{symbol: aec-nfl-dal-phi-2026-09-1, mid: "0.5"}',
-            "unknown symbol 'aec-nfl-dal-phi-2026-09-1', did you mean",
+            "unknown symbol 'aec-nfl-dal-phi-2026-09-1'; did you mean",
         ),
         (
             "books",
             '{symbol: aec-nfl-dal-phi-2026-09-10, as: makr, mid: "0.5"}',
-            "nobody is called 'makr'",
+            "no firm or participant is called 'makr'",
         ),
         (
             "orders",
@@ -524,7 +524,7 @@ def test_an_event_of_no_league_is_found_before_anything_runs() -> None:
         (
             "orders",
             '{as: nobody, symbol: aec-nfl-dal-phi-2026-09-10, side: buy, price: "0.5", qty: "1"}',
-            "nobody is called 'nobody'",
+            "no firm or participant is called 'nobody'",
         ),
         (
             "incentives",

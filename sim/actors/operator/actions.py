@@ -171,5 +171,5 @@ def act(
     """Perform the action of a name on a subject, with the body of a control call."""
     action = ACTIONS.get(name)
     if action is None:
-        raise NotFound(f"there is no action {name!r}", rule="control")
+        raise NotFound(f"unknown action {name!r}", rule="control")
     return perform(engine, action, action.read(subject, body), outcome)

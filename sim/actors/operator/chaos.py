@@ -71,7 +71,7 @@ def set_preset(engine: Engine, entry: PresetEntry) -> Answer:
     preset = PRESETS.get(entry.name)
     if preset is None:
         remedy = "one of " + ", ".join(PRESETS)
-        raise NotFound(f"there is no preset {entry.name!r}", rule="control", remedy=remedy)
+        raise NotFound(f"unknown preset {entry.name!r}", rule="control", remedy=remedy)
     ctx = engine.exchange.ctx
     reading = observations.reading_in_force(ctx.assumptions, ctx.quirks)
     apply_preset(preset, ctx.assumptions, ctx.quirks, engine.exchange.faults)
@@ -84,7 +84,7 @@ def set_reading(engine: Engine, entry: ReadingEntry) -> Answer:
     """Set every switch as a reading of the service has it."""
     if entry.name not in observations.READINGS:
         remedy = "one of " + ", ".join(observations.READINGS)
-        raise NotFound(f"there is no reading {entry.name!r}", rule="control", remedy=remedy)
+        raise NotFound(f"unknown reading {entry.name!r}", rule="control", remedy=remedy)
     ctx = engine.exchange.ctx
     observations.apply(entry.name, ctx.assumptions, ctx.quirks)
     return {"name": entry.name, "summary": observations.READINGS[entry.name]}

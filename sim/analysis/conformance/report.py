@@ -62,7 +62,7 @@ class Report(Struct, frozen=True, kw_only=True):
             )
         if skipped:
             yield from wrapped(f"never applied: {', '.join(skipped)}", "  ", first="")
-            yield "`sim conformance --list` says what each rule asks"
+            yield "`sim conformance --list` describes each rule"
 
     def _headline(self) -> str:
         count = Counter(verdict.word for verdict in self.verdicts)

@@ -168,7 +168,7 @@ def _failing_scenario(request: ShrinkRequest) -> Scenario:
                 if not run_scenario(scenario, seed).ok:
                     return replace(scenario, seed=seed)
     said = f"{counted(runs, 'run')} and none failed"
-    raise UsageError(f"{request.source}: {said}: there is nothing to shrink")
+    raise UsageError(f"{request.source}: {said}, so there is nothing to shrink")
 
 
 # ---- journals

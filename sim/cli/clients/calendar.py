@@ -1,12 +1,12 @@
 """Run a client's own tests at every date of the changelog.
 
-Says which date breaks each test first, and what changed on it: dates of `sim catalogue dates`,
-announced ones too. COMMAND runs once for each date, against an exchange of its own that begins
-there. It finds the exchange by SIM_READY_FILE, SIM_GATEWAY, SIM_RETAIL, SIM_EXCHANGE, SIM_AUTH,
-SIM_GRPC and SIM_CONTROL. Tests are the cases of the JUnit file that it writes to SIM_JUNIT, which
-pytest does by itself; without one its exit code counts. Exchanges that tests make for themselves,
-such as those of pytest's fixture `exchange`, begin at SIM_START. Exit code 1 when a date breaks a
-test, or no test met an exchange.
+The report names the first date that breaks each test, and what changed on it. The dates are those
+of `sim catalogue dates`, including announced ones. COMMAND runs once for each date, against an
+exchange of its own that begins there. It finds the exchange by SIM_READY_FILE, SIM_GATEWAY,
+SIM_RETAIL, SIM_EXCHANGE, SIM_AUTH, SIM_GRPC and SIM_CONTROL. Its tests are the cases of the JUnit
+file that it writes to SIM_JUNIT (pytest does so by itself); without a file its exit code counts.
+Exchanges that tests start themselves, such as those of pytest's fixture `exchange`, begin at
+SIM_START. Exit code 1 if a date breaks a test, or no test called an exchange.
 
 examples:
   sim calendar -- pytest tests/sandbox
@@ -40,9 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "--out", out, metavar="DIR", type=Path, default=Path("calendar"))
     clock = "the clock of each exchange (default: paced)"
     add_text(parser, "--clock", "MODE", clock, default="paced", type=clock_mode)
-    limit = "stop a run after so many seconds; it has failed (default: 120)"
+    limit = "stop a run after N seconds and count it as failed (default: 120)"
     add_option(parser, "--seconds", limit, metavar="N", type=ordinal, default=120)
-    bisect = "try only as many dates as it takes: tests that break stay broken"
+    bisect = "search by bisection; assumes that a broken test stays broken"
     add_flag(parser, "--bisect", bisect)
     add_flag(parser, "--list", "list the dates and what changes on each")
     add_path(parser, "--junit", "FILE", "also write JUnit XML, one case per test")

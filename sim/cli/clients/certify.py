@@ -1,10 +1,11 @@
 """Run a client's own tests against a profile and report on it.
 
-COMMAND runs once for each leg of the profile, against an exchange of its own: without trouble, with
+COMMAND runs once for each leg of the profile, against an exchange of its own: without faults, with
 errors, lost answers and pairs of faults, through halts, maintenance and announced dates. It finds
 the exchange by SIM_READY_FILE, SIM_GATEWAY, SIM_RETAIL, SIM_EXCHANGE, SIM_AUTH, SIM_GRPC and
-SIM_CONTROL. An item that the client never exercised is reported as not exercised. The report is on
-the client; it is not the venue's certificate. Exit code 1 when an item failed or a leg is missing.
+SIM_CONTROL. An item that the client never exercised is reported as not exercised. The report
+describes the client; it is not a certificate of the venue. Exit code 1 if an item failed or a leg
+is missing.
 
 examples:
   sim certify -- pytest tests/sandbox
@@ -39,10 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     out = "write report.json, junit.xml, index.html, badge.svg and bundle.zip here"
     add_option(parser, "--out", out, metavar="DIR", type=Path, default=Path("certified"))
     clock = (
-        "the clock of each exchange (default: paced, so that a client that sleeps is seen to wait)"
+        "the clock of each exchange (default: paced, so that the client's pauses count as waiting)"
     )
     add_text(parser, "--clock", "MODE", clock, default="paced", type=clock_mode)
-    limit = "stop after so many minutes; legs that were not run are named (default: the profile's)"
+    limit = (
+        "stop after N minutes; the report names the legs that did not run (default: the profile's)"
+    )
     add_option(parser, "--minutes", limit, metavar="N", type=ordinal, default=None)
     add_path(parser, "--check", "BUNDLE", "replay a bundle, judge it again, and compare")
     add_flag(parser, "--list", "list the legs and items of the profile")

@@ -1,6 +1,7 @@
 """Open a finished run: look at any moment, fork from there.
 
-The run is replayed once, while its rows can be read already; what would change it is refused.
+The command replays the run once; you can read its rows meanwhile. Calls that would change the run
+are refused.
 
 example:
   sim open runs/quickstart-7.ndjson --open

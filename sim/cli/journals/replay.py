@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def problems(args: argparse.Namespace) -> Iterator[str]:
     if args.serve and args.json is not None:
-        yield "--json gives the verdict of a replay: leave out --serve"
+        yield "--json cannot be combined with --serve"
     yield from listening_problems(args)
 
 

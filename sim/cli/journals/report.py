@@ -1,12 +1,12 @@
 """Write a run as one page that opens anywhere, without a network.
 
 The page is the control room with the run inside: every row, every record, and the state after
-every input. Of a run of more than 10,000 inputs it has every row, and records and states of the
-last 10,000, or of as many as --inputs says. The same journal always gives the same file. It has no
-control that changes anything.
+every input. A run of more than 10,000 inputs is shown with all rows, but with records and states of
+the last 10,000 only; --inputs changes this number. The same journal always gives the same file. The
+page is read-only.
 
-With --account: what became of an account, for its author: fills with fees and rebates, positions,
-profit and loss, its own quotes and their spread over time.
+With --account the command prints the results of one account: fills with fees and rebates,
+positions, profit and loss, its own quotes and their spread over time.
 
 examples:
   sim report runs/quickstart-7.ndjson --out quickstart-7.html
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_path(parser, "--out", "FILE.html", "write the page there")
     last = "with --out: records and states of the last N inputs (default: 10000)"
     add_option(parser, "--inputs", last, metavar="N", type=ordinal, default=None)
-    account = "print what became of this account; a user's name stands for the account"
+    account = "print the results of this account, named by itself or its user"
     add_text(parser, "--account", "NAME", account)
     add_path(parser, "--csv", "DIR", "with --account: write its tables as CSV to this folder")
     add_json(parser, "with --account: its figures")
@@ -50,11 +50,13 @@ def run(args: argparse.Namespace) -> int:
     from sim.analysis.errors import UsageError
 
     if args.out is None and not args.account:
-        raise UsageError("say what to write: --out FILE.html, or the figures of an --account NAME")
+        raise UsageError(
+            "name an output: --out FILE.html for the page, or --account NAME for figures"
+        )
     if not args.account and (args.csv is not None or args.json is not None):
-        raise UsageError("--csv and --json give the figures of an --account NAME")
+        raise UsageError("--csv and --json need --account NAME")
     if args.inputs is not None and args.out is None:
-        raise UsageError("--inputs says how much of the run --out FILE.html has")
+        raise UsageError("--inputs needs --out FILE.html")
     if args.csv is not None:
         check_writable(folders=[args.csv])
     code = _write_page(args, text_output(args)) if args.out is not None else 0

@@ -102,5 +102,5 @@ def unknown_variables(
         known |= {variable(option) for other in every() for option, _ in options_of(other)}
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
-            hint = f", did you mean {near[0]}?" if near else ""
+            hint = f"; did you mean {near[0]}?" if near else ""
             yield f"sim: warning: nothing reads {name}{hint}"

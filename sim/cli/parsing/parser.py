@@ -18,9 +18,9 @@ from sim.kernel.release import RELEASE
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """`, did you mean 'x'?` for the known word most like this one, or nothing."""
+    """`; did you mean 'x'?` for the known word most like this one, or nothing."""
     near = difflib.get_close_matches(word, list(known), n=1)
-    return f", did you mean {near[0]!r}?" if near else ""
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 class HelpFormatter(argparse.HelpFormatter):
@@ -122,7 +122,7 @@ class Parser(argparse.ArgumentParser):
         """Name the nearest choice, and then all of them."""
         if action.choices is not None and value not in action.choices:
             known = list(map(str, action.choices))
-            said = f"one of {', '.join(known)}, not {value!r}{nearest(str(value), known)}"
+            said = f"expected one of {', '.join(known)}, not {value!r}{nearest(str(value), known)}"
             raise argparse.ArgumentError(action, said)
 
     def error(self, message: str) -> NoReturn:
@@ -138,10 +138,10 @@ class Parser(argparse.ArgumentParser):
         """
         for action in self._actions:
             if action.required and action.dest not in self._seen:
-                some = {2: "two of ", "+": "at least one "}.get(action.nargs or "", "")
+                some = {2: "two ", "+": "at least one "}.get(action.nargs or "", "")
                 name = action.metavar if not action.option_strings else _usage_of(action)
-                about = f", {action.help}" if action.help else ""
-                yield f"missing: {some}{name}{about}"
+                about = f" ({action.help})" if action.help else ""
+                yield f"missing argument: {some}{name}{about}"
 
     def fail(self, problems: Iterable[str]) -> NoReturn:
         """Tell mistakes, each once, and exit."""
@@ -150,7 +150,7 @@ class Parser(argparse.ArgumentParser):
     def message(self, problems: Iterable[str]) -> str:
         """Mistakes as text, each once."""
         lines = dict.fromkeys(f"{self.prog}: {self._with_source(one)}\n" for one in problems)
-        return f"{''.join(lines)}`{self.prog} --help` shows how it is used\n"
+        return f"{''.join(lines)}`{self.prog} --help` shows the usage\n"
 
     def _with_source(self, problem: str) -> str:
         """A problem, with the variable of the environment that it comes from."""

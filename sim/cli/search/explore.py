@@ -2,8 +2,9 @@
 
 The first run records the fault points: calls, stream frames, webhook deliveries, orders on their
 way into the book. Then each fault is injected once at each point. --pairs N goes on with up to N
-pairs of faults and other timings of one, the most telling first. Tests are those that use the
-`exchange` fixture; what follows `--` goes to pytest. Exit code 1 when something did not survive.
+pairs of faults and other timings of one, the most informative first. Only tests that use the
+`exchange` fixture take part; options after `--` go to pytest. Exit code 1 if a fault breaks a
+scenario or a test.
 
 examples:
   sim explore my.yaml --pairs 100

@@ -1,9 +1,9 @@
-"""Search for bugs of the exchange itself, guided by what was new.
+"""Search for bugs of the exchange itself, guided by coverage.
 
-Episodes of random inputs go on from moments at which something new was seen: an operation, an
-answer, an edge of a lifecycle, a rule, a frame. After every input invariants and our own contract
-are checked, after every episode what clients saw. The hunt stops at the first find and leaves the
-smallest journal and scenario that still show it. Exit code 1 when something was found.
+Episodes of random inputs continue from moments that reached something new: an operation, an answer,
+a state change, a rule, a frame. Invariants and the contract are checked after every input, and what
+clients observed after every episode. The hunt stops at the first bug and writes the smallest
+journal and scenario that still show it. Exit code 1 if it finds a bug.
 
 The same seed and --inputs give the same hunt, whatever --jobs; --minutes only stops it.
 
@@ -41,12 +41,12 @@ def minutes_of(text: str) -> float:
     except ValueError:
         minutes = 0.0
     if not 0 < minutes < 1e6:
-        raise argparse.ArgumentTypeError(f"minutes above 0, not {text!r}")
+        raise argparse.ArgumentTypeError(f"expected minutes above 0, not {text!r}")
     return minutes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    help_ = "bundled name or YAML file (default: a small world of everything)"
+    help_ = "bundled name or YAML file (default: a small world with every feature)"
     parser.add_argument("scenario", nargs="?", default="", metavar="SCENARIO", help=help_)
     stop = "stop after N minutes of real time"
     add_option(parser, "--minutes", stop, type=minutes_of, default=0.0, metavar="N")
@@ -54,16 +54,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "--inputs", inputs, type=count, default=0, metavar="N")
     seed = "seed of the hunt and of its runs (default: 1)"
     add_option(parser, "--seed", seed, type=count, default=1, metavar="N")
-    corpus = "keep moments in this folder, and go on from those that are there"
+    corpus = "keep moments in this folder, and continue from those already there"
     add_path(parser, "--corpus", "DIR", corpus)
-    saved = f"where journals and scenarios of finds go (default: {SAVED})"
+    saved = f"folder for the journals and scenarios of bugs (default: {SAVED})"
     add_path(parser, "--save-failures", "DIR", saved)
-    add_flag(parser, "--keep-going", "do not stop at the first find")
+    add_flag(parser, "--keep-going", "do not stop at the first bug")
     add_jobs(parser, 1, "number of processes (default: 1)")
-    cluster = "run on a Dask cluster, such as tcp://10.0.0.1:8786, whose workers have this package"
+    cluster = "run on a Dask cluster, such as tcp://10.0.0.1:8786; its workers need this package"
     add_text(parser, "--cluster", "ADDRESS", cluster)
     add_json(parser, "what was met and found")
-    junit = "also write JUnit XML, one case for each kind of trouble, and the canary"
+    junit = "also write JUnit XML, one case for each kind of bug, and the canary"
     add_path(parser, "--junit", "FILE", junit)
 
 

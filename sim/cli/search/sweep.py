@@ -49,13 +49,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "--fuzz", fuzz, former="--storm", type=count, default=0, metavar="N")
     verify = "make every run twice and replay its journal; both must give the same digest"
     add_flag(parser, "--verify", verify, former="--prove")
-    witness = "also look for contradictions in what clients saw, as `sim witness` does"
+    witness = "also look for contradictions in what clients observed, as `sim witness` does"
     add_flag(parser, "--witness", witness)
     shrink = "write the first failing run as the smallest scenario that still fails"
     add_path(parser, "--shrink", "FILE", shrink)
     add_choices_of_scenario(parser)
     add_campaign(parser, os.cpu_count() or 1, "the machine's processors")
-    cluster = "run on a Dask cluster, such as tcp://10.0.0.1:8786, whose workers have this package"
+    cluster = "run on a Dask cluster, such as tcp://10.0.0.1:8786; its workers need this package"
     add_text(parser, "--cluster", "ADDRESS", cluster)
     add_json(parser, "table and failures")
 
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     out = text_output(args)
     if args.vary and len(plan.variations) == 1:
         raise UsageError(
-            f"none of the {' and '.join(args.vary)} is called {args.only!r}; `sim catalogue"
+            f"no name in {' and '.join(args.vary)} matches {args.only!r}; `sim catalogue"
             f" {args.vary[0]}` lists the names"
         )
     swept = sweep(plan, out)

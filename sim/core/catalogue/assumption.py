@@ -55,7 +55,7 @@ class Assumption(Struct, frozen=True, kw_only=True):
                     return value
         elif isinstance(value, str) and (not self.options or value in self.options):
             return value
-        raise ValueError(f"{self.name} takes {self.accepts()}, not {value!r}")
+        raise ValueError(f"{self.name} accepts {self.accepts()}, not {value!r}")
 
     def accepts(self) -> str:
         """What values are accepted, in words."""

@@ -102,5 +102,5 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     if names and not near:
         near = difflib.get_close_matches(name, names, n=1)
     return f"unknown {what} {name[:_COMPARED_MAX]!r}" + (
-        f", did you mean {near[0]!r}?" if near else ""
+        f"; did you mean {near[0]!r}?" if near else ""
     )

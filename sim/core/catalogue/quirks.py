@@ -110,7 +110,7 @@ def parse_chance(value: object) -> Chance:
         if decimal:
             return Chance(int(decimal[1]), 10 ** len(decimal[1]))
     raise ValueError(
-        'a chance is "always", "never", a fraction such as "2/3" or a decimal below 1, not'
+        'a probability is "always", "never", a fraction such as "2/3" or a decimal below 1, not'
         f" {value!r}"
     )
 

@@ -240,7 +240,7 @@ def check(spec: FaultSpec) -> None:
                 " `hang` to lose an attempt"
             )
     if spec.match.plane and spec.match.plane not in PLANES:
-        raise ValueError(f"plane is one of {', '.join(PLANES)}, not {spec.match.plane!r}")
+        raise ValueError(f"plane must be one of {', '.join(PLANES)}, not {spec.match.plane!r}")
     if not planes_of(spec):
         raise ValueError(f"{_possible(spec.act)}; this one matches {_matched(spec.match)}")
 
@@ -286,7 +286,7 @@ def compile_act(name: str, act: FaultAct) -> FaultAction:
         raise ValueError(f"a fault does one of {' and '.join(effects)}, not both")
     code = _code(act.code)
     if act.status and not 400 <= act.status <= 599:
-        raise ValueError(f"status is an HTTP error, 400 to 599, not {act.status}")
+        raise ValueError(f"status must be an HTTP error, 400 to 599, not {act.status}")
     status = act.status or (HTTP_OF_CODE[code] if code else 0)
     delay = parse_span(act.delay) if act.delay else 0
     # Every 429 says when to come back (§7.1), an injected one too.

@@ -141,5 +141,5 @@ def check_names(what: str, names: Iterable[str], known: tuple[str, ...]) -> None
     """Refuse a name that means nothing here, with the nearest that does."""
     for name in names:
         if name not in known:
-            remedy = f"known: {', '.join(known)}" if known else f"no {what} is taken here"
+            remedy = f"known: {', '.join(known)}" if known else f"this call accepts no {what}"
             raise InvalidRequest(unknown_name(what, name, known), remedy=remedy)

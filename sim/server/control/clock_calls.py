@@ -70,7 +70,7 @@ async def advance_clock(host: Host, call: Call) -> object:
     body: AdvanceBody = call.body
     if sum(part is not None for part in (body.by, body.to, body.next, body.until)) != 1:
         raise InvalidRequest(
-            'say how far, in one way: {"by": "5m"}, {"to": "2026-07-09T06:00:00Z"}, {"next": 1} or'
+            'give exactly one of { "by": "5m"}, {"to": "2026-07-09T06:00:00Z"}, {"next": 1} or'
             ' {"until": {"maintenance": true}, "within": "1h"}'
         )
     answer: dict[str, object] = {}
@@ -105,7 +105,7 @@ def _require_known(host: Host, until: When) -> None:
     named = [name for name in until.__struct_fields__ if getattr(until, name) is not None]
     if len(named) != 1:
         known = ", ".join(until.__struct_fields__)
-        raise InvalidRequest(f"until names one thing to wait for: one of {known}")
+        raise InvalidRequest(f"until must name exactly one of {known}")
     exchange = host.simulation.exchange
     what = until.instrument or until.trade
     if what is not None and exchange.recurring.slot_of_symbol(what.symbol) is None:

@@ -41,8 +41,8 @@ class InstanceBody(Struct, frozen=True):
 
 def _instances(call: Call) -> InstanceControl:
     if call.instances is None:
-        remedy = "`sim serve` and the pytest fixture serve many worlds"
-        raise Conflict("this exchange is served alone", remedy=remedy)
+        remedy = "only `sim serve` and the pytest fixture can run several instances"
+        raise Conflict("this process serves a single exchange", remedy=remedy)
     return call.instances
 
 
@@ -76,8 +76,8 @@ async def stop_instance(host: Host, call: Call) -> object:
     instances, name = _instances(call), call.path["name"]
     instances.describe(name)
     if instances.name_of(host) == name:
-        remedy = "ask the control plane of another world, main's for example"
-        raise Conflict("a world cannot end itself", remedy=remedy)
+        remedy = "use the control plane of another instance, such as main"
+        raise Conflict("an instance cannot end itself", remedy=remedy)
     await instances.end(name)
     return {}
 
@@ -90,10 +90,10 @@ def _scenario(source: object, params: object, folder: str) -> Scenario:
         kinds = "a document, YAML text, or a path below the folder of --scenarios"
         raise InvalidRequest(f"scenario is the name of a bundled one, {kinds}")
     if not isinstance(params, dict) or not all(isinstance(value, str) for value in params.values()):
-        raise InvalidRequest("params are texts by name")
+        raise InvalidRequest("params must map names to texts")
     try:
         return load_submitted(source, Path(folder) if folder else None, params)
     except ScenarioError as error:
         page = "docs/how-to/write-a-scenario.md"
-        remedy = f"`sim schema` prints what a scenario may hold; {page} explains it"
+        remedy = f"`sim schema` prints the schema of scenarios; {page} explains it"
         raise InvalidRequest(str(error), remedy=remedy) from None

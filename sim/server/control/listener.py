@@ -119,7 +119,9 @@ class ControlPlane:
     def _find(self, verb: str, path: str) -> tuple[Endpoint, dict[str, str]] | Response:
         now = self._host.now
         if not path.startswith(PREFIX + "/"):
-            return error_response(404, 5, f"the control plane lives under {PREFIX}", now=now)
+            return error_response(
+                404, 5, f"paths of the control plane begin with {PREFIX}", now=now
+            )
         rest = path[len(PREFIX) :]
         verbs = set()
         for pattern, endpoint in self._routes:
@@ -147,7 +149,7 @@ class ControlPlane:
         raw, oversize = read
         kind = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if oversize:
-            raise PayloadTooLarge(f"a body of the control plane may have {limit} bytes here")
+            raise PayloadTooLarge(f"the body of this call is limited to {limit} bytes")
         if endpoint.large:
             return await beside(_entry, endpoint, raw, kind)
         return _entry(endpoint, raw, kind)
@@ -187,7 +189,7 @@ def _query(
         if name in endpoint.many:
             many[name] = (*many.get(name, ()), text)
         elif name in query:
-            raise InvalidRequest(f"the parameter {name} is there twice; it is taken once")
+            raise InvalidRequest(f"the parameter {name} is given twice; give it once")
         else:
             query[name] = text
     check_names("parameter", query, (*endpoint.query, *endpoint.many))

@@ -58,7 +58,7 @@ class LiveReader:
         name, _, number = text.rpartition(":")
         branch = self._host.simulation.journal.branches.get(name)
         if branch is None or not number.isdecimal() or not number.isascii() or len(number) > 18:
-            remedy = "send the id of the last row, such as main:12, or none to begin now"
+            remedy = "send the id of the last row, such as main:12, or leave it out to start now"
             raise InvalidRequest(
                 f"Last-Event-ID {text[:80]!r} is not a row of this run", remedy=remedy
             )

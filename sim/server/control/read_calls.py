@@ -15,7 +15,7 @@ from sim.server.host import Host
 from sim.server.ready_file import reading
 
 _NO_SUBJECT = (
-    "no refused call, order, stream, account, instrument, verification or webhook is called that"
+    "no refused call, order, stream, account, instrument, verification or webhook has this name"
 )
 _FOUND, _FOUND_MAX = 20, 1_000
 _SUBJECTS = (
@@ -37,8 +37,8 @@ async def read_scenario(host: Host, call: Call) -> object:
     header = json.decode(encode_header(journal.header), type=Header)
     document = await beside(scenario_of, header, list(journal.lines()), seed)
     left_out = ", ".join(f"{count} {kind}" for kind, count in document.left_out.items())
-    why = ["What was done by hand, as steps: run it with `sim run`."]
-    why += [f"Left out, because no step says it: {left_out}."] if left_out else []
+    why = ["The manual actions of a run, as steps. Run it with `sim run`."]
+    why += [f"Left out, because no step expresses it: {left_out}."] if left_out else []
     return Lines("application/yaml", [as_yaml(document.document, why).rstrip("\n").encode()])
 
 

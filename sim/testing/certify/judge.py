@@ -199,7 +199,7 @@ def _verdict(profile: Profile, item: Item, legs: dict[str, LegResult]) -> Verdic
         applied = sum(leg.applied.get(item.rule, 0) for leg in legs.values())
         evidence = [text for leg in legs.values() for text in _charged(profile, item, leg)]
     if not applied:
-        unmet = item.unmet or "no client was answered or sent anything"
+        unmet = item.unmet or "no client received an answer or a message"
         return Verdict(item=item, verdict=UNEXERCISED, evidence=(unmet,))
     word = FAILED if evidence else PASSED
     return Verdict(item=item, verdict=word, applied=applied, evidence=_some(evidence))

@@ -44,7 +44,7 @@ def certify(
             results.append(result)
             progress.step(leg.id)
     if not results:
-        raise UsageError("no leg was run: nothing can be said of the client")
+        raise UsageError("no leg ran, so there is no verdict on the client")
     report = replace(judge(profile, results), says=says)
     write_files(report, folder)
     return report
