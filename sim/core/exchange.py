@@ -58,7 +58,7 @@ POSTPONABLE = frozenset({EXPIRY_TIMER, EDGE_TIMER, SHELF_TIMER, SETTLEMENT_TIMER
 
 
 class State(Struct):
-    """Everything about an exchange that changes, as one value: one field for each component. Terms
+    """The changing state of an exchange, with one field for each component. Terms
     of instruments that existed from the start are not in it.
     """
 
@@ -104,15 +104,15 @@ class Component(Protocol):
         """The state, not copied."""
 
     def load(self, state: Any, /) -> None:
-        """Take a saved state, whose objects become its own."""
+        """Restore a saved state, whose objects become its own."""
 
 
 class Exchange:
     """Every component, and virtual now. It begins empty: `world.populate` lists instruments, enrols
     firms and opens accounts.
 
-    `reference` is what the gateway shows of leagues, events and markets; `answer_caches` are
-    answers that handlers keep. The core carries both and never looks inside.
+    `reference` has the leagues, events and markets of the gateway; `answer_caches` are the
+    handlers' caches. The core carries both and never reads them.
     """
 
     reference: ReferenceData
@@ -204,7 +204,7 @@ class Exchange:
         self.rate_limits = RateLimits(ctx)
 
     def _compose_money(self, ctx: Context) -> None:
-        """Cash that moves without a trade: programs pay through the funding log."""
+        """Compose cash movements without a trade: programs pay through the funding log."""
         trading = self.trading
         self.funding = Funding(ctx, trading)
         self.partners = Partners(ctx, self.firms, trading, self.funding)
@@ -245,7 +245,7 @@ class Exchange:
         return self.ctx.now
 
     def add_service_time(self, span: Span) -> None:
-        """Let the answer under way take so much more virtual time."""
+        """Add virtual time to the answer in progress."""
         self.ctx.service_time += span
 
     def enroll(self, firm: str, display_name: str, transferable: bool = True) -> tuple[str, str]:
@@ -328,7 +328,7 @@ class Exchange:
             self.trading.listings.write_down(event.symbol, tell=True)
 
     def take_events(self) -> list[Event]:
-        """Everything that has happened since the last call, in order."""
+        """Return the events since the last call, in order."""
         events = self.ctx.events
         self.ctx.events = []
         self.published = self._flushed = 0
@@ -342,7 +342,7 @@ class Exchange:
         return State(now=self.ctx.now, **saved)
 
     def load(self, state: State) -> None:
-        """Become what was saved."""
+        """Restore a saved state."""
         self.ctx.now = state.now
         for name, component in self._components.items():
             component.load(getattr(state, name))

@@ -22,7 +22,7 @@ from sim.core.trading.trading import Trading
 
 
 class Broken(NamedTuple):
-    """A contradiction to an invariant: its name, and the numbers that contradict it."""
+    """A violation of an invariant: its name, and the numbers that contradict it."""
 
     invariant: str
     contradiction: str
@@ -41,14 +41,14 @@ class Changed(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """How far an exchange was when it was checked."""
+    """Position of an exchange at a check."""
 
     books: int
     position_rows: int
 
 
 def moment(trading: Trading) -> Moment:
-    """How far an exchange is now."""
+    """Return the present position of an exchange."""
     return Moment(trading.books.version, trading.positions.count)
 
 
@@ -218,7 +218,7 @@ INVARIANTS: dict[str, Invariant] = {
 
 
 def broken(trading: Trading, changed: Changed | None = None) -> list[Broken]:
-    """Every contradiction to an invariant now, in the order of the table; empty if all hold.
+    """Return every violation of an invariant now, in the order of the table; none if all hold.
 
     With `changed`, only those of what changed.
     """

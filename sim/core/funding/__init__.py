@@ -1,1 +1,1 @@
-"""Money in and out of accounts, partners."""
+"""Deposits, withdrawals, transfers, and the idempotent requests of partners."""

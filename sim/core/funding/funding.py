@@ -42,14 +42,14 @@ _RETURNABLE = frozenset((_S.COMPLETED, _S.PARTIALLY_REFUNDED))
 
 
 class FundingLog(Struct):
-    """What is saved: every change in order, and what firms noted on accounts."""
+    """The saved state: every change in order, and firms' notes on accounts."""
 
     changes: list[FundingChange] = field(default_factory=list)
     notes: dict[str, AccountNotes] = field(default_factory=dict)
 
 
 class Funding:
-    """All funding transactions. Everything is read from the record of `changes`."""
+    """All funding transactions, derived from the record of `changes`."""
 
     def __init__(self, ctx: Context, trading: Trading) -> None:
         self._ctx = ctx
@@ -73,7 +73,7 @@ class Funding:
             yield from map(self._by_id.__getitem__, self._ids_of.get(account, ()))
 
     def notes(self, account: str) -> AccountNotes:
-        """Return what the firm noted on an account."""
+        """Return the firm's notes on an account."""
         return self._state.notes.get(account) or AccountNotes()
 
     def note(self, account: str, notes: AccountNotes) -> None:
@@ -106,16 +106,16 @@ class Funding:
         return self._enter(_with_row(transaction, row))
 
     def check_room(self, amount: Cash) -> None:
-        """Conflict if an amount from outside, or to it, would cross the edge of money.
+        """Raise Conflict if a deposit or withdrawal could take a balance beyond `MONEY`'s bounds.
 
-        Money under way counts: a deposit that is to come, a withdrawal that may come back.
+        Pending amounts count: future deposits, and withdrawals that may be returned.
         """
         self._trading.ledger.check_room(amount, self._under_way)
 
     def pay_incentive(
         self, account: str, amount: Cash, description: str, symbol: str, reference: str
     ) -> FundingTransaction:
-        """Pay what a program owes to an account (rule P16). Conflict at the edge of money."""
+        """Pay a program's reward to an account (rule P16). Conflict beyond the bounds of money."""
         self.check_room(amount)
         return self.move(
             account,
@@ -162,7 +162,7 @@ class Funding:
         return self._enter(transaction)
 
     def decide(self, transaction_id: str, state: FundingState) -> FundingTransaction:
-        """Complete or cancel a transaction by hand. Conflict when it is over."""
+        """Complete or cancel a transaction on an operator's request. Conflict if it has ended."""
         transaction = self._require(transaction_id)
         if transaction.state not in _UNDER_WAY:
             raise Conflict(f"the transaction is {transaction.state.name} already", rule="control")
@@ -300,7 +300,7 @@ class Funding:
         return self._state
 
     def load(self, state: object) -> None:
-        """Take over saved changes and rebuild the indexes."""
+        """Restore saved changes and rebuild the indexes."""
         self._index(convert(state, FundingLog))
 
     def _index(self, state: FundingLog) -> None:

@@ -2,9 +2,9 @@
 
 A transfer moves money between the partner's pool and the account of one of its participants.
 
-One key has one effect. The same key with the same body is answered with the result of the first
-request; with another body it is refused. A rejection is a result and is remembered. A request that
-was refused as an error is not, and may be sent again under its key.
+One key has one effect. A repeated request with the same key and body gets the result of the first;
+with another body it is refused. A rejection is a result and is stored. A request refused with an
+error is not stored, and may be sent again under its key.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class VendorOrder(Struct, frozen=True, kw_only=True):
 
 
 class UsedKey(Struct, frozen=True):
-    """What a key was used for: the hash of the body, and the id of the result."""
+    """The use of a key: the hash of the body, and the id of the result."""
 
     body: str
     result: str
@@ -329,11 +329,11 @@ class Partners:
     # ---- state
 
     def save(self) -> PartnersState:
-        """Return everything that is remembered."""
+        """Return the state."""
         return self._state
 
     def load(self, state: object) -> None:
-        """Take over what was saved."""
+        """Restore a saved state."""
         self._state = convert(state, PartnersState)
 
 

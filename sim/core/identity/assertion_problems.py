@@ -1,4 +1,4 @@
-"""What can be wrong with a client assertion, and how the token endpoint refuses it (§5.1)."""
+"""Problems of a client assertion, and the OAuth error that answers each (§5.1)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sim.core.model.refusals import Code, Refusal
 
 
 class OAuthRefusal(Refusal):
-    """The token endpoint refuses, with an HTTP status and an OAuth error (RFC 6749 §5.2, and the
+    """A refusal of the token endpoint: an HTTP status and an OAuth error (RFC 6749 §5.2, and the
     documented `invalid_client_assertion`).
     """
 
@@ -77,6 +77,6 @@ PROBLEMS: dict[str, Problem] = {
 
 
 def refusal_of(problem: str) -> OAuthRefusal:
-    """The refusal of an assertion with a problem."""
+    """Return the refusal for a problem, a key of `PROBLEMS`."""
     error, http, description, remedy = PROBLEMS[problem]
     return OAuthRefusal(error, http, description, rule="S5.1-1", remedy=remedy)

@@ -2,9 +2,9 @@
 
 The API verifies signatures and the client's clock before a request becomes an input, and only the
 result arrives here (`TokenRequest.problem`). So this component needs neither cryptography nor a
-wall clock, and a replay decides the same. What an access token says depends only on the seed and on
-what happened before; `api/pipeline/access_tokens.py` makes a signed text of it. The state holds
-fingerprints of tokens, never a token.
+wall clock, and a replay decides the same. The claims of an access token depend only on the seed and
+on earlier inputs; `api/pipeline/access_tokens.py` signs them. The state holds fingerprints of
+tokens, never a token.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ENVIRONMENTS = (SANDBOX, "development", "pre-production", "production")
 
 class Environment(Struct, frozen=True):
     """One deployment of the service, with its own onboarding and credentials. Issuer and audience
-    are names in tokens, of whoever does not call it by an address.
+    are the names that tokens carry when the caller used no address.
     """
 
     name: str = SANDBOX
@@ -47,7 +47,7 @@ class Environment(Struct, frozen=True):
 
     @classmethod
     def called(cls, name: str) -> Environment:
-        """The environment with a name, whose issuer and API have names of their own."""
+        """Return the environment with this name and its own issuer and audience."""
         if name == SANDBOX:
             return cls()
         return cls(name, f"https://auth.{name}.sandbox.test", f"https://api.{name}.sandbox.test")
@@ -73,16 +73,16 @@ class TokenRequest(Struct, frozen=True, kw_only=True):
 
 
 class Grant(Struct, frozen=True):
-    """What a new token says. Its text exists only in the reply."""
+    """Claims of a new token. The token itself exists only in the reply."""
 
     claims: dict[str, object]
     expires_in: int
 
 
 class IssuedToken(Struct, frozen=True):
-    """What a token allows, and until when. `participant`: the only one it may act for; empty for a
-    firm's token. `audience`: the address that its client asked for; empty for the environment's
-    name.
+    """What an issued token permits, and when it expires. `participant`: the only one it may act
+    for; empty for a firm's token. `audience`: the address that its client asked for; empty for the
+    environment's name.
     """
 
     firm: str
@@ -93,7 +93,7 @@ class IssuedToken(Struct, frozen=True):
 
 
 class ParticipantGrant(Struct, frozen=True):
-    """What a token for one participant says. `again`: it was issued before and still holds."""
+    """Claims of a token for one participant. `again`: an unexpired token was issued again."""
 
     claims: dict[str, object]
     issued: Instant
@@ -153,7 +153,9 @@ class Credentials(Stateful[CredentialsState]):
 
     @property
     def issuer(self) -> str:
-        """Address of the issuer; where it does not listen, the environment's name for it."""
+        """Return the issuer's address, or the environment's name for it while it does not
+        listen.
+        """
         return self.issuer_address or self.environment.issuer
 
     def issue(self, request: TokenRequest) -> Grant:
@@ -184,7 +186,7 @@ class Credentials(Stateful[CredentialsState]):
         return self._grant(firm, request.audience_asked)
 
     def authenticate(self, token: str, now: Instant) -> IssuedToken:
-        """What the token with a fingerprint allows now. Unauthenticated when it is unknown or has
+        """Return the token with this fingerprint. Unauthenticated if it is unknown or has
         expired.
         """
         issued = self._state.tokens.get(token)
@@ -197,7 +199,7 @@ class Credentials(Stateful[CredentialsState]):
         raise Unauthenticated(rule="S5.1-4", remedy=remedy)
 
     def token(self, name: str) -> IssuedToken | None:
-        """The token with a fingerprint, in force or expired; None when it is unknown."""
+        """Return the token with this fingerprint, expired or not; None if it is unknown."""
         return self._state.tokens.get(name)
 
     def _check_form(self, request: TokenRequest) -> None:
@@ -239,7 +241,7 @@ class Credentials(Stateful[CredentialsState]):
         admin: bool,
         audience: str = "",
     ) -> ParticipantGrant:
-        """Issue a token for one participant of a firm; one still in force is issued again."""
+        """Issue a token for one participant of a firm, the same one while it has not expired."""
         now = self._ctx.now
         known = f"{participant}|{admin}|{' '.join(scopes)}|{life}"
         issued, jti = self._state.participants.get(known, (0, ""))
@@ -269,7 +271,7 @@ class Credentials(Stateful[CredentialsState]):
         }
 
     def _forget(self, now: Instant) -> None:
-        """Drop tokens that expired long ago, and the oldest beyond the bound. Firms' tokens all
+        """Drop tokens that expired long ago, and the oldest above the limit. Firms' tokens all
         live equally long, so the first ones are the oldest.
         """
         tokens = self._state.tokens

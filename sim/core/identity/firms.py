@@ -1,8 +1,8 @@
 """Partner firms, their users, and who may act for whom (§5.1 items 7 and 8).
 
-A firm authenticates once and names in each call the user that it acts for. A user's account lies
-with a clearing firm; neither name can be derived from the other. A retail API key belongs to no
-firm: one key, one account.
+A firm authenticates once and names in each call the user for whom it acts. A clearing firm holds
+the user's account; neither name can be derived from the other. A retail API key belongs to no firm:
+one key, one account.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _USER_NAME = re.compile(r"(firms/[^/\s]+)/users/[^/\s]+")
 
 
 class FirmType(IntEnum):
-    """What a firm is to the exchange (wire numbers)."""
+    """Role of a firm; the values are the wire's numbers."""
 
     UNDEFINED = 0
     PARTICIPANT = 1
@@ -35,7 +35,7 @@ class FirmType(IntEnum):
 
 class User(Struct, kw_only=True):
     """A participant: `name` is firms/<firm>/users/<user>, `account` firms/<clearing
-    firm>/accounts/<id>. `transferable` is false where transfers do not find the account.
+    firm>/accounts/<id>. `transferable` is false if transfers cannot use the account.
     """
 
     name: str
@@ -99,51 +99,51 @@ class Firms:
     # ---- look-ups
 
     def require(self, name: str) -> Firm:
-        """The firm called firms/<firm>; KeyError when there is none."""
+        """Return the firm named firms/<firm>. KeyError if there is none."""
         return self._by_name[name]
 
     def by_client(self, client_id: str) -> Firm | None:
-        """The firm with a client id."""
+        """Return the firm with this client id, or None."""
         return self._by_client.get(client_id)
 
     def user(self, name: str) -> User | None:
-        """The user with a full name."""
+        """Return the user with this full name, or None."""
         entry = self._users.get(name)
         return entry[1] if entry else None
 
     def holder(self, account: str) -> User | None:
-        """The user of an account; None for clearing, retail and unknown accounts."""
+        """Return the user who owns an account; None for clearing, retail and unknown accounts."""
         entry = self._holders.get(account)
         return entry[1] if entry else None
 
     def firm_of(self, account: str) -> Firm | None:
-        """The firm that acts for an account's holder."""
+        """Return the firm that acts for the account's user, or None."""
         entry = self._holders.get(account)
         return entry[0] if entry else None
 
     def owner_of(self, account: str) -> Firm | None:
-        """The firm of an account: its user's, or the one that owns it as its clearing account."""
+        """Return the firm of an account: its user's, or the one whose clearing account it is."""
         return self.firm_of(account) or next(
             (firm for firm in self._state.firms if account and firm.clearing_account == account),
             None,
         )
 
     def api_key(self, key_id: str) -> ApiKey | None:
-        """The retail key with an id."""
+        """Return the retail key with this id, or None."""
         return self._keys.get(key_id)
 
     def all(self) -> tuple[Firm, ...]:
-        """Firms in order of registration."""
+        """Return firms in order of registration."""
         return tuple(self._state.firms)
 
     def api_keys(self) -> tuple[ApiKey, ...]:
-        """Retail keys in order of registration."""
+        """Return retail keys in order of registration."""
         return tuple(self._state.api_keys)
 
     # ---- who may act for whom
 
     def participant_of(self, firm: Firm, header: str | None) -> User:
-        """The user a call acts for, from its x-participant-id. PermissionDenied unless it names a
+        """Return the user that x-participant-id names. PermissionDenied unless it is a
         tradable user of the calling firm itself.
         """
         entry = self._users.get(header) if header else None
@@ -152,14 +152,14 @@ class Firms:
         raise PermissionDenied(rule="S5.1-5", remedy=self._why_not(firm, header))
 
     def accounts_of(self, firm: Firm) -> tuple[str, ...]:
-        """Accounts of the firm's users, in order of onboarding: what it may see and trade."""
+        """Return the accounts that a firm may see and trade, in order of onboarding."""
         accounts = self._accounts.get(firm.name)
         if accounts is None:
             accounts = self._accounts[firm.name] = tuple(user.account for user in firm.users)
         return accounts
 
     def may_act_for(self, firm: Firm, account: str) -> bool:
-        """Whether an account belongs to one of the firm's users."""
+        """Return whether an account belongs to one of the firm's users."""
         entry = self._holders.get(account)
         return entry is not None and entry[0] is firm
 
@@ -178,7 +178,7 @@ class Firms:
     # ---- registration
 
     def add_firm(self, firm: Firm) -> None:
-        """Register a firm. ValueError when its name or client id is taken."""
+        """Register a firm. ValueError if its name or client id is taken."""
         if firm.name in self._by_name or (firm.client_id and firm.client_id in self._by_client):
             raise ValueError(
                 f"{firm.name} or its client id {firm.client_id!r} is registered already"
@@ -187,7 +187,7 @@ class Firms:
         self._enter(firm)
 
     def add_api_key(self, key: ApiKey) -> None:
-        """Register a retail key. ValueError when its id is taken."""
+        """Register a retail key. ValueError if its id is taken."""
         if key.key_id in self._keys:
             raise ValueError(f"API key {key.key_id!r} is registered already")
         self._state.api_keys.append(key)

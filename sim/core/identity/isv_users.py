@@ -1,4 +1,4 @@
-"""People that partner firms registered before verification existed: the deprecated user calls."""
+"""Persons registered by partner firms through the deprecated user calls, which precede KYC."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sim.kernel.instants import Instant
 
 
 class Person(Struct, frozen=True, kw_only=True):
-    """What a firm knows of a person; empty for unknown."""
+    """Personal data that a firm submitted; an empty text is unknown."""
 
     email: str = ""
     phone_number: str = ""

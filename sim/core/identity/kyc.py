@@ -1,6 +1,6 @@
 """Identity verification (§3.5): from a firm's start to a tradable participant or a rejection.
 
-`kyc_outcomes.py` has the tables: stages, and who ends where. This file moves cases between stages.
+`kyc_outcomes.py` has the tables of stages and outcomes. This module moves cases between stages.
 The triggers of the public sandbox or the control plane decide; timers do the rest (provisioning
 after an approval, the business days of a manual review). Only terminal results become events
 (`KycDecided`, a webhook for the firm); the firm polls for everything else.
@@ -58,7 +58,7 @@ DOCV_BASE = "https://docv.sandbox.test"
 
 
 class Docv(Struct, frozen=True):
-    """Where a person uploads a document. `qr_code` is the text of the QR code."""
+    """A document request: where a person uploads it. `qr_code` is the text of the QR code."""
 
     url: str
     qr_code: str
@@ -92,7 +92,7 @@ class KycCase(Struct, kw_only=True):
     timer: int = 0
 
     def is_called(self, name: str) -> bool:
-        """Whether a name is the external id or the token of the document that is required."""
+        """Return whether a name is the external id or the token of the required document."""
         return self.external_id == name or (
             self.docv is not None and self.docv.transaction_token == name
         )
@@ -121,7 +121,7 @@ class Kyc(Stateful[KycState]):
     """All verifications.
 
     `enroll(firm, display name, transferable) -> (participant, account)` gives an approved person a
-    user and an account; `docv_base` is where document links point.
+    user and an account; `docv_base` is the base URL of document links.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class Kyc(Stateful[KycState]):
     # ---- what a firm asks
 
     def start(self, firm: str, application: KycApplication) -> KycCase:
-        """Begin a verification, or answer the present state of one that is under way (rule K1).
+        """Begin a verification, or return the state of one in progress (rule K1).
 
         Refuses bad fields (InvalidRequest naming each), a person approved before (AlreadyExists),
         and an SSN that belongs to another case (SsnTaken, unless it may be used again).
@@ -166,7 +166,7 @@ class Kyc(Stateful[KycState]):
         return case
 
     def status(self, firm: str, external_id: str) -> KycStatus:
-        """Where a verification stands."""
+        """Return the status of a verification."""
         case = self._state.cases.get(_key(firm, external_id))
         if case is None:
             decision, status, sub_status = NOT_STARTED
@@ -174,14 +174,14 @@ class Kyc(Stateful[KycState]):
         return convert(case, KycStatus, from_attributes=True)
 
     def referred(self, firm: str) -> Counter[str]:
-        """How many of a firm's verifications used each referral code."""
+        """Count a firm's verifications by referral code."""
         own = [case for case in self._state.cases.values() if case.firm == firm]
         return Counter(case.application.referral_code for case in own)
 
     # ---- what compliance decides by hand
 
     def decide(self, external_id: str, decision: str, firm: str = "") -> KycCase:
-        """Decide a waiting case by a word of `DECISIONS`. Conflict when it does not wait."""
+        """Apply a key of `DECISIONS` to a waiting case. Conflict if it does not wait."""
         stage = DECISIONS.get(decision)
         if stage is None:
             known = ", ".join(DECISIONS)
@@ -197,8 +197,8 @@ class Kyc(Stateful[KycState]):
         return case
 
     def document(self, external_id: str, result: str = "uploaded", firm: str = "") -> KycCase:
-        """Record what came of a document request: "uploaded", or "failed" (then the firm must start
-        again). Conflict unless a document is required.
+        """Record the result of a document request: "uploaded", or "failed" (then the firm must
+        start again). Conflict unless a document is required.
         """
         if result not in ("uploaded", "failed"):
             raise InvalidRequest(f"result is uploaded or failed, not {result!r}", rule="K4")
@@ -213,7 +213,7 @@ class Kyc(Stateful[KycState]):
         return case
 
     def find(self, external_id: str, firm: str = "") -> KycCase:
-        """The case of an external id or document token. NotFound, or Conflict when several firms
+        """Return the case of an external id or document token. NotFound; Conflict if several firms
         use the id and none is named.
         """
         matching = [
@@ -230,7 +230,7 @@ class Kyc(Stateful[KycState]):
         return matching[0]
 
     def cases(self) -> tuple[KycCase, ...]:
-        """All cases in order of their first start."""
+        """Return all cases in order of their first start."""
         return tuple(self._state.cases.values())
 
     # ---- how a case moves
@@ -352,7 +352,7 @@ def _key(firm: str, external_id: str) -> str:
 
 
 def _business_days_later(at: Instant, count: int) -> Instant:
-    """The same Eastern time of day, that many days Monday to Friday later."""
+    """Return the same Eastern time of day, `days` weekdays later."""
     local = to_datetime(at, EASTERN)
     day = local.date()
     while count:

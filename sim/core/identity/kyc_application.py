@@ -57,7 +57,7 @@ class KycApplication(Struct, frozen=True, kw_only=True):
 
 
 def problems(application: KycApplication, now: Instant) -> list[str]:
-    """One text for each bad field, beginning with its name; empty for a valid application."""
+    """Return one text per invalid field, beginning with its name; none for a valid application."""
     return [*_person(application, now), *_address(application.address), *_consent(application)]
 
 

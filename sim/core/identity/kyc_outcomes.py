@@ -1,5 +1,5 @@
-"""The stages of a verification, how each is shown to the firm, and which person is approved,
-rejected or reviewed (rules K4, K5).
+"""Stages of a verification, their status for the firm, and the triggers that decide its outcome:
+approved, rejected or reviewed (rules K4, K5).
 
 | Stage | What ends it |
 |---|---|

@@ -1,8 +1,8 @@
-"""Prefill of a verification: a one-time code goes to a phone, and whoever sends it back receives
-the personal data known for that phone.
+"""Prefill of a verification: a one-time code goes to a phone; the caller who submits it receives
+the personal data of that phone's owner.
 
-The sandbox sends no message. It knows one person, one good code and two codes that fail, as the
-public documents name them.
+The sandbox sends no message. It has one person, one valid code and two failing codes, those of the
+public documentation.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sim.kernel.instants import Instant
 
 
 class Code(StrEnum):
-    """What a submitted code does."""
+    """Effect of a submitted code."""
 
     GOOD = "good"
     UNDECIDED = "undecided"
@@ -37,7 +37,7 @@ MATCHING = ("14155551212", "1985-03-30")
 
 
 class Stage(StrEnum):
-    """Where a prefill stands."""
+    """State of a prefill."""
 
     SENT = "otp_sent"
     PENDING = "otp_pending"
@@ -56,7 +56,7 @@ DECISIONS = {
 
 
 class Person(Struct, frozen=True, kw_only=True):
-    """The person that the sandbox knows: invented, except for the phone number and birthday of the
+    """The fictitious person of the sandbox, with the phone number and birthday of the
     request.
     """
 

@@ -9,7 +9,7 @@ from sim.core.model.stateful import Stateful
 
 
 class Referral(Struct, frozen=True, kw_only=True):
-    """A code, its firm, and its owner by the firm's name for the person. `category` is None for
+    """A code, its firm, and its owner under the firm's id for the person. `category` is None for
     none.
     """
 
@@ -34,7 +34,7 @@ class Referrals(Stateful[ReferralsState]):
         self._state = ReferralsState()
 
     def create(self, referral: Referral) -> None:
-        """Make a code known. InvalidRequest without code or owner, AlreadyExists when the firm has
+        """Register a code. InvalidRequest without code or owner, AlreadyExists when the firm has
         the code.
         """
         required = {"user_id": referral.user, "referral_code": referral.code}
@@ -49,5 +49,5 @@ class Referrals(Stateful[ReferralsState]):
         mine[referral.code] = referral
 
     def of(self, firm: str) -> dict[str, Referral]:
-        """A firm's codes by their text, oldest first."""
+        """Return a firm's codes by their text, oldest first."""
         return self._state.codes.get(firm, {})

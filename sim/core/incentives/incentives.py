@@ -38,7 +38,7 @@ class Period(Struct, frozen=True, kw_only=True):
     """One period of a market's program.
 
     `discount_factor` and `max_spread` are decimal text, the latter in dollars. A period without
-    `end` goes on for ever.
+    `end` never ends.
     """
 
     program_id: str
@@ -153,7 +153,7 @@ class Incentives:
         return IncentivesState(self.periods, self._rewards)
 
     def load(self, state: IncentivesState) -> None:
-        """Take over saved periods and rewards; their timers are saved with all others."""
+        """Restore saved periods and rewards; their timers are saved with all others."""
         self.periods = []
         self._periods.clear()
         self._of_account.clear()

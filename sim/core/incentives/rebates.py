@@ -1,4 +1,4 @@
-"""Weekly rebates on taker fees, by what an account traded in the calendar month before (rule P16).
+"""Weekly rebates on taker fees, by an account's volume of the previous calendar month (rule P16).
 
 They are computed from the trades when a week ends, so a fill costs nothing more. The timer exists
 only while there are trades for which no rebate was computed.
@@ -40,7 +40,7 @@ _MONDAY = 0
 class RebatesState(Struct):
     """What rebates save.
 
-    `before` has the dollars that each account traded in the month before the world started, and
+    `before` has each account's volume in dollars in the month before the world started, and
     `month` is the month of that start. `steps` are tiers such as `TIERS`.
     """
 
@@ -68,7 +68,7 @@ class Rebates:
         self._state = RebatesState()
 
     def note(self, account: str, traded: Cash) -> None:
-        """Set what an account traded in the calendar month before the world started."""
+        """Set an account's volume in the calendar month before the world started."""
         self._state.month = _month(eastern_date(self._ctx.now))
         self._state.before[account] = traded
 
@@ -113,7 +113,7 @@ class Rebates:
         return self._state
 
     def load(self, state: RebatesState) -> None:
-        """Take over a saved state; its timer is saved with all others."""
+        """Restore a saved state; its timer is saved with all others."""
         self._state = state
 
     def _taker_fees(self, start: Instant, end: Instant) -> dict[str, Cash]:
@@ -126,7 +126,7 @@ class Rebates:
         return fees
 
     def _traded_in_the_month_before(self, day: Date, accounts: dict[str, Cash]) -> dict[str, Cash]:
-        """Return the dollars that accounts traded in the calendar month before a day's."""
+        """Return accounts' volumes in dollars in the calendar month before a day's."""
         month = day.replace(day=1)
         month_before = (month - timedelta(days=1)).replace(day=1)
         start_known = self._state.month == _month(month)

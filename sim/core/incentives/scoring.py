@@ -1,11 +1,11 @@
-"""What participants earn in incentive programs, by resting quotes and by trades (rule P16).
+"""Scores participants of incentive programs by resting quotes and by trades (rule P16).
 
 **Liquidity programs** sample the book once a second while the market is open. On each side an order
 scores `discount^(ticks from the best price) x size`, on the levels from the best one until they
 hold the target size. The scores of a side are normalised to shares of one. Nobody scores while the
 spread is too wide.
 
-**Volume programs** count what takers traded.
+**Volume programs** count the volume of takers.
 
 At the Eastern midnight, or when a period ends, the day's part of the pool is divided by points.
 
@@ -54,7 +54,7 @@ class Score(Struct, kw_only=True):
 
     `points` are those of the present Eastern date by account. `shares` are added to them for each
     second from `since` on. A `stale` score has no shares: its book changed and was not sampled yet.
-    A `void` one is over for good.
+    A `void` one never scores again.
     """
 
     since: Instant = 0
@@ -98,7 +98,7 @@ class Scoring:
             self.stale.clear()
 
     def void(self, symbol: str) -> None:
-        """End the programs of a canceled market; what they have not paid is never paid."""
+        """End the programs of a canceled market; unpaid amounts are forfeited."""
         for number in self._of_symbol.get(symbol, ()):
             score = self._scores[number]
             self._ctx.timers.cancel(score.timer)
@@ -174,7 +174,7 @@ class Scoring:
     # ---- money
 
     def _divide(self, score: Score, period: Period) -> None:
-        """Reward everybody for the date, or the part of it, that ends now."""
+        """Reward every account for the date, or the part of it, that ends now."""
         now = self._ctx.now
         date = eastern_date(now - 1)
         midnight, after = eastern(date), eastern(date + timedelta(days=1))
@@ -227,7 +227,7 @@ class Scoring:
         return self._scores
 
     def load(self, state: list[Score]) -> None:
-        """Take over saved scores, after their periods; their timers are saved with all others."""
+        """Restore saved scores, after their periods; their timers are saved with all others."""
         self._scores, self._of_symbol = [], {}
         self._add_scores()
         self._scores[: len(state)] = state
@@ -235,9 +235,9 @@ class Scoring:
 
 
 def shares(book: Book, period: Period, *, needs_target: bool) -> dict[str, int]:
-    """Return what every account earns in a second: up to `ONE` for each side.
+    """Return each account's points for one second: up to `ONE` for each side.
 
-    With `needs_target` nobody earns anything on a side that does not hold the target size.
+    With `needs_target` a side below the target size earns nothing.
     """
     if period.max_spread is not None:
         bid, offer = book.bids.best, book.offers.best

@@ -1,1 +1,2 @@
-"""Enums, quantities, refusals, instruments, orders, events, commands: what all of the core uses."""
+"""Enums, quantities, refusals, instruments, orders, events and commands, shared by the whole
+core."""

@@ -1,4 +1,4 @@
-"""Collateral return: margin that related shorts need not post, because they cannot all lose (P8).
+"""Collateral return: related shorts cannot all lose, so they post less margin (rule P8).
 
 | Outcomes of an event | Why margin is returned | What still counts |
 |---|---|---|

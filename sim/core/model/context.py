@@ -1,5 +1,5 @@
-"""What every component of the core shares: virtual now, timers, randomness, identifiers, the
-assumptions and quirks in force, and the list to which events are added.
+"""The context shared by the components of the core: virtual now, timers, randomness, identifiers,
+the assumptions and quirks in force, and the list of events.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Context:
     """Passed to each component at construction.
 
     `now` always means virtual now. `trace_id` names the input that is being handled. `service_time`
-    is the virtual time that its answer takes; faults and quirks add to it.
+    is the virtual time until its answer; faults and quirks add to it.
     """
 
     def __init__(self, *, seed: int, now: Instant) -> None:

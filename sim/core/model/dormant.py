@@ -1,5 +1,5 @@
-"""Interfaces of instruments that are created on first access, so that a large world costs nothing
-for what nobody asks about.
+"""Interfaces of instruments that are created on first access, so that unused instruments of a large
+world cost nothing.
 
 The terms behind a dormant symbol never change, so an instrument may be created, dropped and created
 again. Its state follows from its dates and the present instant until something first happens to it.
@@ -18,7 +18,7 @@ from sim.kernel.instants import Instant
 
 
 class DormantState(NamedTuple):
-    """What the book of a dormant instrument shows; the state is the one that its dates ask for."""
+    """Contents of a dormant instrument's book; its state follows from its dates."""
 
     symbol: str
     state: InstrumentState
@@ -27,10 +27,10 @@ class DormantState(NamedTuple):
 
 
 class Recurring(Protocol):
-    """Instruments that are found by symbol and created on demand."""
+    """Recurring instruments, found by symbol and created on demand."""
 
     def __bool__(self) -> bool:
-        """Whether there are, were or will be any."""
+        """Whether this world has recurring markets at all."""
 
     def find(self, symbol: str) -> Instrument | None:
         """The instrument of a symbol, or None."""
@@ -46,10 +46,10 @@ class DormantInstruments(Recurring, Protocol):
     """Dormant instruments, which are open day and night from their start to their expiration."""
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Number of instruments."""
 
     def states(self, now: Instant) -> Iterator[DormantState]:
-        """The state that dates ask for, in order of listing; creates no instrument."""
+        """The states that follow from dates, in order of listing; creates no instrument."""
 
     def next_edge(self, after: Instant) -> Instant | None:
         """First date after an instant at which one of them changes state, or None."""

@@ -99,7 +99,7 @@ class CancelRejectReason(IntEnum):
 
 
 class UnsolicitedReason(IntEnum):
-    """Why the exchange canceled an order that nobody asked it to cancel."""
+    """Why the exchange canceled an order without a request."""
 
     UNDEFINED = 0
     CONNECTION_LOSS = 1

@@ -1,4 +1,4 @@
-"""Records of money on its way: funding sources, transactions and their changes.
+"""Records of funding: sources, transactions and their changes.
 
 Enumerations have the numbers of the wire.
 """
@@ -24,7 +24,7 @@ class SourceType(IntEnum):
 
 
 class FundingType(IntEnum):
-    """What a transaction is for; types that this exchange never creates are left out."""
+    """Type of a transaction; those that this exchange never creates are left out."""
 
     DEPOSIT = 1
     WITHDRAWAL = 2
@@ -132,7 +132,7 @@ class FundingChange(Struct, frozen=True):
 
 
 class AccountNotes(Struct, frozen=True, kw_only=True):
-    """What a firm noted on a funding account; None: nothing."""
+    """A firm's notes on a funding account; None: no note."""
 
     name: str | None = None
     sources: tuple[str, ...] | None = None

@@ -1,6 +1,6 @@
 """States of games, as scenarios and the control plane report them: score, period, clock.
 
-Reference data knows only when games are planned; `lifecycle/games.py` says how a game stands.
+Reference data has only the planned times of games; `lifecycle/games.py` has their state.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Game(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `periods` has points (home, away) by period, `players` statistics by player. `advances` is the
     side that advances. `result` is "no_result" or "abandoned" for a game without a winner. `at` is
-    when somebody last reported the game, 0 for never.
+    the instant of the last report, 0 for never.
     """
 
     home_score: int | None = None

@@ -8,11 +8,10 @@
 | `HIT` | reaches a level in some minute of a period, from below or from above |
 
 The price at an instant is the mean of the 60 index prices of the minute that ends with it, one a
-second, so no single tick decides, and anybody can check an outcome against the published candles
-of a second.
+second, so no single tick decides, and anyone can check an outcome against the published one-second
+candles.
 
-Ticks are read in `market_data/assets.py`; this module only says what is asked and what an
-observation means.
+`market_data/assets.py` reads ticks; this module defines conditions and their outcomes.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ Price: TypeAlias = int  # of an asset: divided by its PRICE_SCALE
 
 
 class Family(StrEnum):
-    """What a market on an index asks, by the name that metadata give it."""
+    """Kind of a condition; values are the names in market metadata."""
 
     UPDOWN = "updown"
     STRIKE = "strike"
@@ -45,7 +44,7 @@ class Direction(StrEnum):
 
 
 class IndexCondition(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the index of `asset` (`crypto:<symbol>`) must do until `ends`.
+    """A condition on the index of `asset` (`crypto:<symbol>`), decided at `ends`.
 
     `begins` is of UPDOWN and HIT, `strike` of STRIKE and HIT, `direction` of HIT. A RANGE goes from
     `lower` to `upper`, 0 for no bound.
@@ -70,7 +69,7 @@ class IndexCondition(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Tie(StrEnum):
-    """What a market pays when the price ends where it began."""
+    """Outcome of a market whose price ends where it began."""
 
     UP = "up"
     DOWN = "down"
@@ -78,7 +77,7 @@ class Tie(StrEnum):
 
 
 class IndexObservation(NamedTuple):
-    """What is known so far: the price to beat, the price at the end, and whether a level was hit.
+    """Prices observed so far: the price to beat, the price at the end, and whether a level was hit.
 
     Each price is None before its instant, or when the index had not ticked by then.
     """
@@ -98,7 +97,7 @@ _NAMES = {
 def outcome(
     condition: IndexCondition, observed: IndexObservation, tie: Tie
 ) -> tuple[Fraction, str]:
-    """The worth of a long contract in dollars, and the outcome's name.
+    """Return the value of a long contract in dollars, and the outcome's name.
 
     An index that never ticked gives no result, which pays one half (rule L26).
     """

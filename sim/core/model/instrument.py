@@ -1,4 +1,4 @@
-"""The terms of one instrument: scales, tick, limits, dates, and what its outcome follows from.
+"""Terms of one instrument: scales, tick, limits, dates, and the condition of its outcome.
 
 Terms never change. What does change (state, book, settlement) lives in other components, and the
 collection of all instruments is in `instruments.py`. Scales and ticks are read from the instrument
@@ -43,7 +43,7 @@ ALWAYS_OPEN = (Segment(days=(0, 1, 2, 3, 4, 5, 6), start=0, length=DAY),)
 
 
 class GameCondition(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a market asks of its game; `lifecycle/outcomes.py` has a rule for each `kind`.
+    """Condition of a market on its game; `lifecycle/outcomes.py` has a rule for each `kind`.
 
     `long` is the side, home or away, that the long position bets on. `pick` is the exact result
     asked for: a side, "none", "draw", or a score such as "2-0".
@@ -116,7 +116,7 @@ class Instrument(Struct, frozen=True, kw_only=True):
         return CASH_SCALE // (self.price_scale * self.qty_scale)
 
     def problems(self) -> list[str]:
-        """Say in words what is wrong with these terms; empty when they are sound."""
+        """Return the problems of these terms as text; none if they are valid."""
         sentences = []
         if not is_decimal_scale(self.price_scale * self.qty_scale):
             sentences.append(

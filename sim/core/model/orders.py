@@ -1,6 +1,6 @@
 """Records of orders, executions and trades, and the index of orders.
 
-What may happen to an order is decided in `matching/`; this module only remembers. Quantities and
+`matching/` decides what happens to orders; this module stores them. Quantities and
 prices are scaled integers; the instrument's scales are copied onto the order (§2.7).
 """
 
@@ -105,7 +105,7 @@ class Order(Struct, kw_only=True, omit_defaults=True, gc=False):
 
     @property
     def received(self) -> bool:
-        """Whether it waits for the engine: it is in no book and reserves no money."""
+        """Whether the order waits for the engine: it is in no book and reserves no money."""
         return self.state is OrderState.PENDING_NEW
 
 
@@ -184,7 +184,7 @@ class Orders:
         return len(self.rows)
 
     def add(self, order: Order) -> None:
-        """Remember a new order, or the new object of one that lost its place (see `book.py`).
+        """Store a new order, or the new object of one that lost its priority (see `book.py`).
 
         A rejected order leaves its client order id free.
         """

@@ -1,8 +1,7 @@
-"""What core and api may know of the reference data: sports, leagues, events and markets as the
-gateway shows them.
+"""Protocols of the reference data: sports, leagues, events and markets as the gateway shows them.
 
-`sim.reference` implements these Protocols. Nobody else needs to know whether an event was read from
-a fixture, listed by hand, generated from a seed, or recurs on the clock. An `Exchange` carries the
+`sim.reference` implements them. Other packages do not depend on whether an event was read from a
+fixture, listed by hand, generated from a seed, or recurs on the clock. An `Exchange` carries the
 reference data for its handlers and never reads them itself.
 
 Lists need events and markets in one order. A `Catalogue` gives each a *place* in the order of

@@ -202,7 +202,7 @@ class AlreadyExists(Refusal):
 
 
 class OrderDone(Refusal):
-    """Cancel or replace of an order that is done (rule M34)."""
+    """Cancel or replace of an order in a final state (rule M34)."""
 
     code = Code.FAILED_PRECONDITION
     default = "Unknown order"

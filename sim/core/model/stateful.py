@@ -1,4 +1,4 @@
-"""What components share whose whole state is one Struct."""
+"""Base class of components whose whole state is one Struct."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ class Stateful(Generic[StateT]):
         return self._state
 
     def load(self, state: object) -> None:
-        """Take a saved state, whose objects become the component's own."""
+        """Restore a saved state, whose objects become the component's own."""
         self._state = convert(state, type(self._state))

@@ -1,4 +1,4 @@
-"""In which order timers fire that are due at the same instant.
+"""Order of timers that are due at the same instant.
 
 The order is fixed here, so that it does not depend on which timer was scheduled first:
 

@@ -1,7 +1,8 @@
-"""Combos: instruments over two or more legs, listed when somebody first asks for them.
+"""Combos: instruments over two or more legs, listed on first request (§4.2).
 
-A combo pays when every leg wins, so it settles as its legs do. The same legs in any order are the
-same combo for everybody, and its terms follow from its legs: it lasts as long as the last of them.
+A combo pays if every leg wins, so the settlement of its legs decides its own. The same legs in any
+order are the same combo for every account. Its terms follow from its legs: it expires with the last
+of them.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Leg(Struct, frozen=True, order=True):
 
 
 class Combo(Struct, frozen=True, kw_only=True):
-    """A combo, with its legs by symbol. `creator` is the account that first asked for it."""
+    """A combo, with its legs by symbol. `creator` is the account that first requested it."""
 
     symbol: str
     legs: tuple[Leg, ...]
@@ -180,7 +181,7 @@ class Combos:
         return self._state
 
     def load(self, state: object) -> None:
-        """Take over saved combos; their instruments are saved with all others."""
+        """Restore saved combos; their instruments are saved with all others."""
         self._index(convert(state, CombosState))
 
     def _index(self, state: CombosState) -> None:

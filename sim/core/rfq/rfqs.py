@@ -6,10 +6,10 @@
 4. The maker confirms in time (last look), or the quote is deleted.
 5. A moment later both enter an order at the accepted price, the maker first.
 
-The orders are ordinary ones: they meet whatever else rests in the book, at its prices, and either
-may rest afterwards if its owner said restRemainder. So an EXECUTED quote is one whose orders were
-entered; what traded is told by the orders. If the exchange would refuse one of them when they are
-due (no money, a halt, maintenance) neither is entered, and the quote is deleted.
+The orders are ordinary ones: they match whatever rests in the book, at its prices, and the rest of
+either may stay in the book if its owner set restRemainder. So EXECUTED means that the orders of a
+quote were entered; the orders themselves report the trades. If the exchange would refuse one of
+them (insufficient funds, a halt, maintenance), neither is entered, and the quote is deleted.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ CONFIRM_TIMER, EXECUTE_TIMER = "rfq.confirm", "rfq.execute"
 
 
 class Party(Struct, frozen=True):
-    """Who asks or quotes: `account` is known to others by a pseudonym, `participant` owns its
-    orders, and `channel` is where they count as sent.
+    """A requester or maker: others see `account` under a pseudonym, `participant` owns its orders,
+    and `channel` is the surface that its orders count for.
     """
 
     account: str
@@ -77,13 +77,13 @@ class Rfqs:
     # ---- reading
 
     def user_id(self, account: str) -> str:
-        """Return the name under which others see an account; it never changes."""
+        """Return the pseudonym under which others see an account; it never changes."""
         key = self._ctx.entropy.key("rfq.user")
         return blake2b(account.encode(), digest_size=12, key=key).hexdigest()
 
     def rfqs(self, account: str) -> Iterator[tuple[int, Rfq]]:
-        """Yield the requests that an account may see, each with its place among all, oldest first:
-        all open ones, and of the closed ones those that it asked or quoted.
+        """Yield the requests that an account may see, each with its index among all, oldest first:
+        all open ones, and the closed ones that it made or quoted.
         """
         for place, rfq in enumerate(self._state.rfqs.values()):
             quoted = any(quote.account == account for quote in self._of(rfq))
@@ -108,7 +108,7 @@ class Rfqs:
     def request(
         self, party: Party, instrument: Instrument, *, qty: Qty, cash: Cash, rest_remainder: bool
     ) -> Rfq:
-        """Request quotes. Refused unless the instrument is open."""
+        """Request quotes. Refused unless the instrument is OPEN."""
         self._check_open(instrument.symbol)
         if qty and qty < instrument.min_qty:
             raise InvalidRequest("qtyDecimal is below the minimum", rule="rfq")
@@ -150,10 +150,10 @@ class Rfqs:
         post_only: bool,
         keep_id: bool,
     ) -> Quote:
-        """Quote on somebody else's request, in the instrument's units; 0: not this side.
+        """Quote on another account's request, in the instrument's units; 0 quotes no price.
 
-        A maker has one active quote for a request; a further one replaces it. With `keep_id` it
-        stays the same quote, else the former one is deleted.
+        A maker has one active quote per request; a new one replaces it. With `keep_id` the quote
+        keeps its id, else the former one is deleted.
         """
         rfq = self.rfq(rfq_id)
         if rfq.account == party.account:
@@ -376,7 +376,7 @@ class Rfqs:
         return self._state
 
     def load(self, state: object) -> None:
-        """Take over saved requests and quotes; their timers are saved with all others."""
+        """Restore saved requests and quotes; their timers are saved with all others."""
         self._index(convert(state, RfqsState))
 
     def _index(self, state: RfqsState) -> None:

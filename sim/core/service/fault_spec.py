@@ -1,9 +1,8 @@
-"""The language of faults: which calls, frames or deliveries a fault matches, and what it does to
-them.
+"""The format of faults: which calls, frames or deliveries a fault matches, and its effect on them.
 
-A fault is a document in a scenario or in a call of the control plane. What it can do depends on
-what it matches (`KINDS`): a call, a frame of a stream, a webhook delivery. A document that asks for
-something that cannot happen there is refused, never ignored.
+A fault is a document in a scenario or in a call of the control plane. Its possible effects depend
+on what it matches (`KINDS`): a call, a frame of a stream, a webhook delivery. A document with an
+impossible effect is refused, never ignored.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ ENGINE = ("place", "cross", "replace", "cancel")
 
 
 class Kind(Struct, frozen=True):
-    """Something that a fault can do: its key in `act`, the planes where it can happen, and its
+    """A kind of fault: its key in `act`, the planes where it can happen, and its
     effect.
     """
 
@@ -104,7 +103,7 @@ _MESSAGES = {
 
 
 class FaultMatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Which calls, frames or deliveries. Empty matches everything that the act can happen to; names
+    """Calls, frames or deliveries to match. Empty matches everything that the act applies to; names
     may contain `*`.
 
     `operation` is "Rpc" or "Service.Rpc" (for webhooks the event type); `caller` any name of the
@@ -135,7 +134,7 @@ class FaultMatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
 
 class FaultAct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What happens: an error (`status`, `code` or both), a `delay`, and at most one effect on the
+    """The effect: an error (`status`, `code` or both), a `delay`, and at most one effect on the
     connection or the message.
 
     `handled`: the exchange handles the call and only its answer is lost, so the client cannot know.
@@ -174,7 +173,7 @@ class FaultSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
 
 
 class FaultAction(Struct, frozen=True, kw_only=True):
-    """What a fault does to one call, frame or attempt. `status` 0 is no error; `effect` is one of
+    """The effect on one call, frame or attempt. `status` 0 is no error; `effect` is one of
     EFFECTS or empty. `handled`: it happens to the answer, after the call was handled.
     """
 
@@ -189,12 +188,12 @@ class FaultAction(Struct, frozen=True, kw_only=True):
 
     @property
     def answers(self) -> bool:
-        """Whether it replaces the answer of a call, rather than only delaying it."""
+        """Whether it replaces the answer of a call instead of only delaying it."""
         return bool(self.status or self.effect)
 
     @property
     def of_delivery(self) -> bool:
-        """Whether it is about the whole delivery of an event, rather than one attempt."""
+        """Whether it applies to the whole delivery of an event instead of one attempt."""
         return self.effect in OF_DELIVERIES
 
     def __str__(self) -> str:
@@ -246,7 +245,7 @@ def check(spec: FaultSpec) -> None:
 
 
 def planes_of(spec: FaultSpec) -> tuple[str, ...]:
-    """Planes on which a fault can strike: those that it matches and where its act can happen.
+    """Return the planes that a fault matches and where its act can happen.
 
     Only calls and commands to the engine name an instrument, only calls are handled, and only
     deliveries have attempts. A fault strikes the engine only if it names that plane.
@@ -280,7 +279,7 @@ def _matched(match: FaultMatch) -> str:
 
 
 def compile_act(name: str, act: FaultAct) -> FaultAction:
-    """The action of an act. ValueError where it does nothing or two things at once."""
+    """Compile an act. ValueError if it has no effect or two at once."""
     effects = [effect for effect in EFFECTS if getattr(act, effect)]
     if len(effects) > 1:
         raise ValueError(f"a fault does one of {' and '.join(effects)}, not both")
@@ -336,7 +335,7 @@ def attempts_of(text: str) -> tuple[int, int]:
 
 
 def moment(text: str, added: Instant) -> Instant | None:
-    """An instant in text, or "+30s" after the fault was added; None for "". May be ValueError."""
+    """Parse an instant, or "+30s" after the fault was added; None for "". Raises ValueError."""
     if not text:
         return None
     return added + parse_span(text) if text.startswith("+") else parse_instant(text)

@@ -1,8 +1,8 @@
-"""Faults in force: which of them strikes a call, a frame or a delivery, and how often each did.
+"""Faults in force: selects the one to inject into a call, a frame or a delivery, and counts.
 
-Each fault counts what it matches and draws from its own random stream, so adding one never changes
-what another does. All faults that match count; the first one that strikes acts. A fault that is
-over stays listed with its counts, until it is removed or many newer ones are over.
+Each fault counts its matches and draws from its own random stream, so adding one never changes what
+another does. Every matching fault counts the match; the first one that triggers is injected. An
+ended fault stays listed with its counts until it is removed or many newer ones have ended.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ class InjectedFault(Injected):
 
 
 class Fault(Struct, kw_only=True):
-    """A fault in force: its specification, its action, and how often it matched and struck."""
+    """A fault in force: its specification, its action, and how often it matched and was
+    injected.
+    """
 
     id: str
     spec: FaultSpec
@@ -67,17 +69,17 @@ class Fault(Struct, kw_only=True):
 
 
 class FaultsState(Struct):
-    """Faults in force and faults that are over, each in order, by id."""
+    """Active and ended faults, each in order, by id."""
 
     faults: dict[str, Fault] = field(default_factory=dict)
     over: dict[str, Fault] = field(default_factory=dict)
 
 
 class Faults(Stateful[FaultsState]):
-    """Faults of an exchange. `by_symbol`: some fault asks for the instrument of a call, which is
-    known only once the call is parsed.
+    """Faults of an exchange. `by_symbol`: some fault matches by instrument, which is available only
+    after a call is parsed.
 
-    While `survey` is a dict, it counts the points at which a fault could strike, by plane and
+    While `survey` is a dict, it counts the points at which a fault could be injected, by plane and
     operation, in order of first appearance.
     """
 
@@ -91,7 +93,7 @@ class Faults(Stateful[FaultsState]):
 
     @property
     def armed(self) -> bool:
-        """Whether any fault is in force, or a survey counts where one could strike."""
+        """Whether any fault is in force, or a survey counts points of injection."""
         return bool(self._faults) or self.survey is not None
 
     def add(self, spec: FaultSpec, name: str = "") -> str:
@@ -117,7 +119,7 @@ class Faults(Stateful[FaultsState]):
         return name
 
     def remove(self, name: str) -> bool:
-        """End a fault and forget it; False when there is none of this id."""
+        """Remove a fault; return False if there is none with this id."""
         fault = self._faults.pop(name, None) or self._state.over.pop(name, None)
         self._index()
         return fault is not None
@@ -127,7 +129,7 @@ class Faults(Stateful[FaultsState]):
         return tuple(fault for fault in self._faults.values() if not self._ended(fault))
 
     def over(self) -> tuple[Fault, ...]:
-        """Faults that struck as often as they should, or whose time is over; the latest of them."""
+        """Return the latest ended faults: those that reached `times` or their end."""
         ended = [fault for fault in self._faults.values() if self._ended(fault)]
         return (*self._state.over.values(), *ended)
 
@@ -141,10 +143,10 @@ class Faults(Stateful[FaultsState]):
         subject: str = "",
         attempt: int = 0,
     ) -> FaultAction | None:
-        """What faults do to a call, a frame, an attempt or a delivery, or None. `operation` is
+        """Return the action for a call, a frame, an attempt or a delivery, or None. `operation` is
         "Service.Rpc", `caller` has every name of the caller, `subject` names what is struck.
 
-        A call is asked about twice: before its instruments are known (`symbols` None), and with
+        A call is looked up twice: before its instruments are parsed (`symbols` None), and with
         them. So is a webhook: as a whole delivery (`attempt` 0), and for each attempt. Each fault
         takes part in one of the two.
         """
@@ -181,8 +183,8 @@ class Faults(Stateful[FaultsState]):
         caller: tuple[str, ...] = (),
         symbols: tuple[str, ...] | None = None,
     ) -> FaultAction | None:
-        """`pick` for a call and apply it: the delay is added to the service time, and what replaces
-        the handling of the call is raised as `InjectedFault`.
+        """Inject the fault picked for a call: add its delay to the service time, and raise
+        `InjectedFault` if it replaces the handling of the call.
         """
         action = self.pick(plane, operation, caller, symbols)
         if action is not None:
@@ -192,7 +194,7 @@ class Faults(Stateful[FaultsState]):
         return action
 
     def engine_delay(self, kind: str, names: tuple[str, ...], symbol: str) -> Span:
-        """How long an injected fault delays a command on its way to the engine."""
+        """Return the delay that a fault adds to a command on its way to the engine."""
         if not self.armed:
             return 0
         action = self.pick("engine", kind, names, subject=symbol) or self.pick(
@@ -201,13 +203,13 @@ class Faults(Stateful[FaultsState]):
         return action.delay if action else 0
 
     def of_webhook(self, kind: str, firm: str, event: str, attempt: int) -> FaultAction | None:
-        """What an injected fault does to the delivery of an event to a firm (`attempt` 0), or to
-        one of its attempts.
+        """Return the action for the delivery of an event to a firm (`attempt` 0), or for one of its
+        attempts.
         """
         return self.pick("webhook", kind, (firm,), subject=event, attempt=attempt)
 
     def take_struck(self) -> list[FaultStruck]:
-        """What faults have struck since the last call, in order."""
+        """Return the injections since the last call, in order."""
         struck, self.struck = self.struck, []
         return struck
 
@@ -260,14 +262,14 @@ class Faults(Stateful[FaultsState]):
         return stream.chance(odds.numerator, odds.denominator)
 
     def load(self, state: object) -> None:
-        """Take saved faults."""
+        """Restore saved faults."""
         super().load(state)
         self._faults = self._state.faults
         self._index()
 
 
 def _asks_of(fault: Fault, attempt: int) -> bool:
-    """Whether a fault asks for this attempt of a delivery, or for the delivery as a whole."""
+    """Whether a fault matches this attempt of a delivery, or the delivery as a whole."""
     if fault.action.of_delivery:
         return not attempt
     if not attempt or not fault.spec.match.attempts:

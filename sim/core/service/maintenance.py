@@ -1,9 +1,9 @@
 """Opens and closes maintenance windows (§8, rules W1-W3, W7, W9), the weekly one and one-off ones.
 
-Three timers a window: its lead, its beginning, its end. What happens at them is the business of the
-`MaintenanceListener`; this file only says when. Timers of the trading engine that fall due inside a
-window are suspended and surface, in the order of their instants, once it is over (rule W7). When
-windows take place is in `maintenance_calendar.py`.
+Each window has three timers: its lead, its beginning, its end. This module schedules them; a
+`MaintenanceListener` implements their effects. Timers of the trading engine that fall due inside a
+window are suspended and fire, in the order of their instants, after it (rule W7).
+`maintenance_calendar.py` computes when windows take place.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ END_TIMER, REOPEN_TIMER = "maintenance.end", "maintenance.reopen"
 
 
 class MaintenanceListener(Protocol):
-    """What the exchange does about a window, in this order. Windows may overlap: then the first two
-    come again before the last.
+    """Effects of a window, in this order. If windows overlap, the first two occur again before the
+    last.
     """
 
     def on_lead(self) -> None:
@@ -41,12 +41,12 @@ class MaintenanceListener(Protocol):
         """
 
     def on_reopen(self) -> None:
-        """Whatever waited for the end has happened: open instruments."""
+        """Open instruments: everything that waited for the end has happened."""
 
 
 class MaintenanceState(Struct):
-    """Windows that are not over, by name, with the timers of their three moments; names of those
-    past their lead, and of those that are open.
+    """Current and future windows, by name, with their three timers; names of those past their lead,
+    and of the open ones.
     """
 
     windows: dict[str, Window] = field(default_factory=dict)
@@ -70,13 +70,13 @@ class Maintenance(Stateful[MaintenanceState]):
         self._state = MaintenanceState()
 
     def start(self) -> None:
-        """Schedule the weekly window that is under way, or the next one."""
+        """Schedule the weekly window in progress, or the next one."""
         self._schedule(self._calendar.weekly(self._ctx.now))
 
     def add(self, begins: Instant, ends: Instant, *, lead: Span | None = None) -> str:
         """Announce a one-off window and return its name. `lead` None is `maintenance.cancel_lead`.
 
-        ValueError when it ends before it begins or is over.
+        ValueError if it ends before it begins or has ended.
         """
         if not begins < ends or ends <= self._ctx.now:
             problem = "a maintenance window must begin before it ends, and end in the future"
@@ -93,7 +93,7 @@ class Maintenance(Stateful[MaintenanceState]):
         return self.add(self._ctx.now, self._ctx.now + length, lead=0)
 
     def cancel(self, name: str) -> bool:
-        """Call a one-off window off, or end it now if it is open; False when there is none of this
+        """Cancel a one-off window, or end it now if it is open; return False if none has this
         name.
         """
         if name not in self._state.windows or name == "weekly":
@@ -115,7 +115,7 @@ class Maintenance(Stateful[MaintenanceState]):
         return self.active or any(window.begins <= now for window in self._state.windows.values())
 
     def upcoming(self) -> tuple[Window, ...]:
-        """Windows that are open or to come, in order of their beginning."""
+        """Return open and future windows, in order of their beginning."""
         windows = self._state.windows.values()
         return tuple(sorted(windows, key=lambda window: (window.begins, window.name)))
 
@@ -130,7 +130,7 @@ class Maintenance(Stateful[MaintenanceState]):
         }
 
     def _schedule(self, window: Window) -> None:
-        """Set the timers of the three moments. Moments that are past happen at once."""
+        """Set the three timers. Those in the past fire at once."""
         now, timers, name = self._ctx.now, self._ctx.timers, window.name
         moments = (
             (window.begins - window.lead, LEAD_TIMER),
@@ -189,6 +189,6 @@ class Maintenance(Stateful[MaintenanceState]):
             self._listener.on_reopen()
 
     def load(self, state: object) -> None:
-        """Take saved windows; their timers are saved with the queue."""
+        """Restore saved windows; their timers are saved with the queue."""
         super().load(state)
         self.active = bool(self._state.open)

@@ -1,9 +1,9 @@
-"""When maintenance takes place, as far as that is known at an instant (§8, rules W1, W7).
+"""Calendar of maintenance windows as announced at an instant (§8, rules W1, W7).
 
-The weekly window is known for ever: its hours follow from the date. A one-off window is known from
-its announcement on, and until it is called off. Whoever plans ahead (dates of dormant instruments,
-slots of recurring markets) asks here, so the answer about a past or future instant is the same
-whenever it is asked. `maintenance.py` opens and closes the windows.
+The hours of the weekly window follow from the date. A one-off window counts from its announcement
+until its cancellation. Components that plan ahead (dates of dormant instruments, slots of recurring
+markets) use this calendar, so the answer for an instant does not depend on when they compute it.
+`maintenance.py` opens and closes the windows.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Window(Struct, frozen=True, kw_only=True):
 
 
 class Announced(Struct, frozen=True, kw_only=True):
-    """A one-off window, known from `since` on and called off at `until`; 0 for never."""
+    """A one-off window, announced at `since` and canceled at `until`; 0 for never."""
 
     name: str
     begins: Instant
@@ -77,7 +77,7 @@ class Announced(Struct, frozen=True, kw_only=True):
 class MaintenanceCalendar:
     """Weekly and announced windows.
 
-    `version` goes up whenever an answer may have changed. It is no part of the state.
+    `version` increases whenever an answer may have changed. It is not part of the state.
     """
 
     def __init__(self, ctx: Context) -> None:
@@ -89,14 +89,14 @@ class MaintenanceCalendar:
     # ---- what others plan around it
 
     def overlaps(self, begins: Instant, ends: Instant, known: Instant) -> bool:
-        """Whether a span, its end excluded, overlaps maintenance that is known at an instant."""
+        """Whether a span, its end excluded, overlaps maintenance as announced at an instant."""
         return any(
             window.begins < ends and begins < window.ends for window in self._known(begins, known)
         )
 
     def free_from(self, at: Instant) -> Instant:
-        """The instant itself, or the end of the maintenance that it falls into. One-off windows
-        count if they were announced by then, or while the former window lasted.
+        """Return the instant itself, or the end of the maintenance that it falls into. One-off
+        windows count if announced by then, or during the preceding window.
         """
         free = self._free_from.get(at)
         if free is not None:
@@ -137,12 +137,12 @@ class MaintenanceCalendar:
     # ---- announcements
 
     def announce(self, name: str, begins: Instant, ends: Instant) -> None:
-        """Make a one-off window known from now on."""
+        """Announce a one-off window now."""
         self._announced.append(Announced(name=name, begins=begins, ends=ends, since=self._ctx.now))
         self.changed()
 
     def call_off(self, name: str) -> None:
-        """Forget a one-off window from now on, or end it now where it has begun."""
+        """Cancel a one-off window now, or end it if it has begun."""
         now = self._ctx.now
         for number, window in enumerate(self._announced):
             if window.name == name:
@@ -151,19 +151,19 @@ class MaintenanceCalendar:
         self.changed()
 
     def is_sudden(self, name: str) -> bool:
-        """Whether a window was announced when it had begun."""
+        """Whether a window was announced at or after its beginning."""
         return any(one.name == name and one.since >= one.begins for one in self._announced)
 
     def changed(self) -> None:
-        """Make others ask again: announcements or assumptions have changed."""
+        """Increase the version: announcements or assumptions have changed."""
         self.version += 1
         self._free_from.clear()
 
     def save(self) -> list[Announced]:
-        """Every window that ever was announced."""
+        """Return every window ever announced."""
         return self._announced
 
     def load(self, state: list[Announced]) -> None:
-        """Take saved announcements."""
+        """Restore saved announcements."""
         self._announced = list(state)
         self.changed()

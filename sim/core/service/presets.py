@@ -1,7 +1,7 @@
-"""Presets: the odds of every quirk and a set of faults, under one name.
+"""Presets: named sets of quirk probabilities and faults.
 
-The ids of a preset's faults begin with its name. Each fault draws from its own random stream, so
-what a scenario adds besides behaves as it would without the preset.
+The ids of a preset's faults begin with its name. Each fault draws from its own random stream, so a
+preset does not affect the other faults of a scenario.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ Named = tuple[str, FaultSpec]
 
 
 class Preset(Struct, frozen=True, kw_only=True):
-    """Odds by quirk (`quirks_else` for the others; "" is the documented odds), faults by id, and
-    whether the published limits are enforced that the specification does not list.
+    """Probabilities by quirk (`quirks_else` for the others; "" is the documented one), faults by
+    id, and whether to enforce published limits that the specification does not list.
     """
 
     name: str

@@ -1,8 +1,8 @@
-"""Rate limits on virtual time (§8, rules R1-R5): the table of limits, who is counted, and the text
-of a refusal.
+"""Rate limits on virtual time (§8, rules R1-R5): the table of limits, the subjects that are
+counted, and the text of a refusal.
 
 A call counts against the limit of its plane and those of its operation. Either all of them admit
-it, or it counts against none: a refused call costs nothing. Who is counted: the firm, else the API
+it, or it counts against none: a refused call costs nothing. The subject is the firm, else the API
 key, else the address of the caller.
 """
 
@@ -171,9 +171,7 @@ class RateLimits(Stateful[RateLimitsState]):
                 self.raise_limit(subject, name, count)
 
     def raise_limit(self, subject: str, name: str, count: int) -> None:
-        """Give one firm or key another limit. ValueError for a limit that does not exist, or none
-        at all.
-        """
+        """Set another limit for one firm or key. ValueError for an unknown or empty limit."""
         if name not in LIMITS:
             raise ValueError(unknown_name("limit", name, LIMITS))
         if count <= 0:
@@ -185,8 +183,8 @@ class RateLimits(Stateful[RateLimitsState]):
                 counter.special[subject] = pace_of(counter.limit, count)
 
     def replace(self, name: str, text: str) -> None:
-        """Give everybody another limit: "20/s", "12/m", or "off". ValueError for a limit that does
-        not exist or text that is none.
+        """Set another limit for every subject: "20/s", "12/m", or "off". ValueError for an unknown
+        limit or malformed text.
         """
         if name not in LIMITS:
             raise ValueError(unknown_name("limit", name, LIMITS))
@@ -194,7 +192,7 @@ class RateLimits(Stateful[RateLimitsState]):
         self.reread()
 
     def _limit(self, name: str) -> Limit | None:
-        """The limit in force; None when it is off."""
+        """Return the limit in force; None if it is off."""
         limit = LIMITS[name]
         replaced = self._state.replaced.get(name)
         if replaced is None:
@@ -208,7 +206,7 @@ class RateLimits(Stateful[RateLimitsState]):
         return Limit(limit.name, calls, period, limit.source, rung=limit.rung)
 
     def reread(self) -> None:
-        """Apply changed assumptions; counters of another kind are left behind."""
+        """Apply changed assumptions; counters of another kind are dropped."""
         self._counters.clear()
         self._checks.clear()
 
@@ -247,7 +245,7 @@ class RateLimits(Stateful[RateLimitsState]):
     def _unenforced(
         self, counters: tuple[Counter, ...], subject: str, method: str
     ) -> tuple[str, ...]:
-        """Count a call against limits that are off: the names of those that it is over."""
+        """Count a call against limits that are off; return the names of the exceeded ones."""
         now = self._ctx.now
         over = [counter.limit.name for counter in counters if counter.wait(subject, now)]
         if not over:
@@ -260,7 +258,9 @@ class RateLimits(Stateful[RateLimitsState]):
         return tuple(over)
 
     def unenforced(self) -> list[Usage]:
-        """How many calls of whom limits that are off would have refused, sorted."""
+        """Return the number of calls that disabled limits would have refused, by subject,
+        sorted.
+        """
         rows = []
         for key, counts in self._state.unenforced.items():
             name, _, method = key.partition(" ")
@@ -269,7 +269,7 @@ class RateLimits(Stateful[RateLimitsState]):
         return sorted(rows)
 
     def usage(self) -> list[Usage]:
-        """How much of each limit is used, sorted; unused ones are left out."""
+        """Return the usage of each limit, sorted, without unused ones."""
         now = self._ctx.now
         usage = []
         for key, counter in self._counters.items():
@@ -282,7 +282,7 @@ class RateLimits(Stateful[RateLimitsState]):
         return sorted(usage)
 
     def load(self, state: object) -> None:
-        """Take saved counters."""
+        """Restore saved counters."""
         super().load(state)
         self.reread()
         for key in (*self._state.buckets, *self._state.windows):
@@ -319,8 +319,8 @@ class RateLimits(Stateful[RateLimitsState]):
 
 
 def go_duration(span: Span) -> str:
-    """A positive span as Go prints durations: "4.2s", "1m0s", "850ms". Clients read the wait from
-    such text (§7.2).
+    """Format a positive span as Go prints durations: "4.2s", "1m0s", "850ms". Clients parse the
+    wait from this text (§7.2).
     """
     for unit, length in (("ns", 1), ("µs", NS_PER_US), ("ms", NS_PER_MS)):
         if span < length * 1000:

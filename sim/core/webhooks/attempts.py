@@ -1,8 +1,8 @@
-"""Attempts to deliver webhooks: they are made here, unless an injected fault takes them.
+"""Creates attempts to deliver webhooks, and applies injected faults to them.
 
-Every attempt has a line in the delivery log and a timer that gives it up. One that a fault answers
-in the receiver's place is never sent; one that a fault delays is made when the delay is over, and
-its fault is not asked for again.
+Every attempt has a line in the delivery log and a time-out timer. The server never sends an attempt
+that a fault answers in the receiver's place. An attempt that a fault delays is created after the
+delay, and no further fault is drawn for it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Attempts:
     def fault_of(
         self, subject: str, notice: Notice, number: int
     ) -> tuple[FaultAction | None, bool]:
-        """The injected fault of an attempt, and whether its delay holds the attempt up."""
+        """Return the injected fault of an attempt, and whether it delays the attempt."""
         action = self.state.held_up.pop(subject, None)
         if action is not None:
             return action, False
@@ -55,8 +55,8 @@ class Attempts:
         number: int,
         action: FaultAction | None,
     ) -> str:
-        """Make an attempt for the server to send, unless an injected fault answers it; `subject` is
-        a delivery or registration.
+        """Create an attempt for the server to send, unless an injected fault answers it; `subject`
+        is a delivery or registration.
         """
         ctx = self._ctx
         name = f"a{ctx.ids.count('webhook.attempt')}"
@@ -92,6 +92,6 @@ class Attempts:
 
 
 def keep_last(records: dict[str, Notice] | dict[str, DeliveryRecord], bound: int) -> None:
-    """Forget the oldest records beyond so many."""
+    """Drop the oldest records above a limit."""
     for name in list(islice(records, max(0, len(records) - bound))):
         del records[name]

@@ -35,9 +35,7 @@ class Breakers:
         return self.by_firm.setdefault(firm, Breaker())
 
     def park(self, firm: str, delivery: str) -> bool:
-        """Hold a delivery back where the breaker does not let an attempt through; False where it
-        does.
-        """
+        """Park a delivery if the breaker does not allow an attempt; return whether it did."""
         breaker = self.of(firm)
         held = breaker.state == "open" or (breaker.state == "half_open" and breaker.probe != "")
         if held:
@@ -45,7 +43,7 @@ class Breakers:
         return held
 
     def attempted(self, firm: str, attempt: str) -> None:
-        """An attempt was made: while half open, it is the probe."""
+        """Note an attempt: while half open, it is the probe."""
         breaker = self.of(firm)
         if breaker.state == "half_open":
             breaker.probe = attempt
@@ -61,7 +59,7 @@ class Breakers:
             self._open(firm, breaker)
 
     def close(self, firm: str) -> list[str]:
-        """Forget every failure; returns the parked deliveries, which continue now."""
+        """Close the breaker and return the parked deliveries, which continue now."""
         breaker = self.of(firm)
         if breaker.timer:
             self._ctx.timers.cancel(breaker.timer)
@@ -69,7 +67,7 @@ class Breakers:
         return breaker.parked
 
     def cool_down(self, firm: str) -> Breaker:
-        """The cooldown is over: half open."""
+        """End the cooldown: the breaker is half open."""
         breaker = self.of(firm)
         breaker.state, breaker.timer = "half_open", 0
         return breaker

@@ -1,4 +1,4 @@
-"""The outside form of webhooks (§6.1): acceptable URLs and secrets, payloads, signatures.
+"""The wire form of webhooks (§6.1): valid URLs and secrets, payloads, signatures.
 
 Pure functions of text and bytes. A signing key in clear is only ever an argument: the server keeps
 it, and no state or journal has it.
@@ -40,7 +40,7 @@ _SEALED_SECRET = re.compile(r"sealed:w(\d+):[0-9a-f]{32}", re.ASCII)
 
 
 def url_problem(url: str, *, allow_private: bool, hosts: tuple[str, ...]) -> str:
-    """What keeps a URL from being a webhook's, in words; empty when nothing does.
+    """Return why a URL is not acceptable for a webhook; empty if it is.
 
     Loopback is allowed with `allow_private`, with or without TLS. Every other host must be listed
     in `hosts` and use TLS (rule K8).
@@ -67,8 +67,8 @@ def url_problem(url: str, *, allow_private: bool, hosts: tuple[str, ...]) -> str
 
 
 def shown_url(url: str) -> str:
-    """A webhook's URL as people and files see it: user information and the values of its query may
-    be a receiver's secret, so the word `sealed` stands for each.
+    """Return a webhook's URL for display and files: `sealed` replaces user information and the
+    values of the query, which may be secrets of the receiver.
     """
     address, mark, rest = _URL_REST.match(url).groups()  # type: ignore[union-attr]
     values = (
@@ -111,8 +111,8 @@ def is_secret(text: str) -> bool:
 
 
 def decided_payload(event_id: str, decided: KycDecided, shape: str) -> Payload:
-    """Payload of a terminal verification. `shape` is the assumption `webhook.shape`; empty fields
-    are left out, and a rejection says no reason (§6.1).
+    """Return the payload of a terminal verification. `shape` is the assumption `webhook.shape`;
+    empty fields are left out, and a rejection says no reason (§6.1).
     """
     kind = APPROVED if decided.approved else REJECTED
     spec: Payload = {
@@ -142,7 +142,7 @@ def decided_payload(event_id: str, decided: KycDecided, shape: str) -> Payload:
 
 
 def test_payload(event_id: str, firm: str, at: Instant, shape: str) -> Payload:
-    """Payload of the test delivery; nothing in it is actionable."""
+    """Return the payload of the test delivery; it asks for no action."""
     spec: Payload = {"event_id": event_id, "type": TEST}
     docs: Payload = {
         "event_type": TEST,
@@ -154,7 +154,7 @@ def test_payload(event_id: str, firm: str, at: Instant, shape: str) -> Payload:
 
 
 def sample_payloads(shape: str, at: Instant) -> dict[str, Payload]:
-    """A payload of each type with every key that it can have, for documents."""
+    """Return a payload of each type with every possible key, for the documentation."""
     firm, person = "firms/atlas", "person-17"
     participant, account = f"{firm}/users/{person}", f"{firm}/accounts/{person}"
     approved = KycDecided(firm, person, True, participant, account, at)
@@ -167,7 +167,7 @@ def sample_payloads(shape: str, at: Instant) -> dict[str, Payload]:
 
 
 def body_of(payload: Payload) -> bytes:
-    """Body bytes of a payload, the same at every attempt."""
+    """Return the body of a payload in bytes, the same at every attempt."""
     return json.encode(payload)
 
 
@@ -176,7 +176,7 @@ def body_of(payload: Payload) -> bytes:
 
 def stamp(now: Instant, wall: Instant | None, clock: str) -> int:
     """Unix seconds to stamp an attempt with, by `webhook.clock`: "auto" is virtual now while a real
-    receiver would believe it, else the wall clock.
+    receiver would accept it, else the wall clock.
     """
     if wall is None or clock == "virtual" or (clock == "auto" and abs(now - wall) <= BELIEVABLE):
         return now // NS_PER_S
@@ -184,13 +184,13 @@ def stamp(now: Instant, wall: Instant | None, clock: str) -> int:
 
 
 def sign(key: bytes, event_id: str, timestamp: int, body: bytes) -> str:
-    """Value of the `webhook-signature` header (Standard Webhooks v1)."""
+    """Return the value of the `webhook-signature` header (Standard Webhooks v1)."""
     digest = hmac.digest(key, f"{event_id}.{timestamp}.".encode() + body, "sha256")
     return "v1," + base64.b64encode(digest).decode()
 
 
 def signed_headers(key: bytes | None, event_id: str, timestamp: int, body: bytes) -> dict[str, str]:
-    """The three signature headers, or none of them without a key."""
+    """Return the three signature headers; none without a key."""
     if key is None:
         return {}
     return {

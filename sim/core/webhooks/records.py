@@ -13,8 +13,8 @@ BreakerState: TypeAlias = Literal["closed", "open", "half_open"]
 
 
 class Registration(Struct, frozen=True):
-    """Where a firm's events go. `secret` is the fingerprint of the signing secret, "" for unsigned;
-    `order` numbers registrations as they were asked for.
+    """A firm's registered URL. `secret` is the fingerprint of the signing secret, "" for unsigned;
+    `order` numbers registrations in order of request.
     """
 
     url: str
@@ -35,7 +35,7 @@ class Notice(Struct):
 
 
 class PendingRegistration(Struct):
-    """A registration whose test delivery (`notice`) is out, asked for with the request
+    """A registration whose test delivery (`notice`) is in flight, made by the request
     `request_id`. `validated` is None until it is settled.
     """
 
@@ -77,7 +77,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
 
 class InFlight(Struct, frozen=True):
     """An attempt that waits for its answer: the delivery or pending registration it belongs to, and
-    the timer that gives it up.
+    its time-out timer.
     """
 
     subject: str

@@ -1,7 +1,7 @@
 """Webhooks of firms (§6.1): registration, deliveries, retries.
 
-This component decides and never sends. It puts attempts into `outbox`; the server takes them, posts
-them, and reports each answer as an input (`answer`). So a run replays without a network.
+This component performs no I/O. It puts attempts into `outbox`; the server takes them, posts them,
+and reports each answer as an input (`answer`). So a run replays without a network.
 
 **Registration.** A firm has one URL. A registration is pending until the receiver has acknowledged
 its signed test delivery; only then does it replace the former one. The call that asked for it is
@@ -125,7 +125,7 @@ class Webhooks:
         return pending
 
     def begin_registered(self, firm: str, url: str) -> None:
-        """Have a URL as a firm's from the beginning, unsigned and without a test delivery."""
+        """Register a firm's URL at the start, unsigned and without a test delivery."""
         order = self._ctx.ids.count("webhook.registration")
         self._state.registrations[firm] = Registration(url, "", order, self._ctx.now)
 
@@ -140,18 +140,18 @@ class Webhooks:
             self._disturb(pending.attempt, action)
 
     def take_settled(self) -> list[PendingRegistration]:
-        """Registrations settled since last asked, in order: whoever holds a reply for them
-        completes it now.
+        """Return registrations settled since the last call, in order; the caller completes their
+        pending replies.
         """
         settled, self.settled = self.settled, []
         return settled
 
     def registration(self, firm: str) -> Registration | None:
-        """Where the firm's events go; not shown to the firm (§6.1: no read-back)."""
+        """Return the firm's registration; no call shows it to the firm (§6.1: no read-back)."""
         return self._state.registrations.get(firm)
 
     def urls(self) -> list[str]:
-        """Where events of any firm go."""
+        """Return the URLs of all firms."""
         return sorted({one.url for one in self._state.registrations.values()})
 
     def _settle(self, pending: PendingRegistration, validated: bool, message: str) -> None:
@@ -167,8 +167,8 @@ class Webhooks:
     # ---- events
 
     def decided(self, decided: KycDecided) -> str:
-        """Tell a firm that a verification became terminal. Returns the event id, "" where the firm
-        has no webhook.
+        """Notify a firm of a terminal verification. Returns the event id, "" if the firm has no
+        webhook.
         """
         registration = self._state.registrations.get(decided.firm)
         if registration is None:
@@ -194,8 +194,8 @@ class Webhooks:
         return event_id
 
     def redeliver(self, firm: str, event_id: str = "") -> list[str]:
-        """Send again, by hand: one event, or all that were never acknowledged and are not under
-        way. Closes the breaker. Returns the event ids.
+        """Redeliver on an operator's request: one event, or all that are neither acknowledged nor
+        in flight. Closes the breaker. Returns the event ids.
         """
         if firm not in self._state.registrations:
             remedy = "register one first: POST /v1/kyc/webhook"
@@ -252,7 +252,7 @@ class Webhooks:
         self._disturb(attempt, action)
 
     def _disturb(self, attempt: str, action: FaultAction | None) -> None:
-        """Fail an attempt as its injected fault says. One that hangs is left to its time-out."""
+        """Fail an attempt as its injected fault says. A hanging attempt ends by its time-out."""
         if action is not None and action.answers and action.effect != "hang":
             self.answer(attempt, action.status, f"fault {action.fault}", action.retry_after)
 
@@ -269,7 +269,7 @@ class Webhooks:
     def answer(
         self, attempt: str, status: int = 0, error: str = "", retry_after: Span | None = None
     ) -> bool:
-        """Take a receiver's answer; `status` 0 is no HTTP answer. False when it came too late."""
+        """Apply a receiver's answer; `status` 0 is no HTTP answer. False if it came too late."""
         in_flight = self._state.in_flight.pop(attempt, None)
         if in_flight is None:
             return False
@@ -317,7 +317,7 @@ class Webhooks:
         return self._ctx.entropy.stream("webhook.jitter").between(wait * 4 // 5, wait * 6 // 5)
 
     def _resume(self, firm: str) -> None:
-        """The receiver works: close the breaker and continue what it held back."""
+        """Close the breaker after a success and continue parked deliveries."""
         for name in self._breakers.close(firm):
             self._attempt(self._state.deliveries[name])
 
@@ -357,11 +357,11 @@ class Webhooks:
         return tuple(self._state.log.values())
 
     def record_of(self, attempt: str) -> DeliveryRecord | None:
-        """The line of an attempt in the delivery log; None for a forgotten one."""
+        """Return the line of an attempt in the delivery log; None if it was dropped."""
         return self._state.log.get(attempt)
 
     def body_of(self, event_id: str) -> bytes:
-        """Body of an event; empty for a forgotten one and for test deliveries."""
+        """Return the body of an event; empty for a dropped one and for test deliveries."""
         notice = self._state.notices.get(event_id)
         return notice.body if notice is not None else b""
 
