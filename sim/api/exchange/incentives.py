@@ -28,8 +28,8 @@ def get_incentives(
 def get_incentive_earnings(
     exchange: Exchange, caller: Caller, request: wire.GetIncentiveEarningsRequest
 ) -> wire.GetIncentiveEarningsResponse:
-    """What the accounts of the caller earned: those of the participant where one is named, else all
-    of the firm's.
+    """List the earnings of the caller's accounts: the participant's if one is named, else all of
+    the firm's.
     """
     query = convert(request, retail.ListEarningsRequest, from_attributes=True)
     rewards = earned(exchange, visible_accounts(caller), query)

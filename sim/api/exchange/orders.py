@@ -182,7 +182,7 @@ def cancel_order(
 def cancel_order_list(
     exchange: Exchange, caller: Caller, request: wire.CancelOrderListRequest
 ) -> wire.CancelOrderListResponse:
-    """Cancel orders. Entries that cannot be canceled are skipped without a word (rule M38)."""
+    """Cancel orders. Entries that cannot be canceled are skipped silently (rule M38)."""
     commands = [_cancel_command(caller, entry) for entry in _entries(request.requests)]
     _each(exchange.trading.order_service.cancel, commands)
     return wire.CancelOrderListResponse(responses=[wire.CancelOrderResponse() for _ in commands])
@@ -308,7 +308,7 @@ def _entries(requests: Sequence[R]) -> Sequence[R]:
 
 
 def _each(act: Callable[[R], object], commands: Sequence[R]) -> None:
-    """Do each; what is refused is skipped."""
+    """Execute each; refused ones are skipped."""
     for command in commands:
         with suppress(Refusal):
             act(command)

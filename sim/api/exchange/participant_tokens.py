@@ -43,7 +43,7 @@ def create_participant_api_token(
 def create_participant_admin_token(
     exchange: Exchange, caller: Caller, request: wire.CreateParticipantAdminTokenRequest
 ) -> wire.CreateParticipantAdminTokenResponse:
-    """The same under another name: nothing says what an administrative token may do beyond that."""
+    """Create the same token under another name: the specification gives it no further rights."""
     grant = _granted(exchange, caller, request, admin=True)
     return wire.CreateParticipantAdminTokenResponse(
         participant_admin_token=_text(exchange, grant),

@@ -1,5 +1,5 @@
-"""Referral codes over REST. A firm sees its own codes only; what a referral is worth is published
-nowhere, so no amount is told.
+"""Referral codes over REST. A firm sees its own codes only. The value of a referral is not
+published, so answers have no amount.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def get_referral_codes(
 def check_referral_code(
     exchange: Exchange, caller: Caller, request: wire.CheckReferralCodeRequest
 ) -> wire.CheckReferralCodeResponse:
-    """Whether the calling firm has the code, and whose it is."""
+    """Return whether the calling firm has the code, and its owner."""
     known = exchange.referrals.of(firm_of(exchange, caller).name).get(request.referral_code)
     return wire.CheckReferralCodeResponse(
         is_valid=known is not None, user_id=known.user if known else None

@@ -17,7 +17,7 @@ from sim.messages import exchange_v1 as wire
 def create_rfq(
     exchange: Exchange, caller: Caller, request: wire.CreateRFQRequest
 ) -> wire.CreateRFQResponse:
-    """Ask for quotes on a combo."""
+    """Request quotes on a combo."""
     return writes.create_rfq(exchange, _party(caller, request.account), request)
 
 
@@ -25,7 +25,7 @@ def create_rfq(
 def create_quote(
     exchange: Exchange, caller: Caller, request: wire.CreateQuoteRequest
 ) -> wire.CreateQuoteResponse:
-    """Answer a request; a further answer replaces the first and keeps its id."""
+    """Quote on a request; another quote replaces the first and keeps its id."""
     return writes.create_quote(exchange, _party(caller, request.account), request, keep_id=True)
 
 
@@ -33,7 +33,7 @@ def create_quote(
 def get_rfqs(
     exchange: Exchange, caller: Caller, request: wire.GetRFQsRequest
 ) -> wire.GetRFQsResponse:
-    """List everybody's open requests, and what the caller asked or quoted."""
+    """List all open requests, and those that the caller made or quoted."""
     return reads.get_rfqs(exchange, trading_account(caller, ""), request)
 
 
@@ -41,7 +41,7 @@ def get_rfqs(
 def delete_rfq(
     exchange: Exchange, caller: Caller, request: wire.DeleteRFQRequest
 ) -> wire.DeleteRFQResponse:
-    """Close one's own request."""
+    """Close the caller's request."""
     return writes.delete_rfq(exchange, trading_account(caller, ""), request)
 
 
@@ -57,7 +57,7 @@ def get_quotes(
 def delete_quote(
     exchange: Exchange, caller: Caller, request: wire.DeleteQuoteRequest
 ) -> wire.DeleteQuoteResponse:
-    """Take one's own quote back, or decline."""
+    """Withdraw the caller's quote, or decline."""
     return writes.delete_quote(exchange, trading_account(caller, ""), request)
 
 

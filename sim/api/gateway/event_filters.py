@@ -1,8 +1,8 @@
-"""Which events a list wants, and in which order: flags over the places of the catalogue.
+"""Filters and sort order of event lists: flags over the places of the catalogue.
 
-Flags have one byte for each place; a list is the places that are flagged by all of its filters.
-What never changes is asked of the catalogue, what trading changes of the market index, so no filter
-looks at a market.
+Flags have one byte for each place; a list has the places that all of its filters flag. The
+catalogue answers for fixed properties, the market index for those that trading changes, so no
+filter reads a market.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Bounds = tuple[Any, Any]
 
 
 class EventFilters(NamedTuple):
-    """What a list wants: events that pass every test and are flagged by all of `flags`.
+    """Filters of a list: events must pass every test and be flagged by all of `flags`.
 
-    A test may look at whatever all games of a league share: category, tags, series, switches.
+    A test may use only what all games of a league share: category, tags, series, switches.
     """
 
     tests: list[Test]
@@ -52,19 +52,19 @@ def events_named(index: MarketIndex, slugs: Iterable[str]) -> Flags:
 
 
 def events_like(index: MarketIndex, test: Test) -> Flags:
-    """Flag the events that pass a test of what is particular to each of them."""
+    """Flag the events that pass a test of their own properties."""
     return bytes(map(test, index.catalogue.events))
 
 
 def events_with_market(index: MarketIndex, test: Callable[[Market], bool]) -> Flags:
-    """Flag the events of which a market passes a test of what its template decides."""
+    """Flag the events with a market that passes a test of its template's properties."""
     return index.catalogue.events_where(lambda event: any(map(test, event.markets)))
 
 
 def carrying(tags: Iterable[Tag], numbers: Collection[int], *, related: bool) -> frozenset[str]:
-    """Return the ids of the tags by which a thing is found that is asked for by tag numbers.
+    """Return the ids of tags that match a request's tag numbers.
 
-    With `related` a thing is also found by the tags above its own.
+    With `related` a child tag matches its parents' numbers too.
     """
     return frozenset(
         tag.id for tag in tags if int(tag.id) in numbers or (related and tag.parent_id in numbers)
@@ -72,7 +72,7 @@ def carrying(tags: Iterable[Tag], numbers: Collection[int], *, related: bool) ->
 
 
 def events_between(index: MarketIndex, name: str, bounds: Bounds) -> Iterator[Flags]:
-    """Yield flags of the events whose date of a name lies within bounds, where any is given."""
+    """Yield flags of the events whose named date lies within the bounds; none without bounds."""
     key = index.catalogue.event_key(name)
     if key is not None and bounds != (None, None):
         yield flags_of(key.between(*bounds), len(index.catalogue.events))
@@ -89,7 +89,7 @@ class Page(Protocol):
 
 
 def event_keys(index: MarketIndex, names: Iterable[str]) -> list[OrderedIndex]:
-    """Return what to sort events by; names without a key sort nothing."""
+    """Return the sort keys of events; names without a key are ignored."""
     keys = (_event_key(index, folded(name)) for name in names)
     return [key for key in keys if key is not None]
 

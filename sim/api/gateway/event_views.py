@@ -1,8 +1,8 @@
-"""Views of events: reference data with how their games stand and with sums over their markets.
+"""Views of events: reference data with the state of their games and sums over their markets.
 
-They are kept as views of markets are (`live_views.py`), until what they depend on changes. The
-markets of a generated event to which nothing has happened are *dormant*: all of them are alike, so
-one look is enough for their state.
+They are cached like views of markets (`live_views.py`), until their inputs change. The markets of a
+generated event without any activity are *dormant*: they are identical, so their state is computed
+once for all.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _events: AnswerCache[Event] = AnswerCache(512)  # an event of a large world has 
 
 
 def exists(exchange: Exchange, event: Event) -> bool:
-    """Return whether there is an event now; a recurring one exists from its listing on."""
+    """Return whether an event exists now; a recurring one exists from its listing on."""
     recurring = exchange.recurring.slot_of_event(event.slug) is not None
     return not recurring or listed(exchange, event.markets[0])
 
@@ -104,7 +104,7 @@ def event_view(exchange: Exchange, event: Event) -> Event:
 
 
 def _is_dormant(exchange: Exchange, slug: str) -> bool:
-    """Return whether nothing has happened to a generated event: no trade, no report, no listing."""
+    """Return whether a generated event had no activity: no trade, no report, no listing."""
     return (
         not exchange.trading.lifecycle.has_materialised(slug)
         and exchange.games.get(slug) is UNKNOWN_GAME
@@ -117,9 +117,9 @@ def _listed(exchange: Exchange, event: Event) -> list[Market]:
 
 
 def how_it_stands(exchange: Exchange, event: Event) -> Game:
-    """Return how the game of an event stands: as reported, else by the clock, else its end.
+    """Return the state of an event's game: as reported, else by the clock, else its end.
 
-    A game that is reported as ended without more is over, with the score of its parts.
+    A game reported only as ended is over, with the score of its periods.
     """
     games, slug = exchange.games, event.slug
     game = games.simulated_game(slug) or _ended(exchange, event) or games.get(slug)
@@ -136,7 +136,7 @@ def how_it_stands(exchange: Exchange, event: Event) -> Game:
 
 
 def _ended(exchange: Exchange, event: Event) -> Game | None:
-    """Return how a game ended that nobody reported, or None before its markets expire."""
+    """Return the result of an unreported game, or None before its markets expire."""
     followed = exchange.trading.lifecycle.followed_to
     if not event.game_id or event.end_date is None or followed < event.end_date:
         return None
@@ -168,7 +168,7 @@ def _event(exchange: Exchange, event: Event, markets: list[Market], game: Game) 
 
 
 def _combos(markets: list[Market]) -> EventCombos:
-    """Return how many markets of an event can be legs of a combo."""
+    """Return the number of an event's markets that can be legs of a combo."""
     combinable = [market for market in markets if market.combo_enabled]
     lines = sum(market.market_type in ("spreads", "totals") for market in combinable)
     return EventCombos(

@@ -47,9 +47,7 @@ _SWITCHES = {"active": ACTIVE, "closed": CLOSED, "live": LIVE, "ended": ENDED}
 def list_events(
     exchange: Exchange, caller: Caller, request: wire.ListEventsRequest
 ) -> wire.ListEventsResponse:
-    """Events that pass every filter, in order of listing unless asked otherwise; 100 where no limit
-    is given.
-    """
+    """List the events that pass every filter, by default in listing order; 100 without a limit."""
     check_order(exchange, _KEYS, wire.Event, request.order_by, request.order_direction)
     order_by = [*request.order_by, *(["featuredOrder"] if request.featured_order else [])]
     by_feature_alone = request.featured_order and not request.order_by
@@ -68,7 +66,7 @@ def list_events(
 def list_series_events(
     exchange: Exchange, caller: Caller, request: wire.ListSeriesEventsRequest
 ) -> wire.ListEventsResponse:
-    """Events of a series, in order of listing; none for a series that does not exist."""
+    """List the events of a series, in order of listing; none for an unknown series."""
     events = wire.ListEventsRequest(
         series_id=[request.series_id], limit=request.limit, offset=request.offset
     )
@@ -79,7 +77,7 @@ def list_series_events(
 def get_event(
     exchange: Exchange, caller: Caller, request: wire.GetEventRequest
 ) -> wire.GetEventResponse:
-    """One event by its number."""
+    """Return an event by its number."""
     event = _require(exchange, exchange.reference.event_numbered(request.id), str(request.id))
     return wire.GetEventResponse(event=_shaped(event, request))
 
@@ -88,7 +86,7 @@ def get_event(
 def get_event_by_slug(
     exchange: Exchange, caller: Caller, request: wire.GetEventBySlugRequest
 ) -> wire.GetEventResponse:
-    """One event by its slug."""
+    """Return an event by its slug."""
     event = _require(exchange, exchange.reference.event_named(request.slug), request.slug)
     return wire.GetEventResponse(event=_shaped(event, request))
 
@@ -130,9 +128,9 @@ def _filters(index: MarketIndex, request: wire.ListEventsRequest) -> EventFilter
 
 
 def _tests(exchange: Exchange, request: wire.ListEventsRequest) -> Iterator[Test]:
-    """Yield tests of what all games of a league share.
+    """Yield tests of properties that all games of a league share.
 
-    What no event here has (a week, a user, a former date) is matched by none.
+    No event matches a filter on a property that no event here has (a week, a user).
     """
     if request.categories:
         yield lambda event: event.category in request.categories
@@ -174,7 +172,7 @@ def _tag_tests(exchange: Exchange, request: wire.ListEventsRequest) -> Iterator[
 
 
 def _on_places(index: MarketIndex, request: wire.ListEventsRequest) -> Iterator[Flags]:
-    """Yield flags for each filter on what is particular to an event."""
+    """Yield flags for each filter on an event's own properties."""
     if request.id:
         yield event_filters.events_numbered(index, request.id)
     if request.slug:
@@ -202,7 +200,7 @@ def _on_dates(index: MarketIndex, request: wire.ListEventsRequest) -> Iterator[F
 
 
 def _on_what_changes(index: MarketIndex, request: wire.ListEventsRequest) -> Iterator[Flags]:
-    """Yield flags for each filter that is set on what trading and the game change."""
+    """Yield flags for each filter on properties that trading and the game change."""
     count = len(index.catalogue.events)
     for name, aspect in _SWITCHES.items():
         if (asked := getattr(request, name)) is not None:

@@ -16,7 +16,7 @@ def whole_seconds(at: Instant) -> Instant:
 
 
 def show_game(view: Event, game: Game) -> None:
-    """Write into an event how its game stands."""
+    """Write the state of a game into its event."""
     for name in ("live", "ended", "period", "elapsed"):
         if (value := getattr(game, name)) is not None:
             setattr(view, name, value)

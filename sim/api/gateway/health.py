@@ -12,5 +12,5 @@ from sim.messages import gateway_v1 as wire
 def get_gateway_health(
     exchange: Exchange, caller: Caller, request: wire.GetGatewayHealthRequest
 ) -> wire.GetGatewayHealthResponse:
-    """The gateway is up, during maintenance too (rule W6)."""
+    """Report that the gateway is up, also during maintenance (rule W6)."""
     return wire.GetGatewayHealthResponse(status="ok")

@@ -1,4 +1,4 @@
-"""Leagues and sports with their events, and the tags that lead to them (§2.9, §4.1)."""
+"""Leagues and sports with their events and tags (§2.9, §4.1)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SECTIONS = {"general": "All", "trending": "Trending"}
 def list_leagues(
     exchange: Exchange, caller: Caller, request: wire.ListLeaguesRequest
 ) -> wire.ListLeaguesResponse:
-    """Leagues in order of listing, 50 on a page."""
+    """List leagues in order of listing, 50 on a page."""
     limit = min(request.limit or LEAGUES_MAX, LEAGUES_MAX)
     leagues = page(exchange.reference.leagues, limit, request.offset)
     return wire.ListLeaguesResponse(leagues=leagues)
@@ -36,7 +36,7 @@ def list_leagues(
 def get_league(
     exchange: Exchange, caller: Caller, request: wire.GetLeagueRequest
 ) -> wire.GetLeagueResponse:
-    """One league."""
+    """Return a league."""
     return wire.GetLeagueResponse(league=_league(exchange, request.slug))
 
 
@@ -44,7 +44,7 @@ def get_league(
 def list_league_events(
     exchange: Exchange, caller: Caller, request: wire.ListLeagueEventsRequest
 ) -> wire.ListLeagueEventsResponse:
-    """Events of a league."""
+    """List the events of a league."""
     league = _league(exchange, request.slug)
     section = _section(exchange, [league.slug], request)
     return wire.ListLeagueEventsResponse(**section, league=league)
@@ -54,14 +54,14 @@ def list_league_events(
 def list_sport_events(
     exchange: Exchange, caller: Caller, request: wire.ListSportEventsRequest
 ) -> wire.ListSportEventsResponse:
-    """Events of all leagues of a sport."""
+    """List the events of all leagues of a sport."""
     sport = require_sport(exchange, request.slug)
     slugs = [league.slug for league in exchange.reference.leagues if league.sport_id == sport.id]
     return wire.ListSportEventsResponse(**_section(exchange, slugs, request), sport=sport)
 
 
 def require_sport(exchange: Exchange, slug: str) -> wire.Sport:
-    """The sport of a slug, with its leagues."""
+    """Return the sport of a slug, with its leagues."""
     sport = next((sport for sport in exchange.reference.sports if sport.slug == slug), None)
     if sport is None:
         raise NotFound(f"sport not found: {slug[:80]}", remedy="GET /v2/sports lists the sports")
@@ -69,7 +69,7 @@ def require_sport(exchange: Exchange, slug: str) -> wire.Sport:
 
 
 def with_leagues(exchange: Exchange, sport: wire.Sport) -> wire.Sport:
-    """A sport with its leagues, as the list of sports has it."""
+    """Return a sport with its leagues, as in the list of sports."""
     return replace(
         sport,
         leagues=[league for league in exchange.reference.leagues if league.sport_id == sport.id],

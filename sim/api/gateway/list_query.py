@@ -1,4 +1,4 @@
-"""What lists of the gateway share: pages, order and bounds."""
+"""Shared parts of the gateway's lists: pages, order and bounds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def page(rows: Iterable[T], limit: int, offset: int, default: int = PAGE_DEFAULT) -> list[T]:
-    """Return the rows of a page; nothing after it is looked at. A limit of 0 means the default."""
+    """Return the rows of a page without reading past it. A limit of 0 means the default."""
     size = check_page(limit, offset) or default
     return list(islice(rows, offset, offset + size))
 
@@ -54,7 +54,7 @@ def check_order(
 
 
 def folded(name: str) -> str:
-    """Return a name to sort by as keys spell it; clients may use either casing."""
+    """Return a sort name as keys spell it; clients may use either casing."""
     return name.replace("_", "").lower()
 
 
@@ -64,10 +64,10 @@ def arranged(
     order_by: Sequence[str],
     direction: str,
 ) -> Iterable[T]:
-    """Sort rows by the named keys, the first one deciding, descending unless told "asc".
+    """Sort rows by the named keys, the first one first, descending unless "asc".
 
-    None sorts as the smallest. Rows that are equal keep their order of listing; a name without a
-    key sorts nothing (see `check_order` for what may be named).
+    None sorts as the smallest. Equal rows keep their order of listing; a name without a key is
+    ignored (see `check_order` for valid names).
     """
     for name in reversed(order_by):
         key = keys.get(folded(name))
@@ -88,7 +88,7 @@ def within(value: float | None, low: float | None, high: float | None) -> bool:
 
 
 def of_sport(market: Market, sports: Container[str]) -> bool:
-    """Return whether a market is of a wanted sports market type, by its present or former name.
+    """Return whether a market has a requested sports market type, by its present or former name.
 
     The former name has left the answers, not the parameters (§9).
     """
@@ -96,5 +96,5 @@ def of_sport(market: Market, sports: Container[str]) -> bool:
 
 
 def agrees(value: bool, asked: bool | None) -> bool:
-    """Return whether a flag is as wanted; None wants nothing."""
+    """Return whether a flag has the requested value; None accepts both."""
     return asked is None or value is asked

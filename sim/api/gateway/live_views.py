@@ -2,8 +2,8 @@
 `event_views.py`.
 
 Reference data never change. A view is a copy with the live fields filled in (quotes, prices,
-states, volumes). It is kept until its *version* changes: everything that the live
-fields depend on, compared by value. What lists filter and sort by is computed by the same functions
+states, volumes). It is kept until its *version* changes: everything that the live fields depend on,
+compared by value. The same functions compute the values that lists filter and sort by
 (`market_index.py`), so a list never contradicts the views in it.
 """
 
@@ -65,7 +65,9 @@ _markets: AnswerCache[Market] = AnswerCache()
 
 
 def listed(exchange: Exchange, market: Market) -> bool:
-    """Return whether a market has an instrument now; after a rewind one listed by hand has none."""
+    """Return whether a market has an instrument now; after a rewind a manually listed one may
+    not.
+    """
     return market.slug in exchange.instruments
 
 
@@ -269,7 +271,7 @@ def last_change(
 
 
 def open_interest(exchange: Exchange, symbol: str) -> float:
-    """Return how many contracts of a market are open."""
+    """Return the number of open contracts of a market."""
     contracts = exchange.trading.positions.open_interest.get(symbol, 0)
     return contracts / exchange.instruments.require(symbol).qty_scale if contracts else 0.0
 

@@ -1,10 +1,9 @@
-"""Aspects of markets and events that trading, games and the clock change, and what they are like
-now.
+"""Aspects: values of markets and events that trading, games and the clock change.
 
-An aspect says how its value is found: that of a market with a state of its own, that of the dormant
-markets of an event, which are all alike, and that of an event from those of its markets. It does so
-by the functions that views use (`live_views.py`, `event_views.py`). `market_index.py` says when it
-is looked at.
+An aspect has functions for its value: that of a market with a state of its own, that of an event's
+dormant markets, which are identical, and that of an event, from those of its markets. They are the
+functions that views use (`live_views.py`, `event_views.py`). `market_index.py` decides when to
+compute them.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ LISTED = tuple(InstrumentState)
 
 
 class Aspect(Struct, Generic[I_co], frozen=True, kw_only=True, eq=False):
-    """How an aspect is found, and the index that keeps it.
+    """Functions that compute an aspect, and the index that stores it.
 
-    `market` is None for what games alone have. `absent` stands for a market that is not there; an
+    `market` is None for an aspect of games alone. `absent` is the value of a missing market; an
     event never sees it. `hourly` values change with the hour where something was traded.
     """
 
@@ -152,7 +151,7 @@ def _game(exchange: Exchange, event: Event) -> Game:
 
 
 def _columns(name: str) -> Callable[[Exchange, Event, list[Any]], Any]:
-    """Return what finds a value that an event shows unless its game says another."""
+    """Return an aspect that an event shows unless its game has another value."""
 
     def value(exchange: Exchange, event: Event, markets: list[Any]) -> Any:
         known = getattr(_game(exchange, event), name)

@@ -1,32 +1,31 @@
-"""The incremental market index: what lists filter and sort by and what trading, games and the clock
-change, kept for every place of the catalogue.
+"""The incremental market index: values that lists filter and sort by, and that trading, games and
+the clock change, for every place of the catalogue.
 
-**What is kept.** A `Column` holds one aspect (`market_columns.py`) of every market and of every
-event. It is made when a list first asks for it. Then most markets are dormant, and all dormant
-markets of an event are alike: their state and last change follow from the event's dates, and
-nothing was traded on them. So making a column takes one look at each event and one at each market
-that is not dormant.
+**Contents.** A `Column` holds one aspect (`market_columns.py`) of every market and of every event.
+It is built on first use. Most markets are then dormant, and the dormant markets of an event are
+identical: their state and last change follow from the event's dates, and they have no trades. So
+building a column computes one value for each event and one for each market that is not dormant.
 
-**When it is refreshed.** A column that is asked for first catches up, and costs what has happened
-since it was last asked for, not what there is:
+**Refresh.** On each use a column catches up first. The cost is proportional to the changes since
+its last use, not to the size of the world:
 
-- `Books` keeps the order in which symbols and events last changed. Those markets and events are
-  looked at again, and the events of which a market is not what it was.
-- The passing of time changes some things of which nothing is reported: a game goes on or ends by
-  itself, a trade is older than a day. Only games that began and whose markets had not expired, and
-  at a full hour markets that were traded, can be concerned.
-- Recurring markets are looked at again whenever others are listed, and at their dated edges.
-- Maintenance suspends or opens every dormant market at once: columns are made anew.
+- `Books` keeps the order in which symbols and events last changed. The values of those markets and
+  events are computed again, and those of events with a changed market.
+- Time changes some values without an event: a game continues or ends by itself, a trade becomes
+  older than a day. This affects only games that began and whose markets had not expired, and at a
+  full hour markets with trades.
+- The values of recurring markets are computed again when other ones are listed, and at their dated
+  edges.
+- Maintenance suspends or opens every dormant market at once: columns are rebuilt.
 
-**Why this equals a naive list.** Looking at a market or an event computes what its view shows
-(`live_views.py`, `event_views.py`) by the same functions. So a column is right after it was made,
-and stays right if whatever changes one of those values causes another look: values depend on the
-book, the trades, the state and the settlement of the market (each change of which `Books` notes),
-on reports of the game
-(noted too), and on now (the second and third case above). `tests/api/test_gateway_lists.py` lets
-arbitrary things happen and compares lists with looking at everything.
+**Equivalence with a naive list.** The values are computed by the functions of the views
+(`live_views.py`, `event_views.py`). So a column is correct when built, and stays correct if every
+change of an input triggers a new computation. The inputs are the book, the trades, the state and
+the settlement of the market and the reports of the game, whose changes `Books` notes, and virtual
+now (the second and third case above). `tests/api/test_gateway_lists.py` compares lists with the
+naive computation under arbitrary events.
 
-After a journey in time, and once something was listed by hand, the index is made anew.
+The index is rebuilt after time travel and after a manual listing.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ class Column(Generic[I_co]):
         return self._dormant_changed != self._exchange.trading.lifecycle.dormant_changed_at
 
     def catch_up(self, recurring: int) -> None:
-        """Look again at what has changed; at recurring markets too if `recurring` has changed."""
+        """Recompute changed values; those of recurring markets too if `recurring` has changed."""
         exchange, catalogue = self._exchange, self._catalogue
         books, hour = exchange.trading.books, self._now // HOUR
         symbols: list[str] = []
@@ -107,7 +106,7 @@ class Column(Generic[I_co]):
         return not self._exchange.trading.lifecycle.is_materialised(slug)
 
     def _every_market_now(self) -> Iterator[Any]:
-        """As `_markets_now` of all places, with one look at an event whose markets are dormant."""
+        """As `_markets_now` of all places, with one computation for an event's dormant markets."""
         exchange, catalogue, aspect = self._exchange, self._catalogue, self._aspect
         if aspect.market is None:
             return
@@ -156,7 +155,7 @@ def _places(places: Iterable[int | None]) -> list[int]:
 
 
 class MarketIndex:
-    """The catalogue of an exchange with its columns, each up to date when it is asked for."""
+    """The catalogue of an exchange with its columns, each brought up to date on use."""
 
     def __init__(self, exchange: Exchange) -> None:
         self.exchange = exchange
@@ -188,7 +187,7 @@ class MarketIndex:
 
 
 def market_index(exchange: Exchange) -> MarketIndex:
-    """Return the index of an exchange; a new one after a journey in time or a listing by hand."""
+    """Return the index of an exchange; a new one after time travel or a manual listing."""
     table = exchange.answer_caches.setdefault(MarketIndex, {})
     index: MarketIndex | None = table.get("")
     if index is not None and index.loaded == exchange.trading.books.loaded:

@@ -30,11 +30,10 @@ _KEYS = (*MARKET_FIELDS, *_VOLUMES, "updatedat")
 def list_markets(
     exchange: Exchange, caller: Caller, request: wire.ListMarketsRequest
 ) -> wire.ListMarketsResponse:
-    """Markets that pass every filter, in order of listing unless asked otherwise; 100 where no
-    limit is given.
+    """List the markets that pass every filter, by default in order of listing; 100 without a limit.
 
-    `rewardsMinSize` is held against the target sizes of the liquidity programs that are active now;
-    a market without one is not found by it.
+    `rewardsMinSize` is compared with the target sizes of the liquidity programs that are active
+    now; a market without one does not match.
     """
     check_order(exchange, _KEYS, wire.Market, request.order_by, request.order_direction)
     size = check_page(request.limit, request.offset) or PAGE_DEFAULT
@@ -70,9 +69,9 @@ def _filters(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator[F
 def _tests(
     exchange: Exchange, request: wire.ListMarketsRequest
 ) -> Iterator[Callable[[wire.Market], bool]]:
-    """Yield tests of what does not depend on who plays when.
+    """Yield tests of properties that all games of a league share.
 
-    What no market here has (a question, an author) is matched by none.
+    No market matches a filter on a property that no market here has (a question, an author).
     """
     tags = {*request.tag_ids, *([request.tag_id] if request.tag_id else [])}
     types, sports_types = request.market_types, request.sports_market_types
@@ -142,7 +141,7 @@ def _rewarded(exchange: Exchange, least: float) -> list[str]:
 
 
 def _on_what_changes(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator[Flags]:
-    """Yield flags for each filter that is set on what trading changes."""
+    """Yield flags for each filter on properties that trading changes."""
     for aspect, asked in ((ACTIVE, request.active), (CLOSED, request.closed)):
         if asked is not None:
             yield index.of(aspect).markets.among(asked)
@@ -178,7 +177,7 @@ def get_market_by_id(
 def get_market_settlement(
     exchange: Exchange, caller: Caller, request: wire.GetMarketSettlementRequest
 ) -> wire.GetMarketSettlementResponse:
-    """What a market paid per YES contract; unknown until it has."""
+    """Return what a market paid per YES contract; unknown before settlement."""
     instrument = exchange.instruments.get(request.slug)
     settlement = exchange.trading.settlements.get(request.slug) if instrument is not None else None
     if instrument is None or settlement is None or settlement.preliminary:

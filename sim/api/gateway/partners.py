@@ -15,7 +15,7 @@ from sim.messages import gateway_v1 as wire
 def get_partner_event(
     exchange: Exchange, caller: Caller, request: wire.GetPartnerEventRequest
 ) -> wire.GetPartnerEventResponse:
-    """The event a partner calls by an id of its own, with the sides of its markets."""
+    """Return the event with a partner's own id, with the sides of its markets."""
     event = _event(exchange, request.partner_key, request.external_id)
     if event is None:
         raise NotFound(

@@ -1,4 +1,4 @@
-"""Price history of a market: what a contract of either side last traded at, at even steps."""
+"""Price history of a market: the last trade price of either side, at even steps."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ _REACH: dict[int, Span] = {
 def get_price_history(
     exchange: Exchange, caller: Caller, request: wire.GetPriceHistoryRequest
 ) -> wire.GetPriceHistoryResponse:
-    """Points from the first trade on, `fidelity` minutes apart; empty for an unknown symbol."""
+    """Return points from the first trade on, `fidelity` minutes apart; empty for an unknown
+    symbol.
+    """
     if not request.symbol:
         raise InvalidRequest("symbol is required")
     if request.fidelity < 1:

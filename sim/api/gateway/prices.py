@@ -23,7 +23,7 @@ _FORM = "crypto:<symbol>, a symbol being 1 to 64 of a-z, 0-9 and -"
 def get_asset_price_history(
     exchange: Exchange, caller: Caller, request: wire.GetAssetPriceHistoryRequest
 ) -> wire.GetAssetPriceHistoryResponse:
-    """Candles of up to ten assets, one series each, sorted by symbol. The window is clamped, never
+    """Return candles of up to ten assets, one series each, by symbol. The window is clamped, never
     refused, and every series says what it covers.
     """
     symbols = _symbols(request.assets)

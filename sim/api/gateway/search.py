@@ -29,8 +29,10 @@ PAGE_DEFAULT = 20
 def search_events(
     exchange: Exchange, caller: Caller, request: wire.SearchEventsRequest
 ) -> wire.SearchEventsResponse:
-    """Events in which every word of the query occurs, in any case: those with it in the title
-    first. Pages count from 1.
+    """Find events in which every word of the query occurs, ignoring case, matches in the title
+    first.
+
+    Pages count from 1.
     """
     if request.status and request.status not in _STATUSES:
         raise InvalidRequest("status is active, closed or upcoming")

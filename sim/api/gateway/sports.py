@@ -26,7 +26,7 @@ _TEAM_KEYS: dict[str, Any] = {
 def list_sports(
     exchange: Exchange, caller: Caller, request: wire.ListSportsRequest
 ) -> wire.ListSportsResponse:
-    """Sports with their leagues."""
+    """List sports with their leagues."""
     sports = [with_leagues(exchange, sport) for sport in exchange.reference.sports]
     return wire.ListSportsResponse(sports=sports)
 
@@ -43,7 +43,7 @@ def get_sport(
 def list_sport_listings(
     exchange: Exchange, caller: Caller, request: wire.ListSportListingsRequest
 ) -> wire.ListSportListingsResponse:
-    """One entry for each league, which is what the older form called a sport."""
+    """List one entry for each league, which the older interface called a sport."""
     sports = [_listing(exchange, league) for league in exchange.reference.leagues]
     return wire.ListSportListingsResponse(sports=sports)
 
@@ -52,7 +52,7 @@ def list_sport_listings(
 def list_teams(
     exchange: Exchange, caller: Caller, request: wire.ListTeamsRequest
 ) -> wire.ListTeamsResponse:
-    """Teams that pass every filter, by league slug, name, abbreviation or number."""
+    """List teams that pass every filter: league slug, name, abbreviation, number."""
     check_order(exchange, _TEAM_KEYS, wire.Team, request.order_by, request.order_direction)
     teams = teams_where(exchange, request.filters or wire.TeamFilters())
     ordered = arranged(teams, _TEAM_KEYS, request.order_by, request.order_direction)
@@ -63,7 +63,7 @@ def list_teams(
 def list_provider_teams(
     exchange: Exchange, caller: Caller, request: wire.ListProviderTeamsRequest
 ) -> wire.ListProviderTeamsResponse:
-    """Teams by their ids at a data vendor; of every vendor where none is named, all teams where no
+    """List teams by their ids at a data vendor: at every vendor if none is named, all teams if no
     id is.
     """
     rows = teams_of_provider(exchange, request)

@@ -1,4 +1,4 @@
-"""How much a market traded, in dollars: over its life, the last day, week, month and year."""
+"""Volume of a market in dollars: over its life, the last day, week, month and year."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class _Sums:
             self.sums.append(self.sums[-1] + counted)
 
     def since(self, start: Instant) -> Notional:
-        """Notional traded at an instant or later."""
+        """Return the notional traded at an instant or later."""
         return self.sums[-1] - self.sums[bisect_left(self.times, start)]
 
 
@@ -66,7 +66,7 @@ _sums: WeakKeyDictionary[Exchange, dict[str, _Sums]] = WeakKeyDictionary()
 
 
 def volumes(exchange: Exchange, instrument: Instrument) -> Volumes:
-    """What a market traded. Within one hour only trades change the answer."""
+    """Return a market's volumes. Within one hour only trades change them."""
     if not exchange.trading.trades.of_symbol(instrument.symbol):
         return NO_VOLUME
     table = _sums.setdefault(exchange, {})

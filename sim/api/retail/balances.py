@@ -1,4 +1,4 @@
-"""Money in the shape of the retail API: balances, and moves of them."""
+"""Balances and balance changes as messages of the retail API."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def entry_type(type: LedgerEntryType) -> wire.LedgerEntryType:
 
 
 class Standing(NamedTuple):
-    """What an account's money is tied up in: dollars that working orders and short positions call
-    for, what its long ones cost; and when cash last moved.
+    """Use of an account's money: dollars reserved for working orders and short positions, the cost
+    of long positions; and when cash last moved.
     """
 
     open_orders: Cash
@@ -43,7 +43,7 @@ class Standing(NamedTuple):
 
 
 def standing(exchange: Exchange, account: str) -> Standing:
-    """How an account stands now."""
+    """Return an account's present standing."""
     trading = exchange.trading
     rows = trading.ledger.entries(account)
     return Standing(
@@ -55,8 +55,8 @@ def standing(exchange: Exchange, account: str) -> Standing:
 
 
 def balance_message(exchange: Exchange, account: str) -> wire.UserBalance:
-    """Money of an account now. buying_power = current_balance + asset_available - open_orders -
-    margin.
+    """Return an account's present balance. buying_power = current_balance + asset_available -
+    open_orders - margin.
     """
     return _balance(exchange.trading.ledger.balance(account), standing(exchange, account))
 
@@ -82,7 +82,7 @@ def _balance(cash: Cash, stands: Standing) -> wire.UserBalance:
 
 
 def _asset_notional(exchange: Exchange, account: str) -> Cash:
-    """What the long holdings cost."""
+    """Return the cost of long holdings."""
     total = 0
     for position in exchange.trading.positions.of(account):
         if position.net > 0:
@@ -91,7 +91,7 @@ def _asset_notional(exchange: Exchange, account: str) -> Cash:
 
 
 def balance_change(row: CashMoved, before: Standing, after: Standing) -> wire.BalanceChange:
-    """One move of cash, with all that the account had before and after it."""
+    """Return a cash movement, with the account's balance before and after it."""
     return wire.BalanceChange(
         before_balance=_balance(row.before, before),
         after_balance=_balance(row.after, after._replace(at=row.at)),

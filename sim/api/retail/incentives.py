@@ -1,4 +1,4 @@
-"""Incentive programs and what they paid (§2.3, §4.2)."""
+"""Incentive programs and their earnings (§2.3, §4.2)."""
 
 from __future__ import annotations
 

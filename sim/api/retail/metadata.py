@@ -1,6 +1,4 @@
-"""What a screen shows about the market of an order or a position, from the gateway's reference
-data.
-"""
+"""Display data on the market of an order or a position, from the gateway's reference data."""
 
 from __future__ import annotations
 

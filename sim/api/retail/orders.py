@@ -1,6 +1,6 @@
 """Order entry of retail accounts (§4.2).
 
-A 200 with an id says that the order was passed on; its executions say what became of it. The
+A 200 with an id means that the order was forwarded; its executions report the outcome. The
 assumption `retail.sync_reject` turns business rejects into errors instead.
 """
 

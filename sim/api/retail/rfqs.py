@@ -17,7 +17,7 @@ from sim.messages import retail_v1
 def create_rfq(
     exchange: Exchange, caller: Caller, request: retail_v1.CreateRfqRequest
 ) -> wire.CreateRFQResponse:
-    """Ask for quotes on a combo."""
+    """Request quotes on a combo."""
     return writes.create_rfq(exchange, _party(caller), request)
 
 
@@ -25,7 +25,7 @@ def create_rfq(
 def create_quote(
     exchange: Exchange, caller: Caller, request: retail_v1.CreateQuoteRequest
 ) -> wire.CreateQuoteResponse:
-    """Answer a request; a further answer replaces the first under a new id."""
+    """Quote on a request; another quote replaces the first under a new id."""
     return writes.create_quote(exchange, _party(caller), request, keep_id=False)
 
 
@@ -33,7 +33,7 @@ def create_quote(
 def list_rfqs(
     exchange: Exchange, caller: Caller, request: wire.GetRFQsRequest
 ) -> wire.GetRFQsResponse:
-    """List everybody's open requests, and what the caller asked or quoted."""
+    """List all open requests, and those that the caller made or quoted."""
     return reads.get_rfqs(exchange, account_of(caller), request)
 
 
@@ -41,7 +41,7 @@ def list_rfqs(
 def delete_rfq(
     exchange: Exchange, caller: Caller, request: wire.DeleteRFQRequest
 ) -> wire.DeleteRFQResponse:
-    """Close one's own request."""
+    """Close the caller's request."""
     return writes.delete_rfq(exchange, account_of(caller), request)
 
 
@@ -57,7 +57,7 @@ def list_quotes(
 def delete_quote(
     exchange: Exchange, caller: Caller, request: wire.DeleteQuoteRequest
 ) -> wire.DeleteQuoteResponse:
-    """Take one's own quote back, or decline."""
+    """Withdraw the caller's quote, or decline."""
     return writes.delete_quote(exchange, account_of(caller), request)
 
 
@@ -73,7 +73,7 @@ def accept_quote(
 def confirm_quote(
     exchange: Exchange, caller: Caller, request: wire.ConfirmQuoteRequest
 ) -> wire.ConfirmQuoteResponse:
-    """Confirm one's own accepted quote."""
+    """Confirm the caller's accepted quote."""
     return writes.confirm_quote(exchange, account_of(caller), request)
 
 
@@ -81,7 +81,7 @@ def confirm_quote(
 def list_rfq_trades(
     exchange: Exchange, caller: Caller, request: wire.GetRFQTradesRequest
 ) -> wire.GetRFQTradesResponse:
-    """List everybody's fills that came from quotes, without accounts."""
+    """List all fills that came from quotes, without accounts."""
     return reads.get_rfq_trades(exchange, account_of(caller), request)
 
 

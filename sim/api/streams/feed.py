@@ -1,4 +1,4 @@
-"""What all streams have in common: the stream, its feed, and the outbox that takes its frames.
+"""Common parts of all streams: the stream, its feed, and the outbox for its frames.
 
 A `Feed` is one kind of stream. It checks a request and makes a `Stream` of it (`accept`), sends the
 first frames (`begin`), turns events into frames (`reads`, `flush`), and forgets the stream when it
@@ -131,7 +131,7 @@ class Outbox:
 
 
 class FeedContext:
-    """What feeds work with: the exchange, the outbox, and `end`, which ends a stream of theirs."""
+    """Context of feeds: the exchange, the outbox, and `end`, which ends one of their streams."""
 
     __slots__ = ("end", "exchange", "outbox")
 
@@ -177,7 +177,7 @@ class SingleTimer:
     def fired(self, timer: Timer) -> bool:
         """Whether `timer` is the one that was set; it can then be set again.
 
-        A timer from before a journey in time is not.
+        A timer from before time travel is not.
         """
         if timer.seq != self._seq:
             return False
@@ -216,14 +216,14 @@ class Feed(ABC, Generic[S]):
         """Handle a frame of the client; server streams get none."""
 
     def flush(self) -> None:
-        """Send what was gathered; called when all events of an input were read."""
+        """Send gathered rows; called after all events of an input were read."""
 
     def save(self) -> list[Any]:
-        """What changes while streams are open, for looking back."""
+        """Return the state of open streams, for views of the past."""
         return [getattr(self, name) for name in self.state]
 
     def load(self, values: list[Any]) -> None:
-        """Have what was saved; the exchange stands at that moment already."""
+        """Restore a saved state; the exchange is at that moment already."""
         for name, value in zip(self.state, values, strict=True):
             setattr(self, name, value)
 

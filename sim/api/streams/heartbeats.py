@@ -54,7 +54,7 @@ class Heartbeats:
         return self._slots, self._slot_of, self._timer
 
     def load(self, state: tuple[Any, ...]) -> None:
-        """Go on from a saved state."""
+        """Restore a saved state."""
         self._slots, self._slot_of, self._timer = state
 
     @property

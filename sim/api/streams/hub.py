@@ -203,7 +203,7 @@ class Hub:
         return self._take()
 
     def cancel_timers(self) -> None:
-        """Cancel the timers of all streams, for a journey in time, which ends every stream."""
+        """Cancel the timers of all streams before time travel, which ends every stream."""
         self._exchange.ctx.timers.cancel_kinds("stream.")
 
     def skip_to_head(self, stream: int, waiting: Sequence[bytes]) -> list[bytes] | None:
@@ -227,7 +227,7 @@ class Hub:
         )
 
     def load(self, saved: SavedStreams) -> None:
-        """Have the streams that were open at another moment, and no others."""
+        """Restore the streams that were open at another moment, and no others."""
         state = saved_streams.load(saved, self._own)
         streams, self._sessions, self._pools = state["hub"]
         self._streams.clear()  # others hold this very mapping
@@ -285,7 +285,7 @@ class Hub:
     def timers(self) -> OutcomeHandlers:
         """The kinds of timers that streams own, each with its handler.
 
-        A timer that was set before a journey in time does nothing.
+        A timer that was set before time travel does nothing.
         """
         owned = merge_owners((self._heartbeats.timers, *(feed.timers for feed in self._feeds)))
         sending = {kind: self._sending(handler) for kind, handler in owned.items()}

@@ -1,7 +1,7 @@
 """StreamRFQEvents: requests for quotes, the participant's own quotes, and fills that came from
 quotes.
 
-The stream tells what happens from now on and replays nothing. Its messages name exactly one event,
+The stream sends new events only and replays nothing. Its messages name exactly one event,
 and the published contract has no heartbeat for it: what keeps the connection open is a message
 without an event, as often as any heartbeat.
 """

@@ -1,8 +1,8 @@
-"""Open streams as bytes, to look at a moment at which they were open.
+"""Open streams as bytes, to restore a moment at which they were open.
 
-Streams are connections to somebody and no state that a run goes back to: whoever travels in time
-ends them. But what an input did in the past depended on the streams that were open, so a replay
-that begins in the middle needs them. They are a graph of objects that share each other, which is
+Streams are connections to clients, and time travel ends them instead of restoring them. But the
+outcome of a past input depended on the open streams, so a replay that begins in the middle of a run
+needs them. They are a graph of objects that share each other, which is
 what pickle is for; the bytes never leave the process. What belongs to the engine (exchange, feeds,
 outbox) is named and not copied, values that never change are shared.
 """

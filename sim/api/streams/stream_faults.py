@@ -66,7 +66,7 @@ class StreamFaults:
         return self._swapped, self._late
 
     def load(self, state: tuple[Any, ...]) -> None:
-        """Go on from a saved state."""
+        """Restore a saved state."""
         self._swapped, self._late = state
 
     def release_late(self, timer: Timer) -> list[Effect]:
@@ -83,7 +83,7 @@ class StreamFaults:
         return released
 
     def forget(self, stream: int) -> None:
-        """Drop what waits for a stream whose client is gone."""
+        """Drop the waiting frames of a stream whose client disconnected."""
         self._swapped.pop(stream, None)
         self._late.pop(stream, None)
 

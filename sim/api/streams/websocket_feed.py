@@ -1,4 +1,4 @@
-"""What both retail WebSockets share: frames of clients and subscriptions (§4.2, rules S16, S17).
+"""Common parts of both retail WebSockets: client frames and subscriptions (§4.2, S16, S17).
 
 A frame that the exchange sends has a head, a payload and a closing brace. The head holds the
 subscription's requestId and type; all subscribers share the payload. Subscribers with equal heads
