@@ -117,7 +117,7 @@ def test_filters_are_exact_and_kinds_may_repeat(exchange):
         ({"after": 99}, "main has the inputs 1..1: there is nothing after 99"),
         ({"after": -1}, "after must be an integer from 0"),
         ({"folow": 1}, "unknown parameter 'folow'"),
-        ({"after": [1, 1]}, "the parameter after is there twice"),
+        ({"after": [1, 1]}, "the parameter after is given twice"),
         ({"caller": "firms/atlos"}, "unknown caller 'firms/atlos'; did you mean 'firms/atlas'?"),
         ({"subject": "crypto:bct"}, "unknown subject 'crypto:bct'; did you mean 'crypto:btc'?"),
     ],

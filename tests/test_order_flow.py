@@ -214,7 +214,7 @@ HEADINGS = [
     ("at,side\n", "1:1: the column 'symbol' is missing"),
     (
         HEADING + "2,maker,,a,w,buy,0.5,1,,\n1,maker,,b,w,buy,0.5,1,,\n",
-        "3:1: rows stand in order of time",
+        "3:1: rows must be in order of time",
     ),
     (HEADING + "2,maker,,\udc80,w,buy,0.5,1,,\n", "2:10: not UTF-8 text"),
     (HEADING + "2" + "0" * 1000 + "\n", "2:1001: a line of more than 1000 bytes"),

@@ -244,7 +244,9 @@ def test_a_wrong_reading_fails_the_test_that_asks_for_it(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SIM_READING", "guessed")
-    with pytest.raises(pytest.fail.Exception, match="SIM_READING is one of documented, observed"):
+    with pytest.raises(
+        pytest.fail.Exception, match="SIM_READING must be one of documented, observed"
+    ):
         request.getfixturevalue("exchange")
 
 

@@ -56,7 +56,7 @@ def told(text: str) -> list[str]:
         (HEAD + ORDER % ("a", "1.40", ""), "price 1.40 is outside the band, 0.01 to 0.99"),
         (
             HEAD + "steps: [{settle: {symbol: a, price: '1.5'}}]\n",
-            "a price lies between 0 and 1 dollar",
+            "a price must lie between 0 and 1 dollar",
         ),
         (
             HEAD

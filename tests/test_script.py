@@ -92,7 +92,7 @@ steps:
     assert main(["run", str(file), "--param", "side=sell", "--param", "qty=7"]) == 0
     assert capsys.readouterr().out.count("lesson[side=sell") == 2
     assert main(["run", str(file), "--param", "size=7"]) == 2
-    assert "there is no parameter 'size': it has qty, side, price" in capsys.readouterr().err
+    assert "unknown parameter 'size': it has qty, side, price" in capsys.readouterr().err
     assert main(["run", str(file), "--param", "price=0.99"]) == 2
     assert (
         "the matrix gives price the values 0.41, 0.42; 0.99 is none of them"
@@ -232,7 +232,7 @@ def test_participants_that_a_scenario_makes_may_be_named() -> None:
         "call: {plane: exchange, get: /v1/whoami, as:"
         " firms/atlas/users/43f4a4a3-5d19-47e9-af52-e6c1ba3fb392}"
     )
-    with pytest.raises(ScenarioError, match="nobody is called"):
+    with pytest.raises(ScenarioError, match="no firm or participant is called"):
         load_scenario(f"{HEAD}steps:\n  - {{{act}}}\n")
     load_scenario(
         f"{HEAD}steps:\n  - {{call: {{plane: exchange, post: /v1/kyc/start, as: firms/atlas, json:"

@@ -126,8 +126,8 @@ class Receivers(Extension):
         """Let a receiver answer otherwise from its next attempt on. NotFound lists the names."""
         receiver = self._state.receivers.get(name)
         if receiver is None:
-            known = ", ".join(self._entries) or "this scenario has none"
-            remedy = f"receivers are listed in world.receivers: {known}"
+            names = ", ".join(self._entries) or "this scenario has none"
+            remedy = f"receivers are listed in world.receivers: {names}"
             raise NotFound(f"no receiver is called {name}", rule="control", remedy=remedy)
         receiver.answers, receiver.answers_sent = answers, 0
 

@@ -29,12 +29,12 @@ def call(
     if verb not in _VERBS or not path.startswith("/"):
         raise Refused(f"verb is one of {', '.join(_VERBS)} and path begins with a slash.")
     reply = running.caller.call(plane, verb, path, body, who)
-    said = f"{reply.status} for {verb} {word(path)} on the {plane} plane."
+    headline = f"{reply.status} for {verb} {word(path)} on the {plane} plane."
     then = "`history` shows what the exchange made of it."
     if reply.status >= 400:
         subject = f" {reply.request_id}" if reply.request_id else ""
         then = f"`explain` with subject{subject} says which rule refused it and what helps."
-    return answer(said, reply.body, then=then)
+    return answer(headline, reply.body, then=then)
 
 
 def order(
@@ -87,8 +87,8 @@ def _scales(running: Running, symbol: str) -> tuple[int, int]:
     row = next((one for one in instrument["instruments"] if one["symbol"] == symbol), None)
     if row is None:
         near = ", ".join(one["symbol"] for one in instrument["instruments"][:5])
-        known = near or ", ".join(running.served.symbols["open"][:5])
-        raise Refused(f"No instrument is called {word(symbol)}. Try one of: {known}.")
+        examples = near or ", ".join(running.served.symbols["open"][:5])
+        raise Refused(f"No instrument is called {word(symbol)}. Try one of: {examples}.")
     rows = running.served.control("GET", f"/state/instruments?{urlencode({'symbol': symbol})}")[
         "instruments"
     ]
@@ -135,8 +135,8 @@ def fault(
         return answer(f"Fault {word(remove)} ended.", then="run the client again.")
     if act is None:
         rows = _control(running, "GET", "/faults")["faults"]
-        said = f"Faults in force: {len(rows)}." if rows else "No fault is in force."
-        return answer(said, rows or None, then="`fault` with operation and act injects one.")
+        headline = f"Faults in force: {len(rows)}." if rows else "No fault is in force."
+        return answer(headline, rows or None, then="`fault` with operation and act injects one.")
     body: dict[str, Any] = {"match": {"operation": operation} if operation else {}, "act": act}
     body |= {} if times is None else {"times": times}
     created = _control(running, "POST", "/faults", body)

@@ -17,9 +17,9 @@ class Refused(Exception):
     """A tool cannot do what was asked; the message says why and what to do instead."""
 
 
-def answer(said: str, data: Any = None, *, then: str = "") -> str:
+def answer(headline: str, data: Any = None, *, then: str = "") -> str:
     """A sentence, the data that it is about, and what to do next."""
-    parts = [said]
+    parts = [headline]
     if data is not None:
         parts.append(quoted(data))
     if then:

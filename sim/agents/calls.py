@@ -61,8 +61,8 @@ class Caller:
         keys = self._exchange.api_keys
         matching = [one for one in keys if not who or who in (one["key_id"], one["account"])]
         if not matching:
-            known = ", ".join(one["key_id"] for one in keys) or "this scenario has none"
-            raise Refused(f"No API key is called {word(who)}. API keys: {known}.")
+            names = ", ".join(one["key_id"] for one in keys) or "this scenario has none"
+            raise Refused(f"No API key is called {word(who)}. API keys: {names}.")
         now_ms = int(self._exchange.now.timestamp() * 1000)
         return retail_headers(matching[0], verb, path, now_ms)
 
@@ -81,8 +81,8 @@ class Caller:
         for firm in self._exchange.firms:
             if not who or who in (firm["firm"], firm["client_id"], *firm["users"]):
                 return firm
-        known = [name for firm in self._exchange.firms for name in (firm["firm"], *firm["users"])]
-        listed = ", ".join(known) or "this scenario has none"
+        names = [name for firm in self._exchange.firms for name in (firm["firm"], *firm["users"])]
+        listed = ", ".join(names) or "this scenario has none"
         raise Refused(f"No firm or participant is called {word(who)}. Known: {listed}.")
 
     def _token(self, firm: dict[str, Any], now: int) -> tuple[str, float]:

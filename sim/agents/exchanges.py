@@ -108,8 +108,8 @@ def branch(session: Session, exchange: str = "", seq: int | None = None) -> str:
     try:
         copy = origin.served.fork(seq)
     except Refusal as refusal:
-        said = f"{word(refusal.message)}: {word(refusal.remedy)}"
-        raise Refused(f"{said}. `history` has the numbers of the inputs.") from None
+        reason = f"{word(refusal.message)}: {word(refusal.remedy)}"
+        raise Refused(f"{reason}. `history` has the numbers of the inputs.") from None
     session.add(Running(name, copy, origin.name))
     when = "as it is now" if seq is None else f"as it was after input {seq}"
     return answer(

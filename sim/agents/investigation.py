@@ -42,10 +42,10 @@ def investigate(
         "shrink", str(source), *more, f"--out={small}", f"--trials={_TRIALS}", within=SHRINK_S
     )
     if done is not None and done.returncode == _NOTHING_FAILS:
-        said = (done.stderr or done.stdout).strip().splitlines()
+        lines = (done.stderr or done.stdout).strip().splitlines()
         return answer(
             "There is nothing to shrink:",
-            said[-5:],
+            lines[-5:],
             then="say in `expect` what should hold and does not, such as"
             ' {open_orders: {as: maker, count: 1}}; `docs` with "expectations" lists the forms.',
         )

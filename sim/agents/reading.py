@@ -75,7 +75,7 @@ def judge(session: Session, caller: str = "", exchange: str = "") -> str:
     """Check what clients did against the documented rules for clients."""
     report = session.find(exchange).served.conformance(caller=caller)
     applied = [verdict for verdict in report.verdicts if verdict.applied]
-    said = f"{report.calls} calls, {len(applied)} rules applied, {len(report.broken())} broken."
+    summary = f"{report.calls} calls, {len(applied)} rules applied, {len(report.broken())} broken."
     if not report.calls:
         return answer("No client has called yet.", then="run the client, then judge again.")
     rows = [
@@ -92,7 +92,7 @@ def judge(session: Session, caller: str = "", exchange: str = "") -> str:
     then = "`history` with seq shows a broken call whole."
     if not rows:
         then = "no rule is broken: look at `history`, and at an account or order with `explain`."
-    return answer(said, rows or None, then=then)
+    return answer(summary, rows or None, then=then)
 
 
 def catalogue(

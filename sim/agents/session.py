@@ -76,8 +76,8 @@ class Session:
         if name:
             running = self._running.get(name)
             if running is None:
-                known = f" Running: {', '.join(self.names)}." if self.names else ""
-                raise Refused(f"No exchange is called {word(name)}.{known}")
+                running_names = f" Running: {', '.join(self.names)}." if self.names else ""
+                raise Refused(f"No exchange is called {word(name)}.{running_names}")
             running.used = time.monotonic()
             return running
         if self.shared:

@@ -38,7 +38,7 @@ class Happening(NamedTuple):
 
     line: int
     at: Instant
-    asked: int
+    request: int
     answered: int
 
 
@@ -71,7 +71,7 @@ class Run(NamedTuple):
         """A line of the journal as a row of a timeline."""
         return next(rows(iter([self.raw(number)]), self.header))
 
-    def asked(self, number: int) -> str:
+    def request(self, number: int) -> str:
         """What a line asks for, as JSON."""
         return _asked(read_line(self.raw(number)))
 
@@ -94,8 +94,8 @@ def read_run(path: Path) -> Run:
                     events.update(row.events)
                     if row.kind in ("clock", "timer") and not row.details:
                         continue
-                    asked, answered = hash(_asked(line)), hash(_answered(row, out))
-                    happening = Happening(number, now - header.start, asked, answered)
+                    request, answered = hash(_asked(line)), hash(_answered(row, out))
+                    happening = Happening(number, now - header.start, request, answered)
                     happenings[_meaning(row, out)].append(happening)
         except MALFORMED as error:
             # Nothing has checked these lines: anything that has not the form of a record fails.

@@ -88,9 +88,9 @@ class Recorder:
         for before, entry in log.corrected(outcome.seq):
             coverage.answers[_answer(before)] -= 1
             coverage.answers[_answer(entry)] += 1
-        for struck in outcome.struck:
-            for kind in _kinds_of(struck.act):
-                coverage.faults[kind, struck.plane] += 1
+        for injection in outcome.struck:
+            for kind in _kinds_of(injection.act):
+                coverage.faults[kind, injection.plane] += 1
         coverage.quirks.update(simulation.exchange.ctx.quirks.take_struck())
         coverage.stood_at(simulation.now)
 
@@ -221,12 +221,15 @@ def merged(parts: Iterable[Coverage]) -> Coverage:
 def _totals(coverage: Coverage) -> dict[str, tuple[int, int]]:
     """How many were met, of how many there are. Answers have no universe: both are what came."""
     operations = _operations(coverage)
-    known = [name for name in operations if name != _NO_OPERATION]
+    operation_names = [name for name in operations if name != _NO_OPERATION]
     kinds = len({answer for answer, count in coverage.answers.items() if count > 0})
     quirks = catalogue()
     sides = [row[side] for row in _dates(coverage) for side in ("before", "after")]
     return {
-        "operations": (sum(operations[name]["calls"] > 0 for name in known), len(known)),
+        "operations": (
+            sum(operations[name]["calls"] > 0 for name in operation_names),
+            len(operation_names),
+        ),
         "answers": (kinds, kinds),
         "quirks": (sum(coverage.quirks[name] > 0 for name in quirks), len(quirks)),
         "faults": (sum(coverage.faults[point] > 0 for point in _POINTS), len(_POINTS)),

@@ -166,12 +166,12 @@ class Progress:
             self._drawn = 0.0
 
     def _line(self, note: str) -> str:
-        said = f", {note}" if note else ""
+        suffix = f", {note}" if note else ""
         if not self._total:
-            return f"{self.says}{said}"
+            return f"{self.says}{suffix}"
         left = (monotonic() - self._began) / self.done * (self._total - self.done)
         time = f", about {left:.0f} s left" if left >= 1 else ""
-        return f"{self.says}{said}{time}"
+        return f"{self.says}{suffix}{time}"
 
 
 def reading(path: Path | str, *, keeps: bool = False) -> Progress:

@@ -55,7 +55,11 @@ class Mismatch(NamedTuple):
             return "only the first run has it"
         if self.first is None:
             return "only the second run has it"
-        return "the requests differ" if self.first.asked != self.second.asked else "outcomes differ"
+        return (
+            "the requests differ"
+            if self.first.request != self.second.request
+            else "outcomes differ"
+        )
 
 
 class Tally(NamedTuple):
@@ -202,16 +206,16 @@ class RunDiff:
             return
         mismatch = self.mismatches[0]
         times = f" (number {mismatch.nth} of its kind)" if mismatch.nth > 1 else ""
-        said = f"first difference: {mismatch.meaning}{times}: {mismatch.says}"
-        print("", *wrapped(said, "  ", first=""), sep="\n", file=out)
+        headline = f"first difference: {mismatch.meaning}{times}: {mismatch.says}"
+        print("", *wrapped(headline, "  ", first=""), sep="\n", file=out)
         for name, run, one in self._sides(mismatch):
             print(f"{name}, line {one.line}:" if one is not None else f"{name}: nothing", file=out)
             if one is not None:
                 write([run.line(one.line)], out)
-        if mismatch.first and mismatch.second and mismatch.first.asked != mismatch.second.asked:
+        if mismatch.first and mismatch.second and mismatch.first.request != mismatch.second.request:
             ours, theirs = (
-                self.first.asked(mismatch.first.line),
-                self.second.asked(mismatch.second.line),
+                self.first.request(mismatch.first.line),
+                self.second.request(mismatch.second.line),
             )
             print(f"request:\n  first   {excerpt(ours, theirs, width() - 12)}", file=out)
             print(f"  second  {excerpt(theirs, ours, width() - 12)}", file=out)

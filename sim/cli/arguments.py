@@ -121,8 +121,8 @@ def instant(text: str) -> int:
     try:
         return parse_instant(text)
     except ValueError:
-        said = f"expected an instant such as 2026-09-08T14:00:00-04:00, not {text!r}"
-        raise argparse.ArgumentTypeError(said) from None
+        problem = f"expected an instant such as 2026-09-08T14:00:00-04:00, not {text!r}"
+        raise argparse.ArgumentTypeError(problem) from None
 
 
 def reading(text: str) -> str:

@@ -16,8 +16,8 @@ _ENTRY = '{"kind":'
 def wants_json_lines(argv: Sequence[str]) -> bool:
     """Whether a command line, or else the environment, asks for lines of JSON."""
     pairs = zip(argv, [*argv, ""][1:], strict=True)
-    asked = [f"{name}={value}" if name == "--log-format" else name for name, value in pairs]
-    formats = [one.partition("=")[2] for one in asked if one.startswith("--log-format=")]
+    given_options = [f"{name}={value}" if name == "--log-format" else name for name, value in pairs]
+    formats = [one.partition("=")[2] for one in given_options if one.startswith("--log-format=")]
     return (formats or [os.environ.get("SIM_LOG_FORMAT", "")])[-1] == "json"
 
 

@@ -88,8 +88,8 @@ def _collector(text: str) -> str:
     from urllib.parse import urlsplit
 
     if text and (urlsplit(text).scheme not in ("http", "https") or not urlsplit(text).hostname):
-        said = f"expected an address such as http://127.0.0.1:4318, not {text!r}"
-        raise argparse.ArgumentTypeError(said)
+        message = f"expected an address such as http://127.0.0.1:4318, not {text!r}"
+        raise argparse.ArgumentTypeError(message)
     return text
 
 

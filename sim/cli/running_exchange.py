@@ -99,8 +99,8 @@ def ask(url: str, form: dict[str, str] | None = None, ca: str | None = None) -> 
         with urlopen(url, data, timeout=10, context=context) as answer:
             return json.decode(answer.read(), type=dict[str, Any])
     except HTTPError as error:
-        said = error.read().decode("utf-8", "replace").strip()
-        raise UsageError(f"{url}: {error.code} {said}") from None
+        detail = error.read().decode("utf-8", "replace").strip()
+        raise UsageError(f"{url}: {error.code} {detail}") from None
     except (OSError, DecodeError) as error:
         where = urlsplit(url).netloc
         raise UsageError(

@@ -32,8 +32,8 @@ def run(args: argparse.Namespace) -> int:
     keys = {str(n): key for n, key in enumerate(facts["api_keys"], 1)}
     keys |= {key["key_id"]: key for key in facts["api_keys"]}
     if args.key not in keys:
-        known = ", ".join(f"{n} {key['key_id']}" for n, key in enumerate(facts["api_keys"], 1))
-        return usage_error(f"--key: there is no API key {args.key!r}; known: {known}")
+        key_names = ", ".join(f"{n} {key['key_id']}" for n, key in enumerate(facts["api_keys"], 1))
+        return usage_error(f"--key: there is no API key {args.key!r}; known: {key_names}")
     now_ms = now_ns(args, facts) // 1_000_000
     for name, value in retail_headers(keys[args.key], args.verb, args.path, now_ms).items():
         print(f"{name}: {value}")

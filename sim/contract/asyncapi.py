@@ -102,16 +102,16 @@ def _add_socket(
 ) -> None:
     """A channel with one message for each payload, and an operation for each direction."""
     name = path.rpartition("/")[2]
-    asked = _messages(components, operation.request, answer=False)
+    requests = _messages(components, operation.request, answer=False)
     sent = _messages(components, operation.response, answer=True)
     channels[name] = {
         "address": path,
         "summary": operation.summary,
         "servers": [{"$ref": "#/servers/retail"}],
-        "messages": asked | sent,
+        "messages": requests | sent,
         "bindings": {"ws": {"method": "GET", "headers": _handshake()}},
     }
-    for action, messages in (("receive", asked), ("send", sent)):
+    for action, messages in (("receive", requests), ("send", sent)):
         operations[f"{action}_{name}"] = _operation(action, name, messages, operation.summary)
 
 

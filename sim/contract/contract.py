@@ -177,13 +177,13 @@ class Contract:
         return self._routes[plane]
 
     def _contradictions(self) -> Iterable[str]:
-        seen: dict[str, str] = {}
+        names: dict[str, str] = {}
         for operation in self.operations:
             service = f"{operation.package}.{operation.service}"
             for key in (operation.name, *operation.full_methods):
-                if key in seen:
-                    yield f"{key}: declared by {seen[key]} and by {service}"
-                seen[key] = service
+                if key in names:
+                    yield f"{key}: declared by {names[key]} and by {service}"
+                names[key] = service
             if operation.scope and operation.scope not in SCOPES:
                 yield f"{operation.name}: unknown scope {operation.scope}"
             since, until = operation.since, operation.until

@@ -92,13 +92,13 @@ def openapi_document(
     paths: dict[str, dict[str, Any]] = {}
     services: dict[str, None] = {}
     schemes: dict[str, Schema] = {}
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     routes = (route for route in contract.routes(plane) if route.operation.exists_at(now))
     for template, variables, route in _distinct(routes):
         operation = route.operation
         services.setdefault(operation.service)
         schemes |= _SCHEMES[operation.credential_on(plane)]
-        number = seen[operation.name] = seen.get(operation.name, 0) + 1
+        number = counts[operation.name] = counts.get(operation.name, 0) + 1
         item = _operation(components, plane, route, variables)
         _add_examples(item, examples.get(operation.name, {}))
         suffix = f"_{number}" if number > 1 else ""

@@ -74,9 +74,9 @@ def split_history(
     """
 
     def copy_of(order: Order) -> Order:
-        for known in (reported(order), copies.get(order.seq)):
-            if known is not order and known == order:
-                return known
+        for copied in (reported(order), copies.get(order.seq)):
+            if copied is not order and copied == order:
+                return copied
         return replace(order)
 
     execution_log, cash, positions = state.execution_log, state.ledger.rows, state.positions.rows
@@ -103,10 +103,10 @@ def join_history(
     present: TradingState, history: History, here: Sequence[Order] = ()
 ) -> TradingState:
     """The state that `split_history` took apart, for an exchange whose orders are `here` now."""
-    orders, known = history.orders.own(), len(here)
+    orders, copied = history.orders.own(), len(here)
     for order in history.live:
         place = order.seq - 1
-        if place < known and (mine := here[place]) == order:
+        if place < copied and (mine := here[place]) == order:
             orders[place] = mine
         else:
             orders[place] = replace(order)

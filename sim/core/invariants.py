@@ -67,8 +67,8 @@ def changes(trading: Trading, before: Moment) -> Changed | None:
 def _money(trading: Trading, _: Changed | None) -> Iterator[str]:
     if total := trading.ledger.total():
         yield f"all balances sum to {total}, not to zero"
-    if held := trading.ledger.balance(HOUSE_CLEARING):
-        yield f"the clearing house holds {held}"
+    if kept := trading.ledger.balance(HOUSE_CLEARING):
+        yield f"the clearing house holds {kept}"
     for account in trading.ledger:
         rows = trading.ledger.entries(account.name)
         if rows and rows[-1].after != account.balance:
@@ -87,9 +87,9 @@ def _positions(trading: Trading, changed: Changed | None) -> Iterator[str]:
     for symbol, net in nets.items():
         if net:
             yield f"positions in {symbol} net to {net}, not to zero"
-        interest, held = trading.positions.open_interest.get(symbol, 0), longs.get(symbol, 0)
-        if held != interest:
-            yield f"open interest of {symbol} is {interest}, its longs are {held}"
+        interest, kept = trading.positions.open_interest.get(symbol, 0), longs.get(symbol, 0)
+        if kept != interest:
+            yield f"open interest of {symbol} is {interest}, its longs are {kept}"
     for account, needed in _margins(trading).items():
         margin = trading.margin_requirement(account)
         if needed != margin:
@@ -131,10 +131,10 @@ def _orders(trading: Trading, changed: Changed | None) -> Iterator[str]:
     for (account, symbol), orders in working.items():
         for side in (BUY, SELL):
             qty = sum(order.leaves_qty for order in orders if order.side is side)
-            held = trading.risk.working(account, symbol, side)
-            if held != qty:
+            kept = trading.risk.working(account, symbol, side)
+            if kept != qty:
                 where = f"the {side.name} side of {symbol}"
-                yield f"{account} reserves for {held} on {where}, {qty} work"
+                yield f"{account} reserves for {kept} on {where}, {qty} work"
     for account, symbol, cash in trading.risk.reservations(symbols):
         cost = _cost(trading, account, symbol, working.get((account, symbol), []))
         if cash != cost:

@@ -59,28 +59,28 @@ class PreparedStarts:
         """
         settings = tuple(run.settings.recorded().items())
         kind = _Kind(header.scenario_digest, _ANY_SEED, run.start, settings)
-        known = self._seen(kind, run.scenario)
-        if known.by_seed:
+        entry = self._seen(kind, run.scenario)
+        if entry.by_seed:
             kind = kind._replace(seed=run.seed)
-            known = self._seen(kind, run.scenario)
-        if known.start is None and known.runs > 1:
-            known = self._begun(kind, known, begin())
-        return known.start
+            entry = self._seen(kind, run.scenario)
+        if entry.start is None and entry.runs > 1:
+            entry = self._begun(kind, entry, begin())
+        return entry.start
 
     def _seen(self, kind: _Kind, scenario: Scenario) -> _Known:
         """What is known of a kind of which one more run begins."""
-        known = self._known.pop(kind, None)
-        if known is None or known.scenario != scenario:
-            known = _Known(scenario)
-        known = self._known[kind] = known._replace(runs=known.runs + 1)
+        entry = self._known.pop(kind, None)
+        if entry is None or entry.scenario != scenario:
+            entry = _Known(scenario)
+        entry = self._known[kind] = entry._replace(runs=entry.runs + 1)
         if len(self._known) > self._kept:
             del self._known[next(iter(self._known))]
-        return known
+        return entry
 
-    def _begun(self, kind: _Kind, known: _Known, engine: Engine) -> _Known:
+    def _begun(self, kind: _Kind, entry: _Known, engine: Engine) -> _Known:
         start = Start(engine)
         if kind.seed == _ANY_SEED and start.follows_from_the_seed():
-            self._known[kind] = known._replace(by_seed=True)
+            self._known[kind] = entry._replace(by_seed=True)
             kind = kind._replace(seed=engine.run.seed)
-        known = self._known[kind] = known._replace(start=start)
-        return known
+        entry = self._known[kind] = entry._replace(start=start)
+        return entry

@@ -42,9 +42,11 @@ class Start:
         self._names = self._identifiers(engine.run.seed)
         # Of JSON: every string stands between two quotation marks.
         self._strings = self._snapshot.state.split(b'"')
-        known = {name.encode(): name for name in self._names}
+        names_by_bytes = {name.encode(): name for name in self._names}
         self._places = [
-            (place, known[string]) for place, string in enumerate(self._strings) if string in known
+            (place, names_by_bytes[string])
+            for place, string in enumerate(self._strings)
+            if string in names_by_bytes
         ]
 
     def follows_from_the_seed(self) -> bool:

@@ -99,17 +99,17 @@ class Entropy:
 
     def stream(self, name: str) -> Stream:
         """The stream of a purpose, for example "quirk.unfiltered_search_times_out"."""
-        known = self._streams.get(name)
-        if known is None:
-            known = self._streams[name] = Stream(self._key(name))
-        return known
+        cached = self._streams.get(name)
+        if cached is None:
+            cached = self._streams[name] = Stream(self._key(name))
+        return cached
 
     def key(self, name: str) -> bytes:
         """32 bytes that look random and depend on seed and name only."""
-        known = self._keys.get(name)
-        if known is None:
-            known = self._keys[name] = self._key(name)
-        return known
+        cached = self._keys.get(name)
+        if cached is None:
+            cached = self._keys[name] = self._key(name)
+        return cached
 
     def used(self) -> list[str]:
         """Names of the keys that were asked and of the streams that have drawn: where nothing else

@@ -97,10 +97,10 @@ class Identifiers:
 
     def sequence(self, purpose: str) -> Sequence:
         """The sequence of a purpose; it stays the same object when a state is loaded."""
-        known = self._sequences.get(purpose)
-        if known is None:
-            known = self._sequences[purpose] = Sequence(self._entropy.key(f"id.{purpose}"))
-        return known
+        cached = self._sequences.get(purpose)
+        if cached is None:
+            cached = self._sequences[purpose] = Sequence(self._entropy.key(f"id.{purpose}"))
+        return cached
 
     def next(self, purpose: str) -> str:
         """Twelve upper-case letters and digits, unique for the purpose."""

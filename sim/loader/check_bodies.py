@@ -158,8 +158,8 @@ def _leaf(
     try:
         json_decoder(cls)({field.json_name: [value] if listed else value})
     except BadInput as refused:
-        said = str(refused).partition(": ")[2]
-        yield problem(node.at, f"{way}: {said}{_nearest_word(field, node)}")
+        reason = str(refused).partition(": ")[2]
+        yield problem(node.at, f"{way}: {reason}{_nearest_word(field, node)}")
 
 
 def _nearest_word(field: Field, node: Node) -> str:

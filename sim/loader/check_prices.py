@@ -47,17 +47,17 @@ def _quantity(entry: Node, instrument: Instrument) -> Iterator[Problem]:
         qty = text_at(entry, key)
         if qty is None:
             continue
-        said = f"{key} {qty.text} is"
+        subject = f"{key} {qty.text} is"
         try:
             units = scaled(qty.text, scale)
         except NotADecimal:
             step = f"not a multiple of {decimal_text(1, scale)}, the smallest quantity of {symbol}"
             hint = "set `fractional_qty_scale` in its entry to trade fractions"
-            yield problem(qty.at, f"{said} {step}; {hint}")
+            yield problem(qty.at, f"{subject} {step}; {hint}")
             continue
         if key == "qty" and 0 < units < instrument.min_qty:
             least = decimal_text(instrument.min_qty, scale)
-            yield problem(qty.at, f"{said} below the minimum of {symbol}, {least}")
+            yield problem(qty.at, f"{subject} below the minimum of {symbol}, {least}")
         elif units > ORDER_QUANTITY.high:
             most = decimal_text(ORDER_QUANTITY.high, scale)
-            yield problem(qty.at, f"{said} more than an order of {symbol} can have, {most}")
+            yield problem(qty.at, f"{subject} more than an order of {symbol} can have, {most}")

@@ -101,8 +101,8 @@ def _names(scenario: Scenario, node: Node) -> Iterator[Problem]:
     limits = node_at(node, "limits")
     for name, at in limits.keys.items() if isinstance(limits, Mapping) else ():
         if name not in LIMITS:
-            known = suggestion(name, LIMITS) or f"; known: {', '.join(LIMITS)}"
-            yield problem(at, f"unknown limit {name!r}{known}")
+            hint = suggestion(name, LIMITS) or f"; known: {', '.join(LIMITS)}"
+            yield problem(at, f"unknown limit {name!r}{hint}")
     for fault in mappings_of(node_at(node, "faults")):
         yield from fault_problems(fault)
     for step in items_of(node, "steps"):
@@ -183,28 +183,28 @@ def _maintenance(scenario: Scenario, node: Node) -> Iterator[Problem]:
 
 def _leagues(node: Node) -> Iterator[Problem]:
     """Events of a league that does not exist."""
-    known: list[str] = []
+    valid_names: list[str] = []
     for item in items_of(node, "world", "events"):
         league = node_at(item, "league")
         if isinstance(league, Scalar):
-            known = known or [row["slug"] for row in fixture("leagues.json")["leagues"]]
-            if league.text not in known:
-                yield unknown("no league is called", league, known)
+            valid_names = valid_names or [row["slug"] for row in fixture("leagues.json")["leagues"]]
+            if league.text not in valid_names:
+                yield unknown("no league is called", league, valid_names)
 
 
 def _twice(node: Node) -> Iterator[Problem]:
     """Names that stand in one list twice: entries merge by name, so one of them would be lost."""
     for section in ("world", "participants"):
         for name, key in MERGE_KEYS.items():
-            seen: dict[str, Position] = {}
+            positions: dict[str, Position] = {}
             for item in items_of(node, section, name):
                 entry = node_at(item, key)
                 if not isinstance(entry, Scalar):
                     continue
-                if first := seen.get(entry.text):
+                if first := positions.get(entry.text):
                     twice = f"{key} {entry.text!r} occurs twice in `{name}`"
                     yield problem(entry.at, f"{twice}; first in line {first.line}")
-                seen.setdefault(entry.text, entry.at)
+                positions.setdefault(entry.text, entry.at)
 
 
 def _firms(node: Node) -> Iterator[Problem]:
@@ -219,12 +219,12 @@ def _firms(node: Node) -> Iterator[Problem]:
             files = resources.path("fixtures", "keys").glob("*.pub.pem")
             pairs = sorted(file.name.removesuffix(".pub.pem") for file in files)
             if pair.text not in pairs:
-                known = f"fixtures/keys has {', '.join(pairs)}"
-                yield problem(pair.at, f"there is no key pair {pair.text!r}: {known}")
-        seen: set[str] = set()
+                valid_names = f"fixtures/keys has {', '.join(pairs)}"
+                yield problem(pair.at, f"there is no key pair {pair.text!r}: {valid_names}")
+        positions: set[str] = set()
         for source in items_of(firm, "funding_sources"):
             name = node_at(source, "id")
             if isinstance(name, Scalar):
-                if name.text in seen:
+                if name.text in positions:
                     yield problem(name.at, f"two funding sources are called {name.text!r}")
-                seen.add(name.text)
+                positions.add(name.text)

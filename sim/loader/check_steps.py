@@ -90,12 +90,12 @@ def _beyond_the_calendar(scenario: Scenario, node: Node) -> Iterator[Problem]:
 
 def unknown_setting(what: str, entries: Node | None) -> Iterator[Problem]:
     """Names of quirks or assumptions that do not exist, and values that an assumption refuses."""
-    known: Iterable[str] = quirks.catalogue() if what == "quirk" else assumptions.catalogue()
+    valid_names: Iterable[str] = quirks.catalogue() if what == "quirk" else assumptions.catalogue()
     if not isinstance(entries, Mapping):
         return
     for name, value in entries.items.items():
-        if name not in known:
-            near = suggestion(name, known) or f"; `sim catalogue {what}s` lists them"
+        if name not in valid_names:
+            near = suggestion(name, valid_names) or f"; `sim catalogue {what}s` lists them"
             yield problem(entries.keys[name], f"unknown {what} {name!r}{near}")
         elif what == "assumption" and isinstance(value, Scalar) and "${" not in value.text:
             try:

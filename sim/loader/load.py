@@ -93,10 +93,10 @@ def scenario_files(what: str, params: Values[str, str] | None = None) -> list[Pa
     """
     node, access = _open(what)
     chain = _chain(node, access, 0)
-    known = {name: text for each in chain for name, text in parameters(each).items()}
+    parameter_values = {name: text for each in chain for name, text in parameters(each).items()}
     flow_files: dict[str, str] = {}
     for each in chain:
-        with_order_flow(expanded(each, known | dict(params or {})), flow_files, access)
+        with_order_flow(expanded(each, parameter_values | dict(params or {})), flow_files, access)
     return list(dict.fromkeys(map(Path, (*(each.at.file for each in chain), *flow_files.values()))))
 
 
@@ -198,15 +198,19 @@ def _further(
 
 def _resolved(node: Node, params: Values[str, str], access: FileAccess) -> Scenario:
     chain = _chain(node, access, 0)
-    known: dict[str, str] = {}
+    parameter_values: dict[str, str] = {}
     for each in chain:
-        known |= parameters(each)
-    unknown = [name for name in params if name not in known]
+        parameter_values |= parameters(each)
+    unknown = [name for name in params if name not in parameter_values]
     if unknown:
-        has = f": it has {', '.join(known)}" if known else ": this scenario has none"
+        has = (
+            f": it has {', '.join(parameter_values)}"
+            if parameter_values
+            else ": this scenario has none"
+        )
         raise error_at(node.at, f"unknown parameter {unknown[0]!r}{has}")
     flow_files: dict[str, str] = {}
-    values = {**known, **params}
+    values = {**parameter_values, **params}
     filled = [with_order_flow(expanded(each, values), flow_files, access) for each in chain]
     # Each for itself, so that a problem is reported where it stands.
     parts = [_read(each) for each in filled]
@@ -249,11 +253,11 @@ def _chain(node: Node, access: FileAccess, depth: int) -> list[Node]:
 def _merge(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in changes.items():
-        known = merged.get(key)
-        if isinstance(known, dict) and isinstance(value, dict):
-            merged[key] = _merge(known, value)
-        elif isinstance(known, list) and isinstance(value, list):
-            merged[key] = _merge_lists(known, value, MERGE_KEYS.get(key))
+        parameter_values = merged.get(key)
+        if isinstance(parameter_values, dict) and isinstance(value, dict):
+            merged[key] = _merge(parameter_values, value)
+        elif isinstance(parameter_values, list) and isinstance(value, list):
+            merged[key] = _merge_lists(parameter_values, value, MERGE_KEYS.get(key))
         else:
             merged[key] = value
     return merged

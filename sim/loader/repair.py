@@ -73,15 +73,15 @@ def without_steps(node: Node, problems: Iterable[Problem]) -> Node | None:
     wrong = {(each.line, each.column) for each in problems}
     kept = []
     for step in steps.items:
-        held = wrong.intersection(_places(step))
-        wrong -= held
+        wrong_inside = wrong.intersection(_places(step))
+        wrong -= wrong_inside
         if (
-            held
+            wrong_inside
             and isinstance(step, Mapping)
             and any(key in step.items for key in _NEEDED_ELSEWHERE)
         ):
             return None
-        if not held:
+        if not wrong_inside:
             kept.append(step)
     items = {**node.items, "steps": Sequence(steps.at, kept)}
     return None if wrong else Mapping(node.at, items, node.keys)

@@ -89,9 +89,9 @@ class Catalogue:
     def _add_rows(self, rows: Iterable[tuple[int, Sequence[MarketRow]]]) -> None:
         """Give the next places to markets of events."""
         for event, those in rows:
-            first, known = len(self.rows), self._markets[event]
+            first, event_markets = len(self.rows), self._markets[event]
             places = range(first, first + len(those))
-            self._markets[event] = (*known, *places) if known else places
+            self._markets[event] = (*event_markets, *places) if event_markets else places
             self._owners += [event] * len(those)
             self.rows += those
 

@@ -76,10 +76,10 @@ def _event(
     end = parse_instant(row["end"]) + shift
     about = eastern_date(parse_instant(row["about"]) + 12 * HOUR + shift if "about" in row else end)
     title = dated(row["title"], about)
-    known = reference.tags_of(*tags)
+    tag_ids = reference.tags_of(*tags)
     event = new_event(
         created,
-        known,
+        tag_ids,
         id=reference.next_event_id(),
         slug=dated(row["slug"], about),
         title=title,
@@ -90,7 +90,7 @@ def _event(
         event_date=market_pair.eastern_day(end),
         featured=row.get("quoted", False),
     )
-    event.primary_tag = known[0] if known else None
+    event.primary_tag = tag_ids[0] if tag_ids else None
     reference.add_event(event)
     return event
 

@@ -155,8 +155,8 @@ def fixture(name: str) -> Any:
 
 def messages(rows: list[dict[str, Any]], kind: type[M]) -> list[M]:
     """Return rows as messages; ValueError for a row with a field that the message lacks."""
-    known = frozenset(kind.__struct_fields__)
+    fields = frozenset(kind.__struct_fields__)
     for row in rows:
-        if unknown := sorted(set(row) - known):
+        if unknown := sorted(set(row) - fields):
             raise ValueError(f"{kind.__name__} has no field {unknown}")
     return msgspec.convert(rows, list[kind])  # type: ignore[valid-type]

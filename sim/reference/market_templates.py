@@ -133,12 +133,12 @@ def templates(
 ) -> tuple[MarketTemplate, ...]:
     """Return the markets of a league's games, in order of listing."""
     groups, leagues = _fixture()
-    known = leagues.get(league, leagues["default"])
+    league_templates = leagues.get(league, leagues["default"])
     return tuple(
         template
         for name in sets
         for group in groups[name]
-        for values in _repeated(group, known, players)
+        for values in _repeated(group, league_templates, players)
         for row in group.rows
         for template in _expanded(row, values, era)
     )

@@ -108,8 +108,8 @@ class RecurringEvents:
     ) -> Instrument:
         """Return the instrument of a slot; its metadata say what the index says by now."""
         unread = self._unread(slot)
-        said = read_metadata(reading, settled)
-        return replace(unread, metadata={**unread.metadata, **said}) if said else unread
+        fields = read_metadata(reading, settled)
+        return replace(unread, metadata={**unread.metadata, **fields}) if fields else unread
 
     def _make_unread(self, slot: Slot) -> Instrument:
         """Make the instrument of a slot, without what the index says."""

@@ -132,7 +132,7 @@ def fee_problems(node: Node) -> Iterator[Problem]:
     """Rows of a file that say nothing, or contradict another one of the file."""
     section = node.items.get("fees") if isinstance(node, Mapping) else None
     rows = section.items.get("schedule") if isinstance(section, Mapping) else None
-    seen: dict[tuple[object, ...], int] = {}
+    lines: dict[tuple[object, ...], int] = {}
     for item in rows.items if isinstance(rows, Sequence) else ():
         if not isinstance(item, Mapping):
             continue
@@ -141,11 +141,11 @@ def fee_problems(node: Node) -> Iterator[Problem]:
         entry: FeeEntry = record(FeeEntry).read(item, [])
         where = (entry.from_, entry.product, entry.market_type, entry.fee_class)
         for name in _CHANGES:
-            if name in item.items and (line := seen.get((*where, name))):
+            if name in item.items and (line := lines.get((*where, name))):
                 twice = f"{name} is given for the same instruments from the same instant on"
                 yield problem(item.keys[name], f"{twice} in line {line}")
             elif name in item.items:
-                seen[(*where, name)] = item.keys[name].line
+                lines[(*where, name)] = item.keys[name].line
 
 
 def _theta(text: str | None) -> int | None:

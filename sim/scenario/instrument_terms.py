@@ -40,29 +40,29 @@ class ListingError(ValueError):
 
 
 def list_instrument(
-    entry: InstrumentEntry, now: Instant, known: Instrument | None = None
+    entry: InstrumentEntry, now: Instant, former: Instrument | None = None
 ) -> Instrument:
     """The terms of an entry, at an instant; with `known` a change of those terms.
 
     ListingError when they are unsound.
     """
     faults: Faults = []
-    if known is None and not _SYMBOL.fullmatch(entry.symbol):
+    if former is None and not _SYMBOL.fullmatch(entry.symbol):
         rule = "a symbol is 1 to 128 letters, digits and . _ ~ : @ + = -, not"
         faults.append(("symbol", f"{rule} {entry.symbol[:40]!r}: it stands in paths"))
-    terms: dict[str, Any] = {"symbol": entry.symbol} if known is None else {}
-    terms |= _scales(entry, known, faults)
+    terms: dict[str, Any] = {"symbol": entry.symbol} if former is None else {}
+    terms |= _scales(entry, former, faults)
     if not faults:
-        terms |= _bounds(entry, known, terms, faults)
-    terms |= _dates(entry, known, now)
-    terms |= _texts(entry, known)
+        terms |= _bounds(entry, former, terms, faults)
+    terms |= _dates(entry, former, now)
+    terms |= _texts(entry, former)
     if entry.schedule is not None:
         terms["schedule"] = tuple(_segment(part) for part in entry.schedule)
     if entry.state is not None:
         terms["opening_state"] = entry.state
     if faults:
         raise ListingError(faults)
-    listed = Instrument(**terms) if known is None else replace(known, **terms)
+    listed = Instrument(**terms) if former is None else replace(former, **terms)
     if unsound := listed.problems():
         raise ListingError([("symbol", message) for message in unsound])
     return listed
@@ -72,14 +72,18 @@ def _segment(entry: SegmentEntry) -> Segment:
     return Segment(**asdict(entry) | {"days": tuple(sorted(set(entry.days)))})
 
 
-def _scales(entry: InstrumentEntry, known: Instrument | None, faults: Faults) -> dict[str, Any]:
+def _scales(entry: InstrumentEntry, former: Instrument | None, faults: Faults) -> dict[str, Any]:
     tick = entry.tick_size
     stated = (tick, entry.price_scale, entry.fractional_qty_scale)
-    if known is not None and stated == (None, None, None):
-        return {"price_scale": known.price_scale, "tick": known.tick, "qty_scale": known.qty_scale}
-    tick = tick or ("0.01" if known is None else decimal_text(known.tick, known.price_scale))
+    if former is not None and stated == (None, None, None):
+        return {
+            "price_scale": former.price_scale,
+            "tick": former.tick,
+            "qty_scale": former.qty_scale,
+        }
+    tick = tick or ("0.01" if former is None else decimal_text(former.tick, former.price_scale))
     scale = entry.price_scale or _price_scale(tick)
-    qty_scale = entry.fractional_qty_scale or (known.qty_scale if known else 1)
+    qty_scale = entry.fractional_qty_scale or (former.qty_scale if former else 1)
     try:
         return {"price_scale": scale, "tick": scaled(tick, scale), "qty_scale": qty_scale}
     except NotADecimal as refused:
@@ -108,15 +112,15 @@ def _price_scale(tick: str) -> int:
 
 
 def _bounds(
-    entry: InstrumentEntry, known: Instrument | None, scales: dict[str, Any], faults: Faults
+    entry: InstrumentEntry, former: Instrument | None, scales: dict[str, Any], faults: Faults
 ) -> dict[str, Any]:
     """Price band, order sizes and minimum. By default the band ends one tick from 0 and from 1."""
     scale, tick, qty_scale = scales["price_scale"], scales["tick"], scales["qty_scale"]
     terms: dict[str, Any] = {}
-    rescaled = known is None or (known.price_scale, known.tick) != (scale, tick)
+    rescaled = former is None or (former.price_scale, former.tick) != (scale, tick)
     if rescaled:
         terms["price_low"], terms["price_high"] = tick, scale - tick
-    if known is None or known.qty_scale != qty_scale:
+    if former is None or former.qty_scale != qty_scale:
         terms["min_qty"] = 1
     if entry.minimum_trade_qty is not None:
         terms["min_qty"] = entry.minimum_trade_qty
@@ -133,11 +137,11 @@ def _bounds(
     return terms
 
 
-def _dates(entry: InstrumentEntry, known: Instrument | None, now: Instant) -> dict[str, Any]:
+def _dates(entry: InstrumentEntry, former: Instrument | None, now: Instant) -> dict[str, Any]:
     """Dates, completed so that they permit the state: a pending instrument starts tomorrow, an
     expired one has expired by now.
     """
-    if known is not None:
+    if former is not None:
         return _stated(entry, "created", "start", "expiration", "termination")
     done = entry.state in EXPIRED_STATES
     start = entry.start
@@ -175,24 +179,24 @@ def related_to(
     return Related(f"{event}/{kind}", outcome, int(Fraction(line) * RANK_SCALE) if line else 0)
 
 
-def _texts(entry: InstrumentEntry, known: Instrument | None) -> dict[str, Any]:
+def _texts(entry: InstrumentEntry, former: Instrument | None) -> dict[str, Any]:
     terms = _stated(entry, "description", "product_id", *_NAMES)
     if entry.metadata:
-        terms["metadata"] = (known.metadata if known else {}) | entry.metadata
+        terms["metadata"] = (former.metadata if former else {}) | entry.metadata
     condition = _stated(entry, "long", "line", "player", "pick")
     if entry.sports_market_type is not None:
         condition["kind"] = entry.sports_market_type
-    settles = known.game_condition if known else None
+    settles = former.game_condition if former else None
     if settles is not None and condition:
         terms["game_condition"] = replace(settles, **condition)
     elif entry.sports_market_type is not None:
         terms["game_condition"] = GameCondition(**condition)
     if entry.event_outcome is not None:
-        event = terms.get("event", known.event if known else entry.symbol)
-        market_type = terms.get("market_type", known.market_type if known else "")
+        event = terms.get("event", former.event if former else entry.symbol)
+        market_type = terms.get("market_type", former.market_type if former else "")
         kind = entry.sports_market_type or market_type
         terms["related"] = related_to(event, kind, entry.event_outcome, entry.line)
-    if known is None:
+    if former is None:
         terms.setdefault("product_id", entry.symbol.split("-")[0])
         terms.setdefault("description", entry.question or entry.symbol)
     if entry.question:

@@ -95,14 +95,14 @@ def _with_references(schema: Any) -> Any:
         return schema
     if "enum" in schema or schema.get("type") == "boolean":
         kept = {key: value for key, value in schema.items() if key != "description"}
-        said = {"description": schema["description"]} if "description" in schema else {}
-        return {**said, "anyOf": [kept, {"type": "string", "pattern": _REFERENCE}]}
+        description = {"description": schema["description"]} if "description" in schema else {}
+        return {**description, "anyOf": [kept, {"type": "string", "pattern": _REFERENCE}]}
     return {key: _with_references(value) for key, value in schema.items()}
 
 
 def _and_text(types: str | list[str]) -> list[str]:
-    known = [types] if isinstance(types, str) else types
-    return known if "string" in known else ["string", *known]
+    type_names = [types] if isinstance(types, str) else types
+    return type_names if "string" in type_names else ["string", *type_names]
 
 
 def _references(schema: Any) -> list[str]:

@@ -218,13 +218,13 @@ class Reader:
         self, number: int, line: str, action: str, side: str, type: str, tif: str
     ) -> FlowError:
         """The problem of the first cell that holds none of the words of its column."""
-        known: tuple[tuple[str, str, Mapping[str, object]], ...] = (
+        choices: tuple[tuple[str, str, Mapping[str, object]], ...] = (
             ("action", action, _ACTIONS),
             ("type", type, _TYPES),
             ("tif", tif, _TIFS),
             ("side", side, _SIDES),
         )
-        column, cell, words = next(each for each in known if each[1] not in each[2])
+        column, cell, words = next(each for each in choices if each[1] not in each[2])
         choice = " or ".join(filter(None, words))
         return self.wrong(number, line, column, f"{column} is {choice}, not {cell[:40]!r}")
 
@@ -242,13 +242,13 @@ class Reader:
 
         `scales` has the scales of price and quantity by symbol; `exists` says who exists.
         """
-        reported, latest, known = 0, None, lru_cache(maxsize=4096)(exists)
+        reported, latest, choices = 0, None, lru_cache(maxsize=4096)(exists)
         for number, line in lines_of(self._packed, 1):
             if not line or line.isspace() or line[0] == "#":
                 continue
             try:
                 row = self._row(number, line)
-                for column, message in _row_problems(row, scales.get(row.symbol), known):
+                for column, message in _row_problems(row, scales.get(row.symbol), choices):
                     raise self.wrong(number, line, column, message)
                 if latest is not None and row.due < latest:
                     raise self.wrong(number, line, "at", "rows must be in order of time")
@@ -261,13 +261,13 @@ class Reader:
 
 
 def _row_problems(
-    row: Row, scales: tuple[int, int] | None, known: Callable[[str], bool]
+    row: Row, scales: tuple[int, int] | None, choices: Callable[[str], bool]
 ) -> Iterator[tuple[str, str]]:
     """(column, message) of what does not fit the world."""
     if scales is None:
         yield "symbol", f"unknown symbol {row.symbol[:80]!r}"
         return
-    if not known(row.who):
+    if not choices(row.who):
         yield "as", f"no firm or participant is called {row.who[:80]!r}"
     for column, text, scale in (("price", row.price, scales[0]), ("qty", row.qty, scales[1])):
         if text and (message := _unfit(text, scale)):

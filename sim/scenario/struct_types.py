@@ -68,8 +68,8 @@ class ListOf(ValueType):
 
     def read(self, node: Node, problems: list[Problem]) -> Any:
         if not isinstance(node, Sequence):
-            said = f'expected a list, "- " before each entry, not {quoted(node)}'
-            return report(node, said, problems)
+            text = f'expected a list, "- " before each entry, not {quoted(node)}'
+            return report(node, text, problems)
         values = [self.item.read(item, problems) for item in node.items]
         return INVALID if any(value is INVALID for value in values) else tuple(values)
 

@@ -93,24 +93,24 @@ class Text(ValueType):
             message = self._message(node.text, str(error))
             return report(node, f"{message}{self.suggestion(node.text)}", problems)
 
-    def _message(self, text: str, said: str) -> str:
+    def _message(self, text: str, explanation: str) -> str:
         """What is wrong, once: many errors say again what is expected, or quote the text."""
         wrong = f"not {text[:80]!r}"
-        if ": from " in said:
-            return f"{said}, {wrong}"  # an edge of a bound
-        if said.startswith(self.expected):
-            return said
-        if said.startswith("write ") and wrong in said:
-            return f"expected {self.expected}: {said}"
-        if len(text) > _DIGITS and said.startswith("not ") and _NUMBER.fullmatch(text):
+        if ": from " in explanation:
+            return f"{explanation}, {wrong}"  # an edge of a bound
+        if explanation.startswith(self.expected):
+            return explanation
+        if explanation.startswith("write ") and wrong in explanation:
+            return f"expected {self.expected}: {explanation}"
+        if len(text) > _DIGITS and explanation.startswith("not ") and _NUMBER.fullmatch(text):
             return f"expected {self.expected}, in at most {_DIGITS} digits, {wrong}"
-        reason = said.removeprefix(text).removeprefix(" is ").removeprefix("not ")
+        reason = explanation.removeprefix(text).removeprefix(" is ").removeprefix("not ")
         if (
-            said.startswith(("not ", "a negative ", "Invalid ", "Month "))
+            explanation.startswith(("not ", "a negative ", "Invalid ", "Month "))
             or reason in self.expected
         ):
             return f"expected {self.expected}, {wrong}"
-        return f"expected {self.expected}: {said}"
+        return f"expected {self.expected}: {explanation}"
 
     def suggestion(self, text: str) -> str:
         """`; did you mean 'x'?` where one of the usual slips makes the text right."""

@@ -123,8 +123,8 @@ def read_text(source: str | bytes, file: str) -> Node:
         mark = getattr(failed, "problem_mark", None)
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         reason = getattr(failed, "problem", None) or getattr(failed, "reason", None)
-        said = reason or str(failed).splitlines()[0]
-        message = f"not YAML: {said}{_unclosed(failed, text)}{_advice(text, line, column)}"
+        reason_text = reason or str(failed).splitlines()[0]
+        message = f"not YAML: {reason_text}{_unclosed(failed, text)}{_advice(text, line, column)}"
         raise error_at(Position(file, line, column), message) from None
 
 

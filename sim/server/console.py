@@ -92,9 +92,9 @@ class Console:
             return
         for entry in simulation.log.since(outcome.seq - 1):
             self._write(_request(entry) if self._json else self._request_line(entry))
-        for struck in outcome.struck:
-            if struck.plane not in CALLS:  # the line of a call names its fault
-                self._write(self._strike(struck))
+        for injection in outcome.struck:
+            if injection.plane not in CALLS:  # the line of a call names its fault
+                self._write(self._strike(injection))
         for record in outcome.answered:
             self._attempt(simulation, record.url, record.event_id, record.status or record.error)
         for result in outcome.steps:
@@ -104,8 +104,8 @@ class Console:
         """Write one attempt to deliver a webhook."""
         if self._silent:
             return
-        said = answer.status or answer.error
-        self._attempt(simulation, post.shown_url, post.event_id, said, attempt=post.attempt)
+        result_text = answer.status or answer.error
+        self._attempt(simulation, post.shown_url, post.event_id, result_text, attempt=post.attempt)
 
     def _attempt(
         self, simulation: Simulation, url: str, event_id: str, result: int | str, **more: str
@@ -118,18 +118,17 @@ class Console:
         painted = self._painted(str(result), good=str(result).startswith("2"))
         self._write(f"{_time(simulation.now)} webhook   {url}  {painted}  {event_id}")
 
-    def _strike(self, struck: FaultStruck) -> str | dict[str, Any]:
+    def _strike(self, injection: FaultStruck) -> str | dict[str, Any]:
         """A fault that struck no call: a frame, an attempt, a delivery or the engine."""
         if self._json:
-            return {"kind": "fault", **to_builtins(struck), "at": format_instant(struck.at)}
-        number = f" attempt {struck.attempt}" if struck.attempt else ""
-        name = struck.operation
-        what = f"{name if struck.plane == 'webhook' else name.rpartition('.')[2]}{number}"
-        whom = struck.subject or struck.caller
-        done = self._painted(struck.act, good=False)
-        return (
-            f"{_time(struck.at)} {struck.plane:<9} {what}  {done}  {whom}  (fault {struck.fault})"
-        )
+            return {"kind": "fault", **to_builtins(injection), "at": format_instant(injection.at)}
+        number = f" attempt {injection.attempt}" if injection.attempt else ""
+        name = injection.operation
+        what = f"{name if injection.plane == 'webhook' else name.rpartition('.')[2]}{number}"
+        whom = injection.subject or injection.caller
+        done = self._painted(injection.act, good=False)
+        when = f"{_time(injection.at)} {injection.plane:<9}"
+        return f"{when} {what}  {done}  {whom}  (fault {injection.fault})"
 
     def _write(self, line: str | dict[str, Any]) -> None:
         if isinstance(line, dict):

@@ -44,14 +44,14 @@ async def watch(
 ) -> None:
     """Start the host over whenever a file changes; for ever."""
     files = watched.files
-    seen = before = _state(files)
+    current = before = _state(files)
     while True:
         await asyncio.sleep(_LOOK_S)
         state = _state(files)
-        if state == seen or state != before:
+        if state == current or state != before:
             before = state
             continue
-        seen = state
+        current = state
         try:
             fresh = await beside(watched.read)
             simulation = fresh.build()
@@ -59,7 +59,7 @@ async def watch(
             say(f"sim: not reloaded, the run goes on as it was\n{error}")
             continue
         files = fresh.files
-        seen = before = _state(files)
+        current = before = _state(files)
         await host.become(simulation)
         host.driver.change(fresh.clock)
         reloaded(fresh)

@@ -100,11 +100,11 @@ def _drafts(plane: Plane, names: dict[str, str]) -> Iterator[Request]:
     """Requests whose status is not known yet, those first that others need."""
     content = resources.path("fixtures", "openapi-examples.json").read_bytes()
     examples: dict[str, Any] = json.decode(content).get(plane, {})
-    seen: set[str] = set()
+    used_names: set[str] = set()
     routes = []
     for route in load_contract().routes(plane):
-        if route.operation.name not in seen and route.operation.content != "web_socket":
-            seen.add(route.operation.name)
+        if route.operation.name not in used_names and route.operation.content != "web_socket":
+            used_names.add(route.operation.name)
             routes.append(route)
     routes.sort(key=lambda one: (one.operation.name not in _FIRST, _is_last(one.operation.rpc)))
     order = "{{exchange_order}}" if plane == "exchange" else "{{retail_order}}"

@@ -104,8 +104,8 @@ def every_date() -> list[Date]:
         start = day if at <= day else eastern(eastern_date(at + DAY), _HOUR)
         change = f"{row['before']} → {row['after']}" if row["before"] else ""
         summary = row["summary"].removesuffix(".")
-        said = ": ".join(part for part in (row["name"], summary, change) if part)
-        by_start.setdefault(start, []).append(f"{row['kind']} {said}")
+        description = ": ".join(part for part in (row["name"], summary, change) if part)
+        by_start.setdefault(start, []).append(f"{row['kind']} {description}")
     first = min(by_start)
     baseline = Date(eastern(eastern_date(first - DAY), _HOUR), ())
     return [baseline, *(Date(at, tuple(by_start[at])) for at in sorted(by_start))]

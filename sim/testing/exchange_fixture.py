@@ -339,11 +339,11 @@ class ServedExchange:
 
     def _last_calls(self) -> str:
         simulation = self.running.simulation
-        seen: list[LoggedCall] = self.running.call(lambda: simulation.log.since(0))
-        lines = [f"calls that the exchange saw: {len(seen) or 'none'}"]
-        if len(seen) > _CALLS_SHOWN:
+        logged_calls: list[LoggedCall] = self.running.call(lambda: simulation.log.since(0))
+        lines = [f"calls that the exchange saw: {len(logged_calls) or 'none'}"]
+        if len(logged_calls) > _CALLS_SHOWN:
             lines[0] += f", the last {_CALLS_SHOWN} of them"
-        for call in seen[-_CALLS_SHOWN:]:
+        for call in logged_calls[-_CALLS_SHOWN:]:
             status = call.code if call.plane == "grpc" else call.status
             why = f"  {call.why.message}" if call.why is not None else ""
             at = format_instant(call.at)

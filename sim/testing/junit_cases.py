@@ -53,8 +53,8 @@ def read_cases(path: Path) -> Cases:
             found.passed[name] = found.passed.get(name, True) and not failures
             for failure in failures:
                 # runners write what failed as message, as text, or as both
-                said = failure.get("message") or failure.text or ""
-                found.says.setdefault(name, one_line(said))
+                details = failure.get("message") or failure.text or ""
+                found.says.setdefault(name, one_line(details))
     # each test of the fixture `exchange` has one of its own
     properties = {one.get("name") for one in root.iter("property")}
     return structs.replace(found, met="exchange.seed" in properties)

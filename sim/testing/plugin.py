@@ -171,8 +171,8 @@ def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedE
     except ScenarioError as error:
         problem = error
     if problem is not None:  # outside of the handler, so that the problem is told once
-        said = "\n".join(with_carets(problem.problems))
-        pytest.fail(f"the scenario of this test cannot be used:\n{said}", pytrace=False)
+        problems = "\n".join(with_carets(problem.problems))
+        pytest.fail(f"the scenario of this test cannot be used:\n{problems}", pytrace=False)
     if marked.reading:
         scenario = replace(scenario, reading=marked.reading)
     try:
@@ -249,8 +249,8 @@ def _scenario_of(item: pytest.Item) -> _Marked:
             seed, steps = options.get("seed"), options.get("steps", "check")
             reading = _reading_of(options.get("reading") or default, "reading")
             start = options.get("start") or ""
-            known = seed is None or (type(seed) is int and SEED.low <= seed <= SEED.high)
-            if known and isinstance(start, str) and steps in ("check", "ignore"):
+            valid_seed = seed is None or (type(seed) is int and SEED.low <= seed <= SEED.high)
+            if valid_seed and isinstance(start, str) and steps in ("check", "ignore"):
                 beside = item.path.parent / path
                 name = str(beside if beside.is_file() else path)
                 return _Marked(name, seed, reading, start, steps)

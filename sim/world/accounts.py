@@ -141,11 +141,11 @@ def with_traders(firms: Iterable[FirmEntry], traders: Iterable[Trader]) -> list[
     added = []
     for firm in firms:
         if firm.name == SANDBOX_FIRM:
-            known = {user.name.rpartition("/")[2] for user in firm.users}
+            user_ids = {user.name.rpartition("/")[2] for user in firm.users}
             new = [
                 UserEntry(name=one.name, display_name=one.name, balance=one.balance)
                 for one in traders
-                if not one.as_ and one.name not in known
+                if not one.as_ and one.name not in user_ids
             ]
             firm = replace(firm, users=(*firm.users, *new))
         added.append(firm)

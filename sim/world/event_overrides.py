@@ -24,13 +24,13 @@ def change_events(reference: Reference, entries: Iterable[EventEntry], now: Inst
     ValueError for a league that does not exist.
     """
     for entry in entries:
-        known = reference.event_named(entry.slug)
-        if known is None:
+        existing = reference.event_named(entry.slug)
+        if existing is None:
             number, slug = reference.next_event_id(), entry.slug
             event = new_event(now, [], id=number, slug=slug, title=slug, category="other")
             reference.add_event(event)
         elif _changes(entry):
-            event = reference.own(known)
+            event = reference.own(existing)
         else:
             continue
         _apply(reference, event, entry)

@@ -174,9 +174,9 @@ def _instruments(
     """Return the instruments that are listed one by one, new ones with markets."""
     terms = {one.symbol: one for one in (default.instruments if default else ())}
     for entry in section.instruments:
-        known = terms.get(entry.symbol) or reference.generated.find(entry.symbol)
-        instrument = list_instrument(entry, now, known)
-        if known is None:
+        existing = terms.get(entry.symbol) or reference.generated.find(entry.symbol)
+        instrument = list_instrument(entry, now, existing)
+        if existing is None:
             instrument = add_by_hand(reference, instrument, entry, now)
         terms[entry.symbol] = instrument
     return tuple(terms.values())
@@ -228,11 +228,11 @@ def _changed_by(name: Any, base: list[Any], changes: tuple[Any, ...]) -> list[An
     """Return entries by name, each changed in the fields that a change sets."""
     entries = {name(entry): entry for entry in base}
     for change in changes:
-        known = entries.get(name(change))
-        if known is not None:
+        existing = entries.get(name(change))
+        if existing is not None:
             fields = ((field, getattr(change, field)) for field in change.__struct_fields__)
             changed = {field: value for field, value in fields if value not in (None, (), {}, "")}
-            change = structs.replace(known, **changed)
+            change = structs.replace(existing, **changed)
         entries[name(change)] = change
     return list(entries.values())
 

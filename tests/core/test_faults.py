@@ -251,7 +251,7 @@ BAD = [
     ({"match": {"nht": 1}, "act": {"status": 503}}, "nht"),
     ({"match": {"nth": -1}, "act": {"status": 503}}, ">= 1 "),
     ({"act": {"status": 503}, "times": -1}, "times counts from 1"),
-    ({"match": {"plane": "mars"}, "act": {"status": 503}}, "plane is one of"),
+    ({"match": {"plane": "mars"}, "act": {"status": 503}}, "plane must be one of"),
     ({"match": {"probability": "maybe"}, "act": {"status": 503}}, "a probability is"),
     ({"match": {"from": "yesterday"}, "act": {"status": 503}}, "RFC 3339"),
     ({"act": {"status": 503}, "ttl": "0s"}, "ttl must be positive"),

@@ -547,7 +547,7 @@ def test_the_time_that_a_message_tells_is_that_of_the_service_now():
         (["--gateway", "example.com"], "a URL that begins with http:// or https://"),
         (
             ["--gateway", "http://x", "--port-base", "70000"],
-            "--port-base: 0, or a port up to 65529",
+            "--port-base: expected 0 or a port up to 65529",
         ),
     ],
 )

@@ -203,7 +203,7 @@ def test_the_control_plane_forks_begins_lists_and_ends_worlds(exchange):
             "/worlds",
             {"scenario": "quickstart", "params": {"a": "b"}},
             400,
-            "there is no parameter 'a'",
+            "unknown parameter 'a'",
         ),
         (
             "POST",

@@ -90,9 +90,9 @@ def _source(exchange: Exchange, account: str, name: str) -> FundingSource:
     firm = exchange.firms.owner_of(account)
     sources = {source.id: source for source in sources_of(firm)} if firm else {}
     if name not in sources:
-        known = ", ".join(sources) or "none: it belongs to no firm"
+        names = ", ".join(sources) or "none: it belongs to no firm"
         message = f"{account} has no funding source {name!r}"
-        raise NotFound(message, rule="control", remedy=f"its sources: {known}")
+        raise NotFound(message, rule="control", remedy=f"its sources: {names}")
     return sources[name]
 
 

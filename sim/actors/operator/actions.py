@@ -159,8 +159,8 @@ def _with_nearest(engine: Engine, refusal: NotFound) -> NotFound:
     symbol = refusal.message.removeprefix("unknown symbol: ")
     if refusal.remedy or symbol == refusal.message:
         return refusal
-    known = (each.symbol for each in engine.exchange.instruments)
-    near = suggestion(symbol, islice(known, COMPARED_MAX)).removeprefix(", ")
+    symbols = (each.symbol for each in engine.exchange.instruments)
+    near = suggestion(symbol, islice(symbols, COMPARED_MAX)).removeprefix(", ")
     refusal.remedy = near or "GET /_sim/v1/state/instruments lists them"
     return refusal
 

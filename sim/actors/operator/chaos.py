@@ -134,8 +134,8 @@ def change_receiver(engine: Engine, entry: ReceiverStep) -> Answer:
 def redeliver_webhooks(engine: Engine, entry: RedeliveryEntry) -> Answer:
     """Send a firm's unacknowledged webhook events again, or one event that is named."""
     firm = "firms/" + entry.firm.removeprefix("firms/")
-    if firm not in (known := [one.name for one in engine.exchange.firms.all()]):
-        remedy = f"known: {', '.join(known)}"
+    if firm not in (names := [one.name for one in engine.exchange.firms.all()]):
+        remedy = f"known: {', '.join(names)}"
         raise NotFound(f"no firm is called {entry.firm}", rule="control", remedy=remedy)
     return {"redelivered": engine.exchange.webhooks.redeliver(firm, entry.event_id)}
 

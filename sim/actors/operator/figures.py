@@ -83,18 +83,18 @@ def performance(exchange: Exchange, journal: Journal, account: str) -> list[Answ
     """What an account gained and lost in each instrument, oldest first."""
     rows: dict[tuple[int, str], Answer] = {}
     marks: dict[str, Price] = {}
-    held: dict[str, tuple[Qty, int, int, int]] = {}
+    positions: dict[str, tuple[Qty, int, int, int]] = {}
     for change in sorted(_changes(exchange, journal, account), key=attrgetter("at", "order")):
         symbol = change.symbol
         if change.mark is not None:
             marks[symbol] = change.mark
         if change.position is not None:
-            held[symbol] = change.position
-        elif symbol not in held or not held[symbol][0]:
+            positions[symbol] = change.position
+        elif symbol not in positions or not positions[symbol][0]:
             continue  # the mark of what is not held
         instrument = exchange.instruments.require(symbol)
         rows.pop((change.seq, symbol), None)  # what changes again stands where it changed last
-        rows[change.seq, symbol] = _row(change, instrument, held[symbol], marks.get(symbol))
+        rows[change.seq, symbol] = _row(change, instrument, positions[symbol], marks.get(symbol))
     return list(rows.values())
 
 

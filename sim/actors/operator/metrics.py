@@ -48,10 +48,10 @@ def metrics(engine: Engine) -> Iterator[Family]:
         ({"rpc": rpc}, count) for rpc, count in sorted(by_rpc.items())
     ]
     yield Family("sim_streams_open", "gauge", "streams that are open, by method", rows)
-    struck = Family("sim_fault_struck_total", "counter", "how often an injected fault struck")
+    injections = Family("sim_fault_struck_total", "counter", "how often an injected fault struck")
     for fault in (*faults.over(), *faults.all()):
-        struck.samples.append(({"fault": fault.id}, fault.struck))
-    yield struck
+        injections.samples.append(({"fault": fault.id}, fault.struck))
+    yield injections
     yield Family("sim_faults", "gauge", "injected faults in force", [({}, len(faults.all()))])
     calls = Family("sim_requests_total", "counter", "calls by plane, operation and HTTP status")
     for (plane, operation, status), count in engine.log.counts().items():

@@ -185,8 +185,8 @@ class Participants(Extension):
         NotFound when there is none of this name.
         """
         if name not in self._entries:
-            known = ", ".join(self._entries)
-            remedy = f"known: {known}" if known else "this scenario has none"
+            names = ", ".join(self._entries)
+            remedy = f"known: {names}" if names else "this scenario has none"
             raise NotFound(f"no participant is called {name!r}", rule="control", remedy=remedy)
         self._stopped.pop(name, None)
         if not active:

@@ -146,8 +146,8 @@ class TraderOnInstrument:
     def working(self) -> list[Order]:
         """Its orders that still work, oldest first; forgets the others."""
         state = self.state
-        known = map(self._order_of, state.orders)
-        orders = live_of([order for order in known if order is not None])
+        own_orders = map(self._order_of, state.orders)
+        orders = live_of([order for order in own_orders if order is not None])
         if len(orders) != len(state.orders):
             state.orders = [order.id for order in orders]
         return orders

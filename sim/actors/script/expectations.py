@@ -205,8 +205,12 @@ def _balance(engine: Engine, expect: BalanceExpect) -> Iterator[str]:
 def _position(engine: Engine, expect: PositionExpect) -> Iterator[str]:
     instrument = engine.exchange.instruments.require(expect.symbol)
     account = engine.account_named(expect.account)
-    held = engine.exchange.trading.positions.get(account, expect.symbol)
-    net, cost, realized = (held.net, held.cost, held.realized) if held else (0, 0, 0)
+    actual_position = engine.exchange.trading.positions.get(account, expect.symbol)
+    net, cost, realized = (
+        (actual_position.net, actual_position.cost, actual_position.realized)
+        if actual_position
+        else (0, 0, 0)
+    )
     cash_scale = instrument.notional_scale
     yield from _wrong_amounts(
         f"position of {expect.account} in {expect.symbol}",
@@ -257,8 +261,8 @@ def rejection_of(step: Step, rejected: Iterable[str]) -> str:
     if expect is not None and (expect.order or expects_answer(expect)):
         return ""
     right = "{order: {state: REJECTED}}" if step.order is not None else "{refused: true}"
-    said = "; ".join(rejected)
-    return f"{said}; expect {right} if it should be" if said else ""
+    rejections = "; ".join(rejected)
+    return f"{rejections}; expect {right} if it should be" if rejections else ""
 
 
 def refusal_of(expect: Expect | None, reply: Reply | None) -> str:
@@ -368,10 +372,10 @@ def _breaker(engine: Engine, expect: BreakerExpect) -> Iterator[str]:
 
 def _fault(engine: Engine, expect: FaultExpect) -> Iterator[str]:
     faults = engine.exchange.faults
-    known = {one.id: one for one in (*faults.over(), *faults.all())}
-    fault = known.get(expect.id)
+    faults_by_id = {one.id: one for one in (*faults.over(), *faults.all())}
+    fault = faults_by_id.get(expect.id)
     if fault is None:
-        yield f"no fault is called {expect.id!r}; known: {', '.join(known) or 'none'}"
+        yield f"no fault is called {expect.id!r}; known: {', '.join(faults_by_id) or 'none'}"
         return
     if expect.struck is not None and fault.struck != expect.struck:
         yield f"fault {fault.id} struck {fault.struck} times, not {expect.struck}"

@@ -204,8 +204,10 @@ class Script(Extension):
         if self._answered:
             answered, self._answered = self._answered, []
             for index, at, reply in answered:
-                said = [one.says for one in self._rejected if one.order_id.encode() in reply.body]
-                self._check(StepUnderWay(index, at, [], rejected=said), reply, outcome)
+                reasons = [
+                    one.says for one in self._rejected if one.order_id.encode() in reply.body
+                ]
+                self._check(StepUnderWay(index, at, [], rejected=reasons), reply, outcome)
         if ours:
             self._did(input_, outcome)
         self._rejected.clear()

@@ -99,16 +99,16 @@ def not_after_expiry(run: Run) -> Iterator[Finding]:
 )
 def scales_are_read(run: Run) -> Iterator[Finding]:
     informed: set[str] = set()
-    seen: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     guessed = "refused for its tick or size, and the instrument's terms had never been read"
     for call in run.calls:
         peer = call.input.peer
         if call.rpc in _TERMS and call.status < 400:
             informed |= {call.caller, peer}  # the gateway does not know who asks
         symbol = _symbol_of(call)
-        if call.rpc not in _ENTRY or (call.caller, symbol) in seen:
+        if call.rpc not in _ENTRY or (call.caller, symbol) in reported:
             continue
-        seen.add((call.caller, symbol))
+        reported.add((call.caller, symbol))
         broken = guessed if _is_off_tick(call) and not informed & {call.caller, peer} else ""
         yield call.finding(f"first {call.rpc} in {symbol}", broken)
 

@@ -242,8 +242,8 @@ class _Reader:
                     self._firms[token.removeprefix("sha256:")] = firm.name
                 return firm.name
             case "bearer":
-                known = self._firms.get(credential.key)
-                return recorded.participant or known or credential.key or recorded.peer
+                known_firm = self._firms.get(credential.key)
+                return recorded.participant or known_firm or credential.key or recorded.peer
             case "api_key":
                 return names_of(exchange, credential, None, recorded.peer)[0]
         return out.get("caller", "") or recorded.peer

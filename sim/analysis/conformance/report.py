@@ -67,11 +67,11 @@ class Report(Struct, frozen=True, kw_only=True):
     def _headline(self) -> str:
         count = Counter(verdict.word for verdict in self.verdicts)
         broken = counted(count["broken"], "rule") if count["broken"] else "no rule"
-        said = f"{broken} broken, {count['kept']} kept, {count['skipped']} never applied"
+        text = f"{broken} broken, {count['kept']} kept, {count['skipped']} never applied"
         if count["advice"]:
-            said += f", advice of {count['advice']} not followed"
+            text += f", advice of {count['advice']} not followed"
         calls = counted(self.calls, "call") if self.calls else "no client called"
-        return f"{self.scenario}, seed {self.seed}: {calls}; {said}"
+        return f"{self.scenario}, seed {self.seed}: {calls}; {text}"
 
     def junit(self) -> bytes:
         """JUnit XML: a case for each rule; one that never applied is skipped."""
@@ -141,5 +141,5 @@ def print_rules(rules: dict[str, Rule], out: TextIO) -> None:
     """Print the rulebook."""
     for rule in rules.values():
         advice = " (advice)" if rule.advice else ""
-        said = f"{rule.name:<25} §{rule.section:<4} {rule.says}{advice}"
-        print(*wrapped(said, " " * 32, first=""), sep="\n", file=out)
+        text = f"{rule.name:<25} §{rule.section:<4} {rule.says}{advice}"
+        print(*wrapped(text, " " * 32, first=""), sep="\n", file=out)

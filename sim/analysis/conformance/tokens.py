@@ -73,12 +73,12 @@ def no_dead_token(run: Run) -> Iterator[Finding]:
     applies_to="a token request with a signed assertion",
 )
 def fresh_jti(run: Run) -> Iterator[Finding]:
-    seen: dict[tuple[str, str], Call] = {}
+    first_uses: dict[tuple[str, str], Call] = {}
     for call in run.calls:
         credential = call.credential
         if credential.kind != "assertion" or not credential.nonce:
             continue
-        first = seen.setdefault((credential.key, credential.nonce), call)
+        first = first_uses.setdefault((credential.key, credential.nonce), call)
         what = f"assertion of {credential.key}"
         if first is call:
             yield call.finding(what)

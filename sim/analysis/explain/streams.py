@@ -74,8 +74,8 @@ def explain_stream(sim: Simulation, number: int) -> dict[str, Any] | None:
 def _ended(step: JournalStep, closed: dict[str, Any]) -> tuple[Verdict, Basis]:
     """Why the exchange ended a stream, and the basis."""
     code, message = closed["code"], closed["message"]
-    struck = step.events_of("FaultStruck", plane="stream")
-    if any(event.get("subject") == f"stream/{closed['stream']}" for event in struck):
+    injections = step.events_of("FaultStruck", plane="stream")
+    if any(event.get("subject") == f"stream/{closed['stream']}" for event in injections):
         why = f"an injected fault ended it with {code}: {message}"
         return Verdict(why, "subscribe again, as after any broken connection", retry=True), _STREAMS
     if message == REVOKED:

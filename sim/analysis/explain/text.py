@@ -25,16 +25,16 @@ _OF_A_REFUSAL = {"status", "code", "message", "rule", "section", "stage", "seq",
 
 def lines(explanation: dict[str, Any]) -> Iterator[str]:
     """An explanation as text: a sentence, what to do, the fields, and the chain of causes."""
-    known = _NO_FIELDS
+    field_names = _NO_FIELDS
     if explanation["kind"] == "request":
-        known = _NO_FIELDS | _OF_A_REFUSAL
+        field_names = _NO_FIELDS | _OF_A_REFUSAL
         yield from _refusal(explanation)
     else:
-        said = f"{explanation['kind']} {explanation['subject']}: {explanation['summary']}"
-        yield from wrapped(said, "  ", first="")
+        line = f"{explanation['kind']} {explanation['subject']}: {explanation['summary']}"
+        yield from wrapped(line, "  ", first="")
         yield from _what_helps(explanation)
     for key, value in explanation.items():
-        if key not in known and value not in ("", None, False, []):
+        if key not in field_names and value not in ("", None, False, []):
             yield from _field(key, _value(value))
     yield from _switches(explanation, "  ")
     if explanation["chain"]:
@@ -42,8 +42,8 @@ def lines(explanation: dict[str, Any]) -> Iterator[str]:
     for cause in explanation["chain"]:
         where = " ".join(_where(cause))
         basis = f"  [{where}]" if where else ""
-        said = f"#{cause['seq']} {cause['at']}  {cause['what']}{basis}"
-        yield from wrapped(said, " " * 6, first="  ")
+        line = f"#{cause['seq']} {cause['at']}  {cause['what']}{basis}"
+        yield from wrapped(line, " " * 6, first="  ")
         yield from wrapped(f"because {cause['by']}", " " * 8, first=" " * 6)
         yield from _switches(cause, "      ")
 
@@ -52,8 +52,8 @@ def _refusal(explanation: dict[str, Any]) -> Iterator[str]:
     """Who was refused what and why, the rule, what would have worked, whether to try again."""
     status = explanation["status"] or explanation["code"]
     who = explanation["caller"] or "a caller without credentials"
-    said = f"request {explanation['subject']}: {who} was refused: {status} {explanation['message']}"
-    yield from wrapped(said, "  ", first="")
+    line = f"request {explanation['subject']}: {who} was refused: {status} {explanation['message']}"
+    yield from wrapped(line, "  ", first="")
     decided = ", ".join(_where(explanation))
     yield from _field("decided by", f"{decided} in stage {explanation['stage']}")
     yield from _what_helps(explanation)
@@ -82,13 +82,13 @@ def _where(basis: dict[str, Any]) -> Iterator[str]:
 def _switches(document: dict[str, Any], indent: str) -> Iterator[str]:
     """Assumptions, quirk and fault of an explanation or of a cause."""
     for one in document.get("assumptions", ()):
-        said = f"assumption {one['name']} = {cell(one['value'])} ({one['source']})"
-        yield from wrapped(said, f"{indent}  ", first=indent)
+        line = f"assumption {one['name']} = {cell(one['value'])} ({one['source']})"
+        yield from wrapped(line, f"{indent}  ", first=indent)
     if quirk := document.get("quirk"):
         yield f"{indent}quirk {quirk['name']}, odds {quirk['odds']} ({quirk['section']})"
     if fault := document.get("fault"):
-        said = f"fault {fault['id']}: {_value(fault['spec'])}"
-        yield from wrapped(said, f"{indent}  ", first=indent)
+        line = f"fault {fault['id']}: {_value(fault['spec'])}"
+        yield from wrapped(line, f"{indent}  ", first=indent)
 
 
 def _value(value: object) -> str:
@@ -122,8 +122,8 @@ def text_of(explanation: dict[str, Any]) -> Iterator[str]:
         yield from lines(explanation)
         return
     for row in explanation["refused"]:
-        said = f"{row['request_id']}  {row['status']:<4} {row['address']}  {row['message']}"
-        yield from wrapped(said, " " * 23, first="")
+        line = f"{row['request_id']}  {row['status']:<4} {row['address']}  {row['message']}"
+        yield from wrapped(line, " " * 23, first="")
     if explanation["refused"]:
         refused = counted(len(explanation["refused"]), "refused call")
         yield f"{refused}; `sim explain JOURNAL ID` says why"

@@ -151,9 +151,11 @@ def _answers(step: JournalStep, attempts: dict[str, int]) -> Iterator[Cause]:
     """What became of attempts in a step: an answer, an error, or silence."""
     if step.input["type"] == "answer" and step.input["attempt"] in attempts:
         status = step.input.get("status")
-        said = f"answered {status}" if status else f"did not answer: {step.input.get('error', '')}"
+        outcome = (
+            f"answered {status}" if status else f"did not answer: {step.input.get('error', '')}"
+        )
         number = attempts[step.input["attempt"]]
-        yield step.cause(f"attempt {number}: the receiver {said}", _ANSWER)
+        yield step.cause(f"attempt {number}: the receiver {outcome}", _ANSWER)
     for timer in step.timers:
         if timer["timer"] == "webhook.timeout" and timer["subject"] in attempts:
             what = f"attempt {attempts[timer['subject']]}: the receiver did not answer in time"

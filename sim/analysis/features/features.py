@@ -90,8 +90,8 @@ class FeatureReader:
             line = read_line(raw)
             if not line.mark:
                 features += self._of_record(json.decode(line.input), json.decode(line.out))
-        for struck in outcome.struck:
-            features += (f"fault:{struck.plane}|{kind}" for kind in _kinds_of(struck.act))
+        for injection in outcome.struck:
+            features += (f"fault:{injection.plane}|{kind}" for kind in _kinds_of(injection.act))
         quirks = simulation.exchange.ctx.quirks.take_struck()
         features += (f"quirk:{name}" for name in quirks)
         features += self._states.take()

@@ -53,9 +53,9 @@ class StateChanges:
 
     @staticmethod
     def _edge(
-        known: dict[str, str], what: str, key: str, state: str, *, again: bool = True
+        last_states: dict[str, str], what: str, key: str, state: str, *, again: bool = True
     ) -> Iterator[str]:
-        before = known.get(key, "")
+        before = last_states.get(key, "")
         if again or before != state:
             yield f"edge:{what}|{before}|{state}"
-        known[key] = state
+        last_states[key] = state

@@ -110,9 +110,9 @@ class Rows:
         if not name:
             return self.journal.branch
         if name not in branches:
-            known = tuple(branches)
+            choices = tuple(branches)
             raise InvalidRequest(
-                unknown_name("branch", name, known), remedy=f"known: {_some(known)}"
+                unknown_name("branch", name, choices), remedy=f"known: {_some(choices)}"
             )
         return branches[name]
 
@@ -247,18 +247,18 @@ class Rows:
     def _check_names(self, query: Query, branch: Branch) -> Work[None]:
         """Refuse a caller or a subject that no line of the branch has and nothing of the run."""
         exchange = self._simulation.exchange
-        known = {
+        choices = {
             "caller": lambda name: name in set(self._parties()),
             "subject": lambda name: name in exchange.instruments or name in exchange.trading.ledger,
         }
         more = {"caller": self._parties, "subject": exchange.instruments.symbols}
         yield from prepare(self.journal, branch)
         for what, name in (("caller", query.caller), ("subject", query.subject)):
-            if not name or known[what](name) or self._has_text(branch, name):
+            if not name or choices[what](name) or self._has_text(branch, name):
                 continue
-            seen = yield from self._seen(what, branch)
-            if name not in seen:
-                here = sorted(seen - {""})
+            values = yield from self._seen(what, branch)
+            if name not in values:
+                here = sorted(values - {""})
                 remedy = f"here: {_some(here)}" if here else f"no row has a {what} here"
                 nearest = unknown_name(what, name, [*here, *more[what]()])
                 raise InvalidRequest(nearest, remedy=remedy)
@@ -269,11 +269,11 @@ class Rows:
 
     def _seen(self, what: str, branch: Branch) -> Work[set[str]]:
         """The callers or subjects of the latest rows."""
-        seen = set[str]()
+        values = set[str]()
         for seq in range(max(0, branch.seq - READ_MAX) + 1, branch.seq + 1):
-            seen.add(getattr(self.entry(branch, seq).row, what))
+            values.add(getattr(self.entry(branch, seq).row, what))
             yield
-        return seen
+        return values
 
     def _parties(self) -> Iterator[str]:
         """Everybody who may call, by every name that rows use."""

@@ -138,9 +138,11 @@ class Contents:
         for branch in self._recorded.branches.values():
             begin = branch.from_seq
             if reached:
-                known = self.simulation.journal.branches.get(branch.name)
-                begin = branch.from_seq if known is None else known.seq
-                reached = known is not None and known is not self.simulation.journal.branch
+                branch_lines = self.simulation.journal.branches.get(branch.name)
+                begin = branch.from_seq if branch_lines is None else branch_lines.seq
+                reached = (
+                    branch_lines is not None and branch_lines is not self.simulation.journal.branch
+                )
             for seq in range(begin + 1, branch.seq + 1):
                 position = self._first[branch.name] + seq - branch.from_seq - 1
                 entry = self._rows.entry(branch, seq)

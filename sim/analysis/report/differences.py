@@ -42,13 +42,13 @@ class Keyed:
     def put(self, key: Key, row: Row | None) -> list[Splice]:
         """Have a row under a key, or none; what that changes."""
         place = bisect_left(self._keys, key)
-        known = place < len(self._keys) and self._keys[place] == key
-        if known and row is None:
+        unchanged = place < len(self._keys) and self._keys[place] == key
+        if unchanged and row is None:
             del self._keys[place], self.rows[place]
             return [(place, 1, [])]
-        if row is None or (known and self.rows[place] == row):
+        if row is None or (unchanged and self.rows[place] == row):
             return []
-        if known:
+        if unchanged:
             self.rows[place] = row
             return [(place, 1, [row])]
         self._keys.insert(place, key)

@@ -50,7 +50,7 @@ class Touched(NamedTuple):
     every_instrument: bool
 
 
-class Known(Struct):
+class PreviousRows(Struct):
     """What has been heard of so far: the instruments that are written down, how many orders."""
 
     symbols: set[str]
@@ -80,10 +80,10 @@ def touched(events: Iterable[dict[str, Any]]) -> Touched:
 # ---- long views: the rows of what an input touched, of everything where that is None
 
 
-def _orders(engine: Engine, changed: Touched | None, known: Known) -> Pairs:
+def _orders(engine: Engine, changed: Touched | None, previous: PreviousRows) -> Pairs:
     """An order that waits for the engine has no events yet, so new ones are counted."""
     orders = engine.exchange.trading.orders
-    before, known.orders = known.orders, len(orders)
+    before, previous.orders = previous.orders, len(orders)
     if changed is None:
         some = list(orders.all())
     else:
@@ -92,7 +92,7 @@ def _orders(engine: Engine, changed: Touched | None, known: Known) -> Pairs:
     return [((order.created, order.id), order_answer(order)) for order in some]
 
 
-def _trades(engine: Engine, changed: Touched | None, known: Known) -> Pairs:
+def _trades(engine: Engine, changed: Touched | None, previous: PreviousRows) -> Pairs:
     trades = engine.exchange.trading.trades
     if changed is None:
         return [((seq,), trade_answer(trade)) for seq, trade in enumerate(trades)]
@@ -100,7 +100,7 @@ def _trades(engine: Engine, changed: Touched | None, known: Known) -> Pairs:
     return [((seq,), trade_answer(trades[seq])) for seq in places]
 
 
-def _ledger(engine: Engine, changed: Touched | None, known: Known) -> Pairs:
+def _ledger(engine: Engine, changed: Touched | None, previous: PreviousRows) -> Pairs:
     ledger = engine.exchange.trading.ledger
     if changed is None:
         names, first = sorted(account.name for account in ledger), dict[str, int]()
@@ -117,7 +117,7 @@ def _ledger(engine: Engine, changed: Touched | None, known: Known) -> Pairs:
     return pairs
 
 
-def _accounts(engine: Engine, changed: Touched | None, known: Known) -> Pairs:
+def _accounts(engine: Engine, changed: Touched | None, previous: PreviousRows) -> Pairs:
     if changed is None:
         return [((row["account"],), row) for row in view(engine, "accounts")["accounts"]]
     names = changed.accounts.union(HOUSES)  # the contra sides of all moves have no events
@@ -128,7 +128,7 @@ def _accounts(engine: Engine, changed: Touched | None, known: Known) -> Pairs:
     ]
 
 
-def _books(engine: Engine, changed: Touched | None, known: Known) -> Pairs:
+def _books(engine: Engine, changed: Touched | None, previous: PreviousRows) -> Pairs:
     if changed is None:
         return [((row["symbol"],), row) for row in view(engine, "books")["books"]]
     pairs: list[tuple[Key, Row | None]] = []
@@ -140,21 +140,21 @@ def _books(engine: Engine, changed: Touched | None, known: Known) -> Pairs:
     return pairs
 
 
-def _instruments(engine: Engine, changed: Touched | None, known: Known) -> Pairs:
+def _instruments(engine: Engine, changed: Touched | None, previous: PreviousRows) -> Pairs:
     if changed is None:
-        known.symbols |= {row["symbol"] for row in view(engine, "books")["books"]}
+        previous.symbols |= {row["symbol"] for row in view(engine, "books")["books"]}
     else:
-        known.symbols |= changed.symbols
+        previous.symbols |= changed.symbols
     every = changed is None or changed.every_instrument
     listed = engine.exchange.instruments
     return [
         ((symbol,), instrument_answer(engine.exchange, listed.require(symbol)))
-        for symbol in sorted(known.symbols if every or changed is None else changed.symbols)
+        for symbol in sorted(previous.symbols if every or changed is None else changed.symbols)
         if symbol in listed
     ]
 
 
-_Rows: TypeAlias = "Callable[[Engine, Touched | None, Known], Pairs]"
+_Rows: TypeAlias = "Callable[[Engine, Touched | None, PreviousRows], Pairs]"
 _LONG: dict[str, _Rows] = {
     "accounts": _accounts,
     "books": _books,
@@ -171,7 +171,7 @@ class States:
     """
 
     def __init__(self, parts: Parts, symbols: Iterable[str]) -> None:
-        self._known = Known(set(symbols))
+        self._known = PreviousRows(set(symbols))
         self._long = {name: Keyed() for name in _LONG}
         self._short: dict[str, list[Row]] = {name: [] for name in _SHORT}
         self._series = {name: Series(parts) for name in (*_LONG, *_SHORT)}

@@ -96,31 +96,33 @@ class SearchResult(NamedTuple):
     interrupted: bool = False
 
 
-def search(path: Path, asked: Question, becomes: bool, stride: int) -> SearchResult:
+def search(path: Path, expectation: Question, becomes: bool, stride: int) -> SearchResult:
     """Find the first line after which the answer becomes `becomes`, where it was the opposite.
 
     UnreadableJournal and Divergence as for a replay.
     """
-    result = _walk(path, asked, becomes, 1, stride)
+    result = _walk(path, expectation, becomes, 1, stride)
     if result.change is not None and stride > 1:
-        close = _walk(path, asked, becomes, result.change.before.number, 1)
+        close = _walk(path, expectation, becomes, result.change.before.number, 1)
         result = result._replace(
             change=close.change or result.change, interrupted=close.interrupted
         )
     return result
 
 
-def _walk(path: Path, asked: Question, becomes: bool, start: int, stride: int) -> SearchResult:
+def _walk(
+    path: Path, expectation: Question, becomes: bool, start: int, stride: int
+) -> SearchResult:
     """Replay; from line `start` on, ask after every `stride`-th line until the answer changes."""
     change: Change | None = None
     with journal_lines(path) as (header, lines):
         sim = simulation_of(header)
         number = 1
-        first = last = Check(number, sim.seq, sim.now, asked.ask(sim))
+        first = last = Check(number, sim.seq, sim.now, expectation.ask(sim))
 
         def check() -> Change | None:
             nonlocal last
-            before, last = last, Check(number, sim.seq, sim.now, asked.ask(sim))
+            before, last = last, Check(number, sim.seq, sim.now, expectation.ask(sim))
             return Change(before, last) if before.holds != becomes == last.holds else None
 
         with reading(path, keeps=True) as progress:
@@ -136,7 +138,7 @@ class Bisection(NamedTuple):
     """What was searched and found, and how many lines the journal has after its header."""
 
     path: Path
-    asked: Question
+    expectation: Question
     becomes: bool
     lines: int
     result: SearchResult
@@ -151,7 +153,7 @@ class Bisection(NamedTuple):
         change = self.result.change
         return {
             "journal": str(self.path),
-            "question": self.asked.text,
+            "question": self.expectation.text,
             "becomes": self.becomes,
             "lines": self.lines,
             "every": self.result.stride,
@@ -169,29 +171,29 @@ def _check_document(check: Check) -> dict[str, Any]:
     return {"line": check.number, "seq": check.seq, "at": format_instant(check.at)}
 
 
-def bisect(path: Path, asked: Question, *, becomes: bool, every: int = 0) -> Bisection:
+def bisect(path: Path, expectation: Question, *, becomes: bool, every: int = 0) -> Bisection:
     """Search a journal. `every` is the number of lines between two checks, 0 for the usual."""
     with journal_lines(path) as (_, lines):
         total = sum(1 for _ in lines)
-    result = search(path, asked, becomes, every or max(1, total // CHECKS))
-    return Bisection(path, asked, becomes, total, result)
+    result = search(path, expectation, becomes, every or max(1, total // CHECKS))
+    return Bisection(path, expectation, becomes, total, result)
 
 
 def print_bisection(result: Bisection, out: TextIO) -> None:
     """Print what was found, and what to do next."""
-    path, asked, becomes, total, answer = result
+    path, expectation, becomes, total, answer = result
     steps = "line" if answer.stride == 1 else f"{answer.stride}. line, then line by line"
     print(f"{path}: {total} lines, checked after every {steps}", file=out)
     if answer.interrupted:
         print(f"interrupted after line {answer.last.number} of {total}", file=out)
     if answer.change is None:
-        _print_unchanged(answer, asked, out)
+        _print_unchanged(answer, expectation, out)
         return
     before, after = answer.change
     was, now = ("false", "true") if becomes else ("true", "false")
     print(
-        f"{asked.text}: {was} up to line {before.number}, {now} after line {after.number}, input"
-        f" {after.seq}",
+        f"{expectation.text}: {was} up to line {before.number}, {now} after line {after.number},"
+        f" input {after.seq}",
         file=out,
     )
     with journal_lines(path) as (_, lines):
@@ -204,14 +206,14 @@ def print_bisection(result: Bisection, out: TextIO) -> None:
     print(f"next: {sim_command('replay', path, '--until', at, '--serve')}", file=out)
 
 
-def _print_unchanged(answer: SearchResult, asked: Question, out: TextIO) -> None:
+def _print_unchanged(answer: SearchResult, expectation: Question, out: TextIO) -> None:
     first, last = (str(check.holds).lower() for check in (answer.first, answer.last))
     if first == last:
-        print(f"{asked.text}: {first} at every check", file=out)
+        print(f"{expectation.text}: {first} at every check", file=out)
     elif answer.interrupted:
-        print(f"{asked.text}: {first} at the start, {last} at the last check", file=out)
+        print(f"{expectation.text}: {first} at the start, {last} at the last check", file=out)
     else:
-        print(f"{asked.text}: {first} at the start, {last} at the end", file=out)
+        print(f"{expectation.text}: {first} at the start, {last} at the end", file=out)
         print(f"next: --becomes {last} finds where it changed", file=out)
     if answer.stride > 1:
         print(

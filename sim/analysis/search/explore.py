@@ -170,15 +170,15 @@ def _explore_sets(
         tried.append(Tried(point, outcome.survived and outcome.verdict != UNSTRUCK, passed))
     sets = sets_of(explored.survey, tried, wire=False, faults=request.faults)[: request.pairs]
     results: list[Outcome] = []
-    known: set[Trial] = set()
+    tried_before: set[Trial] = set()
     trials = [explored.trial(one) for one in sets]
     with Progress(len(trials), "pairs and timings") as bar:
         for one, outcome in zip(sets, map_jobs(run_trial, trials, request.jobs), strict=False):
             if not outcome.survived:
                 small = smallest(one, lambda part: not run_trial(explored.trial(part)).survived)
                 outcome = run_trial(explored.trial(small))
-            if outcome.trial not in known:
-                known.add(outcome.trial)
+            if outcome.trial not in tried_before:
+                tried_before.add(outcome.trial)
                 results.append(outcome)
             bar.step()
     return results
@@ -202,9 +202,9 @@ def run_trial(trial: Trial) -> Outcome:
     sim = Simulation(scenario)
     survey: dict[tuple[str, str], int] = {}
     sim.exchange.faults.survey = survey
-    known = sim.exchange.faults.all()[::-1]
+    tried_before = sim.exchange.faults.all()[::-1]
     specs = scenario.faults[-len(trial.faults) :]
-    added = [next(fault for fault in known if fault.spec == spec) for spec in specs]
+    added = [next(fault for fault in tried_before if fault.spec == spec) for spec in specs]
     report = run_scenario(scenario, simulation=sim)
     verdict, passed = _verdict(sim, added, report), tuple((*key, n) for key, n in survey.items())
     return Outcome(trial, report.title, verdict, tuple(report.failures()), passed)
@@ -245,8 +245,8 @@ def _print_outcomes(outcomes: list[Outcome], sets: list[Outcome], out: TextIO) -
         print(f"pairs and timings: {_survived(len(sets), sets, 'set')}", file=out)
         broken += together
     for outcome in broken[:FAILURES_MAX]:
-        said = f"{outcome.trial.kind} at {outcome.trial.where} of {outcome.title}:"
-        print(*wrapped(said, "  ", first=""), sep="\n", file=out)
+        headline = f"{outcome.trial.kind} at {outcome.trial.where} of {outcome.title}:"
+        print(*wrapped(headline, "  ", first=""), sep="\n", file=out)
         for line in outcome.lines[:3]:
             print(f"  {line}", file=out)
     if len(broken) > FAILURES_MAX:

@@ -85,7 +85,7 @@ def refuse_unknown(operations: str, faults: str) -> None:
     """Refuse patterns that match nothing: exploring nothing must not look like success."""
     names = [kind.name for kind in FAULT_KINDS]
     if not any(fnmatchcase(name, faults) for name in names):
-        raise UsageError(f"no fault matches {faults!r}; known:  {', '.join(names)}")
+        raise UsageError(f"no fault matches {faults!r}; known: {', '.join(names)}")
     if not any(fnmatchcase(name, operations) for name in operation_names()):
         raise UsageError(
             unknown_operation(operations)

@@ -83,9 +83,9 @@ def shrink(request: ShrinkRequest, out: TextIO) -> Written:
 
 def write_shortest(request: ShrinkRequest, out: TextIO) -> Written:
     """Shrink a journal to its fewest inputs and write them as a journal."""
-    session, asked = session_of(Path(request.source)), question(request.expect)
+    session, question_asked = session_of(Path(request.source)), question(request.expect)
     with Progress(0, "trials", keeps=False) as bar:
-        shrunk = smallest(session, asked, lambda left: bar.step(f"{left} inputs tried"))
+        shrunk = smallest(session, question_asked, lambda left: bar.step(f"{left} inputs tried"))
         if shrunk.interrupted:
             bar.interrupt()
     inputs = shrunk.inputs
@@ -97,7 +97,7 @@ def write_shortest(request: ShrinkRequest, out: TextIO) -> Written:
     if shrunk.interrupted:
         print(_INTERRUPTED, file=out)
     print(f"{len(session.inputs)} inputs before, {len(inputs)} after; written to {path}", file=out)
-    wrong = asked.ask(sim)
+    wrong = question_asked.ask(sim)
     for line in wrong:
         print(f"  {line}", file=out)
     print(f"next: {sim_command('timeline', path)}", file=out)
@@ -167,8 +167,8 @@ def _failing_scenario(request: ShrinkRequest) -> Scenario:
             for seed in bar.each(seeds if seeds is not None else (scenario.seed,)):
                 if not run_scenario(scenario, seed).ok:
                     return replace(scenario, seed=seed)
-    said = f"{counted(runs, 'run')} and none failed"
-    raise UsageError(f"{request.source}: {said}, so there is nothing to shrink")
+    outcome = f"{counted(runs, 'run')} and none failed"
+    raise UsageError(f"{request.source}: {outcome}, so there is nothing to shrink")
 
 
 # ---- journals

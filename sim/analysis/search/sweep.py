@@ -164,8 +164,8 @@ def _summary(plan: RunPlan, rows: list[Row], failures: list[Report]) -> Iterator
         return
     yield from _assumptions_relied_on(rows)
     for report in failures[:FAILURES_MAX]:
-        said = f"{report.title} seed {report.seed}: {report.first_failure}"
-        yield from wrapped(said, "  ", first="")
+        text = f"{report.title} seed {report.seed}: {report.first_failure}"
+        yield from wrapped(text, "  ", first="")
         if report.journal:
             yield f"  {sim_command('timeline', Path(report.journal))}"
     if len(failures) > FAILURES_MAX:
@@ -186,8 +186,8 @@ def _assumptions_relied_on(rows: list[Row]) -> Iterator[str]:
     ]
     if relying:
         changes = ", ".join(dict.fromkeys(row.change for row in relying))
-        said = f"these scenarios pass as they are and fail under: {changes}"
-        yield from wrapped(said, "  ", first="")
+        text = f"these scenarios pass as they are and fail under: {changes}"
+        yield from wrapped(text, "  ", first="")
         yield from wrapped(
             "the real service does not document what it does there; a scenario whose expectations"
             " rely on it should set it under `assumptions:`",

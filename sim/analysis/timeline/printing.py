@@ -68,8 +68,8 @@ def nothing_matches(path: str) -> str:
     if not kinds:
         return "no rows: nothing has happened"
     counts = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-    known = f"; callers are {_several(sorted(callers))}" if callers else ""
-    return f"no row matches: there are {counts}{known}"
+    callers_hint = f"; callers are {_several(sorted(callers))}" if callers else ""
+    return f"no row matches: there are {counts}{callers_hint}"
 
 
 def _several(names: list[str]) -> str:

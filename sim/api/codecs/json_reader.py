@@ -111,9 +111,9 @@ class _Readers:
         self._readers: dict[type[Message], Convert] = {}
 
     def reader(self, cls: type[Message]) -> Convert:
-        known = self._readers.get(cls)
-        if known is not None:
-            return known
+        reader = self._readers.get(cls)
+        if reader is not None:
+            return reader
         table: dict[str, _Entry] = {}
 
         def read(raw: Any, unknown: list[str]) -> Message:
@@ -138,13 +138,13 @@ class _Readers:
                 if type(value) is exact:
                     values[attribute] = value
                     continue
-                seen = len(unknown) if nested else 0
+                unknown_before = len(unknown) if nested else 0
                 try:
                     values[attribute] = convert(value, unknown)
                 except BadField as refused:
                     raise refused.under(name) from None
-                if nested and len(unknown) > seen:
-                    _move(unknown, seen, name)
+                if nested and len(unknown) > unknown_before:
+                    _move(unknown, unknown_before, name)
             return cls(**values)
 
         self._readers[cls] = read
@@ -197,13 +197,13 @@ def _list(field: Field, element: Convert) -> Convert:
         for index, item in enumerate(raw):
             if item is None and not nullable:
                 raise BadField(f"[{index}]", "a list holds no nulls")
-            seen = len(unknown)
+            unknown_before = len(unknown)
             try:
                 items.append(element(item, unknown))
             except BadField as refused:
                 raise refused.under(f"[{index}]") from None
-            if nested and len(unknown) > seen:
-                _move(unknown, seen, f"[{index}]")
+            if nested and len(unknown) > unknown_before:
+                _move(unknown, unknown_before, f"[{index}]")
         return items
 
     return convert
@@ -218,15 +218,15 @@ def _map(field: Field, element: Convert) -> Convert:
             raise BadField("", "expected an object")
         entries = {}
         for text, value in raw.items():
-            seen = len(unknown)
+            unknown_before = len(unknown)
             try:
                 if value is None and not nullable:
                     raise BadField("", "a map holds no nulls")
                 entries[read_key(text)] = element(value, unknown)
             except BadField as refused:
                 raise refused.under(f"[{text}]") from None
-            if len(unknown) > seen:
-                _move(unknown, seen, f"[{text}]")
+            if len(unknown) > unknown_before:
+                _move(unknown, unknown_before, f"[{text}]")
         return entries
 
     return convert

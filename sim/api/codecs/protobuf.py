@@ -85,8 +85,8 @@ class _Codec:
         }
 
     def encoder(self, cls: type[Message]) -> Callable[[Any], bytes]:
-        known = self._encoders.get(cls)
-        if known is None:
+        coder = self._encoders.get(cls)
+        if coder is None:
             make, put = _message_class(cls), self._namespace[self._putter(cls)]
 
             def encode(message: Any) -> bytes:
@@ -95,12 +95,12 @@ class _Codec:
                 encoded: bytes = target.SerializeToString(deterministic=True)
                 return encoded
 
-            known = self._encoders[cls] = encode
-        return known
+            coder = self._encoders[cls] = encode
+        return coder
 
     def decoder(self, cls: type[Message]) -> Callable[[bytes], Any]:
-        known = self._decoders.get(cls)
-        if known is None:
+        coder = self._decoders.get(cls)
+        if coder is None:
             from google.protobuf.message import DecodeError
 
             parse, get = _message_class(cls).FromString, self._namespace[self._getter(cls)]
@@ -111,8 +111,8 @@ class _Codec:
                 except DecodeError as refused:
                     raise BadBody(f"not a {cls.__full_name__}: {refused}") from None
 
-            known = self._decoders[cls] = decode
-        return known
+            coder = self._decoders[cls] = decode
+        return coder
 
     def _putter(self, cls: type[Message]) -> str:
         """Return the name of the function that copies a Struct `m` into a library message `p`."""

@@ -57,7 +57,7 @@ def query_decoder(cls: type[Message], casing: Casing, *, blanks: bool = True) ->
     def decode(query: str | Pairs, unknown: list[str] | None = None) -> Any:
         message = cls()
         pairs = _pairs(query) if isinstance(query, str) else query
-        seen: set[str] = set()
+        used: set[str] = set()
         chosen: dict[str, str] = {}
         for name, text in pairs:
             target = _target(cls, name, casing)
@@ -65,9 +65,9 @@ def query_decoder(cls: type[Message], casing: Casing, *, blanks: bool = True) ->
                 if unknown is not None:
                     unknown.append(name)
                 continue
-            if not target.repeated and target.path in seen:
+            if not target.repeated and target.path in used:
                 raise BadField(name, "given more than once")
-            seen.add(target.path)
+            used.add(target.path)
             if not blanks and target.texts and not text:
                 continue
             if target.oneof and chosen.setdefault(target.oneof, target.path) != target.path:
@@ -145,12 +145,12 @@ _targets: dict[tuple[type[Message], Casing], dict[str, _Target]] = {}
 
 def _target(cls: type[Message], name: str, casing: Casing) -> _Target | None:
     # Unknown names are not cached: clients could invent them without end.
-    known = _targets.setdefault((cls, casing), {})
-    target = known.get(name)
+    targets = _targets.setdefault((cls, casing), {})
+    target = targets.get(name)
     if target is None:
         target = _find_target(cls, name, casing)
         if target is not None:
-            known[name] = target
+            targets[name] = target
     return target
 
 

@@ -95,10 +95,12 @@ def list_account_positions(
     account = balance_account(exchange, caller, request.name)
     at = _as_of(exchange, request)
     now = at >= exchange.now
-    held = exchange.trading.positions.of(account) if now else _positions_at(exchange, account, at)
+    positions = (
+        exchange.trading.positions.of(account) if now else _positions_at(exchange, account, at)
+    )
     rows = [
         position
-        for position in held
+        for position in positions
         if request.symbol in ("", position.symbol)
         and not (request.active_only and _expired(exchange, position, at))
         and (position.net or not request.non_zero_only)

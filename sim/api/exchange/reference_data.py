@@ -97,7 +97,7 @@ def get_instrument_metadata(
 # ---- filters: what an instrument's metadata map says is what its filters find
 
 
-class _Asked(NamedTuple):
+class _Criteria(NamedTuple):
     """What a request asks for: of an instrument's product, type and event, `alike` for all of one
     kind whatever the game; of its state, dates, game and symbol; and `single` of what only the
     instrument itself tells.
@@ -116,7 +116,9 @@ def _listed(
 ) -> wire.ListInstrumentsResponse:
     length = page_length(request.page_size, PAGE_DEFAULT)
     page, token = page_of(
-        _matching(exchange, request.symbols, _asked(exchange, request)), request.page_token, length
+        _matching(exchange, request.symbols, _criteria(exchange, request)),
+        request.page_token,
+        length,
     )
     instruments = [one if isinstance(one, Instrument) else _at_place(exchange, one) for one in page]
     return wire.ListInstrumentsResponse(
@@ -126,13 +128,15 @@ def _listed(
     )
 
 
-def _matching(exchange: Exchange, symbols: list[str], asked: _Asked) -> Iterator[Instrument | int]:
+def _matching(
+    exchange: Exchange, symbols: list[str], criteria: _Criteria
+) -> Iterator[Instrument | int]:
     """Yield what passes every filter, in order of listing.
 
     Instruments that began dormant come as their places in the catalogue, so that only what is
     shown is made.
     """
-    instruments, tests = exchange.instruments, list(_single_tests(exchange, asked))
+    instruments, tests = exchange.instruments, list(_single_tests(exchange, criteria))
 
     def passing(instruments: Iterable[Instrument]) -> Iterator[Instrument]:
         return (one for one in instruments if all(test(one) for test in tests))
@@ -144,41 +148,41 @@ def _matching(exchange: Exchange, symbols: list[str], asked: _Asked) -> Iterator
         return
     yield from passing(instruments.listed_before_dormant())
     if instruments.dormant:
-        yield from _dormant(market_index(exchange), asked)
+        yield from _dormant(market_index(exchange), criteria)
     yield from passing(instruments.listed_after_dormant())
 
 
-def _dormant(index: MarketIndex, asked: _Asked) -> Iterator[int]:
+def _dormant(index: MarketIndex, criteria: _Criteria) -> Iterator[int]:
     """Yield the places of instruments that began dormant and pass every filter."""
-    flags, places = reduce(both, _dormant_flags(index, asked)), index.catalogue.dormant_markets
+    flags, places = reduce(both, _dormant_flags(index, criteria)), index.catalogue.dormant_markets
     exchange = index.exchange
     for place in compress(places, flags[places.start : places.stop]):
-        if all(test(_at_place(exchange, place)) for test in asked.single):
+        if all(test(_at_place(exchange, place)) for test in criteria.single):
             yield place
 
 
-def _dormant_flags(index: MarketIndex, asked: _Asked) -> Iterator[Flags]:
+def _dormant_flags(index: MarketIndex, criteria: _Criteria) -> Iterator[Flags]:
     """Yield flags of dormant markets for each filter; those of others mean nothing."""
     catalogue, instruments = index.catalogue, index.exchange.instruments
     count, place_of = len(catalogue.rows), catalogue.place_of_market
     listed = (place_of(one.symbol) for one in instruments.listed())
     yield neither(flags_of((place for place in listed if place is not None), count))
-    if asked.game:
-        events = flagged(events_like(index, lambda event: event.game_id == asked.game))
+    if criteria.game:
+        events = flagged(events_like(index, lambda event: event.game_id == criteria.game))
         yield flags_of(chain.from_iterable(map(catalogue.markets_of, events)), count)
-    for name, *bounds in asked.dates:
+    for name, *bounds in criteria.dates:
         key = catalogue.market_key(_FIELDS[name])
         if key is not None:
             yield flags_of(key.between(*bounds), count)
-    if asked.alike:
+    if criteria.alike:
         yield catalogue.markets_where(
-            lambda market: all(test(instruments.require(market.slug)) for test in asked.alike),
+            lambda market: all(test(instruments.require(market.slug)) for test in criteria.alike),
             dormant_only=True,
         )
-    for states in asked.states:
+    for states in criteria.states:
         yield index.of(STATE).markets.among(*states)
-    if asked.symbols:
-        named, test = values_of(asked.symbols, "symbol"), predicate(asked.symbols, _SYMBOL)
+    if criteria.symbols:
+        named, test = values_of(criteria.symbols, "symbol"), predicate(criteria.symbols, _SYMBOL)
         if named is None:
             yield bytes(test(row.slug) for row in catalogue.rows)
         else:
@@ -193,17 +197,21 @@ def _at_place(exchange: Exchange, place: int) -> Instrument:
 # ---- reading a request
 
 
-def _asked(exchange: Exchange, request: wire.ListInstrumentsRequest) -> _Asked:
+def _criteria(exchange: Exchange, request: wire.ListInstrumentsRequest) -> _Criteria:
     states = [frozenset(map(int, request.states))] if request.states else []
-    asked = _Asked(list(_alike(request)), states, list(_dates(request)), request.game_id, [], [])
+    criteria = _Criteria(
+        list(_alike(request)), states, list(_dates(request)), request.game_id, [], []
+    )
     if request.filter is not None:
-        _add_conditions(exchange, request.filter, asked)
-    return asked
+        _add_conditions(exchange, request.filter, criteria)
+    return criteria
 
 
-def _add_conditions(exchange: Exchange, asked_filter: wire.InstrumentFilter, asked: _Asked) -> None:
+def _add_conditions(
+    exchange: Exchange, requested_filter: wire.InstrumentFilter, criteria: _Criteria
+) -> None:
     """What a filter's clause and fields ask for."""
-    conditions = parse_clause(asked_filter.where_clause)
+    conditions = parse_clause(requested_filter.where_clause)
     named = {condition.column for condition in conditions}
     if named & _FAILING and exchange.ctx.quirks.strikes(INSTRUMENT_COLUMNS_FAIL):
         if named & _FAILING != {_EVENT}:
@@ -211,39 +219,41 @@ def _add_conditions(exchange: Exchange, asked_filter: wire.InstrumentFilter, ask
                 rule="instrument_columns_fail",
                 remedy="filter these columns yourself, or by the fields of the request",
             )
-        asked.alike.append(lambda instrument: False)
-    conditions += field_conditions(asked_filter.field_filters, tuple(_COLUMNS))
+        criteria.alike.append(lambda instrument: False)
+    conditions += field_conditions(requested_filter.field_filters, tuple(_COLUMNS))
     # refuses what it does not know, in the order it was asked
     predicate(conditions, _COLUMNS | _METADATA_COLUMNS)
     for condition in conditions:
         if condition.column == "symbol":
-            asked.symbols.append(condition)
+            criteria.symbols.append(condition)
         elif condition.column == "state":
             meets = predicate([condition], _STATE)
-            asked.states.append(frozenset(int(state) for state in InstrumentState if meets(state)))
+            criteria.states.append(
+                frozenset(int(state) for state in InstrumentState if meets(state))
+            )
         elif condition.column == _EVENT:
-            asked.single.append(predicate([condition], _METADATA_COLUMNS))
+            criteria.single.append(predicate([condition], _METADATA_COLUMNS))
         else:
-            asked.alike.append(predicate([condition], _COLUMNS | _METADATA_COLUMNS))
+            criteria.alike.append(predicate([condition], _COLUMNS | _METADATA_COLUMNS))
 
 
-def _single_tests(exchange: Exchange, asked: _Asked) -> Iterator[Test]:
+def _single_tests(exchange: Exchange, criteria: _Criteria) -> Iterator[Test]:
     """Everything that is asked, as tests of one instrument."""
-    yield from asked.alike
-    yield from asked.single
-    for states in asked.states:
+    yield from criteria.alike
+    yield from criteria.single
+    for states in criteria.states:
         yield _in_states(exchange.trading.state, states)
-    for name, low, high in asked.dates:
+    for name, low, high in criteria.dates:
         yield _dated(_DATES[name], low, high)
-    if asked.game:
+    if criteria.game:
         yield (
             lambda instrument: (
                 (event := exchange.reference.event_of(instrument.symbol)) is not None
-                and event.game_id == asked.game
+                and event.game_id == criteria.game
             )
         )
-    if asked.symbols:
-        meets = predicate(asked.symbols, _SYMBOL)
+    if criteria.symbols:
+        meets = predicate(criteria.symbols, _SYMBOL)
         yield lambda instrument: meets(instrument.symbol)
 
 
@@ -268,18 +278,18 @@ def _alike(request: wire.ListInstrumentsRequest) -> Iterator[Test]:
                 request.product_id in (instrument.product_id, instrument.metadata.get("product_id"))
             )
         )
-    for asked, of in (
+    for criteria, of in (
         (request.event_series, _series),
         (request.market_category, _category),
         (request.market_type, _market_type),
         (request.event_category, _category_code),
     ):
-        if asked:
-            yield _equal(of, asked)
+        if criteria:
+            yield _equal(of, criteria)
 
 
-def _equal(of: Callable[[Instrument], str], asked: str) -> Test:
-    return lambda instrument: of(instrument) == asked
+def _equal(of: Callable[[Instrument], str], criteria: str) -> Test:
+    return lambda instrument: of(instrument) == criteria
 
 
 def _in_states(state: Callable[[str], InstrumentState], states: frozenset[int]) -> Test:

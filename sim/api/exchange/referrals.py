@@ -67,7 +67,7 @@ def check_referral_code(
     exchange: Exchange, caller: Caller, request: wire.CheckReferralCodeRequest
 ) -> wire.CheckReferralCodeResponse:
     """Return whether the calling firm has the code, and its owner."""
-    known = exchange.referrals.of(firm_of(exchange, caller).name).get(request.referral_code)
+    existing = exchange.referrals.of(firm_of(exchange, caller).name).get(request.referral_code)
     return wire.CheckReferralCodeResponse(
-        is_valid=known is not None, user_id=known.user if known else None
+        is_valid=existing is not None, user_id=existing.user if existing else None
     )

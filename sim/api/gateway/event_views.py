@@ -44,11 +44,11 @@ def dormant_state(exchange: Exchange, slug: str) -> InstrumentState:
     """Return the state of the dormant markets of a generated event, maintenance apart."""
     lifecycle, dates = exchange.trading.lifecycle, _generated(exchange, slug)
     at = lifecycle.followed_to
-    asked = dates.state(at)
-    if asked in OVER_STATES or at < dates.game:
-        return asked
+    dated_state = dates.state(at)
+    if dated_state in OVER_STATES or at < dates.game:
+        return dated_state
     return lifecycle.dates.dormant_state(
-        asked, exchange.games.event_end(slug), dates.termination, at
+        dated_state, exchange.games.event_end(slug), dates.termination, at
     )
 
 

@@ -43,9 +43,9 @@ def check_order(
     if direction not in ("", "asc", "desc"):
         raise InvalidRequest("orderDirection must be asc or desc")
     if order_by and exchange.ctx.assumptions.text(GATEWAY_ORDER_BY) == "refuse":
-        known = {*keys, *map(folded, row.__struct_fields__)}
+        names = {*keys, *map(folded, row.__struct_fields__)}
         for name in order_by:
-            if folded(name) not in known:
+            if folded(name) not in names:
                 raise InvalidRequest(
                     f"orderBy: {name[:40]!r} is not a field to sort by",
                     rule="gateway.order_by",
@@ -95,6 +95,6 @@ def of_sport(market: Market, sports: Container[str]) -> bool:
     return market.sports_market_type in sports or market.sports_market_type_v2 in sports
 
 
-def agrees(value: bool, asked: bool | None) -> bool:
+def agrees(value: bool, requested: bool | None) -> bool:
     """Return whether a flag has the requested value; None accepts both."""
-    return asked is None or value is asked
+    return requested is None or value is requested

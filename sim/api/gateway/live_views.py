@@ -186,14 +186,14 @@ def _market(
         fee_coefficient=trading.fees.theta(instrument, exchange.now).taker / THETA_SCALE,
     )
     view.volume, view.volume_24hr, view.volume_1wk, view.volume_1mo, view.volume_1yr = traded
-    known = _index_facts(exchange, instrument)
+    facts = _index_facts(exchange, instrument)
     if instrument.index_condition is not None:
-        view.metadata = {name: known[key] for key, name in _ON_INDEX.items() if key in known}
+        view.metadata = {name: facts[key] for key, name in _ON_INDEX.items() if key in facts}
     if market.asset_price_terms is not None:
         view.asset_price_terms = replace(
             market.asset_price_terms,
-            price_to_beat=known.get("price_to_beat", ""),
-            settlement_price=known.get("crypto_settlement_price", ""),
+            price_to_beat=facts.get("price_to_beat", ""),
+            settlement_price=facts.get("crypto_settlement_price", ""),
         )
     return view
 

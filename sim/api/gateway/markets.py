@@ -142,9 +142,9 @@ def _rewarded(exchange: Exchange, least: float) -> list[str]:
 
 def _on_what_changes(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator[Flags]:
     """Yield flags for each filter on properties that trading changes."""
-    for aspect, asked in ((ACTIVE, request.active), (CLOSED, request.closed)):
-        if asked is not None:
-            yield index.of(aspect).markets.among(asked)
+    for aspect, requested in ((ACTIVE, request.active), (CLOSED, request.closed)):
+        if requested is not None:
+            yield index.of(aspect).markets.among(requested)
     for name in ("volume_num", "volume", "liquidity_num", "liquidity"):
         low, high = getattr(request, f"{name}_min"), getattr(request, f"{name}_max")
         if low is not None or high is not None:

@@ -47,11 +47,11 @@ class _Sums:
         """
         trades = exchange.trading.trades
         seqs = trades.of_symbol(symbol)
-        known, busts = len(self.times), exchange.trading.statistics.busts(symbol)
-        rewound = known > len(seqs) or (known and trades[seqs[known - 1]] is not self.last)
+        count, busts = len(self.times), exchange.trading.statistics.busts(symbol)
+        rewound = count > len(seqs) or (count and trades[seqs[count - 1]] is not self.last)
         if rewound or busts != self.busts:
-            self.times, self.sums, self.busts, known = [], [0], busts, 0
-        for seq in seqs[known:]:
+            self.times, self.sums, self.busts, count = [], [0], busts, 0
+        for seq in seqs[count:]:
             trade = self.last = trades[seq]
             counted = 0 if trade.state is TradeState.BUSTED else trade.price * trade.qty
             self.times.append(trade.at)

@@ -52,21 +52,21 @@ def offset_of(token: str) -> int:
     return offset
 
 
-def page_length(asked: int, default: int, *, refuse: bool = False) -> int:
+def page_length(requested: int, default: int, *, refuse: bool = False) -> int:
     """Return the length of a page: `default` for 0, at most 1000.
 
     A longer page is cut, or with `refuse` an error (rule P24).
     """
-    if refuse and not 0 <= asked <= PAGE_MAX:
+    if refuse and not 0 <= requested <= PAGE_MAX:
         raise InvalidRequest(
             f"page_size must be between 1 and {PAGE_MAX}, or 0 for {default}", rule="P24"
         )
-    if asked < 0:
+    if requested < 0:
         raise InvalidRequest(
             f"page_size must not be negative; 0 is {default}, and at most {PAGE_MAX} are sent",
             rule="P24",
         )
-    return min(asked or default, PAGE_MAX)
+    return min(requested or default, PAGE_MAX)
 
 
 def page_of(rows: Iterable[R], token: str, length: int) -> tuple[Sequence[R], str]:

@@ -73,15 +73,15 @@ class RequestLog:
         """Add a call."""
         self._entries.append(entry)
 
-    def answered(self, asked: int, status: int, code: int, why: Explanation) -> None:
+    def answered(self, request_seq: int, status: int, code: int, why: Explanation) -> None:
         """Change the entry of the call `asked`: a later input brought a refusal as its answer."""
         for place in range(len(self._entries) - 1, -1, -1):
             entry = self._entries[place]
-            if entry.seq == asked:
+            if entry.seq == request_seq:
                 self._changed.append((why.answered_in, entry))
                 why = replace(why, operation=entry.operation)
                 self._entries[place] = replace(entry, status=status, code=code, why=why)
-            if entry.seq <= asked:
+            if entry.seq <= request_seq:
                 return
 
     def last(self, seq: int) -> LoggedCall | None:

@@ -76,9 +76,9 @@ class Router:
 
     def match(self, verb: str, path: str) -> Match | NotFound | MethodNotAllowed:
         """Find the operation at a path as sent: percent-encoded, without query."""
-        known = self._known.get((verb, path))
-        if known is not None:
-            return known
+        cached = self._known.get((verb, path))
+        if cached is not None:
+            return cached
         if path[:1] != "/":
             return _MISSING
         segments = path[1:].split("/")

@@ -269,8 +269,8 @@ def _strike(call: Call, state: CallState, symbols: tuple[str, ...] | None) -> No
     exchange = state.services.exchange
     names = names_of(exchange, call.credential, call.participant, call.peer)
     operation = state.operation.name if state.operation else ""
-    struck = exchange.faults.strike(state.surface, operation, names, symbols)
-    state.fault = struck or state.fault
+    action = exchange.faults.strike(state.surface, operation, names, symbols)
+    state.fault = action or state.fault
 
 
 def _not_served(call: Call, state: CallState) -> Refusal:

@@ -121,13 +121,13 @@ def token_request(
         context.exchange.ctx.assumptions.number(ASSERTION_LIFE_MAX),
     )
     audience = fields.get("audience")
-    known = isinstance(audience, str) and audience.rstrip("/") in audiences
-    claims = {"audience": "known" if known else "other"}
-    asked = str(audience) if known and audience != environment.audience else ""
+    is_known = isinstance(audience, str) and audience.rstrip("/") in audiences
+    claims = {"audience": "known" if is_known else "other"}
+    audience_address = str(audience) if is_known and audience != environment.audience else ""
     credential = VerifiedCredential(
-        "assertion", verified.client_id, verified.problem, claims, verified.nonce, asked
+        "assertion", verified.client_id, verified.problem, claims, verified.nonce, audience_address
     )
-    return TokenRequest(credential, known)
+    return TokenRequest(credential, is_known)
 
 
 @lru_cache(maxsize=64)

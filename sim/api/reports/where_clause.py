@@ -104,8 +104,8 @@ def member(enum: type[IntEnum], prefix: str, read: Callable[[R], int]) -> Column
 
     def parse(value: str) -> int:
         name = value.upper()
-        known = enum.__members__.get(name if name.startswith(prefix) else prefix + name)
-        return int(value if known is None else known)
+        member = enum.__members__.get(name if name.startswith(prefix) else prefix + name)
+        return int(value if member is None else member)
 
     return Column(read, parse)
 

@@ -242,9 +242,9 @@ def _resolution(exchange: Exchange, row: PositionChanged) -> wire.Activity:
     """Return a settled position with the side that was paid: NEUTRAL if both were."""
     instrument = exchange.instruments.require(row.symbol)
     before, after = holdings_around(exchange, row)
-    held = None
+    position = None
     if before is not None:
-        held = position_message(exchange, before, row.at, available=before.net, expired=False)
+        position = position_message(exchange, before, row.at, available=before.net, expired=False)
     sides = wire.PositionResolutionSide
     side = sides.POSITION_RESOLUTION_SIDE_NEUTRAL
     if row.settlement == instrument.price_scale:
@@ -255,7 +255,7 @@ def _resolution(exchange: Exchange, row: PositionChanged) -> wire.Activity:
         type=_Activity.ACTIVITY_TYPE_POSITION_RESOLUTION,
         position_resolution=wire.PositionResolution(
             market_slug=row.symbol,
-            before_position=held,
+            before_position=position,
             after_position=position_message(exchange, after, row.at, expired=True),
             update_time=row.at,
             trade_id=row.trade_id,

@@ -234,8 +234,8 @@ def _intent(exchange: Exchange, request: wire.CreateOrderRequest) -> wire.OrderI
 
     Before its date the pair is like any field that nobody knows: passed over.
     """
-    known = PAIRS_READ.at(exchange.now)
-    pair = (request.outcome_side, request.action) if known else (0, 0)
+    pairs_read = PAIRS_READ.at(exchange.now)
+    pair = (request.outcome_side, request.action) if pairs_read else (0, 0)
     intent = _INTENTS.get(pair)
     if intent is not None:
         return intent

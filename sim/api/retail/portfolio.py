@@ -26,17 +26,20 @@ def list_positions(
     """
     paged = exchange.ctx.assumptions.flag(RETAIL_POSITIONS_PAGING)
     after = _symbol(exchange, request.cursor) if request.cursor and paged else ""
-    held = {position.symbol: position for position in positions_read(exchange, account_of(caller))}
+    positions = {
+        position.symbol: position for position in positions_read(exchange, account_of(caller))
+    }
     symbols = sorted(
         symbol
-        for symbol, position in held.items()
+        for symbol, position in positions.items()
         if symbol > after
         and request.market in ("", symbol)
         and (position.net or was_paid(position))
     )
     size = page_size(request.limit) if paged else len(symbols)
     page = {
-        symbol: position_message(exchange, held[symbol], exchange.now) for symbol in symbols[:size]
+        symbol: position_message(exchange, positions[symbol], exchange.now)
+        for symbol in symbols[:size]
     }
     more = len(symbols) > size
     return wire.ListPositionsResponse(

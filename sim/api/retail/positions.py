@@ -57,7 +57,7 @@ def _last_trade(exchange: Exchange, row: PositionChanged) -> Instant:
 
 def position_message(
     exchange: Exchange,
-    held: Position,
+    position: Position,
     at: Instant,
     *,
     available: Qty | None = None,
@@ -68,46 +68,46 @@ def position_message(
 
     Contracts that were settled count as sold by who was long and as bought by who was short.
     """
-    instrument = exchange.instruments.require(held.symbol)
+    instrument = exchange.instruments.require(position.symbol)
     scale = instrument.qty_scale
-    free = exchange.trading.risk.closable(held) if available is None else available
-    start, resolved = held.bod(at), was_paid(held)
-    settled = _settled(exchange, held) if resolved else 0
-    bought, sold = held.qty_bought + max(-settled, 0), held.qty_sold + max(settled, 0)
+    free = exchange.trading.risk.closable(position) if available is None else available
+    start, resolved = position.bod(at), was_paid(position)
+    settled = _settled(exchange, position) if resolved else 0
+    bought, sold = position.qty_bought + max(-settled, 0), position.qty_sold + max(settled, 0)
     # what was settled stays on the side on which it was held
-    long = (held.net or settled or held.qty_bought - held.qty_sold) >= 0
-    metadata = market_metadata(exchange, held.symbol, long=long, resolved=resolved)
+    long = (position.net or settled or position.qty_bought - position.qty_sold) >= 0
+    metadata = market_metadata(exchange, position.symbol, long=long, resolved=resolved)
     message = wire.UserPosition(
-        net_position=nearest(held.net, scale),
+        net_position=nearest(position.net, scale),
         qty_bought=nearest(bought, scale),
         qty_sold=nearest(sold, scale),
         bod_position=nearest(start, scale),
         qty_available=nearest(free, scale),
-        net_position_decimal=fixed(held.net, scale),
+        net_position_decimal=fixed(position.net, scale),
         qty_bought_decimal=fixed(bought, scale),
         qty_sold_decimal=fixed(sold, scale),
         bod_position_decimal=fixed(start, scale),
         qty_available_decimal=fixed(free, scale),
-        realized=fixed_notional(held.realized, instrument.price_scale, scale),
-        cash_value=_cash_value(exchange, held, instrument),
-        expired=exchange.trading.is_over(held.symbol) if expired is None else expired,
-        update_time=held.changed,
+        realized=fixed_notional(position.realized, instrument.price_scale, scale),
+        cash_value=_cash_value(exchange, position, instrument),
+        expired=exchange.trading.is_over(position.symbol) if expired is None else expired,
+        update_time=position.changed,
         market_metadata=metadata,
-        combo_leg_details=leg_details(exchange, held.symbol),
-        position_id=f"{held.account}:{'LONG' if long else 'SHORT'}:{held.symbol}",
+        combo_leg_details=leg_details(exchange, position.symbol),
+        position_id=f"{position.account}:{'LONG' if long else 'SHORT'}:{position.symbol}",
     )
-    _write_cost(message, held, instrument, resolved=resolved)
+    _write_cost(message, position, instrument, resolved=resolved)
     return message
 
 
-def _settled(exchange: Exchange, held: Position) -> Qty:
+def _settled(exchange: Exchange, position: Position) -> Qty:
     """How many contracts a settlement closed: above zero of a long position."""
-    settlement = exchange.trading.settlements.get(held.symbol)
-    return 0 if settlement is None else settlement.resolved.get(held.account, 0)
+    settlement = exchange.trading.settlements.get(position.symbol)
+    return 0 if settlement is None else settlement.resolved.get(position.account, 0)
 
 
 def _write_cost(
-    message: wire.UserPosition, held: Position, instrument: Instrument, *, resolved: bool
+    message: wire.UserPosition, position: Position, instrument: Instrument, *, resolved: bool
 ) -> None:
     """Write what the holding cost: cost = base cost + fees, each with four decimals.
 
@@ -118,22 +118,28 @@ def _write_cost(
     if resolved:
         message.cost = fixed_amount(0, 1)
         return
-    base = held.cost + (abs(held.net) * scale if held.net < 0 else 0)
+    base = position.cost + (abs(position.net) * scale if position.net < 0 else 0)
     base_units = divide_half_even(base * _UNIT, instrument.notional_scale)
-    fee_units = divide_half_even(held.fees_exact * _UNIT, exact_units(scale, instrument.qty_scale))
+    fee_units = divide_half_even(
+        position.fees_exact * _UNIT, exact_units(scale, instrument.qty_scale)
+    )
     message.base_cost = fixed_amount(base_units, _UNIT)
     message.fees = fixed_amount(fee_units, _UNIT)
     message.cost = fixed_amount(base_units + fee_units, _UNIT)
-    if held.net:
-        message.avg_px = fixed_amount(abs(held.cost), abs(held.net) * scale)
+    if position.net:
+        message.avg_px = fixed_amount(abs(position.cost), abs(position.net) * scale)
 
 
-def _cash_value(exchange: Exchange, held: Position, instrument: Instrument) -> wire.Amount | None:
+def _cash_value(
+    exchange: Exchange, position: Position, instrument: Instrument
+) -> wire.Amount | None:
     """Return what the holding is worth at the current price; None while nobody knows one."""
-    price = market_price(exchange, held.symbol)
+    price = market_price(exchange, position.symbol)
     if price is None:
-        return None if held.net else fixed_amount(0, 1)
-    value = held.net * price + (abs(held.net) * instrument.price_scale if held.net < 0 else 0)
+        return None if position.net else fixed_amount(0, 1)
+    value = position.net * price + (
+        abs(position.net) * instrument.price_scale if position.net < 0 else 0
+    )
     return fixed_notional(value, instrument.price_scale, instrument.qty_scale)
 
 

@@ -63,8 +63,8 @@ def get_quotes(
     exchange: Exchange, account: str, request: wire.GetQuotesRequest
 ) -> wire.GetQuotesResponse:
     """Return a page of the quotes that the account made or was made, oldest first."""
-    own_quotes, asked = request.user_filter == _SELF, request.rfq_user_filter == _SELF
-    _check_quotes_query(request, filters=own_quotes + asked)
+    own_quotes, own_requests = request.user_filter == _SELF, request.rfq_user_filter == _SELF
+    _check_quotes_query(request, filters=own_quotes + own_requests)
 
     def matches(quote: Quote) -> bool:
         return (
@@ -72,10 +72,10 @@ def get_quotes(
             and request.quote_id in ("", quote.id)
             and request.status in (0, quote.status)
             and (not own_quotes or quote.account == account)
-            and (not asked or quote.account != account)
+            and (not own_requests or quote.account != account)
         )
 
-    query = ("quotes", account, request.rfq_id, request.status, own_quotes, asked)
+    query = ("quotes", account, request.rfq_id, request.status, own_quotes, own_requests)
     rows = ((place, quote) for place, quote in exchange.rfqs.quotes(account) if matches(quote))
     on_page, cursor = page(rows, request.limit, request.cursor, *query)
     quotes = [quote_message(exchange, quote) for quote in on_page]

@@ -34,12 +34,12 @@ class FundingStream(Stream):
 
     __slots__ = ("accounts", "seen", "types")
 
-    def __init__(self, feed: Feed[FundingStream], admitted: Admitted, seen: int) -> None:
+    def __init__(self, feed: Feed[FundingStream], admitted: Admitted, position: int) -> None:
         super().__init__(feed, admitted)
         request: wire.CreateFundingTransactionSubscriptionRequest = admitted.request
         self.accounts = frozenset(request.account_ids)
         self.types = frozenset(request.transaction_types) - {0}
-        self.seen = seen
+        self.seen = position
 
 
 class FundingFeed(Feed[FundingStream]):
@@ -61,10 +61,10 @@ class FundingFeed(Feed[FundingStream]):
                 remedy="GET /v1/funding/accounts lists the accounts this caller may follow",
             )
         changes = exchange.funding.changes
-        seen = len(changes)
+        position = len(changes)
         if request.resume_time is not None:
-            seen = bisect_left(changes, request.resume_time, key=lambda change: change.at)
-        return FundingStream(self, admitted, seen)
+            position = bisect_left(changes, request.resume_time, key=lambda change: change.at)
+        return FundingStream(self, admitted, position)
 
     def begin(self, stream: FundingStream) -> None:
         self._streams[stream.id] = stream
@@ -81,8 +81,8 @@ class FundingFeed(Feed[FundingStream]):
 
         That is the instant of the first change that was not polled yet, or now.
         """
-        changes, seen = self.exchange.funding.changes, stream.seen
-        at = changes[seen].at if seen < len(changes) else self.context.now
+        changes, position = self.exchange.funding.changes, stream.seen
+        at = changes[position].at if position < len(changes) else self.context.now
         return encoded(wire.CreateFundingTransactionSubscriptionResponse(server_time=at))
 
     @property

@@ -142,8 +142,8 @@ class PositionFeed(KeyedFeed[KeyedStream]):
 
     def begin(self, stream: KeyedStream) -> None:
         self.join(stream)
-        held = self.exchange.trading.positions
-        positions = [position for account in stream.keys for position in held.of(account)]
+        all_positions = self.exchange.trading.positions
+        positions = [position for account in stream.keys for position in all_positions.of(account)]
         for page in pages(positions):
             messages = [self._message(position) for position in page]
             snapshot = wire.CreatePositionSubscriptionResponse_Snapshot(positions=messages)

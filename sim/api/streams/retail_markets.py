@@ -68,7 +68,9 @@ class MarketsSocketFeed(SocketFeed[Topic]):
     def save(self) -> list[Any]:
         exchange, kept = self.exchange, self._payloads.items()
         self._payloads = {
-            key: known for key, known in kept if known.version == data_version(exchange, key[1])
+            key: payload
+            for key, payload in kept
+            if payload.version == data_version(exchange, key[1])
         }
         return super().save()
 
@@ -77,7 +79,7 @@ class MarketsSocketFeed(SocketFeed[Topic]):
         exchange, kept = self.exchange, self._payloads.items()
         # A payload shows when its book was encoded; a loaded exchange counts versions anew.
         self._payloads = {
-            key: known._replace(version=data_version(exchange, key[1])) for key, known in kept
+            key: payload._replace(version=data_version(exchange, key[1])) for key, payload in kept
         }
 
     def reads(self) -> EventReaders:
@@ -169,9 +171,9 @@ class MarketsSocketFeed(SocketFeed[Topic]):
         exchange = self.exchange
         version = data_version(exchange, slug)
         dialect = self.dialect
-        known = self._payloads.get((type, slug))
-        if known is not None and known.version == version and known.dialect is dialect:
-            return known.encoded
+        payload = self._payloads.get((type, slug))
+        if payload is not None and payload.version == version and payload.dialect is dialect:
+            return payload.encoded
         if type == _BOOK:
             encoded = json_encoder(wire.MarketBook, dialect)(
                 book_message(exchange, slug, socket=True)

@@ -75,8 +75,8 @@ def from_environment(
             continue
         if action.nargs == 0:
             if value.lower() not in (*_ON, *_OFF):
-                known = f"{', '.join(_ON)} or {', '.join(_OFF)}"
-                parser.error(f"{name} is {known}, not {value!r}")
+                accepted = f"{', '.join(_ON)} or {', '.join(_OFF)}"
+                parser.error(f"{name} is {accepted}, not {value!r}")
             added += [option] if value.lower() in _ON else []
         elif not isinstance(action, argparse._AppendAction):
             added.append(f"{option}={value}")
@@ -96,11 +96,11 @@ def unknown_variables(
     """A warning for each `SIM_*` that no command reads. `every` returns the parsers of all of them;
     it is called only where this one does not read a variable.
     """
-    known = {*KNOWN, *(variable(option) for option, _ in options_of(parser))}
-    strange = [name for name in sorted(environ) if name.startswith("SIM_") and name not in known]
+    accepted = {*KNOWN, *(variable(option) for option, _ in options_of(parser))}
+    strange = [name for name in sorted(environ) if name.startswith("SIM_") and name not in accepted]
     for name in strange:
-        known |= {variable(option) for other in every() for option, _ in options_of(other)}
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
+        accepted |= {variable(option) for other in every() for option, _ in options_of(other)}
+        if name not in accepted:
+            near = difflib.get_close_matches(name, accepted, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             yield f"sim: warning: nothing reads {name}{hint}"

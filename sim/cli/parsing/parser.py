@@ -122,8 +122,10 @@ class Parser(argparse.ArgumentParser):
         """Name the nearest choice, and then all of them."""
         if action.choices is not None and value not in action.choices:
             known = list(map(str, action.choices))
-            said = f"expected one of {', '.join(known)}, not {value!r}{nearest(str(value), known)}"
-            raise argparse.ArgumentError(action, said)
+            expected = (
+                f"expected one of {', '.join(known)}, not {value!r}{nearest(str(value), known)}"
+            )
+            raise argparse.ArgumentError(action, expected)
 
     def error(self, message: str) -> NoReturn:
         """Note a mistake while parsing; at any other time tell it and exit."""

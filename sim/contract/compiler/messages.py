@@ -150,10 +150,10 @@ def _element(schema: Schema, entry: MessageEntry, field: FieldDescriptorProto) -
         return _WELL_KNOWN_TYPES[kind]
     message = schema.by_name.get(field.type_name[1:])
     if message is None:
-        known = ", ".join((*_SCALARS, *WELL_KNOWN, *PLAIN_FOREIGN))
+        type_names = ", ".join((*_SCALARS, *WELL_KNOWN, *PLAIN_FOREIGN))
         raise ValueError(
             f"{entry.full_name}.{field.name}: {field.type_name[1:] or kind} has no form here"
-            f" (known: {known})"
+            f" (known: {type_names})"
         )
     return message.name if message.module == entry.module else f"{message.module}.{message.name}"
 

@@ -109,13 +109,16 @@ class Ledger:
 
         `pending` is money under way, which may still come. Debts do not make room.
         """
-        held = sum(max(0, account.balance) for account in self if account.kind != HOUSE)
+        total = sum(max(0, account.balance) for account in self if account.kind != HOUSE)
         paid_in = pending - self.balance(HOUSE_FUNDING) + amount
-        if not -_MONEY_MAX <= paid_in <= _MONEY_MAX or held + pending + max(amount, 0) > _MONEY_MAX:
+        if (
+            not -_MONEY_MAX <= paid_in <= _MONEY_MAX
+            or total + pending + max(amount, 0) > _MONEY_MAX
+        ):
             raise Conflict(
                 f"more money than the exchange holds; {MONEY.text()}",
                 rule="bounds",
-                remedy=f"it has {cash_text(held)} now; pay some out, or reset the exchange",
+                remedy=f"it has {cash_text(total)} now; pay some out, or reset the exchange",
             )
 
     def check_debts(self, amount: Cash) -> None:

@@ -76,9 +76,9 @@ class Reserve:
     def change(self, unit: Price, qty: Qty) -> None:
         """Add a quantity at a cost per unit, or take it away when negative."""
         by_unit = self._by_unit
-        held = by_unit.get(unit, 0) + qty
-        if held:
-            by_unit[unit] = held
+        reserved_qty = by_unit.get(unit, 0) + qty
+        if reserved_qty:
+            by_unit[unit] = reserved_qty
         else:
             del by_unit[unit]
         self.qty += qty

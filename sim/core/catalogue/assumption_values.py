@@ -11,7 +11,7 @@ from sim.core.catalogue.assumptions import catalogue
 _COMPARED_MAX = 80
 
 
-class _Asked(dict[str, Value]):
+class _Reads(dict[str, Value]):
     """Values that note in `names` which of them are asked for, or changed."""
 
     __slots__ = ("names",)
@@ -78,10 +78,10 @@ class Assumptions:
 
     def watch(self) -> set[str]:
         """Names of the values that are asked for or changed from now on; the set grows."""
-        asked = _Asked(self._values)
-        self._values = asked
+        reads = _Reads(self._values)
+        self._values = reads
         self.changes += 1  # what follows from values is asked for again
-        return asked.names
+        return reads.names
 
     def save(self) -> dict[str, Value]:
         """Values by name."""

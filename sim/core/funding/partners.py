@@ -118,9 +118,9 @@ class Partners:
         Lack of funds is a rejected movement, not a refusal.
         """
         pool = self.pool(firm)
-        known = self._known("transfer", firm, key, body)
-        if known:
-            return self._state.movements[known]
+        result_id = self._known("transfer", firm, key, body)
+        if result_id:
+            return self._state.movements[result_id]
         self._check_account(firm, account)
         deposit = reason is TransferReason.DEPOSIT
         movement = Movement(
@@ -183,9 +183,9 @@ class Partners:
 
         A rejection by the exchange is an answer, not a refusal.
         """
-        known = self._known("order", firm, key, body)
-        if known:
-            return self._state.orders[known]
+        result_id = self._known("order", firm, key, body)
+        if result_id:
+            return self._state.orders[result_id]
         self._check_account(firm, command.account)
         return self._record("order", firm, key, body, command, self._place(command))
 
@@ -195,9 +195,9 @@ class Partners:
         The money of a rejected order goes back. The operation ended on 2026-08-06.
         """
         pool = self.pool(firm)
-        known = self._known("funded", firm, key, body)
-        if known:
-            return self._state.orders[known]
+        result_id = self._known("funded", firm, key, body)
+        if result_id:
+            return self._state.orders[result_id]
         self._check_account(firm, command.account)
         cost = self._cost(command)
         placed = None

@@ -134,8 +134,8 @@ def fingerprint(environment: str, claims: Mapping[str, object]) -> str:
     """A name for an environment's token that does not reveal it: 32 hexadecimal digits. It depends
     on what the token says, not on the addresses where this run listens.
     """
-    said = {name: claims[name] for name in sorted(claims) if name not in ("aud", "iss")}
-    return sha256(json.encode((environment, said))).hexdigest()[:32]
+    signed_claims = {name: claims[name] for name in sorted(claims) if name not in ("aud", "iss")}
+    return sha256(json.encode((environment, signed_claims))).hexdigest()[:32]
 
 
 class Credentials(Stateful[CredentialsState]):
@@ -243,12 +243,12 @@ class Credentials(Stateful[CredentialsState]):
     ) -> ParticipantGrant:
         """Issue a token for one participant of a firm, the same one while it has not expired."""
         now = self._ctx.now
-        known = f"{participant}|{admin}|{' '.join(scopes)}|{life}"
-        issued, jti = self._state.participants.get(known, (0, ""))
+        cache_key = f"{participant}|{admin}|{' '.join(scopes)}|{life}"
+        issued, jti = self._state.participants.get(cache_key, (0, ""))
         again = bool(jti) and now < issued + life
         if not again:
             issued, jti = now, self._ctx.ids.uuid("participant.token")
-            self._state.participants[known] = (issued, jti)
+            self._state.participants[cache_key] = (issued, jti)
         allowed = IssuedToken(firm.name, scopes, issued + life, participant, audience)
         claims = self._claims(firm, participant, allowed, issued)
         claims |= {"admin": admin, "jti": jti}

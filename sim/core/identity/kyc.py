@@ -148,9 +148,9 @@ class Kyc(Stateful[KycState]):
         if mistakes:
             raise InvalidRequest("; ".join(mistakes), rule="K2", remedy="correct the named fields")
         key = _key(firm, application.external_id)
-        known = self._state.cases.get(key)
-        if known is not None and known.stage is not Stage.RESUBMIT:
-            return self._again(known, application)
+        existing = self._state.cases.get(key)
+        if existing is not None and existing.stage is not Stage.RESUBMIT:
+            return self._again(existing, application)
         self._claim(key, application)
         first, after = outcome(application, self._ctx.assumptions.text(KYC_OUTCOME_RULES))
         case = KycCase(
@@ -184,8 +184,8 @@ class Kyc(Stateful[KycState]):
         """Apply a key of `DECISIONS` to a waiting case. Conflict if it does not wait."""
         stage = DECISIONS.get(decision)
         if stage is None:
-            known = ", ".join(DECISIONS)
-            raise InvalidRequest(f"decision is one of {known}, not {decision!r}", rule="K4")
+            existing = ", ".join(DECISIONS)
+            raise InvalidRequest(f"decision is one of {existing}, not {decision!r}", rule="K4")
         case = self.find(external_id, firm)
         if case.stage not in WAITING:
             raise Conflict(

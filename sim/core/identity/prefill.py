@@ -134,5 +134,5 @@ class Prefills(Stateful[PrefillState]):
 
     def _matches(self, prefill: Prefill) -> bool:
         rule = self._ctx.assumptions.text(KYC_PREFILL_MATCH)
-        known = (prefill.phone.removeprefix("+"), prefill.date_of_birth) == MATCHING
-        return rule == "always" or (rule == "sandbox" and known)
+        matches = (prefill.phone.removeprefix("+"), prefill.date_of_birth) == MATCHING
+        return rule == "always" or (rule == "sandbox" and matches)

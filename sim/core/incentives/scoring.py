@@ -256,14 +256,14 @@ def shares(book: Book, period: Period, *, needs_target: bool) -> dict[str, int]:
 def _side(ladder: Ladder, book: Book, period: Period, *, needs_target: bool) -> dict[str, int]:
     """Return the scores of the levels from the best price until they hold the target size."""
     target = None if period.target_size is None else period.target_size * book.instrument.qty_scale
-    tick, best, seen = book.instrument.tick, ladder.best, 0
+    tick, best, quantity = book.instrument.tick, ladder.best, 0
     scores: defaultdict[str, int] = defaultdict(int)
     for level in ladder.walk():
         weight = _weight(period.discount_factor or "1", abs(level.price - best) // tick)
         for order in level.orders():
             scores[order.account] += weight * order.leaves_qty
-        seen += level.qty
-        if target is not None and seen >= target:
+        quantity += level.qty
+        if target is not None and quantity >= target:
             break
     else:
         if needs_target and target is not None:

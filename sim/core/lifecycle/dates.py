@@ -103,13 +103,13 @@ class Dates:
         return min(price_set, terminated), min(final, terminated)
 
     def dormant_state(
-        self, asked: InstrumentState, closes: Instant, termination: Instant, at: Instant
+        self, dated_state: InstrumentState, closes: Instant, termination: Instant, at: Instant
     ) -> InstrumentState:
         """The state of a dormant instrument at an instant, where dates and schedule ask for
         `asked`. One that closes before its expiration settles by itself and may expire with that.
         """
-        if not closes or at < closes or asked in EXPIRED_STATES:
-            return asked
+        if not closes or at < closes or dated_state in EXPIRED_STATES:
+            return dated_state
         if not self._ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE):
             return _S.CLOSED
         final = self.settlement_times_of(closes, termination)[1]

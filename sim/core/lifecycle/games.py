@@ -106,14 +106,14 @@ class Games:
         """Change the reported facts and keep the others; periods and players are merged. A game
         that ends is no longer live unless the report says so.
         """
-        known = self.get(slug)
+        former = self.get(slug)
         facts = {name: value for name, value in facts.items() if value is not None and value != ""}
-        for name, before in (("periods", known.periods), ("players", known.players)):
+        for name, before in (("periods", former.periods), ("players", former.players)):
             if name in facts:
                 facts[name] = {**before, **facts[name]}
         if facts.get("ended") and "live" not in facts:
             facts["live"] = False
-        game = self._games[slug] = structs.replace(known, at=self._ctx.now, **facts)
+        game = self._games[slug] = structs.replace(former, at=self._ctx.now, **facts)
         return game
 
     # ---- the plan, as far as no report replaces it

@@ -293,8 +293,10 @@ class Lifecycle:
                 closes = self.dates.closes(instrument)
                 if closes and closes <= since:
                     self._on_materialise(instrument)
-                asked = self.scheduled(instrument, since).state
-                state = self.dates.dormant_state(asked, closes, instrument.termination, since)
+                scheduled_state = self.scheduled(instrument, since).state
+                state = self.dates.dormant_state(
+                    scheduled_state, closes, instrument.termination, since
+                )
                 self._set_first_state(instrument, state)
                 yield instrument
 
@@ -308,16 +310,23 @@ class Lifecycle:
     def dormant_state(self, instrument: Instrument) -> InstrumentState:
         """The state of a dormant instrument."""
         at = self.followed_to
-        asked, closes = self.scheduled(instrument, at).state, self.dates.closes(instrument)
+        scheduled_state, closes = (
+            self.scheduled(instrument, at).state,
+            self.dates.closes(instrument),
+        )
         return self.unless_suspended(
-            self.dates.dormant_state(asked, closes, instrument.termination, at)
+            self.dates.dormant_state(scheduled_state, closes, instrument.termination, at)
         )
 
-    def unless_suspended(self, asked: InstrumentState) -> InstrumentState:
+    def unless_suspended(self, scheduled_state: InstrumentState) -> InstrumentState:
         """The state of a dormant instrument for which dates ask for `asked`: maintenance suspends
         open ones.
         """
-        return _S.SUSPENDED if self._now.dormant_suspended and asked is _S.OPEN else asked
+        return (
+            _S.SUSPENDED
+            if self._now.dormant_suspended and scheduled_state is _S.OPEN
+            else scheduled_state
+        )
 
     def last_change_by_dates(
         self,

@@ -180,10 +180,10 @@ class Listings:
         if not closes or self.settlements.get(symbol) is not None:
             return
         if self.lifecycle.dormant_state(instrument) in OVER_STATES:
-            known = self.resolution.known(instrument)
-            if known is not None:
+            outcome = self.resolution.decided(instrument)
+            if outcome is not None:
                 closed_at = self.lifecycle.dates.defer_past_maintenance(closes)
-                self.settlements.record(instrument, *known, closed_at)
+                self.settlements.record(instrument, *outcome, closed_at)
 
     def _conclude(self, instrument: Instrument) -> None:
         """Record the outcome once the index or the game that decides it is over, unless somebody
@@ -195,9 +195,9 @@ class Listings:
             return
         if self.settlements.outcome(symbol) or self.settlements.get(symbol):
             return
-        known = self.resolution.known(instrument)
-        if known is not None:
-            self.record_outcome(symbol, *known)
+        outcome = self.resolution.decided(instrument)
+        if outcome is not None:
+            self.record_outcome(symbol, *outcome)
 
     def _expire_settled(self, instrument: Instrument) -> None:
         if self.ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE):

@@ -64,11 +64,11 @@ class Resolution:
             return self._of_dormant(instrument)
         if lifecycle.state(symbol) is not InstrumentState.TERMINATED:
             return None
-        known = self.known(instrument)
-        if known is None:
+        result = self.decided(instrument)
+        if result is None:
             return None
         set_at = lifecycle.dates.defer_past_maintenance(instrument.termination)
-        return Settlement(known[0], False, known[1], set_at)
+        return Settlement(result[0], False, result[1], set_at)
 
     def reading(self, instrument: Instrument) -> IndexObservation:
         """What the index says by now about a market that measures it."""
@@ -104,15 +104,15 @@ class Resolution:
         """What a terminated market without a known outcome pays: as its index or the plan of the
         world says, else as `settlement.unresolved_at_termination`.
         """
-        known = self.known(instrument)
-        if known is not None:
-            return known
+        result = self.decided(instrument)
+        if result is not None:
+            return result
         last = None
         if self.ctx.assumptions.text(UNRESOLVED_SETTLES_AT) == "last_price":
             last = self.statistics.last_price(instrument.symbol)
         return last or 0, "No outcome"
 
-    def known(self, instrument: Instrument) -> tuple[Price, str] | None:
+    def decided(self, instrument: Instrument) -> tuple[Price, str] | None:
         """What a market that is over pays, as its index or the plan of the world says; None where
         neither does.
         """
@@ -129,10 +129,10 @@ class Resolution:
         at, final = dates.settlement_times_of(closes, instrument.termination)
         if followed < at or self.lifecycle.dormant_state(instrument) not in OVER_STATES:
             return None
-        known = self.known(instrument)
-        if known is None:
+        result = self.decided(instrument)
+        if result is None:
             return None
-        price, text = known
+        price, text = result
         return Settlement(price, followed < final, text, at if followed < final else final)
 
 

@@ -65,10 +65,10 @@ def _table(schedule: tuple[Segment, ...]) -> tuple[tuple[Span, ...], tuple[Phase
     for edge in edges:
         phase = _OUTSIDE
         latest = -_WEEK
-        for start, length, asked in pieces:
+        for start, length, segment_state in pieces:
             begun = start if start <= edge else start - _WEEK
             if begun <= edge < begun + length and begun >= latest:
-                latest, phase = begun, asked
+                latest, phase = begun, segment_state
         # a segment that began before has done already what it does when it begins
         if latest != edge:
             phase = phase._replace(expire_all=False)

@@ -177,9 +177,9 @@ class Settlements:
         symbol = instrument.symbol
         former = self.get(symbol)
         if former is not None and not former.preliminary:
-            held = sum(abs(net) for net in former.resolved.values()) // 2
+            paid = sum(abs(net) for net in former.resolved.values()) // 2
             change = abs(price - former.price)
-            self._ledger.check_debts(held * change * instrument.cash_per_notional)
+            self._ledger.check_debts(paid * change * instrument.cash_per_notional)
         self._cancel(symbol)
         self._now.outcomes.pop(symbol, None)
         self._now.settlements[symbol] = settlement = Settlement(price, False, text, self._ctx.now)

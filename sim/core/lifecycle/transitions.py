@@ -171,8 +171,8 @@ class Transitions:
         symbol = instrument.symbol
         if self.settlements.final(symbol):
             return
-        known = self.settlements.outcome(symbol) or self.settlements.get(symbol)
-        if known is not None:
-            self.settlements.finalise(instrument, known.price, known.text)
+        outcome = self.settlements.outcome(symbol) or self.settlements.get(symbol)
+        if outcome is not None:
+            self.settlements.finalise(instrument, outcome.price, outcome.text)
         elif self.positions.open_interest.get(symbol):
             self.settlements.finalise(instrument, *self.resolution.in_the_end(instrument))

@@ -114,18 +114,18 @@ class Ticker:
         the first: one price a second, from 59 seconds before it on, each that of the last tick by
         then. It is rounded half up to the asset's places.
         """
-        known = instant, len(self._asset.by_hand)
-        if known not in self._means:
+        version = instant, len(self._asset.by_hand)
+        if version not in self._means:
             if len(self._means) >= _MEANS_KEPT:
                 self._means.clear()
             seconds = (instant - age * NS_PER_S for age in range(MINUTE))
             prices = [price for price in map(self.at, seconds) if price is not None]
             unit = 10 ** (8 - self._asset.places)
             per_unit = unit * len(prices)
-            self._means[known] = (
+            self._means[version] = (
                 (sum(prices) + per_unit // 2) // per_unit * unit if prices else None
             )
-        return self._means[known]
+        return self._means[version]
 
     def hits(self, condition: IndexCondition, until: Instant) -> bool:
         """Return whether the mean of a whole minute after `begins`, up to an instant, met a level.

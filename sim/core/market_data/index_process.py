@@ -68,15 +68,15 @@ class IndexProcess:
         """Return the span of `width` seconds (one of the tree's) from unix second `start`."""
         if width == DAY:
             return self._day((start - self._first_day) // DAY)
-        known = self._nodes.get((width, start))
-        if known is None:
+        cached = self._nodes.get((width, start))
+        if cached is None:
             if len(self._nodes) > self._nodes_kept:
                 self._nodes.clear()
             whole = next(level for level in _LEVELS if PART.get(level) == width)
             parts = dict(self.split(whole, start // whole * whole))
             self._nodes.update(((width, part), ohlc) for part, ohlc in parts.items())
-            known = parts[start]
-        return known
+            cached = parts[start]
+        return cached
 
     def split(self, width: int, start: int) -> list[tuple[int, Ohlc]]:
         """Return the parts of a span wider than a minute, as (start, prices)."""
@@ -109,12 +109,12 @@ class IndexProcess:
 
     def ticks(self, minute: int) -> list[tuple[int, int]]:
         """Return the ticks of the minute from unix second `minute`, as (second, price)."""
-        known = self._minutes.get(minute)
-        if known is None:
+        cached = self._minutes.get(minute)
+        if cached is None:
             if len(self._minutes) > self._minutes_kept:
                 self._minutes.clear()
-            known = self._minutes[minute] = self._tick(minute)
-        return known
+            cached = self._minutes[minute] = self._tick(minute)
+        return cached
 
     def _tick(self, minute: int) -> list[tuple[int, int]]:
         whole = self.node(MINUTE, minute)

@@ -84,8 +84,8 @@ class Books:
 
     def among(self, symbols: Iterable[str]) -> list[str]:
         """Those of some symbols that ever needed a book."""
-        known = self._by_symbol.keys() | self._resting.keys()
-        return [symbol for symbol in symbols if symbol in known]
+        with_books = self._by_symbol.keys() | self._resting.keys()
+        return [symbol for symbol in symbols if symbol in with_books]
 
     def changed(self, book: Book) -> None:
         """Note that something published of a book's symbol has changed."""

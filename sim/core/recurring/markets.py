@@ -192,8 +192,8 @@ class RecurringMarkets:
         They are the same until another is listed or terminates, or the calendar changes.
         """
         now, version = self._lifecycle.followed_to, self._calendar.version
-        since, until, seen = self._shown_for
-        if version != seen or not since <= now < until:
+        since, until, shown_from = self._shown_for
+        if version != shown_from or not since <= now < until:
             self._shown_for = now, min(self._listing_edges(now), default=now + DAY), version
             self._shown = [slot for slot in self._slots_at(now) if self.listed(slot)]
         return self._shown

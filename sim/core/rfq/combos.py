@@ -80,9 +80,9 @@ class Combos:
         ordered = tuple(sorted(legs))
         self._check(ordered)
         symbol = symbol_of(ordered)
-        known = self._state.combos.get(symbol)
-        if known is not None:
-            return known
+        existing = self._state.combos.get(symbol)
+        if existing is not None:
+            return existing
         for leg in ordered:
             if self._trading.state(leg.symbol) in OVER_STATES:
                 raise OrderRefused(
@@ -151,8 +151,8 @@ class Combos:
         any_settled = False
         for symbol in self._by_leg.get(event.symbol, ()):
             price = self._decided(self._state.combos[symbol])
-            known = self._trading.settlements.get(symbol)
-            if price is not None and (known is None or known.price != price):
+            existing = self._trading.settlements.get(symbol)
+            if price is not None and (existing is None or existing.price != price):
                 self._trading.listings.settle(symbol, price, text="Combo")
                 any_settled = True
         return any_settled

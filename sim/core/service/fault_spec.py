@@ -264,8 +264,8 @@ def planes_of(spec: FaultSpec) -> tuple[str, ...]:
 
 
 def _possible(act: FaultAct) -> str:
-    asked = [kind for kind in KINDS if getattr(act, kind.name)]
-    reasons = [f"{kind.name} can happen on {', '.join(kind.planes)}" for kind in asked]
+    kinds = [kind for kind in KINDS if getattr(act, kind.name)]
+    reasons = [f"{kind.name} can happen on {', '.join(kind.planes)}" for kind in kinds]
     if act.handled:
         reasons.append("handled is said of calls")
     return "; ".join(reasons)

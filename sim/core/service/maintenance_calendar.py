@@ -88,10 +88,11 @@ class MaintenanceCalendar:
 
     # ---- what others plan around it
 
-    def overlaps(self, begins: Instant, ends: Instant, known: Instant) -> bool:
+    def overlaps(self, begins: Instant, ends: Instant, announced_at: Instant) -> bool:
         """Whether a span, its end excluded, overlaps maintenance as announced at an instant."""
         return any(
-            window.begins < ends and begins < window.ends for window in self._known(begins, known)
+            window.begins < ends and begins < window.ends
+            for window in self._known(begins, announced_at)
         )
 
     def free_from(self, at: Instant) -> Instant:
@@ -111,11 +112,11 @@ class MaintenanceCalendar:
         self._free_from[at] = free
         return free
 
-    def _known(self, after: Instant, known: Instant) -> Iterator[Window | Announced]:
+    def _known(self, after: Instant, announced_at: Instant) -> Iterator[Window | Announced]:
         """The first weekly window that ends after an instant, and one-off ones known at another."""
         yield self.weekly(after)
         for window in self._announced:
-            if window.since < known and (not window.until or known < window.until):
+            if window.since < announced_at and (not window.until or announced_at < window.until):
                 yield window
 
     def weekly(self, now: Instant) -> Window:

@@ -37,10 +37,10 @@ class Breakers:
     def park(self, firm: str, delivery: str) -> bool:
         """Park a delivery if the breaker does not allow an attempt; return whether it did."""
         breaker = self.of(firm)
-        held = breaker.state == "open" or (breaker.state == "half_open" and breaker.probe != "")
-        if held:
+        parks = breaker.state == "open" or (breaker.state == "half_open" and breaker.probe != "")
+        if parks:
             breaker.parked.append(delivery)
-        return held
+        return parks
 
     def attempted(self, firm: str, attempt: str) -> None:
         """Note an attempt: while half open, it is the probe."""

@@ -104,8 +104,8 @@ def _require_known(host: Host, until: When) -> None:
     """Refuse to wait for nothing, for several things, and for what does not exist."""
     named = [name for name in until.__struct_fields__ if getattr(until, name) is not None]
     if len(named) != 1:
-        known = ", ".join(until.__struct_fields__)
-        raise InvalidRequest(f"until must name exactly one of {known}")
+        conditions = ", ".join(until.__struct_fields__)
+        raise InvalidRequest(f"until must name exactly one of {conditions}")
     exchange = host.simulation.exchange
     what = until.instrument or until.trade
     if what is not None and exchange.recurring.slot_of_symbol(what.symbol) is None:

@@ -106,8 +106,8 @@ class Telemetry:
     def after_input(self, simulation: Simulation, outcome: Outcome) -> None:
         """Count faults, tell the verdicts of steps."""
         self._then.after_input(simulation, outcome)
-        for struck in outcome.struck:
-            self._faults.add(1, {"sim.plane": struck.plane})
+        for injection in outcome.struck:
+            self._faults.add(1, {"sim.plane": injection.plane})
         for step in outcome.steps:
             says = "; ".join(step.failures) or ("refused" if step.refused else "passed")
             self._emit(f"step {step.name or step.step}: {says}", simulation, says == "passed")
@@ -115,8 +115,10 @@ class Telemetry:
     def after_attempt(self, simulation: Simulation, post: Post, answer: Answered) -> None:
         """Tell what a receiver of webhooks answered."""
         self._then.after_attempt(simulation, post, answer)
-        said = str(answer.status or answer.error)
-        self._emit(f"webhook {post.shown_url}: {said}", simulation, 200 <= answer.status < 300)
+        result_text = str(answer.status or answer.error)
+        self._emit(
+            f"webhook {post.shown_url}: {result_text}", simulation, 200 <= answer.status < 300
+        )
 
     def _emit(self, body: str, simulation: Simulation, fine: bool) -> None:
         severity = SeverityNumber.INFO if fine else SeverityNumber.WARN

@@ -90,8 +90,8 @@ def _differences(
 ) -> list[str]:
     """Where what was judged again is not what the bundle says."""
     differences = []
-    known = profiles().get(profile.name)
-    if known is not None and read_profile(known).digest != profile.digest:
+    installed = profiles().get(profile.name)
+    if installed is not None and read_profile(installed).digest != profile.digest:
         differences.append(f"its profile is not the {profile.name} of this installation")
     recorded = {leg["leg"]: leg for leg in document["legs"]}
     for result in results:

@@ -168,8 +168,10 @@ def _is_exercised(leg: Leg, sim: Simulation, run: Run) -> bool:
     """Whether the leg's trouble met the client."""
     if leg.shows in ("faults", "pair"):
         faults = (*sim.exchange.faults.all(), *sim.exchange.faults.over())
-        struck = Counter(fault.spec.match.operation for fault in faults if fault.struck)
-        return max(struck.values(), default=0) >= (2 if leg.shows == "pair" else 1)
+        injected_operations = Counter(
+            fault.spec.match.operation for fault in faults if fault.struck
+        )
+        return max(injected_operations.values(), default=0) >= (2 if leg.shows == "pair" else 1)
     if leg.shows == "steps":
         done = [
             step["at"] for step in script_view(sim.script)["steps"] if step["state"] == "passed"
@@ -222,8 +224,8 @@ def _of_leg(profile: Profile, item: Item, legs: dict[str, LegResult]) -> Verdict
     if leg is None:
         why = "the leg was not run"
     elif not leg.exercised:
-        asked = next(one.unmet for one in profile.legs if one.id == item.leg)
-        why = asked if leg.calls else "no call reached the exchange"
+        reason = next(one.unmet for one in profile.legs if one.id == item.leg)
+        why = reason if leg.calls else "no call reached the exchange"
     elif spoilt := [name for name in profile.rests_on(item.leg) if not _passed(legs.get(name))]:
         why = f"the tests do not pass in the leg {spoilt[0]}"
     if leg is None or why:

@@ -31,5 +31,5 @@ def print_listing(profile: Profile, out: TextIO) -> None:
         print(*wrapped(f"{leg.id:<20}{leg.says}", " " * 22, first="  "), sep="\n", file=out)
     print("\nitems:", file=out)
     for item in profile.items:
-        said = f"{item.id:<28}{item.section:<6}{item.says} {item.why}"
-        print(*wrapped(said, " " * 36, first="  "), sep="\n", file=out)
+        line = f"{item.id:<28}{item.section:<6}{item.says} {item.why}"
+        print(*wrapped(line, " " * 36, first="  "), sep="\n", file=out)

@@ -127,13 +127,13 @@ def profiles() -> dict[str, bytes]:
 
 def load_profile(name: str = DEFAULT) -> Profile:
     """A profile by name, `partner` or `partner-1`. UsageError where there is none."""
-    known = profiles()
-    if name not in known:
-        versions = [one for one in known if one.rpartition("-")[0] == name]
+    available = profiles()
+    if name not in available:
+        versions = [one for one in available if one.rpartition("-")[0] == name]
         if not versions:
-            raise UsageError(f"there is no profile {name!r}; known: {', '.join(known)}")
+            raise UsageError(f"there is no profile {name!r}; known: {', '.join(available)}")
         name = max(versions, key=lambda one: int(one.rpartition("-")[2]))
-    return read_profile(known[name])
+    return read_profile(available[name])
 
 
 def read_profile(text: bytes) -> Profile:

@@ -27,11 +27,11 @@ def lines(report: Report) -> Iterator[str]:
         if verdict.verdict == FAILED:
             head = f"failed {verdict.item.id}, {verdict.item.section}: {verdict.item.says}"
             yield from wrapped(head, "  ", first="")
-            said = _said(report, verdict)
+            detail = _said(report, verdict)
             for text in verdict.evidence:
                 yield from wrapped(text, "    ", first="  ")
-                if text in said:
-                    yield from wrapped(said[text], "      ", first="      ")
+                if text in detail:
+                    yield from wrapped(detail[text], "      ", first="      ")
             yield from wrapped(f"why: {verdict.item.why}", "    ", first="  ")
     names = [one.item.id for one in report.verdicts if one.verdict == PASSED]
     if names:
