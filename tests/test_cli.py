@@ -270,7 +270,12 @@ def test_keys_are_new_each_time_and_usable(capsys, tmp_path):
 
 def test_serve_says_what_each_clock_mode_does_where_it_is_chosen(capsys):
     out = " ".join(sim(capsys, "serve", "--help")[1].split())
-    for words in ("manual: only a command", "an idle market stands", "fast: jumps", "paced:60"):
+    for words in (
+        "manual: only by command",
+        "autojump: to the next event",
+        "fast: from event",
+        "paced:60",
+    ):
         assert words in out
 
 

@@ -147,7 +147,7 @@ def test_a_pinned_file_must_be_the_one_that_was_meant(tmp_path: Path) -> None:
     )
     assert load_scenario(path).participants.flows[0].sha256 == digest
     (tmp_path / "flow.csv").write_text(HEADING)
-    with pytest.raises(ScenarioError, match="is another file"):
+    with pytest.raises(ScenarioError, match="has changed"):
         load_scenario(path)
 
 

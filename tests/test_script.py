@@ -144,7 +144,7 @@ WRONG = [
     ("preset: hostil\nsteps: []", "did you mean 'hostile'?"),
     (
         "steps:\n  - {cancel: {all: true}, advance: 1s}",
-        "a step does one thing: 'cancel' is done here already",
+        "a step does one thing: 'cancel' is in it already",
     ),
     (
         "steps:\n  - {call: {plane: grpc, rpc: InsertOrder}}",
@@ -212,7 +212,7 @@ WRONG = [
         "faults:\n  - {match: {plane: grpc}, act: {slow_body: true}}",
         "slow_body can happen on gateway, retail, exchange, auth",
     ),
-    ("faults:\n  - {match: {plane: retail}, act: {status: 200}}", "status is an HTTP error"),
+    ("faults:\n  - {match: {plane: retail}, act: {status: 200}}", "status must be an HTTP error"),
     ("faults:\n  - {match: {plane: retail}, act: {}}", "act needs one of"),
     (
         "faults:\n  - {match: {plane: retail, operation: InsertOrder}, act: {status: 503}}",
@@ -542,7 +542,7 @@ def test_many_processes_tell_the_same_story(capsys) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
-    [(["--resume"], "--results"), (["--param", "x"], "name=value"), (["--seeds", "a..b"], "1..20")],
+    [(["--resume"], "--results"), (["--param", "x"], "NAME=VALUE"), (["--seeds", "a..b"], "1..20")],
 )
 def test_a_wrong_command_line_is_a_usage_error(capsys, arguments: list[str], says: str) -> None:
     try:

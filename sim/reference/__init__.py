@@ -1,1 +1,1 @@
-"""What the gateway shows of the world: sports, leagues, series, events, generated games."""
+"""Reference data of the gateway: sports, leagues, series, events, generated games."""

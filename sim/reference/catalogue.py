@@ -1,10 +1,10 @@
 """Events and markets by place, in order of listing: what was listed before the generated games,
 those games, recurring events, and what was listed after them.
 
-A place is a number from 0; lists and indexes of the gateway know nothing else of where an event
-comes from. Each market has a row with what never changes and lists sort by. The rows of generated
-games follow from their plan, so no market is made to find, sort or count it. Recurring events come
-and go: they have places of their own, which are dealt out anew whenever others are listed.
+A place is a number from 0; lists and indexes of the gateway depend on nothing else about the source
+of an event. Each market has a row with its fixed values that lists sort by. The rows of generated
+games follow from their plan, so finding, sorting and counting creates no markets. Recurring events
+come and go: they have places of their own, which are reassigned whenever others are listed.
 
 Games of one *kind* (league and era of listing) have the same templates, so a test of what templates
 decide runs for one game of each kind, and the others share its answer.
@@ -51,7 +51,7 @@ class Sources(Protocol):
 
 
 class Catalogue:
-    """Which event and which market is where; implements the Protocol of `core.model`."""
+    """Events and markets by place; implements the Protocol of `core.model`."""
 
     def __init__(self, reference: Sources, recurring: int) -> None:
         """`recurring` is how many recurring events are ever listed at once."""
@@ -211,7 +211,7 @@ class Catalogue:
 
 
 def row_of(market: Market) -> MarketRow:
-    """Return the row of a market that is made."""
+    """Return the row of an existing market."""
     values = (_value(market, field) for field in MarketRow._fields)
     return MarketRow(*values)._replace(id=int(market.id))
 

@@ -1,4 +1,4 @@
-"""What a search looks at in an event."""
+"""The searchable texts of an event."""
 
 from __future__ import annotations
 

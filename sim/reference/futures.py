@@ -32,7 +32,7 @@ class Outcome(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """What the markets of an event have in common."""
+    """Common properties of the markets of an event."""
 
     market_type: str
     sports_type: str = ""

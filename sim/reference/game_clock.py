@@ -1,9 +1,10 @@
-"""How a game of the default world is played: when it ends, and how it stands at any instant between
-its start and the planned result (`results.py`).
+"""The course of a game of the default world: its end, and its state at any instant between its
+start and the planned result (`results.py`).
 
-No game is played step by step. The points of the result are laid out once over the periods of the
-sport, each at an instant drawn from the slug; how a game stands is what was scored by then. So a
-score never falls, ends as planned, and is the same whoever asks and however time came there.
+Games are not simulated step by step. The points of the result are distributed once over the periods
+of the sport, each at an instant drawn from the slug; the state at an instant has the points scored
+by then. So a score never falls, ends as planned, and depends neither on the caller nor on the steps
+in which time moved.
 """
 
 from __future__ import annotations
@@ -126,9 +127,9 @@ class GameClock:
         self._times = [point.at for point in self._points]
 
     def at(self, now: Instant) -> Game | None:
-        """Return how the game stands, or None before its start and after its end.
+        """Return the state of the game, or None before its start and after its end.
 
-        The `at` of the answer is when anything but the clock last changed.
+        `at` is the instant of the last change of anything but the clock.
         """
         since = now - self._start
         if since < 0 or now >= self.ends:

@@ -1,7 +1,7 @@
-"""One game: its event, and each of its markets as an instrument and as what the gateway says of it.
+"""One game: its event, and each of its markets as an instrument and as a gateway message.
 
-Who plays and which sets of markets a game has come from elsewhere: from the rows of the default
-world (`default_games.py`) or from the plan of a season (`season_plan.py`). The terms on which a
+The teams and market sets of a game come from the rows of the default world (`default_games.py`) or
+from the plan of a season (`season_plan.py`). The terms on which a
 market trades follow from its symbol: two markets of one product and type may have other ticks and
 scales (§2.6).
 """
@@ -62,7 +62,7 @@ _OUTCOMES = dict.fromkeys(_EXCLUSIVE, EventOutcome.MUTUALLY_EXCLUSIVE) | dict.fr
 
 
 class Game(NamedTuple):
-    """A game and what is to be listed on it. `stem` is league, teams and date as symbols spell
+    """A game and the markets to list on it. `stem` is league, teams and date as symbols spell
     them.
 
     `opens` is when its markets open, `state` the state they begin in, None for what dates say.
@@ -174,7 +174,7 @@ def _game_market(
 
 
 def _instrument(game: Game, template: MarketTemplate, event: Event, now: Instant) -> Instrument:
-    """Return an instrument's dates and what it pays by, without symbol and terms."""
+    """Return an instrument's dates and condition, without symbol and terms."""
     kind = template.sports_type
     sides = dict(zip(("first", "second"), ordered(game.league, "home", "away"), strict=True))
     outcome = _OUTCOMES.get(kind, EventOutcome.INDEPENDENT)

@@ -1,5 +1,5 @@
-"""What reference data say of a market on an index: its metadata on the exchange and its terms on
-the gateway, from the same condition.
+"""Reference data of a market on an index: its metadata on the exchange and its terms on the
+gateway, from the same condition.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def index_metadata(instrument: Instrument, horizon: str) -> dict[str, str]:
 
 
 def read_metadata(reading: IndexObservation, settled: bool) -> dict[str, str]:
-    """Return the metadata that say what the index has shown so far."""
+    """Return the metadata with the observations of the index so far."""
     metadata = {"price_to_beat": reading.to_beat}
     if settled:
         metadata["crypto_settlement_price"] = reading.at_end
@@ -67,7 +67,7 @@ def read_metadata(reading: IndexObservation, settled: bool) -> dict[str, str]:
 
 
 def asset_terms(condition: IndexCondition, horizon: str) -> wire.AssetPriceTerms:
-    """Return the terms of a market on an index, without what the index shows later."""
+    """Return the terms of a market on an index, without later observations."""
     ranged, hit = condition.family is Family.RANGE, condition.family is Family.HIT
     return wire.AssetPriceTerms(
         market_type=_TYPES[condition.family],
@@ -93,7 +93,7 @@ def _range_kind(condition: IndexCondition) -> wire.AssetPriceRangeKind:
 
 
 def index_symbol(condition: IndexCondition) -> str:
-    """Return what the index of an asset is called: BTCUSD."""
+    """Return the name of an asset's index: BTCUSD."""
     return f"{condition.asset.partition(':')[2]}usd".upper()
 
 

@@ -51,7 +51,7 @@ EVENT_CATEGORIES = {
 
 
 class Side(Struct, frozen=True):
-    """What one side of a market is called, and the team behind it if there is one."""
+    """One side of a market: its name, and its team if there is one."""
 
     name: str
     team: Team | None = None
@@ -65,7 +65,7 @@ class Side(Struct, frozen=True):
 
 
 class Facts(Struct, frozen=True, kw_only=True):
-    """What the gateway says about a market beyond its instrument's terms.
+    """Facts of a market for the gateway beyond its instrument's terms.
 
     `mid` is a price in dollars, as decimal text.
     """

@@ -1,5 +1,4 @@
-"""What markets a game has, as templates: everything about a market that does not depend on who
-plays.
+"""Templates of a game's markets: everything about a market that does not depend on the teams.
 
 `fixtures/world/market_sets.json` has the rows. A game lists some sets of them; a set depends on the
 league (its usual lines, its names of market types) and on the day of listing (§2.10). So all games
@@ -99,7 +98,7 @@ class _Group(Struct, frozen=True):
 
 
 class _League(Struct, frozen=True):
-    """What is particular to a league: values to fill in, and the rungs of its ladder.
+    """Values of a league to fill in, and the rungs of its ladder.
 
     `rungs` are the whole parts of the main spread and total, and the distance between two lines.
     """

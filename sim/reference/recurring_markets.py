@@ -1,8 +1,8 @@
-"""Recurring crypto markets as the world shows them: their instruments, events and markets.
+"""Reference data of recurring crypto markets: their instruments, events and markets.
 
-`core/recurring/markets.py` says which of them exist. Everything about one follows from its slot:
-the series and the instant at which it begins, its number too; what its index says is passed in. So
-nothing is kept but the events that were asked for last.
+`core/recurring/markets.py` decides which of them exist. Everything about one, including its number,
+follows from its slot: the series and the instant at which it begins; callers pass in the
+observations of its index. So only the most recently used events are cached.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _KEPT = 512  # events
 
 
 class Terms(Struct, frozen=True, kw_only=True):
-    """What the markets of a series trade on, and what people call its asset."""
+    """Trading terms of the markets of a series, and the name of its asset."""
 
     title: str
     price_scale: int
@@ -112,7 +112,7 @@ class RecurringEvents:
         return replace(unread, metadata={**unread.metadata, **fields}) if fields else unread
 
     def _make_unread(self, slot: Slot) -> Instrument:
-        """Make the instrument of a slot, without what the index says."""
+        """Make the instrument of a slot, without observations of the index."""
         series, terms = self.series[slot.series], self._terms[slot.series]
         begins, start = slot.begins, start_text(slot.begins)
         ends, listed = begins + series.every, begins - series.ahead
@@ -208,7 +208,7 @@ class RecurringEvents:
 
 
 def incomplete(entry: WindowsEntry) -> str:
-    """Return what an entry lacks or how its terms clash; "" when it describes a series."""
+    """Return the problem of an entry: missing or conflicting terms; "" if it describes a series."""
     if entry.asset is None or entry.every is None:
         return f"{entry.name}: say asset and every, no windows of the world are called so"
     scale = scales_of(entry.tick_size or _TICK)[0]

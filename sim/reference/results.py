@@ -1,9 +1,9 @@
-"""How the default world's games and questions end if nobody says: a result for each.
+"""Planned results of the default world's games and questions, for those that nobody reports.
 
-A result is drawn from the slug alone, so it is the same in every run. A game that is under way when
-the world begins goes on from its score. Markets settle by the very score that is shown, so no
-market contradicts another. Games that a scenario or a tester reports end as reported. How a game
-gets to its result is in `game_clock.py`.
+A result is drawn from the slug alone, so it is the same in every run. A game in progress when the
+world begins continues from its score. Markets settle by the score that the gateway shows, so no
+market contradicts another. Games that a scenario or a tester reports end as reported.
+`game_clock.py` has the course of a game to its result.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Results:
         return event.start_time + duration(event.subcategory, slug) if clock is None else clock.ends
 
     def state_at(self, slug: str, now: Instant) -> Game | None:
-        """Return how a game stands, or None before its start and for no game of the world."""
+        """Return the state of a game, or None before its start and for no game of the world."""
         event = self._reference.game_event(slug)
         if event is None or event.start_time is None or now < event.start_time:
             return None
@@ -124,7 +124,7 @@ class Results:
 
 
 def _came_true(instrument: Instrument, related: Related, group: list[Instrument]) -> bool:
-    """One of several outcomes has come true, or a ladder was climbed up to some rank."""
+    """The outcome of a group: one of several, or the highest rank reached on a ladder."""
     if related.kind is EventOutcome.DIRECTIONAL:
         ranks = sorted(one.related.rank for one in group if one.related is not None)
         return ranks.index(related.rank) < draw(related.group, "rank", len(ranks) + 1)
@@ -133,7 +133,7 @@ def _came_true(instrument: Instrument, related: Related, group: list[Instrument]
 
 
 def final(event: Event, players: list[str]) -> Game:
-    """Return how the game of an event ends."""
+    """Return the final state of an event's game."""
     score = event.score or {}
     before = int(score.get("home", 0)), int(score.get("away", 0))
     if event.ended and event.score:

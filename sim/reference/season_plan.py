@@ -1,6 +1,6 @@
-"""Who plays whom and when in a season: planned from a seed, without making anything.
+"""Fixtures of a season: who plays whom and when, planned from a seed without creating events.
 
-Planning is all that the start of a world pays for, so it deals in teams and instants only. Every
+Planning is the only cost at the start of a world, so a plan has teams and instants only. Every
 league plays rounds in which each team meets another, on its days of the week, until there are as
 many games as were asked for. The same arguments always give the same plan.
 """
@@ -77,7 +77,7 @@ def _season(teams: dict[str, list[Team]], shift: Span) -> Iterator[Game]:
 
 
 def _round(teams: list[Team], number: int) -> Iterator[tuple[Team, Team]]:
-    """Yield who meets whom in a round: one team stays, the others go round the table."""
+    """Yield the pairs of a round by the circle method: one team stays, the others rotate."""
     if len(teams) < 2:
         return
     turn = number % (len(teams) - 1)

@@ -1,5 +1,5 @@
-"""For tests: in-process clients of every surface, a pytest plugin, hypothesis strategies, the
-obviously correct matcher.
+"""Test tools: in-process clients of every surface, a pytest plugin, hypothesis strategies, and a
+naive reference matcher.
 """
 
 from __future__ import annotations

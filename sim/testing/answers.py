@@ -1,4 +1,4 @@
-"""What a client in the process gets: answers over HTTP, and statuses of gRPC as errors."""
+"""Answers to in-process clients: HTTP responses, and gRPC statuses as errors."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 The exchange listens on free loopback ports while the command runs. The command finds it as a client
 of `sim serve` does: `SIM_READY_FILE` names the ready file, and `SIM_GATEWAY`, `SIM_RETAIL`,
-`SIM_EXCHANGE`, `SIM_AUTH`, `SIM_GRPC`, `SIM_CONTROL` are its addresses. Nothing else is told, so
-the same tests run against the real service.
+`SIM_EXCHANGE`, `SIM_AUTH`, `SIM_GRPC`, `SIM_CONTROL` are its addresses. The command gets no other
+information, so the same tests run against the real service.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ TAIL_LINES = 12
 
 
 class ClientRun(Struct, frozen=True):
-    """How a command ended: its exit code (None: it did not end in time), the seconds it took, the
-    last lines of what it printed, how many calls of it reached the exchange, and its tests, where
-    it told them.
+    """Result of a command: its exit code (None: it did not end in time), its duration in seconds,
+    the last lines of its output, the number of its calls that reached the exchange, and its tests,
+    if it reports them.
     """
 
     code: int | None
@@ -112,7 +112,7 @@ def _run(
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a command that still runs, and what it started."""
+    """Stop a command that still runs, and its child processes."""
     if process.poll() is not None:
         return
     for ending in ("SIGTERM", "SIGKILL"):

@@ -26,7 +26,7 @@ Length = str | timedelta
 
 
 class Clock:
-    """Virtual time, which stands still until the test moves it.
+    """Virtual time, which moves only when the test moves it.
 
     A move returns when everything that was due has happened and webhooks were answered. In a
     coroutine use `advance_async`: `advance` blocks the event loop, so a webhook receiver that runs
@@ -69,7 +69,7 @@ class Clock:
         return fired
 
     def plan(self, at: Instant, do: Callable[[], object]) -> None:
-        """Call `do` when time gets to `at` (nanoseconds since 1970); see `ServedExchange.at`."""
+        """Call `do` when time reaches `at` (nanoseconds since 1970); see `ServedExchange.at`."""
         self._planned.append((at, next(self._number), do))
 
     def _to(self, target: Instant) -> list[str]:

@@ -1,7 +1,7 @@
-"""`--exchange-coverage FILE`: what the tests of a session met of the exchange, in one file.
+"""`--exchange-coverage FILE`: coverage of the exchange by the tests of a session, in one file.
 
 Under xdist each worker counts for itself and hands its part to the controller, which writes the
-file. A worker that was killed hands over nothing; the summary says how many did not.
+file. A killed worker reports nothing; the summary counts such workers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _KEY = "sandbox_exchange_coverage"
 
 
 class CoverageReport:
-    """Collects what every exchange of the session met. `recorder` watches those of this process."""
+    """Collects the coverage of every exchange of the session; `recorder` is this process's part."""
 
     def __init__(self, config: pytest.Config, target: str) -> None:
         self.recorder = Recorder()
@@ -56,7 +56,7 @@ class CoverageReport:
             self._target.write_bytes(json.format(whole, indent=1))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say how much was met, and where the whole of it stands."""
+        """Print a summary, and the path of the file."""
         line = terminalreporter.write_line
         terminalreporter.section("exchange coverage")
         line(headline(self.recorder.coverage))

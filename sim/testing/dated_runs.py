@@ -1,12 +1,12 @@
-"""A client's own tests at every date on which the service changes: which date breaks each test
-first, and what changed on it.
+"""A client's own tests at every date on which the service changes: the first date that breaks each
+test, and the changes of that date.
 
-Dates are those of `sim catalogue dates`, announced ones too. Each run begins at 14:00 Eastern of
-the first day on which the changes are in force; the day before the first date is the baseline. A
-test is a case of the JUnit file that the command writes, which pytest does without being asked.
-Where there is none, the exit code of the command is its one test.
+Dates are those of `sim catalogue dates`, including announced ones. Each run begins at 14:00 Eastern
+on the first day on which the changes are in force; the day before the first date is the baseline. A
+test is a case of the JUnit file that the command writes; pytest writes it by itself. Without a file
+the exit code of the command is its only test.
 
-Exchanges that tests make for themselves begin then too: `SIM_START` says when.
+Exchanges that tests create themselves begin at the same instant, which `SIM_START` holds.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _UNMET = (
 
 
 class Date(Struct, frozen=True):
-    """A run to make: when it begins, and what is new since the run before."""
+    """A run to make: its start, and the changes since the run before."""
 
     start: Instant
     changes: tuple[str, ...]
@@ -49,8 +49,8 @@ class Date(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """What to run: the options of `sim calendar`. With `bisect` only as many dates are tried as it
-    takes, for tests that stay broken once they break.
+    """The options of `sim calendar`. `bisect` searches by bisection, assuming that a broken test
+    stays broken.
     """
 
     command: Sequence[str]
@@ -62,9 +62,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 class Broken(Struct, frozen=True):
-    """A test, the first date on which it fails, the changes of that date, and what it failed with
-    then.
-    """
+    """A test, the first date on which it fails, the changes of that date, and its message."""
 
     test: str
     first: str
@@ -73,8 +71,8 @@ class Broken(Struct, frozen=True):
 
 
 class Calendar(Struct, frozen=True):
-    """What was run: for each day that was tried the tests and whether they passed; what breaks on
-    a date; what fails before the first of them already, with what.
+    """Results: for each day the tests and whether they passed; the tests that a date breaks; those
+    that fail even before the first date, with their messages.
     """
 
     runs: dict[str, dict[str, bool]]
@@ -86,7 +84,7 @@ class Calendar(Struct, frozen=True):
 
     @property
     def ok(self) -> bool:
-        """Whether the tests pass at every date; tests that never met an exchange show nothing."""
+        """Whether the tests pass at every date; tests without calls to an exchange show nothing."""
         return not self.broken and not self.failing and len(self.unmet) < len(self.runs)
 
     def document(self) -> dict[str, Any]:
@@ -112,9 +110,9 @@ def every_date() -> list[Date]:
 
 
 def calendar(plan: Plan) -> Calendar:
-    """Run the command at the dates. After an interrupt the calendar has the dates that are done.
+    """Run the command at the dates. After an interrupt the calendar has the finished dates.
 
-    UsageError where nothing was run, or there is no such command.
+    UsageError if nothing was run, or there is no such command.
     """
     every = every_date()
     runs: dict[int, Cases] = {}
@@ -144,7 +142,7 @@ def _bisected(every: Sequence[Date], runs: dict[int, Cases]) -> Iterator[int]:
 
 
 def _run(plan: Plan, date: Date) -> Cases:
-    """The tests at a date, and whether they passed."""
+    """Run the tests at a date; return whether each passed."""
     scenario = load_scenario(plan.scenario)
     scenario = structs.replace(scenario, clock=structs.replace(scenario.clock, start=date.start))
     folder = plan.folder / date.day
@@ -185,7 +183,7 @@ def _verdict(every: Sequence[Date], runs: dict[int, Cases]) -> Calendar:
 
 
 def write(found: Calendar, folder: Path, out: TextIO) -> None:
-    """Print the calendar: each date that breaks tests, which, with what, and what changed on it."""
+    """Print the calendar: each date that breaks tests, with its tests, messages and changes."""
     for day in dict.fromkeys(one.first for one in found.broken):
         here = [one for one in found.broken if one.first == day]
         print(f"{day} breaks {counted(len(here), 'test')}:", file=out)
@@ -219,7 +217,7 @@ def _write_test(test: str, says: str, out: TextIO) -> None:
 
 
 def junit_of(found: Calendar) -> bytes:
-    """JUnit XML: one case a test; its failure names the first date that breaks it."""
+    """Return JUnit XML: one case per test; its failure names the first date that breaks it."""
     first = {one.test: one for one in found.broken}
     tests = dict.fromkeys(name for run in found.runs.values() for name in run)
     cases = [_case(name, first.get(name), found.failing_says.get(name)) for name in tests]

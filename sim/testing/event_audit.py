@@ -19,7 +19,7 @@ from sim.core.trading.trading import Trading
 
 
 class Audit:
-    """Follows the events of a market; `read` raises AssertionError at the first that cannot be."""
+    """Follows the events of a market; `read` raises AssertionError at the first contradiction."""
 
     def __init__(self, trading: Trading) -> None:
         self._trading = trading

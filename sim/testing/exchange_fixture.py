@@ -121,7 +121,7 @@ class ServedExchange:
         return self.running.call(lambda: self.running.simulation.digest)
 
     def at(self, moment: Moment, do: Callable[[], object]) -> None:
-        """Call `do` when `clock.advance` or `clock.to` gets to a moment.
+        """Call `do` when `clock.advance` or `clock.to` reaches an instant.
 
         The moment is an RFC 3339 instant, an aware datetime, or a span from now such as "+30s".
         """
@@ -135,10 +135,10 @@ class ServedExchange:
         """Inject a fault: `exchange.fault("SearchTrades", nth=3, status=503)`.
 
         Keys of a scenario's `match` (caller, symbol, attempts, nth, every, probability, plane,
-        until, and `from_`) say what it strikes; `times` and `ttl` say how often and how long. All
-        other keys are its `act`: status, code, message, delay, retry_after, reset, refuse, hang,
-        half_close, slow_body, drop, duplicate, reorder, revoke, handled. Raises ControlError for an
-        invalid fault.
+        until, and `from_`) select what it matches; `times` and `ttl` limit its number and duration.
+        All other keys are its `act`: status, code, message, delay, retry_after, reset, refuse,
+        hang, half_close, slow_body, drop, duplicate, reorder, revoke, handled. Raises ControlError
+        for an invalid fault.
         """
         from sim.core.service.fault_spec import FaultMatch, FaultSpec
 

@@ -36,7 +36,7 @@ SHOWN = 12
 
 
 class Hung(BaseException):
-    """Raised in a test that takes too long; no client's `except Exception` catches it."""
+    """Raised in a test that takes too long; a client's `except Exception` does not catch it."""
 
 
 class Trial(NamedTuple):

@@ -15,8 +15,8 @@ _COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
 
 
 class Cases(Struct, frozen=True):
-    """The tests of one run: whether they passed, the first line of what each failed with, and
-    whether any of them met an exchange of its own.
+    """The tests of one run: whether they passed, the first line of each failure, and whether any of
+    them used an exchange of its own.
     """
 
     passed: dict[str, bool]
@@ -25,20 +25,20 @@ class Cases(Struct, frozen=True):
 
     @property
     def failing(self) -> dict[str, str]:
-        """The tests that failed, with the first line of what they failed with."""
+        """The failed tests, with the first line of their messages."""
         return {name: self.says.get(name, "") for name, ok in self.passed.items() if not ok}
 
 
 def asking_for(path: Path) -> dict[str, str]:
-    """The environment that asks a command for its cases: pytest writes them without being told,
-    others find the place in SIM_JUNIT.
+    """Return the environment that requests a command's cases: pytest writes them by itself, others
+    find the path in SIM_JUNIT.
     """
     options = f"{os.environ.get('PYTEST_ADDOPTS', '')} --junitxml='{path}'".strip()
     return {"PYTEST_ADDOPTS": options, "SIM_JUNIT": str(path)}
 
 
 def read_cases(path: Path) -> Cases:
-    """The cases of a JUnit file; none where there is none, or it is cut."""
+    """Return the cases of a JUnit file; none if the file is missing or truncated."""
     found = Cases({}, {})
     if not path.is_file():
         return found
@@ -61,7 +61,7 @@ def read_cases(path: Path) -> Cases:
 
 
 def one_line(text: str) -> str:
-    """The first line that says something, without what terminals and XML cannot show."""
+    """Return the first line with text, without characters that terminals and XML cannot show."""
     plain = _COLOUR.sub("", text)
     lines = ("".join(filter(str.isprintable, line)).strip() for line in plain.splitlines())
     return shortened(next(filter(None, lines), ""))

@@ -201,7 +201,7 @@ def broken(reply: Reply, fault: str, *, rpc: bool) -> Reply:
     if fault in ("", "slow_body") or reply.status >= 400 or reply.code:
         return reply
     code = Code.UNAVAILABLE
-    text = f"the connection broke before the answer arrived ({fault}); the call was handled"
+    text = f"the connection broke before the answer was there ({fault}); the call was handled"
     if rpc:
         return replace(reply, code=code, message=text, body=b"", headers=())
     body = json.encode({"code": int(code), "message": text, "details": []})

@@ -1,8 +1,8 @@
-"""The bundle: what a report rests on, in one file that anybody can check.
+"""The bundle: the evidence of a report, in one file that anyone can check.
 
 `bundle.zip` holds `profile.yaml`, `report.json`, and for each leg `legs/<id>/scenario.json` and
 `legs/<id>/journal.ndjson`. Journals hold no private key, secret or token. What the client's
-command printed stays out of it, because nobody can know what that holds.
+command printed is left out, because it may contain secrets.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Checked(Struct, frozen=True):
 def check_bundle(path: Path) -> Checked:
     """Replay every journal of a bundle and judge again.
 
-    UsageError where it is no bundle; Divergence where a journal does not replay.
+    UsageError if it is not a bundle; Divergence if a journal does not replay.
     """
     try:
         with zipfile.ZipFile(path) as bundle, TemporaryDirectory() as folder:
@@ -88,7 +88,7 @@ def _check(bundle: zipfile.ZipFile, folder: Path) -> Checked:
 def _differences(
     report: Report, profile: Profile, document: dict[str, Any], results: list[LegResult]
 ) -> list[str]:
-    """Where what was judged again is not what the bundle says."""
+    """Return the differences between the new verdicts and those of the bundle."""
     differences = []
     installed = profiles().get(profile.name)
     if installed is not None and read_profile(installed).digest != profile.digest:

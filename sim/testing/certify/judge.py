@@ -1,16 +1,16 @@
-"""The verdict on a client, from what its runs left: journals and exit codes, nothing else.
+"""Verdicts on a client, from the journals and exit codes of its runs, and nothing else.
 
-That is why a bundle can be judged again elsewhere, with the same result. Three words:
+So a bundle can be judged again elsewhere, with the same result:
 
 | Verdict | Meaning |
 |---|---|
 | passed | the item was exercised, and the client did as documented each time |
-| failed | at least once it did not |
-| not exercised | nothing that the client did could have broken it: it has shown nothing |
+| failed | at least once the client did not |
+| not exercised | no call of the client could have broken it, so it shows nothing |
 
-A leg whose tests fail says something about its trouble only where they pass without it. So where
-the tests fail in the first leg, those of the others count as not exercised; and so do those of a
-pair of faults where the tests fail under one of them alone.
+Failing tests of a leg are evidence about its faults only if the tests pass without them. So if the
+tests fail in the first leg, those of the other legs count as not exercised; so do those of a pair
+of faults if the tests fail under one of them alone.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ EVIDENCE_MAX = 5
 
 
 class LegResult(Struct, frozen=True, kw_only=True):
-    """What one leg left. `applied` and `broken` are by rule, `broken` with the input and a sentence
-    each; `code` is None where the command did not end in time; `failing` are tests that failed, by
-    name, where the command told them; `exercised` says whether the leg's trouble met the client.
+    """Result of one leg. `applied` and `broken` are by rule, `broken` with the input and a sentence
+    each; `code` is None if the command did not end in time; `failing` are the failed tests by name,
+    if the command reports them; `exercised`: the leg's faults or steps affected the client.
     """
 
     leg: str
@@ -57,7 +57,7 @@ class LegResult(Struct, frozen=True, kw_only=True):
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """One line of the report. `evidence` says where it failed, or why it was not exercised."""
+    """One line of the report. `evidence` tells where it failed, or why it was not exercised."""
 
     item: Item
     verdict: str
@@ -67,8 +67,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 class Report(Struct, frozen=True, kw_only=True):
     """The verdicts on a client, and the legs that they rest on. `left_out` are legs that were not
-    run, because time was up or somebody interrupted. `says` is what tests failed with, by leg and
-    name: it is the client's own text, so it is shown to who ran it and stands in no file.
+    run, because of the time limit or an interrupt. `says` has the messages of failed tests by leg
+    and name: text of the client, so it is printed to the user and written to no file.
     """
 
     profile: Profile
@@ -79,13 +79,13 @@ class Report(Struct, frozen=True, kw_only=True):
 
     @property
     def ok(self) -> bool:
-        """Whether no item failed, the client was seen at all, and every leg was run."""
+        """Whether no item failed, the client made calls, and every leg was run."""
         count = self.count
         return not count[FAILED] and count[PASSED] > 0 and not self.left_out
 
     @property
     def count(self) -> Counter[str]:
-        """How many items have each verdict."""
+        """Number of items by verdict."""
         return Counter(verdict.verdict for verdict in self.verdicts)
 
     def document(self) -> dict[str, Any]:
@@ -125,7 +125,9 @@ NOTE = (
 
 
 def leg_of_journal(leg: Leg, journal: Path, run: ClientRun) -> LegResult:
-    """What a leg left, from its journal. Divergence or UnreadableJournal where that is spoilt."""
+    """Return the result of a leg from its journal. Divergence or UnreadableJournal if it is
+    damaged.
+    """
     simulation = replay_file(journal).simulation
     return leg_of_simulation(leg, simulation, run.code, tuple(run.cases.failing))
 
@@ -133,7 +135,7 @@ def leg_of_journal(leg: Leg, journal: Path, run: ClientRun) -> LegResult:
 def leg_of_simulation(
     leg: Leg, sim: Simulation, code: int | None, failing: tuple[str, ...] = ()
 ) -> LegResult:
-    """What a leg left, from the simulation that ran it."""
+    """Return the result of a leg from the simulation that ran it."""
     run, conformance, witness = Run(sim), check(sim), witness_run(sim)
     return LegResult(
         leg=leg.id,
@@ -165,7 +167,7 @@ def _contradictions(leg: Leg, witness: Witness) -> dict[str, Any]:
 
 
 def _is_exercised(leg: Leg, sim: Simulation, run: Run) -> bool:
-    """Whether the leg's trouble met the client."""
+    """Return whether the leg's faults or steps affected the client."""
     if leg.shows in ("faults", "pair"):
         faults = (*sim.exchange.faults.all(), *sim.exchange.faults.over())
         injected_operations = Counter(
@@ -181,7 +183,7 @@ def _is_exercised(leg: Leg, sim: Simulation, run: Run) -> bool:
 
 
 def judge(profile: Profile, legs: Sequence[LegResult]) -> Report:
-    """The report on a client whose runs left these results."""
+    """Return the report on a client from the results of its legs."""
     by_id = {leg.leg: leg for leg in legs}
     return Report(
         profile=profile,
@@ -208,8 +210,8 @@ def _verdict(profile: Profile, item: Item, legs: dict[str, LegResult]) -> Verdic
 
 
 def _charged(profile: Profile, item: Item, leg: LegResult) -> list[str]:
-    """How the client broke the rule of an item in a leg, without the inputs that break a narrower
-    one as well: one mistake costs one item.
+    """Return the violations of an item's rule in a leg, without inputs that also break a narrower
+    rule: one mistake fails one item.
     """
     narrower = [other.rule for other in profile.items if item.id in other.instead_of]
     elsewhere = {seq for rule in narrower for seq, _ in leg.broken.get(rule, ())}

@@ -1,4 +1,4 @@
-"""What a profile asks, for people and for programs."""
+"""The requirements of a profile, as text and as JSON."""
 
 from __future__ import annotations
 

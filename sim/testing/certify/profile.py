@@ -1,5 +1,5 @@
-"""The profile: what a client is put through, and what is looked at. It is data, in
-`fixtures/profiles`; this module reads it.
+"""Profiles of certification: legs to run and items to judge. They are data in `fixtures/profiles`;
+this module reads them.
 
 A *leg* is a run of the client's own tests against one scenario. An *item* is one line of the
 report: a conformance rule over all legs, the tests of one leg, or the witness. A profile that is
@@ -40,7 +40,7 @@ class Leg(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def unmet(self) -> str:
-        """What the calls of a client lack that did not meet the leg's trouble."""
+        """Return what the client's calls lacked for the leg to count as exercised."""
         entries = self.scenario.get("faults") or self.scenario.get("steps") or ()
         enough = max if self.shows == "pair" else min
         awaited: dict[str, int] = {}
@@ -60,8 +60,8 @@ class Leg(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Item(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One line of the report: exactly one of `rule`, `leg` and `witness` says what decides it.
 
-    `says`, `section` and `unmet` (what a client lacks that has shown nothing) of a rule are those
-    of the rulebook. `instead_of` names items of wider rules: an input that breaks both counts here
+    `says`, `section` and `unmet` (what a client's calls lacked) of a rule are those of the
+    rulebook. `instead_of` names items of wider rules: an input that breaks both counts here
     only.
     """
 
@@ -77,7 +77,7 @@ class Item(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Profile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A profile. The first leg is the one without trouble, on which every other one rests."""
+    """A profile. The first leg has no faults; every other one rests on it."""
 
     id: str
     version: int
@@ -100,8 +100,8 @@ class Profile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def _awaited(entry: dict[str, Any]) -> tuple[str, int] | None:
-    """What an entry of a scenario waits for (an operation, "call of retail"), and which of them;
-    None for nothing.
+    """Return the operation or call that a scenario's entry waits for, and its number; None for
+    nothing.
     """
     match = entry.get("match") or entry.get("when", {}).get("call")
     if match is None:
@@ -112,7 +112,7 @@ def _awaited(entry: dict[str, Any]) -> tuple[str, int] | None:
 
 
 def _so_many(what: str, number: int) -> str:
-    """So many of what an entry waits for, up to three."""
+    """Return a phrase for a number of awaited calls, up to three."""
     noun, of, rest = what.partition(" of ")
     if not of:
         return what + ("", " twice", " three times")[number - 1]
@@ -126,7 +126,7 @@ def profiles() -> dict[str, bytes]:
 
 
 def load_profile(name: str = DEFAULT) -> Profile:
-    """A profile by name, `partner` or `partner-1`. UsageError where there is none."""
+    """Return a profile by name, `partner` or `partner-1`. UsageError if there is none."""
     available = profiles()
     if name not in available:
         versions = [one for one in available if one.rpartition("-")[0] == name]

@@ -21,7 +21,7 @@ def summary(report: Report) -> str:
 
 
 def lines(report: Report) -> Iterator[str]:
-    """The report as text: what failed and where, then what passed, then what shows nothing."""
+    """Return the report as text: failed items with places, then passed, then not exercised ones."""
     yield summary(report)
     for verdict in report.verdicts:
         if verdict.verdict == FAILED:
@@ -46,7 +46,7 @@ def lines(report: Report) -> Iterator[str]:
 
 
 def _said(report: Report, verdict: Verdict) -> dict[str, str]:
-    """What the tests of an item's leg failed with, by the evidence that names them."""
+    """Return the messages of the failed tests that an item's evidence names."""
     leg = verdict.item.leg
     return {failing(leg, name): says for name, says in report.says.get(leg, {}).items() if says}
 
@@ -60,7 +60,7 @@ def write(report: Report, out: TextIO) -> None:
 
 
 def junit_of(report: Report) -> bytes:
-    """JUnit XML: one case an item; what was not exercised is skipped."""
+    """Return JUnit XML: one case per item; items that were not exercised are skipped."""
     cases = [_case(report, verdict) for verdict in report.verdicts]
     properties = {"profile": report.profile.name, "profile.sha256": report.profile.digest}
     suite = Suite(f"client against {report.profile.name}", cases, {**properties, "note": NOTE})
@@ -114,7 +114,7 @@ tr{border-bottom:1px solid #888;padding:.6rem 0}}
 
 
 def page(report: Report) -> str:
-    """A page that opens from disk: what failed stands first."""
+    """Return a page that opens from disk, with failed items first."""
     rows = "\n".join(map(_row, sorted(report.verdicts, key=lambda one: one.verdict != FAILED)))
     legs = "\n".join(
         f"<tr><td>{leg.leg}</td><td>{'-' if leg.code is None else leg.code}</td>"

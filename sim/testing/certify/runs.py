@@ -1,4 +1,4 @@
-"""Runs a client's command once for each leg of a profile, and judges what that left."""
+"""Runs a client's command once for each leg of a profile, and judges the results."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def certify(
 def _run(
     leg: Leg, command: Sequence[str], folder: Path, clock: str, limit_s: float
 ) -> tuple[LegResult, dict[str, str]]:
-    """What a leg left, and what each test that failed says."""
+    """Return the result of a leg, and the messages of its failed tests."""
     environment = {"SIM_CERTIFY_LEG": leg.id}
     run = run_client(
         command, leg.load(), folder, clock=clock, limit_s=limit_s, environment=environment
