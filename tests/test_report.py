@@ -212,4 +212,4 @@ def test_a_long_run_has_every_row_and_says_of_how_many_it_has_more(
 
 def test_how_much_a_page_has_is_said_with_the_page(capsys: Any, journal: Path) -> None:
     code, _, err = sim(capsys, "report", journal, "--account", "atlas", "--inputs", "3")
-    assert code == 2 and "--inputs says how much" in err
+    assert code == 2 and "--inputs needs" in err

@@ -186,7 +186,7 @@ def test_a_proposal_is_accepted_once_it_has_reasons(
     proposal.write_text(proposal.read_text().replace('reason: ""', "reason: asked the service"))
     assert main(["compare", file, "--accepted", str(proposal)]) == 0
     assert main(["compare", file, "--propose", str(proposal)]) == 2
-    assert "is not written over" in capsys.readouterr().err
+    assert "is not overwritten" in capsys.readouterr().err
 
 
 MISTAKES = {

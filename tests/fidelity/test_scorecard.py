@@ -240,7 +240,7 @@ def test_verdicts_of_infer_stand_beside_our_values(
 
 
 def errors() -> Iterator[Any]:
-    yield pytest.param(["{session}", "--out", "page.pdf"], "ends in .md or .html", id="suffix")
+    yield pytest.param(["{session}", "--out", "page.pdf"], "must end in .md or .html", id="suffix")
     yield pytest.param(["--scenario", "quickstart"], "name a FILE", id="no recording")
     yield pytest.param(["{session}", "--seed", "3"], "--scenario", id="seed alone")
     yield pytest.param(["{session}", "--inferred", "{session}"], "sim infer", id="no verdicts")

@@ -174,7 +174,7 @@ def test_a_sweep_goes_on_where_it_was_stopped(sim, tmp_path):
     ("arguments", "says"),
     [
         (["no-such-scenario"], "no bundled scenario and no file has this name"),
-        (["quickstart", "--seeds", "9..3"], "a range that counts up"),
+        (["quickstart", "--seeds", "9..3"], "an ascending range"),
         (
             ["quickstart", "--vary", "quirks", "--only", "nothing"],
             "none of the quirks is called 'nothing'",

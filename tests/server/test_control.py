@@ -55,8 +55,8 @@ async def test_the_clock_is_read_and_moved(serve):
 @pytest.mark.parametrize(
     ("path", "body", "status", "said"),
     [
-        ("/clock/advance", {}, 400, "say how far"),
-        ("/clock/advance", {"by": "5m", "to": "2026-09-08T19:00:00Z"}, 400, "say how far"),
+        ("/clock/advance", {}, 400, "give exactly one of"),
+        ("/clock/advance", {"by": "5m", "to": "2026-09-08T19:00:00Z"}, 400, "give exactly one of"),
         ("/clock/advance", {"by": "soon"}, 400, "expected a duration such as"),
         ("/clock/advance", {"by": 5}, 400, "by: expected a duration"),
         ("/clock/advance", {"by": "-5m"}, 400, "only moves forward"),

@@ -215,4 +215,4 @@ async def test_addresses_call_this_machine_by_its_public_host(serve, name, shown
 )
 def test_a_public_host_is_a_name_or_an_address(name, capsys):
     assert main(["serve", f"--public-host={name}", "--port-base", "0"]) == 2
-    assert "--public-host is a name or an IP address" in capsys.readouterr().err
+    assert "--public-host must be a host name or an IP address" in capsys.readouterr().err

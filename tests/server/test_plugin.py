@@ -355,10 +355,10 @@ def test_time_moves_to_the_next_due_instant_or_until_something_happens(exchange)
     ("until", "status", "says"),
     [
         ({}, 400, "until must name exactly one of order, instrument, trade, call, "),
-        ({"maintenance": True, "trade": {"symbol": "x"}}, 400, "until names one thing"),
+        ({"maintenance": True, "trade": {"symbol": "x"}}, 400, "until must name exactly one of"),
         ({"trade": {"symbol": "no-such"}}, 404, "unknown symbol: no-such"),
         ({"instrument": {"symbol": "no-such", "state": "OPEN"}}, 404, "unknown symbol: no-such"),
-        ({"call": {"operation": "InsertOder"}}, 400, "unknown operation 'InsertOder', did you "),
+        ({"call": {"operation": "InsertOder"}}, 400, "unknown operation 'InsertOder'; did you "),
     ],
 )
 def test_nobody_waits_for_what_cannot_happen(exchange, until, status, says):

@@ -543,8 +543,8 @@ def test_the_time_that_a_message_tells_is_that_of_the_service_now():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ([], "say what to pass on to"),
-        (["--gateway", "example.com"], "a URL that begins with http:// or https://"),
+        ([], "name a service to forward to"),
+        (["--gateway", "example.com"], "must begin with http:// or https://"),
         (
             ["--gateway", "http://x", "--port-base", "70000"],
             "--port-base: expected 0 or a port up to 65529",

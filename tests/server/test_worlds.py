@@ -210,7 +210,7 @@ def test_the_control_plane_forks_begins_lists_and_ends_worlds(exchange):
             "/worlds",
             {"scenario": "quickstart", "params": {"a": 1}},
             400,
-            "params are texts",
+            "params must map names to texts",
         ),
         ("POST", "/worlds", {"params": {"a": "b"}}, 400, "params belong to a scenario"),
         ("POST", "/worlds", {"clock": "faster"}, 400, "manual"),
