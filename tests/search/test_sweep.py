@@ -177,10 +177,10 @@ def test_a_sweep_goes_on_where_it_was_stopped(sim, tmp_path):
         (["quickstart", "--seeds", "9..3"], "an ascending range"),
         (
             ["quickstart", "--vary", "quirks", "--only", "nothing"],
-            "none of the quirks is called 'nothing'",
+            "no name in quirks matches 'nothing'",
         ),
         (["quickstart", "--resume"], "--results"),
-        (["quickstart", "--param", "x"], "name=value"),
+        (["quickstart", "--param", "x"], "NAME=VALUE"),
         (["quickstart", "--seeds", "1", "--json", "/dev/null/x.json"], "/dev/null"),
     ],
 )

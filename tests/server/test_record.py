@@ -564,7 +564,7 @@ def test_a_recording_is_not_written_over(tmp_path, capsys):
     (tmp_path / "r.ndjson").write_text("precious")
     options = ["--gateway", "http://127.0.0.1:1"]
     assert main(["record", "--to", str(tmp_path / "r.ndjson"), *options]) == 2
-    assert "there already" in capsys.readouterr().err
+    assert "exists already" in capsys.readouterr().err
     assert (tmp_path / "r.ndjson").read_text() == "precious"
 
 
