@@ -6,6 +6,7 @@ our identifiers. What comes back is compared with what was recorded.
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -81,7 +82,7 @@ class Player:
         self.streams: dict[int, Stream] = {}
         self.heartbeats: dict[int, list[Instant]] = {}  # since our begin
         self._clock = clock or ServiceClock(entries)
-        self._sent: dict[int, _Sent] = {}  # by line
+        self._sent = defaultdict[int, deque[_Sent]](deque)  # by line, whose number may repeat
         self._reader = Reader(entries)
         self._identities = Identities(self.world, self.names)
         self._bodies = Bodies(load_contract())
@@ -102,7 +103,8 @@ class Player:
             self._move(entry, turn.now)
             if entry.request is not None and entry.answer is not None:
                 if turn.half != "answered":
-                    self._sent[entry.n] = self._call(entry, entry.request, entry.answer)
+                    sent = self._call(entry, entry.request, entry.answer)
+                    self._sent[entry.n].append(sent)
                 if turn.half != "sent":
                     yield self._answered(entry, turn.now)
                 continue
@@ -141,7 +143,8 @@ class Player:
     ) -> tuple[Message | Reply, Callable[[Reply], Message]]:
         """A call, with how its reply is read."""
         operation = self._reader.operation_at(entry, request)
-        if operation is not None and operation.content == "web_socket":
+        upgrade = request.headers.get("upgrade", "").lower() == "websocket"
+        if upgrade and operation is not None and operation.content == "web_socket":
             return self._refused_socket(entry, request, answer), _answer
         names = self.names
         path = names.ours_in(request.path)
@@ -167,7 +170,7 @@ class Player:
     def _answered(self, entry: Entry, now: Instant) -> Played:
         seen = self._reader.line(entry, now)
         assert seen is not None
-        sent = self._sent.pop(entry.n)
+        sent = self._sent[entry.n].popleft()
         if isinstance(sent.answer, Message):
             return Played(seen, sent.answer)
         reply, took = self.world.answer(sent.answer), self._clock.took(entry)

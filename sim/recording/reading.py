@@ -46,19 +46,11 @@ class RecordedLines(Collection[Entry]):
 
     def __iter__(self) -> Iterator[Entry]:
         """Decode line by line. Raises UnreadableRecording and OSError."""
-        last = 0
         for number, line in islice(self._lines(), self._count):
             try:
-                entry = _ENTRY.decode(line)
+                yield _ENTRY.decode(line)
             except (DecodeError, RecursionError) as error:
                 raise UnreadableRecording(f"{self._path}:{number}: {error}") from None
-            if entry.n < last:
-                raise UnreadableRecording(
-                    f"{self._path}:{number}: n is {entry.n}, less than {last} on the line before;"
-                    " recordings cannot be joined"
-                )
-            last = entry.n
-            yield entry
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         """(number, text) of every line after the first."""

@@ -92,7 +92,7 @@ class RecordedSimulation(Simulation):
         client = self.writer.client(metadata, plane)
         headers = self.writer.request("GET", method, "", metadata.items(), b"").headers
         if outcome.reply is not None and outcome.reply.chunks is None and socket:
-            asked = Message("GET", method, "", None, headers)
+            asked = Message("GET", method, "", None, {**headers, "upgrade": "websocket"})
             told = self._answer(outcome.reply, plane)
             self.writer.call(plane, self.now, client, asked, told)
             return outcome

@@ -288,3 +288,10 @@ def test_a_recording_without_lines_has_no_evidence(tmp_path, compare, capsys):
     assert "nothing could be compared" in capsys.readouterr().out
     assert found["totals"]["seen"] == 0
     assert len(found["not_seen"]) > 150
+
+
+def test_a_call_of_a_sockets_address_is_no_handshake(tmp_path, compare):
+    world = record(tmp_path / "plain.ndjson", "quickstart", 7)
+    assert world.retail(key(world.simulation)).get("/v1/ws/private").status == 400
+    code, found = compare(tmp_path / "plain.ndjson", *QUICKSTART)
+    assert (code, differences(found), found["totals"]["agree"]) == (0, [], 1)

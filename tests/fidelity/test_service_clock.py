@@ -106,3 +106,13 @@ def test_a_clock_that_was_moved_by_hand_is_followed(tmp_path: Path, compare: Com
     file.write_text("".join(json.dumps(line) + "\n" for line in written))
     code, found = compare(file, "--scenario", str(tmp_path / "moved.yaml"))
     assert (code, differences(found)) == (0, [])
+
+
+def test_a_held_call_that_stands_twice_is_sent_twice(tmp_path: Path, compare: Compare) -> None:
+    """Who joins files by hand has numbers of lines twice."""
+    file = planted(tmp_path, "slow", SLOW, parts=(held,))
+    line = json.dumps(held_line(file))
+    file.write_text(file.read_text() + f"{line}\n{line}\n")
+    code, found = compare(file, "--scenario", str(tmp_path / "slow.yaml"))
+    assert code in (0, 1)
+    assert found["operations"]["RetailOrdersAPI.CreateOrder"]["seen"] == 3

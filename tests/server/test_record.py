@@ -782,21 +782,6 @@ def test_a_byte_order_mark_is_skipped(tmp_path, capsys):
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("n", [1, 0, -4])
-def test_numbers_of_lines_do_not_fall(n, tmp_path, capsys):
-    file = tmp_path / "session.ndjson"
-    lines = [{"recording": 1}]
-    for number in (1, 2, n):
-        line = {"n": number, "at": "2026-09-08T18:00:00Z", "plane": "gateway", "client": "c"}
-        line |= {"request": {"method": "GET", "path": "/v2/leagues"}, "answer": {"status": 404}}
-        lines.append(line)
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    for command in ("compare", "witness"):
-        assert main([command, str(file)]) == 2
-        told = " ".join(capsys.readouterr().err.split())
-        assert f":4: n is {n}, less than 2 on the line before" in told
-
-
 def test_a_session_of_centuries_is_told(tmp_path, capsys):
     file = tmp_path / "session.ndjson"
     lines = [{"recording": 1}]
