@@ -54,7 +54,7 @@ def _refusal(explanation: dict[str, Any]) -> Iterator[str]:
     who = explanation["caller"] or "a caller without credentials"
     line = f"request {explanation['subject']}: {who} was refused: {status} {explanation['message']}"
     yield from wrapped(line, "  ", first="")
-    decided = ", ".join(_where(explanation))
+    decided = ", ".join(map(_spelt_out, _where(explanation)))
     yield from _field("decided by", f"{decided} in stage {explanation['stage']}")
     yield from _what_helps(explanation)
 
@@ -77,6 +77,14 @@ def _where(basis: dict[str, Any]) -> Iterator[str]:
     rule, section = str(basis.get("rule") or ""), str(basis.get("section") or "")
     section = f"§{section.removeprefix('§')}" if section else ""
     yield from dict.fromkeys(each for each in (rule, section) if each)
+
+
+def _spelt_out(reference: str) -> str:
+    """A rule or section as a reader finds it in the reference: "M34", "§7.1"."""
+    if reference.startswith("§"):
+        return f"section {reference[1:]} of the specification"
+    is_rule = reference[:1].isupper() and reference[1:].isdecimal()
+    return f"rule {reference}" if is_rule else reference
 
 
 def _switches(document: dict[str, Any], indent: str) -> Iterator[str]:

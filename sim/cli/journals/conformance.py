@@ -1,6 +1,7 @@
 """Check a run's clients against the documented rules for clients.
 
-Exit code 1 when a client broke a rule. A rule that never applied is reported as skipped.
+Exit code 1 if a client broke a rule. A rule that never applied is reported as skipped. § marks the
+section of the specification (docs/reference/specification.md) that a rule comes from.
 
 examples:
   sim conformance run.ndjson --junit conformance.xml

@@ -2,7 +2,8 @@
 
 The subject is a refused call, an order, stream, account, instrument, verification, webhook or
 fault. The command replays the journal and asks the exchange. Without a subject it lists the
-refused calls with their request ids.
+refused calls with their request ids. Rules such as M34 and sections such as §7.1 are those of the
+reference, in docs/reference/rules.md and docs/reference/specification.md.
 
 examples:
   sim explain run.ndjson
