@@ -145,7 +145,7 @@ def test_a_place_where_nothing_can_be_is_an_error_of_usage(capsys, tmp_path, arg
 def test_numbers_of_options_are_counted(capsys, arguments):
     code, said = sim(capsys, *arguments)
     assert code == 2
-    assert f"{arguments[-2]}: a number from" in said
+    assert f"{arguments[-2]}: expected a number from" in said
 
 
 def test_a_name_that_is_nothing_lists_what_is_bundled(capsys):

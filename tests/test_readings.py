@@ -62,7 +62,7 @@ def test_the_catalogue_is_filtered_by_a_pattern(capsys: pytest.CaptureFixture[st
     assert main(["catalogue", "observations", "quote_value", "--json"]) == 0
     assert '"markets.quote_value"' in capsys.readouterr().out
     assert main(["catalogue", "observations", "nothing-of-this-kind"]) == 2
-    assert "none of the observations matches" in capsys.readouterr().err
+    assert "no row of observations matches" in capsys.readouterr().err
 
 
 # ---- what a reading changes

@@ -318,7 +318,7 @@ def test_delivery_at_least_once_is_a_quirk(
 def test_a_value_below_what_makes_sense_is_refused(
     world: Connection, name: str, value: str
 ) -> None:
-    with pytest.raises(Refusal, match=f"{name} takes"):
+    with pytest.raises(Refusal, match=f"{name} accepts"):
         world.simulation.control("assumption.set", name, {"value": value})
 
 

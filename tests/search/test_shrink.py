@@ -217,7 +217,7 @@ def test_a_clients_session_becomes_a_scenario_whose_calls_keep_the_ids_they_need
             ["busy.yaml", "--because", "close of business"],
             "fails without close of business too, or there is no such cause",
         ),
-        (["busy.yaml", "--seeds", "x"], "--seeds/--seed: a number"),
+        (["busy.yaml", "--seeds", "x"], "--seeds/--seed: expected a number"),
     ],
 )
 def test_what_cannot_be_shrunk_is_exit_2_and_says_why(
