@@ -38,6 +38,7 @@ Theory.
   and "always"; an exact interval excludes other odds, and a few samples confirm nothing.
 * *Rivals.* Before ours is refuted, other names get the chance to explain its lines with ours in
   place (`rivals.py`). Where one does, neither is refuted: both are undecided, and named together.
+  Where one explains more, the descent took the wrong one: it goes on from the other.
 * *Luck.* Some waits are drawn. Before ours is refuted it gets other seeds; if one of them explains
   the lines, ours is not refuted.
 * *Never a false name.* A difference that no value explains stays, and is listed. What a recording

@@ -11,6 +11,7 @@ from sim.analysis.progress import Progress
 from sim.fidelity.compare import told_of
 from sim.fidelity.difference import shown
 from sim.fidelity.inference.joint import best_pair
+from sim.fidelity.inference.rivals import best_swap
 from sim.fidelity.inference.search import Search
 from sim.fidelity.inference.session import Session
 from sim.fidelity.inference.verdicts import Kind, Verdict, Verdicts
@@ -49,10 +50,10 @@ class Inference:
             self.differed = len(self._search.outcome.lines)
             self._search.descend()
             for _ in range(_JOINT_STEPS):
-                pair = best_pair(self._search)
-                if pair is None:
+                taken = best_pair(self._search) or best_swap(self._search)
+                if taken is None:
                     break
-                self._search.take(*pair)
+                self._search.take(*taken)
                 self._search.descend()
             self._verdicts.find()
             self.complete = True

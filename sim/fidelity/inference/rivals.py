@@ -15,7 +15,17 @@ from sim.fidelity.inference.numbers import ladder, proportional
 from sim.fidelity.inference.outcome import Decisions, Outcome, Setting, change
 from sim.fidelity.inference.search import Search
 
-_LINES_MAX = 40  # what is seen in so many lines is no coincidence of two names
+
+def best_swap(search: Search) -> tuple[Setting, Outcome] | None:
+    """A setting in which another name explains more than one that was changed; None where none
+    does. Lines that nothing explains are the sign that the wrong one of two was taken first.
+    """
+    if search.outcome.lines:
+        for name in sorted(search.setting.values):
+            better = Rivals(search, name).better()
+            if better is not None:
+                return better
+    return None
 
 
 class Rivals:
@@ -33,19 +43,34 @@ class Rivals:
 
     def found(self) -> dict[str, Any]:
         """The best value of each rival, by its name."""
+        rivals: dict[str, Any] = dict(self._quirks()) if self._against else {}
+        for name, value, outcome in self._trials():
+            if name not in rivals and self._explains(outcome):
+                parse = self._search.catalogue[name].parse
+                rivals[name] = self._search.catalogue[name].show(parse(value))
+        return rivals
+
+    def better(self) -> tuple[Setting, Outcome] | None:
+        """A setting in which a rival explains more lines than the name does; the best one."""
+        gain, best = 0, None
+        for name, value, outcome in self._trials():
+            gained = change(self._search.outcome, outcome).gain
+            if gained > gain:
+                gain, best = gained, (self._without.with_value(name, value), outcome)
+        return best
+
+    def _trials(self) -> Iterator[tuple[str, str, Outcome]]:
+        """Values of other names instead of the name's, with what they do."""
         search, known = self._search, self._known
-        if not self._against or len(self._against) > _LINES_MAX:
-            return {}
-        rivals: dict[str, Any] = dict(self._quirks())
+        if not self._against:
+            return
         search.session.stand_at(self._without, known)
         for name in lively(search, self._without, known, self._against, {self._name}):
             for value in self._values(name, known):
                 outcome = self._tried(name, value)
-                if outcome.whole and not outcome.failure and self._explains(outcome):
-                    rivals[name] = search.catalogue[name].show(search.catalogue[name].parse(value))
-                    break
+                if outcome.whole and not outcome.failure:
+                    yield name, value, outcome
         search.session.stand_at(search.setting, search.outcome)
-        return rivals
 
     def _quirks(self) -> Iterator[tuple[str, str]]:
         """Quirks that explain these lines, if they strike always or never."""
