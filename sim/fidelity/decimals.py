@@ -19,9 +19,10 @@ class Digits(NamedTuple):
     words: str
 
 
-FOUR = Digits(re.compile(r"-?[0-9]+\.[0-9]{4}"), "four decimals")
-CENTS = Digits(re.compile(r"-?[0-9]+\.[0-9]{2,}"), "at least two decimals")
-PLAIN = Digits(re.compile(r"-?[0-9]+(\.[0-9]*[1-9])?"), "no zeros at the end")
+FOUR = Digits(re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]{4}"), "four decimals")
+CENTS = Digits(re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]{2,}"), "at least two decimals")
+PLAIN = Digits(re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?"), "no zeros at the end")
+_LEADING_ZERO = re.compile(r"-?0[0-9]")
 _PRICES = ("open", "close", "low", "high", "lastTrade", "indicativeOpen", "settlement", "current")
 _HELD = ("netPosition", "qtyBought", "qtySold", "bodPosition", "qtyAvailable")
 DIGITS: dict[tuple[str, str], Digits] = {
@@ -80,4 +81,5 @@ def misfit(digits: Digits, value: Any) -> Difference | None:
         return None
     if digits.pattern.fullmatch(value):
         return None
-    return Difference(where, value, digits.words, "format")
+    words = "no zero in front" if _LEADING_ZERO.match(value) else digits.words
+    return Difference(where, value, words, "format")

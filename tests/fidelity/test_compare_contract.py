@@ -147,6 +147,12 @@ CHANGES: dict[str, tuple[Callable[[list[dict[str, Any]]], Any], str, str, str]] 
         "answer.body.order.avgPx.value",
         "format",
     ),
+    "a decimal moved behind a leading zero": (
+        lambda found: order(found)["avgPx"].update(value="03.7000"),
+        ORDER,
+        "answer.body.order.avgPx.value",
+        "format",
+    ),
     "a padded quantity of a book": (
         lambda found: answer(found, "/v1/markets/")["body"]["marketData"].update(
             bids=[{"px": {"value": "0.40", "currency": "USD"}, "qty": "5.0000"}]
@@ -200,6 +206,12 @@ def test_one_change_is_found_at_its_place_and_is_the_recordings(change, spoil, c
     assert code == 1
     assert found["operations"][operation]["differ"] == 1
     assert found["totals"]["differ"] == 1
+
+
+def test_a_leading_zero_is_named_as_what_is_wrong(spoil, compare):
+    _, found = compare(spoil(lambda found: order(found)["avgPx"].update(value="03.7000")))
+    ((_, one),) = differences(found)
+    assert (one["recorded"], one["ours"]) == ("03.7000", "no zero in front")
 
 
 def test_a_difference_tells_its_line_and_both_sides(spoil, session, compare):
