@@ -21,7 +21,7 @@ from sim.fidelity.frames import is_heartbeat
 from sim.fidelity.identities import Identities
 from sim.fidelity.names import Names
 from sim.fidelity.service_clock import ServiceClock
-from sim.kernel.instants import OUT_OF_RANGE, Instant, Span, format_instant, is_supported_instant
+from sim.kernel.instants import NS_PER_S, OUT_OF_RANGE, Instant, Span, is_supported_instant
 from sim.recording.files import Entry, Message, UnreadableRecording, body_value
 from sim.recording.grpc_relay import Bodies
 from sim.recording.seen import Reader, Seen
@@ -29,6 +29,7 @@ from sim.scenario.scenario import Scenario
 from sim.simulation import Simulation
 from sim.testing.client import Connection, Stream
 
+_YEAR = 31_556_952 * NS_PER_S  # of the Gregorian calendar, on average
 _ENCODER = json.Encoder(decimal_format="number")
 
 
@@ -122,13 +123,15 @@ class Player:
         if self.recorded_begin is None:
             self.recorded_begin = now
         target = self.our_begin + now - self.recorded_begin
+        if target <= self.world.simulation.now:
+            return
         if not is_supported_instant(target):
-            begin, end = format_instant(self.recorded_begin), format_instant(now)
+            begin, end = (1970 + at // _YEAR for at in (self.recorded_begin, now))
             raise UnreadableRecording(
-                f"line {entry.n + 1}: the session goes from {begin} to {end}; {OUT_OF_RANGE}"
+                f"line {entry.n + 1}: the session goes from the year {begin} to {end}; "
+                + OUT_OF_RANGE
             )
-        if target > self.world.simulation.now:
-            self.world.advance_to(target)
+        self.world.advance_to(target)
 
     # ---- calls
 

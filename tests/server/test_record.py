@@ -782,15 +782,34 @@ def test_a_byte_order_mark_is_skipped(tmp_path, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_a_session_of_centuries_is_told(tmp_path, capsys):
-    file = tmp_path / "session.ndjson"
-    lines = [{"recording": 1}]
-    for number, at in ((1, "0001-01-01T00:00:00Z"), (2, "2026-09-08T18:00:00Z")):
-        line = {"n": number, "at": at, "plane": "gateway", "client": "c"}
-        line |= {"request": {"method": "GET", "path": "/v2/leagues"}, "answer": {"status": 404}}
-        lines.append(line)
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+@pytest.mark.parametrize(
+    ("instants", "line", "years"),
+    [
+        (("0001-01-01T00:00:00Z", "2026-09-08T18:00:00Z"), 3, "1 to 2026"),
+        (("2026-09-08T18:00:00Z", "9999-12-31T00:00:00Z"), 3, "2026 to 9999"),
+    ],
+)
+def test_a_session_of_centuries_is_told(instants, line, years, tmp_path, capsys):
+    file = session_at(tmp_path, instants)
     for command in ("compare", "infer"):
         assert main([command, str(file), "--scenario", "quickstart"]) == 2
         told = " ".join(capsys.readouterr().err.split())
-        assert "line 3: the session goes from 0001-01-01T00:00:00Z to 2026-09-08T18" in told
+        assert f"line {line}: the session goes from the year {years}" in told
+
+
+def test_instants_that_fall_by_centuries_move_no_clock(tmp_path):
+    file = session_at(tmp_path, ("2026-09-08T18:00:00Z", "0001-01-01T00:00:00Z"))
+    for command in ("compare", "infer"):
+        assert main([command, str(file), "--scenario", "quickstart"]) in (0, 1)
+
+
+def session_at(folder, instants):
+    """A recording with a call at each of some instants."""
+    lines = [{"recording": 1, "started": "2026-09-08T18:00:00Z"}]
+    for number, at in enumerate(instants, start=1):
+        line = {"n": number, "at": at, "plane": "gateway", "client": "c"}
+        line |= {"request": {"method": "GET", "path": "/v2/leagues"}, "answer": {"status": 404}}
+        lines.append(line)
+    file = folder / "session.ndjson"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return file
