@@ -19,12 +19,14 @@ import re
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from decimal import Decimal
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sim.analysis.progress import Progress
+from sim.core.catalogue.bounds import SEED
 from sim.fidelity.difference import Difference
 from sim.fidelity.identities import Unmatched
 from sim.fidelity.names import Names
@@ -38,7 +40,8 @@ from sim.testing.client import RpcError
 
 Place: TypeAlias = tuple[int, str]  # a line, and where in its answer or frame
 
-SEEDS = 8  # further ones; fewer where a recording is long
+SEEDS = 32  # further ones at most; what is drawn so rarely counts as a difference
+_FIRST = 8  # of them, after which most is known
 _LINES_MAX = 200_000  # replayed with further seeds, all together
 _SPREAD = 4  # values of different seeds at a place that is drawn from many
 _INSTANT_OR_NUMBER = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|-?\d{1,18}(\.\d+)?")
@@ -118,28 +121,35 @@ def decided_by_chance(
     }
     if not places:
         return frozenset()
-    last, clock = max(n for n, _ in places), ServiceClock(entries)
-    first = scenario.seed if seed is None else seed
-    seeds = range(first + 1, first + 1 + min(SEEDS, max(2, _LINES_MAX // (len(entries) + 1))))
+    replay = partial(_replayed, entries=entries, clock=ServiceClock(entries), last=max(places)[0])
+    seed = scenario.seed if seed is None else seed
+    seeds = _seeds(seed, len(entries))
     quirks = list(_with_quirks(scenario, seed))
     with Progress(len(seeds) + len(quirks), "replays with other luck") as progress:
         others = list[_OtherLuck]()
-        for other in seeds:
+        for other in seeds[:_FIRST]:
             progress.step()
-            others += _replayed(scenario, other, entries, clock, last)
+            others += replay(scenario, other)
         if not others or _is_same_luck(names, others):
             return frozenset()
         excused = {place for place in places if _varies(place, places[place], others)}
-        for decided in quirks:
-            progress.step()
+        trials = [(one, seed) for one in quirks] + [(scenario, other) for other in seeds[_FIRST:]]
+        for decided, other in trials:
             if len(excused) == len(places):
                 break
-            for one in _replayed(decided, seed, entries, clock, last):
+            progress.step()
+            for one in replay(decided, other):
                 excused |= {p for p in places if p not in one.places and one.tells_of(p)}
     return frozenset(excused)
 
 
-def _with_quirks(scenario: Scenario, seed: int | None) -> Iterator[Scenario]:
+def _seeds(seed: int, lines: int) -> list[int]:
+    """Further seeds: fewer where a recording is long."""
+    count = min(SEEDS, max(2, _LINES_MAX // (lines + 1)))
+    return [number % (SEED.high + 1) for number in range(seed + 1, seed + 1 + count)]
+
+
+def _with_quirks(scenario: Scenario, seed: int) -> Iterator[Scenario]:
     """The scenario with each drawn quirk striking always, and never."""
     quirks = Simulation(scenario, seed=seed).exchange.ctx.quirks
     for name in sorted(quirks.save()):

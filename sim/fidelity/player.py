@@ -16,6 +16,7 @@ from msgspec import json
 
 from sim.api.codecs.protobuf import descriptor_pool
 from sim.api.pipeline.inputs import Effect, Outcome, Reply, Resolve
+from sim.api.rendering.document_links import with_links
 from sim.contract.contract import Operation, load_contract
 from sim.fidelity.frames import is_heartbeat
 from sim.fidelity.identities import Identities
@@ -288,7 +289,7 @@ def _content(body: Any) -> bytes:
 
 
 def _answer(reply: Reply) -> Message:
-    body = reply.body if reply.chunks is None else b"".join(reply.chunks)
+    body = with_links(reply.body) if reply.chunks is None else b"".join(reply.chunks)
     headers = {name.lower(): value for name, value in reply.headers}
     headers["content-type"] = reply.content_type
     return Message(status=reply.status, headers=headers, body=body_value(body))

@@ -120,7 +120,7 @@ class Sides(Struct):
         elif is_resource(recorded) and is_resource(ours):
             if not self.names.same_resource(recorded, ours):
                 differences.append(Difference(where, recorded, ours, "value"))
-        elif recorded.count(SECRET) and not recorded.startswith(SECRET):
+        elif recorded.count(SECRET) and not (recorded.startswith(SECRET) or field.address):
             if not self._around_secrets(recorded, ours):
                 differences.append(Difference(where, recorded, ours, "value"))
         elif is_drawn(field) or recorded.startswith(SECRET):

@@ -68,8 +68,8 @@ class KYCDocv(Message, kw_only=True):
     __wire__ = (
         (1, "docv_transaction_token", "docvTransactionToken", "string", "", "", ()),
         (2, "event_id", "eventId", "string", "", "", ()),
-        (3, "qr_code", "qrCode", "string", "", "", ()),
-        (4, "url", "url", "string", "", "", ()),
+        (3, "qr_code", "qrCode", "string", "", "", (("address", True),)),
+        (4, "url", "url", "string", "", "", (("address", True),)),
         (5, "sdk_key", "sdkKey", "string", "", "", ()),
     )
 

@@ -263,6 +263,8 @@ def test_the_link_of_a_document_and_its_qr_code_are_not_in_the_file(through):
     written = through.written(3)[1]["answer"]["body"]["docv"]
     assert written["qrCode"].startswith("fp:")
     assert written["url"] == docv["url"].replace(token, written["docvTransactionToken"])
+    for seed in ("7", "8"):
+        assert main(["compare", str(through.file), "--scenario", "quickstart", "--seed", seed]) == 0
 
 
 SECRET = "hunter2-of-the-desk"
