@@ -22,7 +22,6 @@ from sim.api.pipeline.inputs import (
     Advanced,
     AnswerDue,
     Input,
-    RestCall,
     StreamFrame,
     StreamHungUp,
     WebhookAnswered,
@@ -53,8 +52,6 @@ class Causes:
             return 0
         if by_script(input_) and not isinstance(input_, WebhookAnswered):
             return max(extension.cause_of(input_) for extension in self._extensions)
-        if isinstance(input_, RestCall):  # of a client, as most inputs are
-            return 0
         match input_:
             case StreamFrame() | StreamHungUp():
                 return self._hub.opened_in(input_.stream)

@@ -6,11 +6,11 @@ chance decides without a list of it, because a replay costs little: the session 
 further seeds, and with each drawn quirk striking always and never. A difference at a place of a
 line is chance where
 
-- one of these replays has none there, so that we do answer as recorded, with other luck; or
+- one of these replays has none there, so that we do answer as recorded in some runs; or
 - our own values there differ from seed to seed, as instants do that are drawn.
 
-If the recording was made with our seed, its luck is ours, and nothing is excused. That shows at the
-identifiers: those that every other seed draws otherwise are then the recorded ones.
+If the recording was made with our seed, both drew the same, and nothing is excused. The identifiers
+show it: those that every other seed draws otherwise are then the recorded ones.
 """
 
 from __future__ import annotations
@@ -77,12 +77,12 @@ class Deferred(Tally):
                 super().differ(name, n, left, seen)
             elif seen:
                 where = without_positions(differences[0].where)
-                self.no_evidence(name, f"chance decides {where}: with other luck we answer so too")
+                self.no_evidence(name, f"chance decides {where}: it varies from run to run")
         self.lines.clear()
 
 
-class _OtherLuck(Struct):
-    """What differs in a replay with other luck."""
+class _OtherRun(Struct):
+    """What differs in a replay with other random draws."""
 
     places: dict[Place, str] = {}  # with our value, where it is an instant or a number
     whole: set[int] = set()  # lines of which only the status was compared
@@ -125,12 +125,12 @@ def decided_by_chance(
     seed = scenario.seed if seed is None else seed
     seeds = _seeds(seed, len(entries))
     quirks = list(_with_quirks(scenario, seed))
-    with Progress(len(seeds) + len(quirks), "replays with other luck") as progress:
-        others = list[_OtherLuck]()
+    with Progress(len(seeds) + len(quirks), "replays with other seeds and odds") as progress:
+        others = list[_OtherRun]()
         for other in seeds[:_FIRST]:
             progress.step()
             others += replay(scenario, other)
-        if not others or _is_same_luck(names, others):
+        if not others or _has_our_seed(names, others):
             return frozenset()
         excused = {place for place in places if _varies(place, places[place], others)}
         trials = [(one, seed) for one in quirks] + [(scenario, other) for other in seeds[_FIRST:]]
@@ -160,9 +160,9 @@ def _with_quirks(scenario: Scenario, seed: int) -> Iterator[Scenario]:
 
 def _replayed(
     scenario: Scenario, seed: int | None, entries: Collection[Entry], clock: ServiceClock, last: int
-) -> Iterator[_OtherLuck]:
+) -> Iterator[_OtherRun]:
     """What differs up to a line; nothing where the scenario has nobody for a client so."""
-    notes: Any = _OtherLuck()
+    notes: Any = _OtherRun()
     with suppress(RpcError, Unmatched):
         replayed = Replayed(scenario, seed, entries, notes, clock)
         for n in replayed.steps():
@@ -172,7 +172,7 @@ def _replayed(
         yield notes
 
 
-def _varies(place: Place, ours: str, others: list[_OtherLuck]) -> bool:
+def _varies(place: Place, ours: str, others: list[_OtherRun]) -> bool:
     """Whether we answer as recorded with another seed, or otherwise with nearly each."""
     telling = [one for one in others if one.tells_of(place)]
     values = {one.places.get(place, "") for one in telling} | {ours}
@@ -180,7 +180,7 @@ def _varies(place: Place, ours: str, others: list[_OtherLuck]) -> bool:
     return spread or any(place not in one.places for one in telling)
 
 
-def _is_same_luck(names: Names, others: list[_OtherLuck]) -> bool:
+def _has_our_seed(names: Names, others: list[_OtherRun]) -> bool:
     """Whether the recording was made with our seed: its identifiers are ours."""
     first, *more = (one.names for one in others)
     drawn = [

@@ -86,10 +86,10 @@ class Reference(Leagues):
 
     def market_numbered(self, number: int) -> Market | None:
         """Return a market by its number, or None."""
-        existing = self.market_by_id.get(str(number)) or self.generated.market_numbered(number)
-        if existing is None and (event := self.recurring.numbered(number)) is not None:
+        market = self.market_by_id.get(str(number)) or self.generated.market_numbered(number)
+        if market is None and (event := self.recurring.numbered(number)) is not None:
             return event.markets[0]
-        return existing
+        return market
 
     def event_of(self, slug: str) -> Event | None:
         """Return the event of a market, or None."""

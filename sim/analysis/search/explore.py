@@ -202,9 +202,9 @@ def run_trial(trial: Trial) -> Outcome:
     sim = Simulation(scenario)
     survey: dict[tuple[str, str], int] = {}
     sim.exchange.faults.survey = survey
-    tried_before = sim.exchange.faults.all()[::-1]
+    newest_first = sim.exchange.faults.all()[::-1]
     specs = scenario.faults[-len(trial.faults) :]
-    added = [next(fault for fault in tried_before if fault.spec == spec) for spec in specs]
+    added = [next(fault for fault in newest_first if fault.spec == spec) for spec in specs]
     report = run_scenario(scenario, simulation=sim)
     verdict, passed = _verdict(sim, added, report), tuple((*key, n) for key, n in survey.items())
     return Outcome(trial, report.title, verdict, tuple(report.failures()), passed)

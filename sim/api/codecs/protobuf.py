@@ -85,8 +85,8 @@ class _Codec:
         }
 
     def encoder(self, cls: type[Message]) -> Callable[[Any], bytes]:
-        coder = self._encoders.get(cls)
-        if coder is None:
+        encoder = self._encoders.get(cls)
+        if encoder is None:
             make, put = _message_class(cls), self._namespace[self._putter(cls)]
 
             def encode(message: Any) -> bytes:
@@ -95,12 +95,12 @@ class _Codec:
                 encoded: bytes = target.SerializeToString(deterministic=True)
                 return encoded
 
-            coder = self._encoders[cls] = encode
-        return coder
+            encoder = self._encoders[cls] = encode
+        return encoder
 
     def decoder(self, cls: type[Message]) -> Callable[[bytes], Any]:
-        coder = self._decoders.get(cls)
-        if coder is None:
+        decoder = self._decoders.get(cls)
+        if decoder is None:
             from google.protobuf.message import DecodeError
 
             parse, get = _message_class(cls).FromString, self._namespace[self._getter(cls)]
@@ -111,8 +111,8 @@ class _Codec:
                 except DecodeError as refused:
                     raise BadBody(f"not a {cls.__full_name__}: {refused}") from None
 
-            coder = self._decoders[cls] = decode
-        return coder
+            decoder = self._decoders[cls] = decode
+        return decoder
 
     def _putter(self, cls: type[Message]) -> str:
         """Return the name of the function that copies a Struct `m` into a library message `p`."""

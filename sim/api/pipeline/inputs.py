@@ -53,7 +53,6 @@ NOBODY = VerifiedCredential(kind="none")
 SCRIPT = "script"
 # That of the answers of scripted receivers of webhooks.
 RECEIVER = "receiver"
-_OF_THE_SCENARIO = (SCRIPT, RECEIVER)
 
 # ---- inputs
 
@@ -177,7 +176,7 @@ def by_script(input_: Input) -> bool:
     """Whether an input is the scenario's own, of a step or a scripted receiver: a run of the same
     scenario makes it by itself.
     """
-    return isinstance(input_, Stepped) or getattr(input_, "peer", "") in _OF_THE_SCENARIO
+    return isinstance(input_, Stepped) or getattr(input_, "peer", "") in (SCRIPT, RECEIVER)
 
 
 _read_input = json.Decoder(Input).decode

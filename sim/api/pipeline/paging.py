@@ -63,7 +63,7 @@ def page_length(requested: int, default: int, *, refuse: bool = False) -> int:
         )
     if requested < 0:
         raise InvalidRequest(
-            f"page_size must not be negative; 0 is {default}, and at most {PAGE_MAX} are sent",
+            f"page_size must not be negative: 0 means {default}, and {PAGE_MAX} is the most",
             rule="P24",
         )
     return min(requested or default, PAGE_MAX)

@@ -74,7 +74,7 @@ class RequestLog:
         self._entries.append(entry)
 
     def answered(self, request_seq: int, status: int, code: int, why: Explanation) -> None:
-        """Change the entry of the call `asked`: a later input brought a refusal as its answer."""
+        """Change the entry of a call that a later input answered with a refusal."""
         for place in range(len(self._entries) - 1, -1, -1):
             entry = self._entries[place]
             if entry.seq == request_seq:

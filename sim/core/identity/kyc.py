@@ -184,8 +184,8 @@ class Kyc(Stateful[KycState]):
         """Apply a key of `DECISIONS` to a waiting case. Conflict if it does not wait."""
         stage = DECISIONS.get(decision)
         if stage is None:
-            existing = ", ".join(DECISIONS)
-            raise InvalidRequest(f"decision is one of {existing}, not {decision!r}", rule="K4")
+            choices = ", ".join(DECISIONS)
+            raise InvalidRequest(f"decision is one of {choices}, not {decision!r}", rule="K4")
         case = self.find(external_id, firm)
         if case.stage not in WAITING:
             raise Conflict(
