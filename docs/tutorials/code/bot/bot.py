@@ -7,8 +7,8 @@ WAITS = (1, 2, 4, 8)  # seconds, as the service documents
 class Bot:
     """Keeps one bid in a market, whatever happens.
 
-    Each step reads the open orders and acts on the difference. It remembers nothing that the
-    exchange knows better, so a lost answer, a restart or a canceled order needs no code of its own.
+    Each step reads the open orders and places the bid if it is missing. The bot keeps no record of
+    its orders, so it needs no extra code for a lost answer, a restart or a canceled order.
     """
 
     def __init__(self, client, market, sleep):
@@ -20,7 +20,7 @@ class Bot:
         try:
             if not self.client.orders.list({"slugs": [self.market]})["orders"]:
                 self.client.orders.create(bid(self.market))
-        except APIConnectionError:  # no answer: the call may have been handled, so look again
+        except APIConnectionError:  # no answer: the exchange may have handled the call
             self.wait(WAITS[min(self.failures, 3)])
         except APIStatusError as error:
             if error.status_code == 429:
@@ -28,7 +28,7 @@ class Bot:
             elif error.status_code >= 500:
                 self.wait(WAITS[min(self.failures, 3)])
             else:
-                raise  # 4xx: repeating it would not help
+                raise  # any other 4xx: a retry cannot succeed
         else:
             self.failures = 0
         return self.failures == 0

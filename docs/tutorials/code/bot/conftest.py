@@ -10,15 +10,15 @@ def client(exchange):
         secret_key=key["secret_key"],
         api_base_url=exchange.retail,
         gateway_base_url=exchange.gateway,
-        timeout=0.3,  # a call that hangs is given up
-        max_retries=0,  # the library would retry in real time; the bot waits in virtual time
+        timeout=0.3,  # seconds of real time
+        max_retries=0,  # the bot retries itself, in virtual time
     ) as client:
         yield client
 
 
 @pytest.fixture
 def open_bids(exchange):
-    """Return a function that asks the exchange itself for the open orders of our account."""
+    """Return a function that reads the open orders of our account over the control plane."""
 
     def orders():
         return [

@@ -1,4 +1,4 @@
-"""A partner's client: token, verification, webhook, order, drop copy."""
+"""The client of a partner firm: token, verification, webhook, order, drop copy."""
 
 import base64
 import hmac
@@ -23,7 +23,7 @@ class Partner:
     # ---- token (private_key_jwt)
 
     def bearer(self):
-        """Return an access token, fetched again 30 seconds before it expires."""
+        """Return an access token. Request a new one 30 seconds before the old one expires."""
         if time.monotonic() >= self.refresh_at:
             answer = requests.post(
                 f"{self.addresses['auth']}/oauth/token",
@@ -73,7 +73,7 @@ class Partner:
     def register_webhook(self, url, secret):
         body = {"webhook_url": url, "signing_secret": secret}
         answer = self.call("POST", "/v1/kyc/webhook", json=body)
-        if not answer["validated"]:  # the answer is 200 all the same, and nothing was saved
+        if not answer["validated"]:  # the status is 200, but the service did not save the URL
             raise RuntimeError(f"webhook {url}: {answer['message']}")
 
     def start_verification(self, person):
@@ -83,7 +83,7 @@ class Partner:
         return self.call("GET", f"/v1/kyc/status?external_id={external_id}")
 
     def buy(self, account, symbol, contracts, dollars):
-        """Place a limit order. Scales differ between instruments: read them, never assume them."""
+        """Place a limit order. Read the scales first: they differ between instruments."""
         instrument = self.call("GET", f"/v1/refdata/instruments/{symbol}")["instrument"]
         return self.call(
             "POST",
@@ -117,7 +117,7 @@ class Partner:
 
 
 class DropCopy:
-    """The executions of the firm. `resume_token` is that of the last message, to continue after."""
+    """The stream of the firm's executions. It continues after the message of `resume_token`."""
 
     OPERATION = "exchange.v1.DropCopyAPI/CreateDropCopySubscription"
 
@@ -131,12 +131,12 @@ class DropCopy:
         )
         request = request_type(self.OPERATION)(resume_token=resume_token)
         self.stream = method(request, metadata=tuple(partner.headers().items()), timeout=10)
-        self.stream.initial_metadata()  # the stream is open: nothing that follows is missed
+        self.stream.initial_metadata()  # wait until the stream is open
 
     def __iter__(self):
         for message in self.stream:
             self.resume_token = message.resume_token
-            yield from message.executions  # none in a heartbeat
+            yield from message.executions  # a heartbeat has none
 
     def __enter__(self):
         return self
@@ -147,7 +147,7 @@ class DropCopy:
 
 
 class WebhookHandler:
-    """What your webhook endpoint does with a delivery; returns the HTTP status to answer."""
+    """Verify and store webhook deliveries. `handle` returns the HTTP status of your answer."""
 
     def __init__(self, secret):
         self.secret = secret

@@ -1,4 +1,4 @@
-"""Message classes from the descriptors that the sandbox ships; compiled stubs work the same way."""
+"""Message classes built from the descriptors in the sandbox package, in place of compiled stubs."""
 
 from functools import cache
 from importlib.resources import files
@@ -24,8 +24,8 @@ def response_type(operation):
 
 @cache
 def pool():
-    made = DescriptorPool()
+    contract = DescriptorPool()
     descriptors = files("sim.pb").joinpath("contract.binpb").read_bytes()
     for file in FileDescriptorSet.FromString(descriptors).file:
-        made.Add(file)
-    return made
+        contract.Add(file)
+    return contract

@@ -30,7 +30,7 @@ def partner(exchange):
 
 
 def onboard(exchange, partner):
-    """Verify Ada; return her account."""
+    """Verify the customer and return her account."""
     handler = WebhookHandler(SECRET)
     partner.register_webhook(exchange.webhooks.url, SECRET)
     assert partner.start_verification(PERSON) == "ACCEPT"
@@ -39,7 +39,7 @@ def onboard(exchange, partner):
     for delivery in exchange.webhooks.received:
         assert handler.handle(delivery.headers, delivery.body) == 204
     partner.participant = handler.participants["customer-0001"]
-    partner.refresh_at = 0  # the token was valid for 180 virtual seconds
+    partner.refresh_at = 0  # the token expired: it was valid for 3 minutes of virtual time
     return partner.verification("customer-0001")["provisionedAccount"]
 
 
@@ -64,12 +64,12 @@ def test_from_token_to_fill(exchange, partner):
         "POST", "/instruments", {"symbol": "tutorial", "tick_size": "0.01", "state": "OPEN"}
     )["symbol"]
 
-    with partner.drop_copy() as drop_copy:  # subscribe first: this stream has no snapshot
+    with partner.drop_copy() as drop_copy:  # subscribe before you trade: there is no snapshot
         order = partner.buy(account, symbol, contracts=10, dollars=0.60)
         accepted = next(iter(drop_copy))
     assert accepted.order.id == order
 
-    exchange.control(  # the connection is down while somebody sells to Ada
+    exchange.control(  # the stream is closed while another participant sells to the customer
         "POST",
         "/orders",
         {"as": "taker", "symbol": symbol, "side": "sell", "price": "0.60", "qty": "10"},
@@ -85,7 +85,7 @@ def test_from_token_to_fill(exchange, partner):
 
 def test_a_forged_webhook_is_refused(exchange, partner):
     partner.register_webhook(exchange.webhooks.url, SECRET)
-    delivery = exchange.webhooks.received[0]  # webhook.test
+    delivery = exchange.webhooks.received[0]  # the event webhook.test
     assert WebhookHandler(SECRET).handle(delivery.headers, delivery.body) == 204
     assert WebhookHandler(SECRET).handle(delivery.headers, delivery.body + b" ") == 401
 
