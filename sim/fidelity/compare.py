@@ -92,7 +92,7 @@ class Comparison:
         else:
             culprits = totals["culprits"]
             whose = ", ".join(f"{culprits[name]:,} {name}" for name in CULPRITS if culprits[name])
-            yield f"{totals['differ']:,} differ; whose the differences are: {whose}"
+            yield f"{totals['differ']:,} differ; differences by culprit: {whose}"
         yield ""
         yield from self._differing()
         yield from self._observed()
@@ -130,7 +130,7 @@ class Comparison:
         if not explained:
             return
         other = other_reading(self.reading)
-        yield f"as the reading {other} has it (--reading {other}):"
+        yield f"no difference in the reading {other} (--reading {other}):"
         for switch, (count, names) in sorted(explained.items(), key=lambda item: -item[1][0]):
             name = observation_of(switch) or switch
             yield f"  {name}: {count:,} places in {len(names)} operations"
@@ -141,7 +141,7 @@ def agreement(comparison: Comparison) -> Iterator[str]:
     """The last lines: what agrees, and what nobody knows."""
     tally, totals = comparison.tally, comparison.tally.totals()
     agree = [name for name, one in tally.operations.items() if one.agree == one.seen]
-    yield f"agree:       {totals['agree']:,} answers and frames; {len(agree)} operations wholly"
+    yield f"agree:       {totals['agree']:,} answers and frames, {len(agree)} whole operations"
     unknown = f"{totals['no_evidence']:,} answers and frames" if totals["no_evidence"] else ""
     never = f"{len(comparison.not_seen())} operations never seen (--json lists them)"
     yield f"no evidence: {'; '.join(part for part in (unknown, never) if part)}"

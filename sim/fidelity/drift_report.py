@@ -56,7 +56,7 @@ def _as_the_other_reading(drift: Drift) -> Iterator[str]:
     count = sum(1 for one in drift.open if one.place.first.difference.switch)
     if count:
         other = other_reading(drift.comparison.reading)
-        yield f"as the reading {other} has it: {_count(count, 'place')} (--reading {other})"
+        yield f"no difference in the reading {other}: {_count(count, 'place')} (--reading {other})"
 
 
 def _since(drift: Drift) -> Iterator[str]:
