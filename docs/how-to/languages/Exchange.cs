@@ -13,7 +13,7 @@ using var serve = Process.Start(new ProcessStartInfo("sim")
 })!;
 try
 {
-    serve.StandardOutput.ReadLine(); // it greets once the ready file is written
+    serve.StandardOutput.ReadLine(); // its first line: the ready file is complete
     using var ready = JsonDocument.Parse(File.ReadAllText(path));
     string At(string plane) => ready.RootElement.GetProperty(plane).GetString()!;
     using var http = new HttpClient();

@@ -10,9 +10,9 @@ public class Exchange {
     public static void main(String[] args) throws Exception {
         var ready = Files.createTempDirectory("exchange").resolve("ready.json");
         var serve = new ProcessBuilder("sim", "serve", "--port-base", "0", "--clock", "manual",
-                "--ready-file", ready.toString()).start();
+                "--quiet", "--ready-file", ready.toString()).start();
         try {
-            serve.inputReader().readLine(); // it greets once the ready file is written
+            serve.inputReader().readLine(); // its first line: the ready file is complete
             var facts = Files.readString(ready); // JSON: read it with your library
             var http = HttpClient.newHttpClient();
             var markets = HttpRequest.newBuilder(

@@ -21,12 +21,12 @@ func must[T any](value T, err error) T {
 func main() {
 	path := filepath.Join(must(os.MkdirTemp("", "exchange")), "ready.json")
 	serve := exec.Command("sim", "serve", "--port-base", "0", "--clock", "manual", "--ready-file", path)
-	greeting := bufio.NewReader(must(serve.StdoutPipe()))
+	stdout := bufio.NewReader(must(serve.StdoutPipe()))
 	if err := serve.Start(); err != nil {
 		panic(err)
 	}
 	defer serve.Process.Signal(os.Interrupt)
-	must(greeting.ReadString('\n')) // it greets once the ready file is written
+	must(stdout.ReadString('\n')) // its first line: the ready file is complete
 	var ready struct{ Gateway, Retail, Control string }
 	if err := json.Unmarshal(must(os.ReadFile(path)), &ready); err != nil {
 		panic(err)
