@@ -89,6 +89,7 @@ BLOCKS: dict[str, tuple[str, Callable[[], str]]] = {
     "statement-tests": ("docs/reference/tests.md", test_index.statements),
     "rule-tests": ("docs/reference/tests.md", test_index.rules),
     "detection-summary": (DETECTION, detection.summary),
+    "detection-tools": (DETECTION, detection.tools),
     "detection-exchange": (DETECTION, detection.of_exchange),
     "detection-clients": (DETECTION, detection.of_clients),
     "detection-misses": (DETECTION, detection.misses),

@@ -16,6 +16,38 @@ from tests.detection.results import COLUMNS, Results
 
 EXCHANGE_COLUMNS = ("scenarios", "invariants", "witness", "conformance", "explore", "machines")
 CLIENT_COLUMNS = ("judge", "certify", "machines")
+# By column: what the tool does, and its budget for each bug in seconds of processor time.
+TOOLS = {
+    "hunt": ("searches for bugs of the exchange: [`sim hunt`](the-hunt.md)", 10),
+    "machines": (
+        "[property tests](../how-to/write-property-tests.md), state machines and tables written"
+        " from the specification",
+        20,
+    ),
+    "scenarios": ("runs the bundled scenarios, without the long ones (`sim sweep`)", 6),
+    "invariants": (
+        "checks the [invariants](../reference/invariants.md) in these runs and in runs with random"
+        " steps",
+        6,
+    ),
+    "witness": (
+        "looks for [contradictions](../how-to/find-contradictions.md) in what the clients of random"
+        " episodes saw",
+        6,
+    ),
+    "conformance": ("compares the answers of these episodes with the sandbox's own contract", 3),
+    "explore": (
+        "injects every [fault](../how-to/explore-faults.md) at every point of the bundled"
+        " scenarios",
+        3,
+    ),
+    "certify": ("[`sim certify`](../how-to/certify-a-client.md), until an item fails", 40),
+    "judge": (
+        "checks the [conformance rules](../how-to/check-client-conformance.md) in one run without"
+        " faults",
+        10,
+    ),
+}
 
 
 @cache
@@ -33,6 +65,21 @@ def summary() -> str:
         f"At least one tool finds **{len(found)} of {len(PLANTED)}** bugs,"
         f" and {seen} of the {len(blind)} blind ones."
     )
+
+
+def tools() -> str:
+    """What each tool does, and how many of the bugs that it was tried on it finds."""
+    rows = [
+        {
+            "tool": name,
+            "what it does": text,
+            "seconds": seconds,
+            "exchange": _share(name, "exchange", (*EXCHANGE_COLUMNS, "hunt")),
+            "clients": _share(name, "client", CLIENT_COLUMNS),
+        }
+        for name, (text, seconds) in TOOLS.items()
+    ]
+    return as_markdown(rows)
 
 
 def of_exchange() -> str:
@@ -62,6 +109,16 @@ def misses() -> str:
         for bug in missed
     ]
     return as_markdown(rows) if rows else "None."
+
+
+def _share(column: str, side: str, columns: tuple[str, ...]) -> str:
+    """How many of how many bugs a tool finds; "" where it was not tried."""
+    if column not in columns:
+        return ""
+    trials = results().trials
+    bugs = [bug.name for bug in PLANTED if bug.side == side]
+    tried = [name for name in bugs if any(tool in trials[name] for tool in COLUMNS[column])]
+    return f"{sum(column in results().finders(name) for name in tried)} of {len(tried)}"
 
 
 def _row(bug: Planted, columns: tuple[str, ...]) -> dict[str, Any]:
