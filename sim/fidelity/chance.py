@@ -112,6 +112,7 @@ def decided_by_chance(
     scenario: Scenario,
     seed: int | None,
     entries: Collection[Entry],
+    clock: ServiceClock,
 ) -> frozenset[Place]:
     """The places of lines that differ at which chance decides what we answer. `names` are the
     identifiers of the recording and ours.
@@ -121,7 +122,7 @@ def decided_by_chance(
     }
     if not places:
         return frozenset()
-    replay = partial(_replayed, entries=entries, clock=ServiceClock(entries), last=max(places)[0])
+    replay = partial(_replayed, entries=entries, clock=clock, last=max(places)[0])
     seed = scenario.seed if seed is None else seed
     seeds = _seeds(seed, len(entries))
     quirks = list(_with_quirks(scenario, seed))

@@ -15,9 +15,11 @@ from typing import Any, TextIO
 from sim.analysis.progress import QUIET_BELOW_LINES, Progress
 from sim.contract.contract import load_contract
 from sim.fidelity.answers import Checker, NoEvidence, observation_of, other_reading
+from sim.fidelity.arrival_order import likely_order
 from sim.fidelity.chance import Deferred, decided_by_chance
 from sim.fidelity.difference import CULPRITS, shown
 from sim.fidelity.replayed import Replayed
+from sim.fidelity.service_clock import ServiceClock
 from sim.fidelity.tally import Place, Tally
 from sim.recording.files import Recording, UnreadableRecording
 from sim.recording.seen import Reader
@@ -193,12 +195,17 @@ def compare_with(
     """Replay a recording into a scenario and compare values, order and causality too. Raises
     UnreadableRecording, and Unmatched where the scenario has too few identities.
     """
-    tally = Deferred()
+    tally, entries = Deferred(), recording.entries
     with told_of(path):
         with _through(recording) as progress:
-            replayed = Replayed(scenario, seed, recording.entries, tally)
+            clock = ServiceClock(entries)
+            replayed = Replayed(scenario, seed, entries, tally, clock)
             replayed.run(progress.step)
-        excused = decided_by_chance(tally.lines, replayed.names, scenario, seed, recording.entries)
+        if moves := likely_order({line.n for line in tally.lines}, scenario, seed, entries):
+            tally, clock = Deferred(), ServiceClock(entries, moves)
+            replayed = Replayed(scenario, seed, entries, tally, clock)
+            replayed.run()
+        excused = decided_by_chance(tally.lines, replayed.names, scenario, seed, entries, clock)
     tally.settle(excused)
     reading, name = scenario.reading, scenario.name
     return Comparison(path, recording, reading, tally, name, interrupted=progress.interrupted)

@@ -24,7 +24,7 @@ from sim.fidelity import csv_lines
 from sim.fidelity.answers import Checker, NoEvidence
 from sim.fidelity.difference import ABSENT, Difference
 from sim.fidelity.frames import FrameQueue, Recorded, is_heartbeat, merged
-from sim.fidelity.heartbeats import MISSING, Heartbeats
+from sim.fidelity.heartbeats import EXTRA, MISSING, Heartbeats
 from sim.fidelity.names import Names
 from sim.fidelity.player import Player
 from sim.fidelity.service_clock import ServiceClock
@@ -59,7 +59,8 @@ class Replayed:
         clock: ServiceClock | None = None,
     ) -> None:
         self._checker, self._tally = Checker(scenario.reading), tally
-        self._player = Player(scenario, seed, entries, clock)
+        self._clock = clock or ServiceClock(entries)
+        self._player = Player(scenario, seed, entries, self._clock)
         self._sides: Sides | None = None
         self._queues: dict[int, FrameQueue] = {}
         self._of_stream: dict[int, Seen] = {}
@@ -112,11 +113,17 @@ class Replayed:
             self._tally.no_evidence(seen.name, str(why))
             return None
 
-    def _count(self, seen: Seen, differences: list[Difference]) -> None:
-        if differences:
-            self._tally.differ(seen.name, seen.entry.n, differences)
-        else:
+    def _count(
+        self, seen: Seen, differences: list[Difference], n: int | None = None, *, shown: bool = True
+    ) -> None:
+        """Count an answer or frame; `n` is its line, if not that of `seen`."""
+        n = seen.entry.n if n is None else n
+        if not differences:
             self._tally.agree(seen.name)
+        elif self._clock.tells_no_more(n) and all(one.kind == EXTRA.kind for one in differences):
+            self._tally.no_evidence(seen.name, "the clock was moved, and nothing tells how far")
+        else:
+            self._tally.differ(seen.name, n, differences, shown)
 
     # ---- answers
 
@@ -208,10 +215,7 @@ class Replayed:
             self._take(number, queue)
             for verdict in queue.decided(final=final):
                 seen = self._of_stream[number]
-                if verdict.differences:
-                    self._tally.differ(seen.name, verdict.n, verdict.differences, verdict.seen)
-                else:
-                    self._tally.agree(seen.name)
+                self._count(seen, verdict.differences, verdict.n, shown=verdict.seen)
 
     def _take(self, number: int, queue: FrameQueue) -> None:
         stream = self._player.streams.get(number)

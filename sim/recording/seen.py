@@ -8,6 +8,7 @@ stands in where it never does.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -141,20 +142,38 @@ class Reader:
             raise UnreadableRecording(f"line {entry.n + 1}: at is not an instant") from None
 
 
-# Times in messages of gRPC that lie never after now.
-_PAST = frozenset(("processedSentTime", "transactTime", "updateTime"))
+# Times in messages that lie never after now.
+_EVENTS = frozenset(
+    (
+        "processedSentTime",
+        "transactTime",
+        "lastTransactTime",
+        "tradeTime",
+        "changeTime",
+        "insertTime",
+        "createTime",
+        "createdTime",
+        "updateTime",
+        "updatedTime",
+        "executedTime",
+    )
+)
 
 
 def told_instant(entry: Entry) -> Instant | None:
     """What a service says is now, at least; None where it does not say, or not legibly."""
+    if entry.plane != "grpc":
+        return told_date(entry)
+    event = latest_event(told_body(entry), -1)
+    return None if event < 0 else event
+
+
+def told_date(entry: Entry) -> Instant | None:
+    """The second that an answer over HTTP says it is; None where it does not, or not legibly."""
+    if entry.answer is None:
+        return None
     try:
-        if entry.plane == "grpc":
-            answer = entry.answer.body if entry.answer is not None else None
-            frame = entry.frame.body if entry.frame is not None else None
-            return max(_times(answer if frame is None else frame), default=None)
-        if entry.answer is None:
-            return None
-        if entry.answer.now:
+        if entry.answer.now and entry.plane != "grpc":
             return parse_instant(entry.answer.now)
         date = entry.answer.headers.get("date", "")
         return int(parsedate_to_datetime(date).timestamp()) * NS_PER_S if date else None
@@ -162,7 +181,24 @@ def told_instant(entry: Entry) -> Instant | None:
         return None
 
 
-def _times(body: Any) -> Iterator[Instant]:
-    if isinstance(body, dict):
-        for name in _PAST & body.keys():
-            yield parse_instant(str(body[name]))
+def told_body(entry: Entry) -> Any:
+    """What a service says in a line: the body of an answer or of its frame."""
+    if entry.answer is not None:
+        return entry.answer.body
+    frame = entry.frame
+    return frame.body if frame is not None and frame.sender == "service" else None
+
+
+def latest_event(body: Any, default: Instant) -> Instant:
+    """The latest instant at which something happened that a body tells of."""
+    latest, left = default, [body]
+    while left:
+        value = left.pop()
+        if isinstance(value, list):
+            left += value
+        elif isinstance(value, dict):
+            left += (inner for inner in value.values() if isinstance(inner, (dict, list)))
+            for name in _EVENTS & value.keys():
+                with suppress(ValueError):
+                    latest = max(latest, parse_instant(str(value[name])))
+    return latest

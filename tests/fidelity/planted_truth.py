@@ -2,6 +2,7 @@
 drawn session asks for, and three quirks: who is exercised, who is named, and how.
 
     python -m tests.fidelity.planted_truth 21 22 23    # a row of a table for each drawn set
+    python -m tests.fidelity.planted_truth --sockets 21    # the session over real sockets
 
 A name is *exercised* where the session answers otherwise when it alone has our value.
 """
@@ -27,6 +28,7 @@ from sim.loader.load import load_scenario
 from sim.recording.reading import read_recording
 from tests.fidelity import fresh_session as fresh
 from tests.fidelity.in_process import record
+from tests.fidelity.over_sockets import planted_over_sockets
 from tests.fidelity.wide_session import Clients, base, planted
 
 _SPANS = ("2s", "5s", "12s", "40s", "90s", "4m", "15m", "2h")
@@ -67,12 +69,13 @@ HEAD = (
 )
 
 
-def drawn_set(number: int, folder: Path) -> Row:
+def drawn_set(number: int, folder: Path, sockets: bool = False) -> Row:
     """Plant, record, infer and judge the set of a number."""
     seed, act = 50 + number, fresh.drawn(number, at_most=_ACTS)
     values, quirks = _plan(number, folder, act, seed)
     settings = {"assumptions": values, "quirks": quirks}
-    file = planted(folder, "variant", settings, seed=seed, parts=(act,))
+    make = planted_over_sockets if sockets else planted
+    file = make(folder, "variant", settings, seed=seed, parts=(act,))
     exercised = _exercised(file, str(base(folder)), seed, values, quirks)
     out = folder / "verdicts.json"
     with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
@@ -154,12 +157,12 @@ def allows(one: dict[str, Any], name: str, value: str) -> bool:
     )
 
 
-def main(numbers: list[int]) -> None:
+def main(given: list[str]) -> None:
     """Print the table."""
     print(HEAD, flush=True)
-    for number in numbers:
+    for number in (int(one) for one in given if one != "--sockets"):
         with TemporaryDirectory() as folder:
-            row = drawn_set(number, Path(folder))
+            row = drawn_set(number, Path(folder), "--sockets" in given)
         print(row, flush=True)
         for kind in ("undecided", "missed", "wrong", "false"):
             if names := getattr(row, kind):
@@ -167,4 +170,4 @@ def main(numbers: list[int]) -> None:
 
 
 if __name__ == "__main__":
-    main([int(one) for one in sys.argv[1:]])
+    main(sys.argv[1:])

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from sim.kernel.instants import format_instant
+from tests.fidelity import fresh_session as fresh
 from tests.fidelity.conftest import Compare, differences
 from tests.fidelity.in_process import lines
 from tests.fidelity.wide_session import Clients, planted
@@ -116,3 +118,50 @@ def test_a_held_call_that_stands_twice_is_sent_twice(tmp_path: Path, compare: Co
     code, found = compare(file, "--scenario", str(tmp_path / "slow.yaml"))
     assert code in (0, 1)
     assert found["operations"]["RetailOrdersAPI.CreateOrder"]["seen"] == 3
+
+
+def by_hand(file: Path) -> Path:
+    """A recording as of a sandbox whose clock is moved by hand: the recorder's goes on by a
+    millisecond from line to line, and by 20 where the service's clock was moved.
+    """
+    written, at, before = lines(file), 1_793_534_400_000, ""
+    for line in written[1:]:
+        at, before = at + (1 if line["at"] == before else 20), line["at"]
+        line["at"] = instant(at)
+        if "answer" in line:
+            before = line["answer"].get("at", before)
+            line["answer"]["at"] = instant(at := at + 1)
+    file.write_text("".join(json.dumps(line) + "\n" for line in written))
+    return file
+
+
+def instant(milliseconds: int) -> str:
+    return format_instant(milliseconds * 1_000_000)
+
+
+@pytest.mark.parametrize("number", [601, 702, 703])
+def test_sessions_in_a_sandbox_whose_clock_is_moved_by_hand(
+    number: int, tmp_path: Path, compare: Compare
+) -> None:
+    """Fractions of a second, heartbeats of one jump, books that are merged: nothing differs."""
+    file = by_hand(planted(tmp_path, "moved", {}, seed=number, parts=(fresh.drawn(number),)))
+    for seed in (number, number + 900):
+        options = ("--scenario", str(tmp_path / "moved.yaml"), "--seed", str(seed))
+        code, found = compare(file, *options)
+        assert (code, differences(found)) == (0, [])
+    assert found["totals"]["agree"] > 100
+
+
+def test_a_frame_that_is_missing_while_the_clock_is_moved_by_hand_is_found(
+    tmp_path: Path, compare: Compare
+) -> None:
+    file = by_hand(planted(tmp_path, "moved", {}, seed=702, parts=(fresh.drawn(702),)))
+    written = file.read_text().splitlines()
+    trades = [
+        number for number, line in enumerate(written) if '"tradeTime"' in line and '"frame"' in line
+    ]
+    del written[trades[0]]
+    file.write_text("\n".join(written) + "\n")
+    code, found = compare(file, "--scenario", str(tmp_path / "moved.yaml"), "--seed", "702")
+    assert code == 1
+    assert [one["kind"] for _, one in differences(found)] == ["missing frame"]

@@ -358,10 +358,16 @@ def planted(
     parts: Sequence[Part] = tuple(PARTS.values()),
 ) -> Path:
     """A session as recorded of a variant: values of `assumptions` and odds of `quirks` by name."""
-    variant, file = folder / f"{name}.yaml", folder / f"{name}.ndjson"
-    lines = "".join(f"{key}: {json.dumps(values)}\n" for key, values in settings.items())
-    variant.write_text(f"extends: {base(folder)}\nname: {name}\n{lines}")
-    clients = Clients(record(file, str(variant), seed))
+    file = folder / f"{name}.ndjson"
+    clients = Clients(record(file, variant(folder, name, settings), seed))
     for part in parts:
         part(clients)
     return file
+
+
+def variant(folder: Path, name: str, settings: dict[str, dict[str, str]]) -> str:
+    """The scenario of other values of `assumptions` and odds of `quirks` by name."""
+    file = folder / f"{name}.yaml"
+    lines = "".join(f"{key}: {json.dumps(values)}\n" for key, values in settings.items())
+    file.write_text(f"extends: {base(folder)}\nname: {name}\n{lines}")
+    return str(file)

@@ -1,0 +1,141 @@
+"""Inputs that were under way at the same time, and the order in which the service took them.
+
+A recording says when a client sent a message on a stream, and not when the service took it: nobody
+answers it. A call that was sent a moment later may have been taken before, and then a subscription
+shows the order that the call placed in its first frame instead of its second. Where a stream
+differs, its messages are replayed after such a call too, and the order that leaves the fewest
+differences is taken. No other difference goes away by that: calls, and messages that nothing
+overlapped, stay where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from typing import Any, NamedTuple, TypeAlias
+
+from msgspec import Struct
+
+from sim.fidelity.difference import Difference
+from sim.fidelity.frames import is_heartbeat
+from sim.fidelity.identities import Unmatched
+from sim.fidelity.replayed import Replayed
+from sim.fidelity.service_clock import HELD, ServiceClock, done_at, sent_at
+from sim.kernel.instants import Instant
+from sim.recording.files import Entry
+from sim.scenario.scenario import Scenario
+from sim.testing.client import RpcError
+
+Moves: TypeAlias = dict[int, int]  # from the index of a line to that of the call it follows
+
+_CALLS = 3  # after which a message may have been taken, at most
+_TRIALS = 32
+_LINES_MAX = 100_000  # replayed, all together
+
+
+class Overlap(NamedTuple):
+    """A message of a client on a stream and the calls that were under way while the service had it,
+    by the index of their lines.
+    """
+
+    stream: int
+    message: int
+    calls: list[int]
+
+
+class _Differing(Struct):
+    """How much differs, and on which lines."""
+
+    count: int = 0
+    lines: set[int] = set()
+
+    def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
+        """One answer or frame differs."""
+        self.count += len(differences)
+        self.lines.add(n)
+
+    def agree(self, name: str) -> None:
+        """Nothing to note."""
+
+    def no_evidence(self, name: str, why: str) -> None:
+        """Nothing to note."""
+
+
+def likely_order(
+    lines: Collection[int], scenario: Scenario, seed: int | None, entries: Collection[Entry]
+) -> Moves:
+    """Where messages of streams are replayed, so that the fewest differences are left; `lines` are
+    the numbers of those that differ now.
+    """
+    differing = {entry.stream for entry in entries if entry.n in lines and entry.stream is not None}
+    overlaps = [one for one in overlapping(entries) if one.stream in differing]
+    moves = Moves()
+    if not overlaps:
+        return moves
+    trials = min(_TRIALS, _LINES_MAX // len(entries))
+    fewest = _count(scenario, seed, entries, moves)
+    for overlap in overlaps:
+        for call in overlap.calls:
+            if not fewest or not trials:
+                return moves
+            trials -= 1
+            later = (one.message for one in overlaps if one.stream == overlap.stream)
+            behind = {one: call for one in later if overlap.message <= one < call}
+            other = moves | {one: max(call, moves.get(one, 0)) for one in behind}
+            count = _count(scenario, seed, entries, other)
+            if count < fewest:
+                moves, fewest = other, count
+    return moves
+
+
+def overlapping(entries: Collection[Entry]) -> Iterator[Overlap]:
+    """Messages of clients in their order, and the calls that the service may have taken before."""
+    found, waiting = list[Overlap](), list[_Waiting]()
+    for index, entry in enumerate(entries):
+        if entry.request is not None and entry.answer is not None:
+            sent = sent_at(entry)
+            waiting = [one for one in waiting if sent - one.since < HELD]
+            if done_at(entry) - sent < HELD:
+                for one in waiting:
+                    if len(one.calls) < _CALLS:
+                        one.calls.append(index)
+        elif entry.stream is not None and entry.frame is not None:
+            stream, body = entry.stream, entry.frame.body
+            if entry.frame.sender == "service":
+                waiting = [one for one in waiting if not one.is_answered(stream, body)]
+            else:
+                overlap = Overlap(stream, index, [])
+                found.append(overlap)
+                waiting.append(_Waiting(stream, sent_at(entry), _request_id(body), overlap.calls))
+    return (overlap for overlap in found if overlap.calls)
+
+
+class _Waiting(NamedTuple):
+    """A message to which the service has not said anything yet."""
+
+    stream: int
+    since: Instant
+    request_id: str
+    calls: list[int]
+
+    def is_answered(self, stream: int, body: Any) -> bool:
+        """Whether a frame of the service is, or may be, the answer."""
+        if stream != self.stream or is_heartbeat(body):
+            return False
+        told = body.get("requestId") if isinstance(body, dict) else None
+        return not self.request_id or not told or told == self.request_id
+
+
+def _request_id(body: Any) -> str:
+    """What a message of a socket says the frames it asks for are to be marked with."""
+    subscribe = body.get("subscribe") if isinstance(body, dict) else None
+    told = subscribe.get("requestId") if isinstance(subscribe, dict) else None
+    return told if isinstance(told, str) else ""
+
+
+def _count(scenario: Scenario, seed: int | None, entries: Collection[Entry], moves: Moves) -> int:
+    """How many differences a replay in this order leaves."""
+    tally = _Differing()
+    with suppress(RpcError, Unmatched):
+        Replayed(scenario, seed, entries, tally, ServiceClock(entries, moves)).run()
+    return tally.count

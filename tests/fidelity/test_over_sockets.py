@@ -1,0 +1,25 @@
+"""A session over real sockets, through `sim serve` and `sim record`, compared with the scenario."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fidelity import fresh_session as fresh
+from tests.fidelity.conftest import Compare, differences
+from tests.fidelity.over_sockets import planted_over_sockets
+
+pytestmark = [pytest.mark.reading("documented"), pytest.mark.long]
+
+
+@pytest.mark.parametrize("clock", ["autojump", "paced"])
+@pytest.mark.parametrize("number", [602, 702])
+def test_nothing_differs(clock: str, number: int, tmp_path: Path, compare: Compare) -> None:
+    parts = (fresh.drawn(number),)
+    file = planted_over_sockets(tmp_path, "served", {}, seed=number, parts=parts, clock=clock)
+    for seed in (number, number + 900):
+        options = ("--scenario", str(tmp_path / "small.yaml"), "--seed", str(seed))
+        code, found = compare(file, *options)
+        assert (code, differences(found)) == (0, [])
+    assert found["totals"]["agree"] > 100
