@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from msgspec import Struct
 
@@ -21,6 +21,7 @@ from sim.fidelity.frames import is_heartbeat
 from sim.fidelity.identities import Unmatched
 from sim.fidelity.replayed import Replayed
 from sim.fidelity.service_clock import HELD, ServiceClock, done_at, sent_at
+from sim.fidelity.tally import Tally
 from sim.kernel.instants import Instant
 from sim.recording.files import Entry
 from sim.scenario.scenario import Scenario
@@ -44,15 +45,13 @@ class Overlap(NamedTuple):
 
 
 class _Differing(Struct):
-    """How much differs, and on which lines."""
+    """How much differs."""
 
     count: int = 0
-    lines: set[int] = set()
 
     def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
         """One answer or frame differs."""
         self.count += len(differences)
-        self.lines.add(n)
 
     def agree(self, name: str) -> None:
         """Nothing to note."""
@@ -137,5 +136,5 @@ def _count(scenario: Scenario, seed: int | None, entries: Collection[Entry], mov
     """How many differences a replay in this order leaves."""
     tally = _Differing()
     with suppress(RpcError, Unmatched):
-        Replayed(scenario, seed, entries, tally, ServiceClock(entries, moves)).run()
+        Replayed(scenario, seed, entries, cast(Tally, tally), ServiceClock(entries, moves)).run()
     return tally.count

@@ -13,7 +13,7 @@ are two rules:
 
 Between the last line that fits a stretch and the first that does not, lines may tell nothing. The
 clock was moved before a heartbeat that is among them, which time has brought about, or else before
-all of them.
+all of them. If an answer says that its caller waited, the clock went on after that call was sent.
 
 A call whose answer the service held is two turns: it is sent when it was sent, and answered when it
 was answered. Quicker calls stay where they were completed, for nobody knows in which order a
@@ -37,6 +37,7 @@ from sim.recording.seen import latest_event, told_body, told_date
 HELD = NS_PER_S  # an answer that took so long was held
 _AT_ONCE = 5 * NS_PER_MS  # nobody moves a clock by hand so soon after an answer
 _WHOLE = 0.9  # of the events of a clock that is moved by hand are at whole milliseconds
+_LATENCY = ("x-server-latency", "x-pm-server-latency")
 _ANY = 1 << 100
 
 
@@ -66,13 +67,15 @@ class _Stretches(Struct):
     """Stretches in order: where each begins by the recorder's clock, and its value."""
 
     begins: list[Instant] = []
+    shown: list[Instant] = []  # when a line first showed it
     values: list[Instant] = []
     low: int = -_ANY  # bounds of the value of the last one
     high: int = _ANY
 
-    def begin(self, at: Instant) -> None:
+    def begin(self, at: Instant, shown: Instant) -> None:
         """Begin a stretch; the first one began before everything."""
         self.begins.append(max(at, self.begins[-1]) if self.begins else -_ANY)
+        self.shown.append(shown)
         self.values.append(0)
         self.low, self.high = -_ANY, _ANY
 
@@ -80,6 +83,13 @@ class _Stretches(Struct):
         """Take bounds of the last stretch into account."""
         self.low, self.high = max(self.low, low), min(self.high, high)
         self.values[-1] = self.low
+
+    def after(self, sent: Instant) -> None:
+        """The stretches that were shown since an instant began after it."""
+        for number in range(len(self.begins) - 1, 0, -1):
+            if self.shown[number] < sent:
+                return
+            self.begins[number] = max(self.begins[number], sent + 1)
 
     def at(self, instant: Instant) -> int:
         """The number of the stretch of an instant of the recorder's clock."""
@@ -96,7 +106,7 @@ class _Running(_Stretches):
         # What has happened tells no end, and the parts of a service have clocks of their own.
         late = (self.low if self.high == _ANY else self.high) + HELD
         if low >= self.high or high <= self.low or event > late or not self.begins:
-            self.begin(moved_at)
+            self.begin(moved_at, told.done)
         self.narrow(low, high)
         self.narrow(min(event, self.high - 1), _ANY)
 
@@ -117,7 +127,7 @@ class _Standing(_Stretches):
         # What happens a moment after a call that told the second tells the call's instant exactly.
         later |= told.most == _ANY and least > self.low and told.sent - self.last > _AT_ONCE
         if later or not self.begins:
-            self.begin(moved_at)
+            self.begin(moved_at, told.done)
         self.narrow(least, told.most)
         self.last = told.done
 
@@ -151,8 +161,10 @@ class ServiceClock:
                 continue
             moved_at = min(sent, quiet_since if heartbeat == _ANY else heartbeat)
             moved_at = done if is_held else moved_at
-            running.tell(told, moved_at)
-            standing.tell(told, moved_at)
+            for stretches in (running, standing):
+                stretches.tell(told, moved_at)
+                if _waited(entry):
+                    stretches.after(sent)
             quiet_since, heartbeat = done + 1, _ANY
             events += told.event != -_ANY
             whole += told.event != -_ANY and told.event % NS_PER_MS == 0
@@ -177,6 +189,8 @@ class ServiceClock:
         """How long the service took for a call; None where its clock was moved meanwhile."""
         sent, done = sent_at(entry), done_at(entry)
         stretches = self._stretches
+        if isinstance(stretches, _Standing) and _waited(entry):
+            return stretches.now(done) - stretches.now(sent)
         if stretches.begins and stretches.at(sent - 1) != stretches.at(done):
             return None
         return done - sent
@@ -211,6 +225,12 @@ def _told(entry: Entry, sent: Instant, done: Instant) -> _Told | None:
         is_frame = entry.frame is not None
         return None if event == -_ANY else _Told(sent, done, -_ANY, _ANY, event, is_frame)
     return _Told(sent, done, date, date + NS_PER_S, event, False)
+
+
+def _waited(entry: Entry) -> bool:
+    """Whether a sandbox says that its clock went on while the caller waited."""
+    headers = entry.answer.headers if entry.answer is not None else {}
+    return any(headers.get(name, "0") != "0" for name in _LATENCY)
 
 
 def _is_held(entry: Entry, sent: Instant, done: Instant) -> bool:

@@ -14,7 +14,7 @@ from sim.api.pipeline.inputs import Reply
 from sim.api.rendering.document_links import with_links
 from sim.contract.contract import Plane
 from sim.core.model.refusals import Refusal
-from sim.kernel.instants import NS_PER_S, Instant
+from sim.kernel.instants import NS_PER_S, Instant, format_seconds
 from sim.server.host import Host
 from sim.server.http.body import Uploads
 from sim.server.http.conditional import Modifications, is_unchanged
@@ -137,29 +137,38 @@ class RestListener:
 
     async def render(self, request: web.BaseRequest, reply: Reply) -> web.StreamResponse:
         """The HTTP response of a reply, once that is complete and may leave."""
-        replies = self._host.replies
+        replies, began = self._host.replies, self._host.now
         if reply.pending_on:
             reply = await replies.answer(reply)
         elided = replies.elided_time(reply)
         if replies.must_wait(reply):
             await replies.ready(reply)
+        waited = self._host.now - began
+        latency = format_seconds(waited) if waited else elided
         if reply.chunks is not None and reply.connection_fault in ("", "slow_body"):
-            return await self._stream(request, reply, self._lines(request.headers, reply, elided))
+            lines = self._lines(request.headers, reply, elided, latency)
+            return await self._stream(request, reply, lines)
         if reply.chunks is not None:
             reply.body = next(reply.chunks, b"")
         now = self._host.now
-        response = self._response(reply, request.raw_path, request.headers, elided, now)
+        response = self._response(reply, request.raw_path, request.headers, elided, now, latency)
         if not reply.connection_fault:
             return response
         return await _apply_connection_fault(request, response, reply.connection_fault)
 
     def _response(
-        self, reply: Reply, target: str, request: Mapping[str, str], elided: str, now: Instant
+        self,
+        reply: Reply,
+        target: str,
+        request: Mapping[str, str],
+        elided: str,
+        now: Instant,
+        latency: str = "",
     ) -> Response:
         body = reply.body
         if _KYC in target:
             body = with_links(body, f"{self._host.settings.docs_url}/docv")
-        status, lines = reply.status, self._lines(request, reply, elided)
+        status, lines = reply.status, self._lines(request, reply, elided, latency or elided)
         if self._cached and status == 200 and _CACHE_CONTROL in dict(reply.headers):
             seen = self._modified.since(target, body, now // NS_PER_S)
             lines += f"\r\nLast-Modified: {seen.date}"
@@ -167,8 +176,10 @@ class RestListener:
                 status, body = 304, b""
         return Response(status, body, content_type=reply.content_type, now=now, lines=lines)
 
-    def _lines(self, request: Mapping[str, str], reply: Reply, elided: str) -> str:
-        """The header lines of a reply, each after a line break."""
+    def _lines(self, request: Mapping[str, str], reply: Reply, elided: str, latency: str) -> str:
+        """The header lines of a reply, each after a line break. `latency` is how long the caller
+        waited in virtual time, or would have.
+        """
         headers = reply.headers
         if headers and not self._debug_headers:
             headers = tuple(pair for pair in headers if not pair[0].lower().startswith("x-sim-"))
@@ -182,7 +193,7 @@ class RestListener:
                 prefix = self._prefix
                 lines += (
                     f"\r\nx-{prefix}trace-id: {request_id:0>32}"
-                    f"\r\nx-{prefix}server-latency: {elided or '0'}"
+                    f"\r\nx-{prefix}server-latency: {latency or '0'}"
                 )
         if correlation:
             lines += f"\r\npoly-correlation-id: {header_text(correlation)}"
