@@ -167,6 +167,27 @@ def test_the_quantity_of_an_order_has_an_edge(edge: Connection) -> None:
     check_everything_works(edge)
 
 
+def test_the_quantity_that_an_order_is_changed_to_has_the_same_edge(edge: Connection) -> None:
+    most = ORDER_QUANTITY.high
+    assert fund(edge, 0, "30000000000") == ""
+    account, replace = trader(edge, 0), "/v1/trading/orders/replace"
+    placed = place(edge, 0, "buy", 0, 0, symbol="fine", orderQty="20000", price="10")
+    changed = {"orderId": placed.json()["orderId"], "symbol": "fine"}
+    for fields in (
+        {"orderQty": str(most + 1)},
+        {"orderQty": str(INT64)},
+        {"minQty": str(most + 1)},
+        {"orderQty": str(most), "minQty": str(most + 1)},
+    ):
+        refused = account.post(replace, json=changed | fields)
+        assert (refused.status, refused.json()["code"]) == (400, 3)
+        assert "out of range" in refused.json()["message"]
+    assert account.post(replace, json=changed | {"orderQty": str(most)}).status == 200
+    (order_,) = account.get("/v1/trading/orders/open").json()["orders"]
+    assert order_["orderQty"] == str(most)
+    check_everything_works(edge)
+
+
 def test_what_trades_in_an_instrument_has_an_edge(edge: Connection) -> None:
     half = CONTRACTS.high // 2
     assert fund(edge, 0, str(half // 100 * 2)) == ""

@@ -111,6 +111,8 @@ class Run:
         assert self.sim.ended is cause
         with pytest.raises(RunEnded):
             self.sim.hangup(1)
+        with pytest.raises(RunEnded):
+            self.sim.advance_to(self.sim.now + 1)
         self.replays()
 
     def replays(self) -> None:

@@ -529,6 +529,73 @@ def test_takers_share_a_volume_pool_from_the_smallest_turnover_on() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("minimum", "cents", "contracts", "rewarded"),
+    [
+        # §9: trades priced between 0.03 and 0.97, and at least 500 USD of them as a taker.
+        (None, 50, 1000, True),
+        (None, 50, 999, False),
+        (None, 3, 16_667, True),
+        (None, 3, 16_666, False),
+        (None, 2, 30_000, False),
+        (None, 97, 516, True),
+        (None, 97, 515, False),
+        (None, 98, 600, False),
+        # A program may have a minimum of its own.
+        (40, 50, 80, True),
+        (40, 50, 79, False),
+        (600, 50, 1199, False),
+        (600, 50, 1200, True),
+        (0, 3, 1, True),
+    ],
+)
+def test_a_taker_earns_from_the_minimum_on_at_prices_that_count(
+    minimum: int | None, cents: int, contracts: int, rewarded: bool
+) -> None:
+    own = "" if minimum is None else f", min_taker_notional: {minimum}"
+    world = world_of(f"{VOLUME}{own}}}")
+    ann, bob = clients(world)
+    for found in two(world):
+        world.simulation.control("account.fund", found.account, {"amount": "50000"})
+    bid(bob, cents, contracts, "BUY_SHORT")
+    bid(ann, cents, contracts)
+    world.advance_to("2026-09-09T00:00:00-04:00")
+    assert earnings(ann) == ([("2026-09-08", 90, "PENDING")] if rewarded else [])
+    assert earnings(bob) == []
+
+
+@pytest.mark.parametrize(
+    ("best", "next_best", "scores"),
+    [
+        # Of a side, the levels count from the best price until they hold the target size, 10.
+        (9, 1, [9, 0.5]),
+        (9, 5, [9, 2.5]),
+        (10, 5, [10, 0]),
+        (11, 5, [11, 0]),
+        # A side below the target size earns nothing.
+        (9, 0, [0, 0]),
+        (4, 5, [0, 0]),
+        (4, 6, [4, 3]),
+    ],
+)
+@pytest.mark.parametrize("cents", [40, 60], ids=["bids", "offers"])
+def test_levels_count_from_the_best_price_until_they_hold_the_target_size(
+    best: int, next_best: int, scores: list[float], cents: int
+) -> None:
+    world = world_of()
+    ann, bob = clients(world)
+    intent = "BUY_LONG" if cents == 40 else "BUY_SHORT"
+    bid(ann, cents, best, intent)
+    if next_best:
+        bid(bob, cents - 1 if cents == 40 else cents + 1, next_best, intent)
+    world.advance_to("2026-09-09T00:00:00-04:00")
+    total = sum(scores)
+    assert [earnings(client) for client in (ann, bob)] == [
+        [("2026-09-08", int(score / total * 20_000) / 100, "PENDING")] if score else []
+        for score in scores
+    ]
+
+
 def test_scoring_can_be_left_to_the_scenario() -> None:
     more = "assumptions: {incentives.scored: false}\n"
     reward = (

@@ -21,6 +21,72 @@ def told(text: str) -> list[str]:
     return [str(problem) for problem in refused.value.problems]
 
 
+LIMITS = "price limits must satisfy 0 <= low < high <= 1 dollar"
+TICK = "tick_size must lie between 0 and 1 dollar"
+ORDER_OF_DATES = "an instrument starts, expires and terminates in this order"
+
+
+def scales(price: int, qty: int = 1) -> str:
+    product = f"{price} x {qty} does not"
+    return f"price_scale times fractional_qty_scale must divide 100000000, {product}"
+
+
+@pytest.mark.parametrize(
+    ("terms", "messages"),
+    [
+        # A dollar has at most eight decimal places, and an exact part for each of its units.
+        ("price_scale: 100000000", []),
+        ("price_scale: 1000000000", [scales(1_000_000_000)]),
+        ("price_scale: 10000, fractional_qty_scale: 10000", []),
+        ("price_scale: 10000, fractional_qty_scale: 100000", [scales(10_000, 100_000)]),
+        ("price_scale: 400", []),
+        ("price_scale: 300", [scales(300)]),
+        # The tick lies inside the dollar and divides it.
+        ("price_scale: 1, tick_size: '1'", [TICK, LIMITS]),
+        ("price_scale: 2, tick_size: '0.5', price_limit: {low: '0', high: '1'}", []),
+        ("tick_size: '0.5', price_limit: {low: '0', high: '1'}", []),
+        ("tick_size: '1'", [TICK, LIMITS]),
+        ("tick_size: '1.01'", [TICK, LIMITS]),
+        (
+            "tick_size: '0.03'",
+            ["one dollar is not a multiple of the tick 0.03; it is of 0.02 and 0.04"],
+        ),
+        # So do the prices, 0 and a dollar included.
+        ("price_limit: {low: '0', high: '1'}", []),
+        ("price_limit: {low: '0', high: '1.01'}", [LIMITS]),
+        ("price_limit: {low: '0.5', high: '0.5'}", [LIMITS]),
+        ("price_limit: {low: '0.5', high: '0.51'}", []),
+        ("price_limit: {low: '0.51', high: '0.5'}", [LIMITS]),
+        ("minimum_trade_qty: 1", []),
+        # Dates are in order, and may be one.
+        ("start: 2026-09-09T00:00:00Z, expiration: 2026-09-09T00:00:00Z", []),
+        ("expiration: 2026-09-10T00:00:00Z, termination: 2026-09-10T00:00:00Z", []),
+        (
+            "start: 2026-09-09T00:00:00.000000001Z, expiration: 2026-09-09T00:00:00Z",
+            [
+                "expiration 2026-09-09T00:00:00Z is before start 2026-09-09T00:00:00.000000001Z;"
+                f" {ORDER_OF_DATES}"
+            ],
+        ),
+        (
+            "expiration: 2026-09-10T00:00:00Z, termination: 2026-09-09T23:59:59Z",
+            [
+                "termination 2026-09-09T23:59:59Z is before expiration 2026-09-10T00:00:00Z;"
+                f" {ORDER_OF_DATES}"
+            ],
+        ),
+    ],
+)
+def test_terms_of_an_instrument_are_taken_or_it_is_said_what_is_wrong_with_them(
+    terms: str, messages: list[str]
+) -> None:
+    text = f"name: terms\nworld: {{instruments: [{{symbol: a, {terms}}}]}}\n"
+    if not messages:
+        load_scenario(text)
+        return
+    assert [message.partition(": ")[2] for message in told(text)] == messages
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -175,6 +175,11 @@ def test_flat_and_expired_positions_are_shown_unless_filtered() -> None:
     exchange.trading.listings.settle(WHOLE, 100)
     assert [(p.net_position, p.expired) for p in positions(exchange)] == [(0, True)]
     assert [p.expired for p in positions(exchange, as_of_time=traded)] == [False]
+    advance(exchange, traded + 2_000_000_000)
+    exchange.trading.listings.settle(WHOLE, 0)  # corrects what it paid
+    advance(exchange, traded + 4_000_000_000)
+    past = [positions(exchange, as_of_time=traded + s * 1_000_000_000) for s in range(4)]
+    assert [p.expired for (p,) in past] == [False, True, True, True]
     assert positions(exchange, non_zero_only=True) == []
     assert positions(exchange, active_only=True) == []
 

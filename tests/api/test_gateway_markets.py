@@ -348,3 +348,37 @@ def test_price_history_has_points_from_the_first_trade_on(gateway: GatewayWorld)
         ).status
         == 400
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "status"),
+    [
+        # Whole minutes from `start` to `end`, both included.
+        (9_999 * 60, 0, 200),
+        (10_000 * 60, 0, 400),
+        (10_000 * 60 - 1, 0, 200),
+        (10_000 * 60 + 59, 0, 400),
+        (10_000 * 60 + 59, -1, 200),
+        (10_000 * 60 - 1, -1, 200),
+    ],
+)
+def test_price_history_has_ten_thousand_points_at_most(
+    gateway: GatewayWorld, before: int, after: int, status: int
+) -> None:
+    gateway.order(gateway.ann, WHOLE, BUY_YES, price="0.40", quantity=1)
+    gateway.order(gateway.bob, WHOLE, SELL_YES, price="0.40", quantity=1)
+    gateway.world.advance("240h")
+    now = gateway.world.simulation.now // 1_000_000_000
+    asked = {
+        "symbol": WHOLE,
+        "fidelity": 1,
+        "timestamp.startTimestamp": now - before,
+        "timestamp.endTimestamp": now + after,
+    }
+    answer = gateway.gateway.get("/v1/price-history", params=asked)
+    assert answer.status == status
+    if status == 200:
+        stamps = [point["timestamp"] for point in answer.json()["history"]]
+        first = -(-(now - before) // 60) * 60
+        assert stamps == [*range(first, now + after + 1, 60)]
+        assert len(stamps) <= 10_000

@@ -403,6 +403,59 @@ def test_an_injected_fault_befalls_one_message(
     ] == kinds
 
 
+def test_a_late_frame_holds_up_those_behind_it_until_it_is_due(
+    world: Connection, instrument: Instrument
+) -> None:
+    stream = orders(world)
+    stream.take()
+    placed: list[str] = []
+
+    def delay(span: str) -> None:
+        fault = {"match": {"plane": "stream"}, "act": {"delay": span}, "times": 1}
+        world.simulation.control("fault.add", "", fault)
+        placed.append(place(world, instrument, "buy", 30))
+
+    def arrived() -> list[int]:
+        return [
+            placed.index(execution.order.id)
+            for frame in stream.take()
+            if frame.update
+            for execution in frame.update.executions
+        ]
+
+    delay("3s")
+    delay("1s")  # due before the frame ahead of it, behind which it waits
+    placed.append(place(world, instrument, "buy", 30))
+    delay("4s")
+    world.advance("2999ms")
+    assert arrived() == []
+    world.advance("1ms")
+    assert arrived() == [0, 1, 2]
+    placed.append(place(world, instrument, "buy", 30))
+    world.advance("999ms")
+    assert arrived() == []
+    world.advance("1ms")
+    assert arrived() == [3, 4]
+    placed.append(place(world, instrument, "buy", 30))
+    assert arrived() == [5]
+
+
+@pytest.mark.parametrize("ending", [{"revoke": True}, {"code": 14}, {"reset": True}])
+def test_late_frames_come_before_the_end_of_their_stream(
+    world: Connection, instrument: Instrument, ending: dict[str, object]
+) -> None:
+    stream = orders(world)
+    stream.take()
+    placed = []
+    for act in ({"delay": "1h"}, ending):
+        fault = {"match": {"plane": "stream"}, "act": act, "times": 1}
+        world.simulation.control("fault.add", "", fault)
+        placed.append(place(world, instrument, "buy", 30))
+    assert stream.end is not None
+    (frame,) = stream.take()
+    assert [execution.order.id for execution in frame.update.executions] == placed[:1]
+
+
 @pytest.mark.spec("S7.2-6")
 def test_an_injected_fault_revokes_or_drops_a_stream(
     world: Connection, instrument: Instrument

@@ -496,6 +496,35 @@ def test_every_field_of_a_position_frame_is_what_the_positions_then_say(
     assert said[-1]["fees"] == {"value": "-0.0120", "currency": "USD"}  # a maker's rebate
 
 
+@pytest.mark.spec("S4.2-14", "S2.8-3")
+@pytest.mark.parametrize("intent", ["BUY_LONG", "BUY_SHORT"])
+def test_a_corrected_settlement_leaves_the_position_that_the_frame_shows(
+    world: Connection, private: Stream, instrument: Instrument, intent: str
+) -> None:
+    subscribe(private, "p", "POSITION")
+    reader = world.retail(key(world.simulation))
+    place(world, instrument, "sell" if intent == "BUY_LONG" else "buy", 40, 5)
+    answer = reader.post("/v1/orders", json=retail_order(instrument, intent, 40, 5))
+    assert answer.status == 200
+    private.take()
+    held = None
+    for price in ("1", "0", "0.5", "1"):
+        world.advance("1s")
+        settled = world.simulation.control("instrument.settle", instrument.symbol, {"price": price})
+        world.deliver(settled.effects)
+        (frame,) = (one for one in private.take() if "heartbeat" not in one)
+        before, after = (
+            frame["positionSubscription"][name] for name in ("beforePosition", "afterPosition")
+        )
+        if held is not None:
+            untimed = {"updateTime"}
+            assert {**before, **dict.fromkeys(untimed)} == {**held, **dict.fromkeys(untimed)}
+        (held,) = reader.get("/v1/portfolio/positions").json()["positions"].values()
+        assert after == held
+    assert held is not None
+    assert (held["qtyBought"], held["qtySold"], held["expired"]) == ("5", "5", True)
+
+
 @pytest.mark.spec("S4.2-14")
 def test_balances_begin_with_a_snapshot_and_go_on_with_changes(
     world: Connection, private: Stream, instrument: Instrument

@@ -100,6 +100,29 @@ async def test_a_reader_that_asked_to_skip_keeps_its_stream_and_knows_every_book
     assert shown(frames) == {symbols[0]: lagging.book(symbols[0])}
 
 
+async def test_a_book_that_did_not_change_is_shown_as_it_was_first_sent() -> None:
+    """Whoever skipped frames has the frame of a quiet book that all others have, however much time
+    has passed since.
+    """
+    lagging = Lagging()
+    quiet_one = lagging.other.symbol
+    request = wire.CreateMarketDataSubscriptionRequest(
+        symbols=[lagging.instrument.symbol, quiet_one], slow_consumer_skip_to_head=True
+    )
+    operation = "MarketDataSubscriptionAPI.CreateMarketDataSubscription"
+    slow, prompt = lagging.open(operation, request), lagging.open(operation, request)
+    response = wire.CreateMarketDataSubscriptionResponse
+    first, _ = await drain(prompt, response)
+    for _ in range(15):
+        await lagging.host.advance(lagging.sim.now + 100_000_000)
+        await lagging.trade(10)
+        await drain(prompt, response)
+    last, _ = await drain(slow, response)
+    assert len(last) < 100
+    (was,) = (frame for frame in first if frame.update and frame.update.symbol == quiet_one)
+    assert [frame for frame in last if frame.update and frame.update.symbol == quiet_one] == [was]
+
+
 async def test_answers_to_commands_are_never_skipped() -> None:
     lagging = Lagging()
     channel = lagging.open("MarketDataSubscriptionAPI.BiDirectionalStreamMarketData", None)

@@ -14,7 +14,9 @@ from callers import kept, unlimited
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim.testing.client import Connection
+from sim import Simulation, load_scenario
+from sim.api.pipeline.settings import Settings
+from sim.testing.client import Connection, connect
 from tests.journeys import firm, key, quiet
 
 NAMES = ("grant_type", "client_id", "client_assertion_type", "client_assertion", "audience")
@@ -93,6 +95,45 @@ def test_both_stated_audiences_of_an_assertion_are_accepted_and_no_other(world: 
             "invalid_client_assertion",
             "invalid_client",
         )
+
+
+@pytest.mark.spec("S5.1-8")
+@pytest.mark.parametrize(
+    ("audience", "known"),
+    [
+        # Under its own name, or a name of this machine; something in between may end TLS.
+        ("http://desk.example:8083", True),
+        ("https://desk.example:8083/", True),
+        ("http://localhost:8083", True),
+        ("https://127.0.0.1:8083", True),
+        ("http://[::1]:8083", True),
+        ("http://desk.example:8084", False),
+        ("http://desk.example", False),
+        ("http://:8083", False),
+        ("http://other.example:8083", False),
+        ("ftp://desk.example:8083", False),
+    ],
+)
+def test_an_audience_may_be_an_address_at_which_the_exchange_is_served(
+    audience: str, known: bool
+) -> None:
+    served = Settings(
+        api_addresses=("http://desk.example:8083",),
+        token_url="http://desk.example:8084/oauth/token",
+    )
+    world = connect(Simulation(load_scenario("quickstart"), settings=served))
+    found = firm(world.simulation)
+    endpoint = audience.rstrip("/").replace(":8083", ":8084") + "/oauth/token"
+    answers = [
+        world.token(found, audience=audience),
+        world.token(found, client_assertion=world.assertion(found, aud=audience)),
+        world.token(found, client_assertion=world.assertion(found, aud=endpoint)),
+    ]
+    if known:
+        assert [answer.status for answer in answers] == [200] * 3
+    else:
+        for answer in answers[: 2 if ":8084" in audience else 3]:
+            refused(answer)
 
 
 def signed(world: Connection, header: dict[str, Any], payload: bytes) -> str:

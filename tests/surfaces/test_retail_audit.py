@@ -95,6 +95,26 @@ def test_a_balance_change_begins_from_the_balance_that_was_and_ends_at_the_one_t
 
 
 @pytest.mark.spec("S4.2-14")
+def test_a_balance_change_begins_from_what_a_lost_market_left(
+    world: Connection, client: Http, instrument: Instrument
+) -> None:
+    """A position that is settled at nothing changes the balance without a movement of cash."""
+    other_side(world, instrument, "sell", "0.40", "5")
+    client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 40, 5))
+    socket = subscribed(world, "/v1/ws/private", "ACCOUNT_BALANCE")
+    socket.take()
+    control = world.simulation.control
+    world.absorb(control("instrument.settle", instrument.symbol, {"price": "0"}))
+    assert socket.take() == []
+    lost = balance(client)
+    assert lost["assetNotional"] == 0
+    world.absorb(control("account.fund", key(world.simulation).account, {"amount": "5"}))
+    (frame,) = socket.take()
+    change = frame["accountBalancesUpdate"]["balanceChange"]
+    assert (change["beforeBalance"], change["afterBalance"]) == (lost, balance(client))
+
+
+@pytest.mark.spec("S4.2-14")
 def test_several_moves_of_one_input_chain(
     world: Connection, client: Http, instrument: Instrument
 ) -> None:

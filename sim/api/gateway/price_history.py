@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
 
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
@@ -46,10 +47,11 @@ def get_price_history(
     start, end = _window(exchange, instrument, request)
     start = max(start, purged_before(exchange, MARKET_DATA_KEPT))
     step = request.fidelity * MINUTE
-    if (end - start) // step > POINTS_MAX:
+    instants = range(-(-start // step) * step, end + 1, step)
+    if len(instants) > POINTS_MAX:
         remedy = "ask for fewer, further apart"
         raise InvalidRequest(f"more than {POINTS_MAX} points", remedy=remedy)
-    return wire.GetPriceHistoryResponse(history=_points(exchange, instrument, start, end, step))
+    return wire.GetPriceHistoryResponse(history=_points(exchange, instrument, instants))
 
 
 def _window(
@@ -78,7 +80,7 @@ def _window(
 
 
 def _points(
-    exchange: Exchange, instrument: Instrument, start: Instant, end: Instant, step: Span
+    exchange: Exchange, instrument: Instrument, instants: Iterable[Instant]
 ) -> list[wire.PricePoint]:
     trades = exchange.trading.trades
     seqs = trades.of_symbol(instrument.symbol)
@@ -86,7 +88,7 @@ def _points(
         seqs = [seq for seq in seqs if trades[seq].state is not TradeState.BUSTED]
     scale = instrument.price_scale
     points = []
-    for at in range(-(-start // step) * step, end + 1, step):
+    for at in instants:
         before = bisect_right(seqs, at, key=lambda seq: trades[seq].at)
         if before:
             price = trades[seqs[before - 1]].price

@@ -41,7 +41,7 @@ def holdings_around(exchange: Exchange, row: PositionChanged) -> tuple[Position 
         qty_sold=row.sold + min(traded, 0),
         fees=row.fees - row.fee,
         fees_exact=row.fees_exact - row.fee_exact,
-        settled=0,
+        settled=0 if row.qty_change else after.settled,  # a correction finds it settled
     )
     if row.settlement is not None:
         before.changed = _last_trade(exchange, row)

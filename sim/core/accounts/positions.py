@@ -49,7 +49,10 @@ class Position(Struct, gc=False):
 
 
 def position_after(row: PositionChanged) -> Position:
-    """The position right after a row of its ledger."""
+    """The position right after a row of its ledger.
+
+    A row of a settlement closes the position, or corrects what closing it paid.
+    """
     return Position(
         account=row.account,
         symbol=row.symbol,
@@ -61,7 +64,7 @@ def position_after(row: PositionChanged) -> Position:
         bod_net=row.bod,
         changed=row.at,
         fees=row.fees,
-        settled=row.at if row.settlement is not None and row.qty_change else 0,
+        settled=row.at if row.settlement is not None else 0,
         fees_exact=row.fees_exact,
     )
 

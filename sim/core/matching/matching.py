@@ -57,14 +57,12 @@ from sim.core.matching.market_state import MarketState
 from sim.core.matching.self_match import SELF_MATCH_TEXT, conflicting_orders, has_prevention
 from sim.core.model.context import Context
 from sim.core.model.enums import (
-    BUY,
     DAY_ORDER,
     FOK,
     GTT,
     IOC,
     LIMIT,
     MARKET_TO_LIMIT,
-    SELL,
     STOP,
     STOP_TYPES,
     ExecutionType,
@@ -184,9 +182,6 @@ class Matching:
 
         Admission refuses REJECT_AGGRESSOR, so such an order comes here only as a released stop.
         """
-        other = SELL if order.side is BUY else BUY
-        if not order.smp_id and not self._risk.working(order.account, order.symbol, other):
-            return True
         conflicting = conflicting_orders(book, order)
         if not conflicting:
             return True

@@ -54,14 +54,12 @@ from sim.core.matching.self_match import SELF_MATCH_TEXT, conflicting_orders, ha
 from sim.core.model.commands import PlaceOrder
 from sim.core.model.context import Context
 from sim.core.model.enums import (
-    BUY,
     GTT,
     LIMIT,
     MARKET_TO_LIMIT,
     OPEN,
     REJECT_AGGRESSOR,
     RETAIL,
-    SELL,
     STOP_TYPES,
     InstrumentState,
     RejectReason,
@@ -330,11 +328,7 @@ class OrderAdmission:
     def _check_self_match(self, book: Book, order: Order) -> None:
         if not has_prevention(order) or order.type in STOP_TYPES:
             return
-        other = SELL if order.side is BUY else BUY
-        # without a prevention id only own orders can conflict: most accounts have none to look for
-        if (
-            order.smp_id or self._risk.working(order.account, order.symbol, other)
-        ) and conflicting_orders(book, order):
+        if conflicting_orders(book, order):
             remedy = "cancel the own order on the other side first"
             raise OrderRefused(SELF_MATCH_TEXT, rule="M27", remedy=remedy)
 
