@@ -874,3 +874,73 @@ def test_a_window_that_somebody_follows_from_its_listing_on_is_like_one_that_nob
         )
         for world in worlds:
             world.advance_to(begins + (number + 1) * MINUTE)
+
+
+def _stages(world: Connection, touch: bool) -> dict[str, list[tuple[object, ...]]]:
+    """What a follower of every book is told of each window, whenever it is something else, with
+    the minute. `touch`: somebody reads every window as soon as it is listed.
+    """
+    begins, windows = world.simulation.now, world.simulation.exchange.recurring
+    stream = world.rpc(firm(world.simulation)).stream(
+        "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
+        wire.CreateMarketDataSubscriptionRequest(),
+    )
+    stages: dict[str, list[tuple[object, ...]]] = {}
+    for number in range(61):
+        world.advance_to(begins + number * MINUTE)
+        for slot in list(windows.listed_slots()) if touch else ():
+            windows.materialise(windows.symbol(slot))
+        for update in (frame.update for frame in stream.take() if frame.update):
+            if update.symbol.startswith("cpc-w-") and update.stats is not None:
+                stats = update.stats
+                stage = update.state, stats.settlement_px, stats.settlement_preliminary
+                told = stages.setdefault(update.symbol, [])
+                if told and told[-1][0] == number:  # the last word of an instant counts
+                    told.pop()
+                if not told or told[-1][1:] != stage:
+                    told.append((number, *stage))
+    opened = format_instant(begins)[11:16].replace(":", "")
+    return {symbol: told for symbol, told in stages.items() if symbol[-5:-1] > opened}
+
+
+@pytest.mark.parametrize("auto", ["true", "false"])
+@pytest.mark.parametrize(
+    ("delay", "preliminary"),
+    [("0s", "0s"), ("60s", "0s"), ("60s", "2m"), ("5m", "2m"), ("3m", "4m")],
+)
+def test_who_follows_every_book_is_told_the_same_of_windows_that_nobody_touches(
+    delay: str, preliminary: str, auto: str
+) -> None:
+    """L25-L27: when they close, settle, become final, expire and are gone."""
+    text = ONE.format(start=STARTS[0], delay=delay, preliminary=preliminary, auto=auto)
+    untouched, touched = (
+        _stages(connect(Simulation(load_scenario(text))), touch) for touch in (False, True)
+    )
+    assert len(untouched) > 3
+    assert untouched == touched
+
+
+def test_the_list_of_windows_is_what_the_clock_says_however_it_came_there() -> None:
+    """Lists are kept until a window of any series is listed or gone, and no longer."""
+    text = (
+        "name: series\nextends: quickstart\npreset: ideal\nworld: {games: 0, windows:"
+        " [{name: w, asset: 'crypto:btc', every: 4m, expires: 7m, terminates: 6m},"
+        " {name: v, asset: 'crypto:eth', every: 10m, expires: 12m, terminates: 9m}]}\n"
+    )
+
+    def listed(world: Connection) -> list[str]:
+        answer = trader(world).post("/v1/refdata/symbols", json={})
+        return [str(symbol) for symbol in answer.json()["symbols"]]
+
+    scenario = load_scenario(text)
+    world = connect(Simulation(scenario))
+    begins, lists = world.simulation.now, set()
+    for number in range(45):
+        at = begins + number * MINUTE
+        world.advance_to(at)
+        fresh = connect(Simulation(scenario))
+        fresh.advance_to(at)
+        shown = listed(world)
+        assert shown == listed(fresh), number
+        lists.add(tuple(shown))
+    assert len(lists) > 10

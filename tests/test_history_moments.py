@@ -206,6 +206,35 @@ def test_books_that_nothing_happens_to_are_the_same_in_hindsight(
         assert instants == Counter(update["transactTime"] for update in updates if update)
 
 
+def test_a_book_that_nobody_followed_when_it_changed_is_the_new_one_in_hindsight(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A book that was sent before is not taken for the one that a look back finds."""
+    monkeypatch.setattr(moments, "_GRAIN", 2)
+    sim = Simulation(load_scenario("quickstart"))
+    world, instrument = connect(sim), quiet(sim)
+    socket = world.web_socket(key(sim), "/v1/ws/markets")
+    follower = world.web_socket(key(sim), "/v1/ws/markets")  # of trades, which there are none of
+    trades = {"requestId": "t", "subscriptionType": 3, "marketSlugs": [instrument.symbol]}
+    follower.send(json.encode({"subscribe": trades}))
+    sent: dict[int, list[object]] = {}
+    for price in (30, 31, 32):
+        for type in (1, 2):
+            asked = {"requestId": f"{price} {type}", "subscriptionType": type}
+            socket.send(json.encode({"subscribe": asked | {"marketSlugs": [instrument.symbol]}}))
+            sent[sim.seq] = socket.take()
+            socket.send(json.encode({"unsubscribe": {"requestId": f"{price} {type}"}}))
+            socket.take()
+        world.advance("1s")
+        trader(world).post("/v1/trading/orders", json=order(instrument, "buy", price, 1))
+        for _ in range(7):
+            world.gateway.get("/v1/health")
+    history = History(sim)
+    for seq, frames in reversed(sent.items()):  # each from a snapshot shortly before it
+        assert len(frames) == 1
+        assert [frame["body"] for frame in done(history.record(seq))["frames"]] == frames
+
+
 def test_what_is_kept_where_one_looks_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(moments, "_GRAIN", 2)
     monkeypatch.setattr(moments, "BYTES_MAX", 2_000_000)

@@ -498,6 +498,29 @@ def test_a_cancelled_market_pays_nothing_any_more_even_if_it_opens_again() -> No
     assert earnings(ann) == [("2026-09-08", 200, "SKIPPED")]
 
 
+def test_a_market_cancelled_right_after_a_quote_pays_nothing_when_it_opens_again() -> None:
+    """The quote is not looked at before the second is over, and then the program has ended."""
+    world = world_of()
+    ann = clients(world)[0]
+    bid(ann, 40, 10)
+    world.simulation.control("event.update", "my-game", {"result": "abandoned", "ended": True})
+    world.simulation.control("instrument.state", "tst-m", {"state": "OPEN"})
+    bid(ann, 40, 10)
+    world.advance_to("2026-09-10T12:00:00-04:00")
+    assert earnings(ann) == []
+
+
+@pytest.mark.parametrize("later", ["0s", "1h"])
+def test_a_quote_earns_from_its_second_on_after_a_restore_too(later: str) -> None:
+    world = world_of()
+    bid(clients(world)[0], 40, 10)
+    world.simulation.snapshot("quoted")
+    world.advance(later)
+    world.simulation.restore("quoted")
+    world.advance_to("2026-09-09T00:00:00-04:00")
+    assert earnings(clients(world)[0]) == [("2026-09-08", 200, "PENDING")]
+
+
 def test_takers_share_a_volume_pool_from_the_smallest_turnover_on() -> None:
     """500 contracts at 0.50 and 250 at 0.50 are 250 and 125 dollars, two thirds and one third; at
     0.02 nothing counts, nor below the least.

@@ -296,6 +296,32 @@ FACTS = [
         1,
     ),
     (
+        {"goals": [{"team": "home", "minute": 46}]},
+        {"kind": HALF.format("first"), "pick": "none"},
+        1,
+    ),
+    (
+        {"goals": [{"team": "home", "minute": 46}]},
+        {"kind": HALF.format("second"), "pick": "home"},
+        1,
+    ),
+    ({"goals": [{"team": "home", "minute": 1}]}, {"kind": HALF.format("first"), "pick": "home"}, 1),
+    (
+        {"goals": [{"team": "home", "minute": 90}]},
+        {"kind": HALF.format("second"), "pick": "home"},
+        1,
+    ),
+    (
+        {"goals": [{"team": "home", "minute": 91}]},
+        {"kind": HALF.format("second"), "pick": "none"},
+        1,
+    ),
+    (
+        {"goals": [{"team": "home", "minute": 90, "stoppage": 9}]},
+        {"kind": HALF.format("second"), "pick": "home"},
+        1,
+    ),
+    (
         {"goals": [{"team": "away", "minute": 105}]},
         {"kind": HALF.format("second"), "pick": "none"},
         1,

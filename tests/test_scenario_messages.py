@@ -87,6 +87,43 @@ def test_terms_of_an_instrument_are_taken_or_it_is_said_what_is_wrong_with_them(
     assert [message.partition(": ")[2] for message in told(text)] == messages
 
 
+EVERY = "every must be whole seconds that divide a minute, at most 15s"
+ID = "id must be crypto:<symbol>, at most 64 of a-z, 0-9 and -"
+
+
+@pytest.mark.parametrize(
+    ("terms", "messages"),
+    [
+        ("", []),
+        ("every: 1s", []),
+        ("every: 15s", []),
+        ("every: 7s", [EVERY]),
+        ("every: 20s", [EVERY]),
+        ("every: 500ms", [EVERY]),
+        ("places: 0", []),
+        ("places: 8", []),
+        ("places: 9", ["places must lie between 0 and 8"]),
+        ("volatility: '0'", []),
+        ("volatility: '0.2'", []),
+        ("volatility: '0.200001'", ["volatility must lie between 0 and 0.2"]),
+        (f"id: 'crypto:{'a' * 64}'", []),
+        (f"id: 'crypto:{'a' * 65}'", [ID]),
+        ("id: 'crypto:'", [ID]),
+        ("id: 'crypto:A'", [ID]),
+    ],
+)
+def test_terms_of_an_asset_are_taken_or_it_is_said_what_is_wrong_with_them(
+    terms: str, messages: list[str]
+) -> None:
+    named = terms if terms.startswith("id:") else f"id: 'crypto:mine', {terms}"
+    text = f"name: terms\nworld: {{assets: [{{price: '5', {named}}}]}}\n"
+    if not messages:
+        load_scenario(text)
+        return
+    found = [message.partition(": ")[2].partition(": ")[2] for message in told(text)]
+    assert found == messages
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -219,11 +219,10 @@ class Journal:
         self._chain = checkpoint.chain.copy()
         self.branch = self.branches[checkpoint.branch]
 
-    def branch_off(self, begun: str) -> Branch:
+    def branch_off(self, begun: str) -> None:
         """Begin a branch here: the lines so far are those of the present one."""
         parent = self.branch.holder(self.seq)
         self.branch = grow(self.branches, parent.seed, begun, parent, self.seq)
-        return self.branch
 
     def on_branch(self, checkpoint: Checkpoint, branch: Branch | None = None) -> bool:
         """Whether a checkpoint lies on a branch, the present one unless given. All starts with one

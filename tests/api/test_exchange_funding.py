@@ -188,6 +188,8 @@ def test_every_kind_of_source_has_its_details() -> None:
     assert [day.rpartition("_")[2] for day in hours["daysOfWeek"]] == [
         *("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY")
     ]
+    assert (hours["startTime"]["hour"], hours["duration"]) == (9, "28800s")
+    assert rows[0]["businessSchedule"]["timezone"] == "America/New_York"
     assert rows[0]["transactionLimits"]["currencyLimits"][0]["maxDepositRequestAmount"] == {
         "value": "50.00"
     }

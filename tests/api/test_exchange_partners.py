@@ -418,3 +418,6 @@ def test_a_rejected_funded_order_leaves_the_money_where_it_was() -> None:
     ):
         with pytest.raises(InvalidRequest):
             funded(exchange, "f4", **changes)
+    with pytest.raises(NotFound):
+        funded(exchange, "f4", account=EVE_ACCOUNT)
+    assert balances(exchange) == before

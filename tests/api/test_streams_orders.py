@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from stream_clients import orders, place
 
+from sim.api.codecs.codecs import protobuf_encoder
 from sim.core.model.enums import CancelRejectReason, ExecutionType, InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.testing.client import Connection, RpcError
@@ -219,3 +220,21 @@ def test_a_long_snapshot_comes_in_several_messages(
     frames = orders(world).take()
     assert [len(frame.snapshot.orders) for frame in frames] == [500, 1]
     assert sorted(order.id for frame in frames for order in frame.snapshot.orders) == sorted(placed)
+
+
+def test_parts_of_a_frame_are_read_as_they_were_written_whatever_their_length(
+    world: Connection, instrument: Instrument
+) -> None:
+    """A length takes one byte up to 127, and two from 128 on."""
+    world.simulation.control("preset.set", "", {"name": "ideal"})
+    stream = orders(world)
+    stream.take()
+    lengths = set()
+    for count in range(1, 130):
+        cancel = {"clordId": "c" * count, "symbol": instrument.symbol}
+        assert trader(world).post("/v1/trading/orders/cancel", json=cancel).status == 404
+        (frame,) = stream.take()
+        reject = frame.update.cancel_reject
+        lengths.add(len(protobuf_encoder(type(reject))(reject)))
+        assert (reject.clord_id, reject.text) == ("c" * count, "Unknown order")
+    assert lengths >= set(range(120, 140))

@@ -177,6 +177,32 @@ def test_positions_begin_with_a_snapshot_and_go_on_with_changes(
     assert [found.net_position for found in update.update.positions] == [3 * instrument.qty_scale]
 
 
+def test_a_position_is_not_told_again_until_its_instrument_is_over(
+    world: Connection, instrument: Instrument
+) -> None:
+    trade(world, instrument, 40, 2)
+    trade(world, instrument, 40, 2, buyer=1, seller=0)  # flat positions expire too
+    stream = rpc_trader(world).stream(
+        "PositionAPI.CreatePositionSubscription", wire.CreatePositionSubscriptionRequest()
+    )
+    stream.take()
+    for state, told in (
+        ("SUSPENDED", []),
+        ("OPEN", []),
+        ("HALTED", []),
+        ("CLOSED", []),
+        ("EXPIRED", [(instrument.symbol, 0, True)]),
+    ):
+        changed = world.simulation.control("instrument.state", instrument.symbol, {"state": state})
+        world.deliver(changed.effects)
+        assert [
+            (found.symbol, found.net_position, found.expired)
+            for frame in stream.take()
+            if frame.update
+            for found in frame.update.positions
+        ] == told, state
+
+
 # ---- balance ledger
 
 

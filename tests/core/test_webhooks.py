@@ -341,16 +341,16 @@ def test_duplicates_carry_the_same_event_id(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "sent_at_once", "outcome"),
+    ("action", "sent_at_once", "outcome", "status"),
     [
-        (FaultAction(fault="f1", effect="drop"), 0, "lost"),
-        (FaultAction(fault="f1", effect="duplicate"), 2, "in_flight"),
-        (FaultAction(fault="f1", delay=seconds(30)), 0, "delivered"),
-        (FaultAction(fault="f1", status=503), 0, "failed"),
+        (FaultAction(fault="f1", effect="drop"), 0, "lost", 0),
+        (FaultAction(fault="f1", effect="duplicate"), 2, "in_flight", 0),
+        (FaultAction(fault="f1", delay=seconds(30)), 0, "delivered", 200),
+        (FaultAction(fault="f1", status=503), 0, "failed", 503),
     ],
 )
 def test_injected_faults_lose_double_delay_or_fail_a_delivery(
-    bench: Bench, action: FaultAction, sent_at_once: int, outcome: str
+    bench: Bench, action: FaultAction, sent_at_once: int, outcome: str, status: int
 ) -> None:
     bench.registered()
     bench.action = action
@@ -360,7 +360,8 @@ def test_injected_faults_lose_double_delay_or_fail_a_delivery(
         bench.advance(START + seconds(30))
         bench.answer(200)
         assert bench.made[-1].due == START + seconds(30)
-    assert bench.outcomes()[-1] == outcome
+    record = bench.webhooks.deliveries()[-1]
+    assert (record.outcome, record.status) == (outcome, status)
 
 
 # ---- breaker

@@ -214,10 +214,10 @@ class Orders:
         return self._by_id.get(order_id)
 
     def require(self, order_id: str) -> Order:
-        """The order; NotFound when there is none."""
+        """An order that there is, by an id that the exchange gave; NotFound otherwise."""
         order = self._by_id.get(order_id)
         if order is None:
-            raise NotFound(f"unknown order: {order_id[:80]}")
+            raise NotFound(f"unknown order: {order_id}")
         return order
 
     def by_clord_id(self, participant: str, clord_id: str) -> Order | None:
