@@ -139,6 +139,21 @@ def test_a_line_that_is_new_is_tried_with_the_older_tests_of_its_function_too() 
     assert measured.covering(returned, source, 400) == list(range(60))
 
 
+def test_tests_with_names_akin_to_the_code_are_tried_before_the_others_of_their_files() -> None:
+    source = 'LIMITS = {"quotes": 400, "orders": 30}\n'
+    names = [f"tests/test_{number % 7}.py::test_it[{number}]" for number in range(2000)]
+    names[1500] = "tests/test_2.py::test_a_pace[quote: 400 a second]"
+    measured = CoverageMap(
+        tests=names,
+        took=[1] * 2000,
+        breadth=list(range(2000)),
+        lines={("ask.py", "ask", "return LIMITS"): (1 << 2000) - 1},
+    )
+    limit = mutants("ask.py", source)[0]
+    assert measured.covering(limit, source, 100)[:26] == [*range(25), 1500]
+    assert 1500 not in measured.covering(limit, source, 100, seconds=0)
+
+
 def test_only_what_pytest_collects_is_measured() -> None:
     file = "tests/api/test_gateway_season.py"
     text = (ROOT / file).read_text()

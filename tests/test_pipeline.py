@@ -155,3 +155,23 @@ def test_a_web_socket_asked_for_without_an_upgrade_is_a_bad_request(
 ) -> None:
     answer = world.retail(key(world.simulation)).get(path)
     assert (answer.status, answer.json()["message"]) == (400, "this path is a WebSocket")
+
+
+@pytest.mark.parametrize(
+    ("act", "symbol", "status"),
+    [
+        ({"status": 503}, "", 503),
+        ({"status": 503, "handled": True}, "", 503),
+        ({"delay": "1s"}, "", 200),
+        ({"delay": "1s"}, "no-such", 404),  # refused for another reason, and late by the fault
+    ],
+)
+def test_an_answer_that_a_fault_struck_names_it_whatever_it_says(
+    world: Connection, act: dict[str, object], symbol: str, status: int
+) -> None:
+    path = f"/v1/orderbook/{symbol or quiet(world.simulation).symbol}"
+    fault = {"match": {"operation": "GetOrderBook"}, "act": act, "times": 1}
+    world.simulation.control("fault.add", "", fault)
+    struck, spared = (trader(world).get(path) for _ in range(2))
+    assert (struck.status, struck.headers["x-sim-fault"]) == (status, "f1")
+    assert "x-sim-fault" not in spared.headers

@@ -16,6 +16,7 @@ import pickle
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain, zip_longest
@@ -33,6 +34,7 @@ MAP = KEPT / "map.pickle"
 EVERY = ("-m", "not soak")
 FILES_AT_ONCE = 16
 NEAREST = 25  # tests that run first, whatever file they are in
+AKIN = 50  # tests that run next: their names speak of what the mutant's code does
 # What runs outside every test runs when modules are imported and tests are collected.
 SETTINGS = """
 [run]
@@ -67,7 +69,8 @@ class CoverageMap:
         self, mutant: Mutant, source: str, most: int, seconds: float = float("inf")
     ) -> list[int]:
         """Numbers of the tests that run a mutant, at most so many: those of least cost and breadth
-        first, then some of every file, which took no more than so many seconds together.
+        first, those with names akin to it next, then some of every file. All but the first took no
+        more than so many seconds together.
 
         Tests that were measured before the line was written count if they run its function. Code
         outside functions runs before every test: those count that run a function which names what
@@ -84,6 +87,11 @@ class CoverageMap:
             perhaps = self.modules.get(mutant.path, 0)
         chosen = self._ranked(bits) + self._ranked(perhaps)
         nearest = chosen[: min(most, NEAREST)]
+        akin = self._akin(chosen, f"{mutant.path} {mutant.function} {text}")
+        for at in akin[:AKIN]:
+            if len(nearest) < most and at not in nearest and self.took[at] <= seconds:
+                seconds -= self.took[at]
+                nearest.append(at)
         spread: list[int] = []
         for at in chain(self._by_turns(bits), self._by_turns(perhaps)):
             if len(nearest) + len(spread) >= most:
@@ -96,6 +104,16 @@ class CoverageMap:
         for at in spread:
             order.setdefault(self._file(at), len(order))
         return nearest + sorted(spread, key=lambda at: order[self._file(at)])
+
+    def _akin(self, chosen: list[int], code: str) -> list[int]:
+        """Those whose names share words with some code, rare words first: of hundreds of tests that
+        run a line of a table, few are about that line.
+        """
+        words = _words(code)
+        shared = {at: _words(self.tests[at]) & words for at in chosen}
+        count = Counter(chain.from_iterable(shared.values()))
+        weight = {at: sum(1 / count[word] for word in found) for at, found in shared.items()}
+        return sorted((at for at in chosen if weight[at]), key=lambda at: -weight[at])
 
     def _file(self, at: int) -> str:
         return self.tests[at].partition("::")[0]
@@ -137,6 +155,12 @@ class CoverageMap:
     def keep_only(self, names: set[str]) -> None:
         """Drop every other test."""
         self.tests = [name if name in names else "" for name in self.tests]
+
+
+def _words(text: str) -> set[str]:
+    """Words and numbers in a path, a name or code, without the plural."""
+    found = re.findall(r"[a-z]{3,}|[0-9]{2,}", text.lower())
+    return {word.removesuffix("s") for word in found} - {"test"}
 
 
 def _numbers(bits: int) -> list[int]:
