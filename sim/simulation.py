@@ -2,7 +2,7 @@
 
 `Simulation` builds the world and hands the engine its handlers, actions and extensions. With it a
 process, a test or a replay does everything that can be done with a run: send it inputs and move its
-clock (`engine/entrances.py`), read it (`engine/run_view.py`), go back and fork (below). It is
+clock (`engine/run_inputs.py`), read it (`engine/run_view.py`), go back and fork (below). It is
 synchronous and single-threaded, reads no clock and opens no socket; the journal's file and the
 caller's wall clock are handed in. The same scenario, seed and inputs give the same journal, byte
 for byte but for what clients draw at random.
@@ -28,10 +28,10 @@ from sim.api.registry import FINISHERS, handlers
 from sim.core.catalogue.bounds import SEED
 from sim.engine import time_travel
 from sim.engine.engine import Behaviour, Engine
-from sim.engine.entrances import Entrances
 from sim.engine.journal_record import library_versions
 from sim.engine.prepared_starts import PreparedStarts
 from sim.engine.run import Run
+from sim.engine.run_inputs import RunInputs
 from sim.kernel.branches import Branch
 from sim.kernel.instants import Instant
 from sim.kernel.journal import Header, Journal
@@ -39,7 +39,7 @@ from sim.scenario.scenario import Scenario
 from sim.world.world import build_world
 
 
-class Simulation(Entrances):
+class Simulation(RunInputs):
     """A run of a scenario: the exchange, its clock and its journal.
 
     OutOfBounds when the seed has more than 63 bits or is negative.

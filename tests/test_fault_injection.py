@@ -243,9 +243,9 @@ def test_a_run_that_has_ended_takes_no_input_and_goes_nowhere(
     run = Run()
     stream = socket(run)
     run.sim.snapshot("here")
-    broken = Failing(run.sim.engine.consequences.publish, late=True)
+    broken = Failing(run.sim.engine.input_effects.publish, late=True)
     with monkeypatch.context() as patch:
-        patch.setattr(run.sim.engine.consequences, "publish", broken)
+        patch.setattr(run.sim.engine.input_effects, "publish", broken)
         run.fails(lambda: exchange(run, None), broken.error)
     for call in CALLS.values():
         with pytest.raises(RunEnded):
@@ -496,7 +496,7 @@ def test_a_deferred_answer_that_cannot_be_built_ends_the_run(kind: str, late: bo
     run = Run()
     finisher = FINISHERS[kind]
     broken = Failing(finisher.build, late=late)
-    run.sim.engine.consequences._finishers = {**FINISHERS, kind: replace(finisher, build=broken)}
+    run.sim.engine.input_effects._finishers = {**FINISHERS, kind: replace(finisher, build=broken)}
     # The call itself is answered: its answer waits for another input, which is the one that fails.
     with pytest.raises(BaseException) as raised:
         FINISHED[kind](run)

@@ -22,7 +22,7 @@ from sim.kernel.instants import NS_PER_S
 from sim.scenario.order_flow import (
     PART_LINES,
     FlowError,
-    Packed,
+    PackedFile,
     Reader,
     pack_file,
     packed_of,
@@ -59,7 +59,7 @@ def folder(place: Path, rows: str = ROWS, heading: str = HEADING, scenario: str 
     return str(place / "scenario.yaml")
 
 
-def pack(content: bytes) -> Packed:
+def pack(content: bytes) -> PackedFile:
     with tempfile.NamedTemporaryFile() as file:
         file.write(content)
         file.flush()

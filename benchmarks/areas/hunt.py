@@ -16,7 +16,7 @@ from sim.analysis.features.features import FeatureReader, totals
 from sim.analysis.invariant_checks import InvariantChecks
 from sim.analysis.search.fuzz import with_random_steps
 from sim.core.lifecycle.states import EDGES
-from sim.hunt.campaign import Campaign, Found, Hunted, HuntPlan
+from sim.hunt.campaign import Campaign, CampaignState, HuntFinding, HuntPlan
 from sim.hunt.roots import roots_of
 
 SECONDS = 60.0  # of processor time a side
@@ -54,11 +54,11 @@ class _Sampler:
         self.counts: list[int] = []
         self.spent = 0.0
 
-    def news(self, features: Sequence[str], so_far: Hunted) -> None: ...
+    def news(self, features: Sequence[str], so_far: CampaignState) -> None: ...
 
-    def trouble(self, found: Found, so_far: Hunted) -> None: ...
+    def trouble(self, found: HuntFinding, so_far: CampaignState) -> None: ...
 
-    def round(self, so_far: Hunted) -> None:
+    def round(self, so_far: CampaignState) -> None:
         self.counts.append(len(so_far.news))
         self.spent = so_far.cpu_s
 
@@ -66,7 +66,7 @@ class _Sampler:
         return self.spent >= SECONDS
 
 
-def _hunt(seed: int, *, guided: bool) -> tuple[Hunted, list[int]]:
+def _hunt(seed: int, *, guided: bool) -> tuple[CampaignState, list[int]]:
     plan = HuntPlan(roots=roots_of(), seed=seed, keep_going=True, guided=guided)
     sampler = _Sampler()
     return Campaign(plan, sampler, sampler.over).run(), sampler.counts
@@ -96,7 +96,7 @@ def _curve(counts: Sequence[int]) -> str:
     return "after each quarter " + ", ".join(map(str, marks))
 
 
-def _reached(hunted: Hunted) -> str:
+def _reached(hunted: CampaignState) -> str:
     found = totals(hunted.news)
     edges = sum(f"edge:lifecycle|{was.name}|{to.name}" in hunted.news for was, to in EDGES)
     operations = f"{found['operations']} operations, {found['rules']} rules"

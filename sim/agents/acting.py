@@ -6,8 +6,8 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from sim.agents.answers import Refused, answer, word
-from sim.agents.session import Running, Session
+from sim.agents.answers import ToolError, answer, word
+from sim.agents.session import RunningExchange, Session
 from sim.testing.control import ControlError
 
 _VERBS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -27,7 +27,7 @@ def call(
     """Make one call as a client makes it."""
     running = session.find(exchange)
     if verb not in _VERBS or not path.startswith("/"):
-        raise Refused(f"verb is one of {', '.join(_VERBS)} and path begins with a slash.")
+        raise ToolError(f"verb is one of {', '.join(_VERBS)} and path begins with a slash.")
     reply = running.caller.call(plane, verb, path, body, who)
     headline = f"{reply.status} for {verb} {word(path)} on the {plane} plane."
     then = "`history` shows what the exchange made of it."
@@ -77,18 +77,18 @@ def order(
     )
 
 
-def _scales(running: Running, symbol: str) -> tuple[int, int]:
+def _scales(running: RunningExchange, symbol: str) -> tuple[int, int]:
     try:
         instrument = running.served.control(
             "GET", f"/instruments?{urlencode({'text': symbol, 'limit': 1_000})}"
         )
     except (ControlError, ValueError) as error:
-        raise Refused(f"symbol: {word(error)}.") from None
+        raise ToolError(f"symbol: {word(error)}.") from None
     row = next((one for one in instrument["instruments"] if one["symbol"] == symbol), None)
     if row is None:
         near = ", ".join(one["symbol"] for one in instrument["instruments"][:5])
         examples = near or ", ".join(running.served.symbols["open"][:5])
-        raise Refused(f"No instrument is called {word(symbol)}. Try one of: {examples}.")
+        raise ToolError(f"No instrument is called {word(symbol)}. Try one of: {examples}.")
     rows = running.served.control("GET", f"/state/instruments?{urlencode({'symbol': symbol})}")[
         "instruments"
     ]
@@ -99,16 +99,18 @@ def _scaled(name: str, text: str, scale: int) -> str:
     try:
         exact = Decimal(text) * scale
     except InvalidOperation:
-        raise Refused(f"{name} is a decimal number such as 0.45, not {word(text)}.") from None
+        raise ToolError(f"{name} is a decimal number such as 0.45, not {word(text)}.") from None
     if exact != exact.to_integral_value():
-        raise Refused(f"{name} {word(text)} is finer than 1/{scale}, the finest this market takes.")
+        raise ToolError(
+            f"{name} {word(text)} is finer than 1/{scale}, the finest this market takes."
+        )
     return str(int(exact))
 
 
 def advance(session: Session, by: str = "", to: str = "", exchange: str = "") -> str:
     """Move time forward."""
     if bool(by) is bool(to):
-        raise Refused("Say either by (a duration such as 5m) or to (an instant, RFC 3339).")
+        raise ToolError("Say either by (a duration such as 5m) or to (an instant, RFC 3339).")
     running = session.find(exchange)
     moved = _control(running, "POST", "/clock/advance", {"by": by} if by else {"to": to})
     fired = moved["fired"]
@@ -146,8 +148,10 @@ def fault(
     )
 
 
-def _control(running: Running, verb: str, path: str, body: dict[str, Any] | None = None) -> Any:
+def _control(
+    running: RunningExchange, verb: str, path: str, body: dict[str, Any] | None = None
+) -> Any:
     try:
         return running.served.control(verb, path, body)
     except ControlError as error:
-        raise Refused(f"{word(error)}.") from None
+        raise ToolError(f"{word(error)}.") from None

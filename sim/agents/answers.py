@@ -13,7 +13,7 @@ from typing import Any
 TEXT_MAX, BLOCK_MAX, ROWS_MAX = 200, 5_000, 50
 
 
-class Refused(Exception):
+class ToolError(Exception):
     """A tool cannot do what was asked; the message says why and what to do instead."""
 
 

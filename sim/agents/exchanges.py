@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from sim.agents.answers import Refused, answer, word
-from sim.agents.session import Running, Session
+from sim.agents.answers import ToolError, answer, word
+from sim.agents.session import RunningExchange, Session
 from sim.core.model.refusals import Refusal
 from sim.scenario.scenario import Scenario
 from sim.testing.exchange_fixture import ServedExchange
@@ -24,7 +24,7 @@ def start(session: Session, scenario: str = "quickstart", seed: int | None = Non
     served = ServedExchange(
         scenario_of(session, scenario), seed=seed, journal=session.journal(name)
     )
-    session.add(Running(name, served))
+    session.add(RunningExchange(name, served))
     return answer(
         f"Exchange `{name}` runs, its clock stands still at {served.ready['now']}. Configure the"
         " client with these addresses and one of these credentials.",
@@ -42,7 +42,7 @@ def scenario_of(session: Session, what: str) -> Scenario:
     try:
         return load_submitted(what, None) if session.confined else load_scenario(what)
     except ScenarioError as error:
-        raise Refused(
+        raise ToolError(
             f"The scenario has mistakes:\n{word(error)}\nNext: `catalogue` with kind scenarios"
             " lists the bundled ones; `docs` with 'write a scenario' says what one may hold."
         ) from None
@@ -109,8 +109,8 @@ def branch(session: Session, exchange: str = "", seq: int | None = None) -> str:
         copy = origin.served.fork(seq)
     except Refusal as refusal:
         reason = f"{word(refusal.message)}: {word(refusal.remedy)}"
-        raise Refused(f"{reason}. `history` has the numbers of the inputs.") from None
-    session.add(Running(name, copy, origin.name))
+        raise ToolError(f"{reason}. `history` has the numbers of the inputs.") from None
+    session.add(RunningExchange(name, copy, origin.name))
     when = "as it is now" if seq is None else f"as it was after input {seq}"
     return answer(
         f"Exchange `{name}` is a copy of `{origin.name}` {when}. What happens in one does not"
@@ -137,7 +137,9 @@ def compare(session: Session, other: str, exchange: str = "") -> str:
     )
 
 
-def _differences(one: Running, two: Running, view: str, key: str) -> Iterator[dict[str, Any]]:
+def _differences(
+    one: RunningExchange, two: RunningExchange, view: str, key: str
+) -> Iterator[dict[str, Any]]:
     left, right = ({str(row[key]): row for row in _rows(each, view)} for each in (one, two))
     for name in {**left, **right}:
         if name not in left or name not in right:
@@ -148,6 +150,6 @@ def _differences(one: Running, two: Running, view: str, key: str) -> Iterator[di
                 yield {view: name, "value": field, "is": [value, right[name].get(field)]}
 
 
-def _rows(running: Running, view: str) -> list[dict[str, Any]]:
+def _rows(running: RunningExchange, view: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = running.served.control("GET", f"/state/{view}")[view]
     return rows

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import json
 
-from sim.agents.answers import Refused, answer, quoted, word
+from sim.agents.answers import ToolError, answer, quoted, word
 from sim.agents.session import Session
 
 SHRINK_S, SWEEP_S = 90.0, 120.0
@@ -36,7 +36,7 @@ def investigate(
     elif expect:
         source = session.find(exchange).served.journal
     else:
-        raise Refused("Give a scenario that fails, or expect: what should hold on the exchange.")
+        raise ToolError("Give a scenario that fails, or expect: what should hold on the exchange.")
     more = with_expect if not scenario else []
     done = _sim(
         "shrink", str(source), *more, f"--out={small}", f"--trials={_TRIALS}", within=SHRINK_S
@@ -50,7 +50,7 @@ def investigate(
             ' {open_orders: {as: maker, count: 1}}; `docs` with "expectations" lists the forms.',
         )
     if not small.exists():
-        raise Refused(f"The search did not end within {SHRINK_S:g} s. Try a shorter run.")
+        raise ToolError(f"The search did not end within {SHRINK_S:g} s. Try a shorter run.")
     parts = ["The smallest that still fails the same way:", quoted(small.read_text().splitlines())]
     parts.append(_causes(small, only))
     parts.append("Next: `start` with this scenario reproduces it; `catalogue` explains a name.")

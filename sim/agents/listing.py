@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sim.agents import acting, exchanges, investigation, reading
-from sim.agents.answers import Refused, line, word
+from sim.agents.answers import ToolError, line, word
 from sim.agents.session import Session
 from sim.analysis.catalogues import CATALOGUES
 from sim.core.model.refusals import Refusal
@@ -52,7 +52,7 @@ def perform(session: Session, name: str, arguments: dict[str, Any]) -> tuple[str
     with session.turn():
         try:
             return tool.perform(session, **arguments), False
-        except Refused as refused:
+        except ToolError as refused:
             return str(refused), True
         except Refusal as refusal:
             return f"{word(refusal.message)}. Next: {refusal.remedy or 'look at `status`'}.", True

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from sim.agents.answers import Refused, answer, line, quoted, word
+from sim.agents.answers import ToolError, answer, line, quoted, word
 from sim.agents.session import Session
 from sim.kernel import resources
 from sim.testing.control import ControlError
@@ -40,7 +40,7 @@ def history(
         chosen = {name: value for name, value in query.items() if value}
         page = served.control("GET", f"/history?{urlencode(chosen)}")
     except ControlError as error:
-        raise Refused(f"{word(error)}.") from None
+        raise ToolError(f"{word(error)}.") from None
     rows = [{key: row[key] for key in _SHORT if row.get(key)} for row in page["rows"]]
     if not rows:
         then = "a call that you expect and that is not here never left the client."
@@ -61,7 +61,7 @@ def explain(session: Session, subject: str, exchange: str = "") -> str:
         subject = next((one["explain"] for one in calls if one["seq"] == int(subject)), subject)
     explanation = served.explain(subject or "-")
     if explanation is None:
-        raise Refused(
+        raise ToolError(
             f"Nothing is called {word(subject)}. A subject is the x-request-id or number of a"
             " refused call, an order id, stream/7, an account, a symbol, kyc/EXTERNAL_ID,"
             " webhook/EVENT_ID or fault/f1. `history` lists what happened."
@@ -113,7 +113,7 @@ def catalogue(
     else:
         entries = served.running.call(lambda: rows(kind, served.running.simulation, pattern))
     if not entries:
-        raise Refused(f"None of the {kind} matches {word(pattern)}. Try a part of a name, or *.")
+        raise ToolError(f"None of the {kind} matches {word(pattern)}. Try a part of a name, or *.")
     if len(entries) > 8:
         names = [next(iter(row.values())) for row in entries]
         then = "`catalogue` with a narrower pattern shows whole rows."
@@ -134,7 +134,7 @@ def docs(session: Session, query: str) -> str:
     """Sections of the guides that say most about some words."""
     words = [one for one in re.findall(r"[a-z0-9_.]+", query.lower()) if len(one) > 1]
     if not words:
-        raise Refused("Say some words to look for, such as 'sign retail requests'.")
+        raise ToolError("Say some words to look for, such as 'sign retail requests'.")
     scored = sorted(
         ((_score(section, words), -number, section) for number, section in enumerate(_sections())),
         reverse=True,
@@ -142,7 +142,7 @@ def docs(session: Session, query: str) -> str:
     )
     best = [section for score, _, section in scored[:_SECTIONS] if score > 0]
     if not best:
-        raise Refused(f"No guide says anything about {word(query)}. Try other words.")
+        raise ToolError(f"No guide says anything about {word(query)}. Try other words.")
     sections = [f"### {one.title} ({one.page})\n\n{_shortened(one.text)}" for one in best]
     return "\n\n".join([*sections, "Next: `catalogue` lists operations, faults and rules by name."])
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from sim.agents.answers import Refused, word
+from sim.agents.answers import ToolError, word
 from sim.agents.calls import Caller
 from sim.testing.exchange_fixture import ServedExchange
 
@@ -21,7 +21,7 @@ EXCHANGES_MAX = 8
 NONE_YET = "No exchange is running. Call `start` first."
 
 
-class Running:
+class RunningExchange:
     """An exchange of the session and who calls on it; `origin` is what it was forked of."""
 
     def __init__(self, name: str, served: ServedExchange, origin: str = "") -> None:
@@ -46,7 +46,7 @@ class Session:
         self.shared = shared
         self.folder = Path(tempfile.mkdtemp(prefix="sim-mcp-"))
         self._lease_s = lease_s
-        self._running: dict[str, Running] = {}
+        self._running: dict[str, RunningExchange] = {}
         self._expired: set[str] = set()
         self._lock = threading.RLock()
         self._numbered = 0
@@ -65,10 +65,10 @@ class Session:
         """Names of the exchanges that a user may know of, oldest first."""
         return [] if self.shared else list(self._running)
 
-    def find(self, name: str = "") -> Running:
+    def find(self, name: str = "") -> RunningExchange:
         """An exchange by name; without one the only one, or the one that all others come of."""
         if name in self._expired:
-            raise Refused(
+            raise ToolError(
                 f"The exchange {word(name)} ended: nobody used it for"
                 f" {self._lease_s / 60:g} minutes. Call `start` again: the same scenario, seed and"
                 " calls give the same run."
@@ -77,29 +77,29 @@ class Session:
             running = self._running.get(name)
             if running is None:
                 running_names = f" Running: {', '.join(self.names)}." if self.names else ""
-                raise Refused(f"No exchange is called {word(name)}.{running_names}")
+                raise ToolError(f"No exchange is called {word(name)}.{running_names}")
             running.used = time.monotonic()
             return running
         if self.shared:
-            raise Refused("Name the exchange: `start` answered what it is called.")
+            raise ToolError("Name the exchange: `start` answered what it is called.")
         first = [one for one in self._running.values() if not one.origin]
         if not first:
-            raise Refused(NONE_YET)
+            raise ToolError(NONE_YET)
         if len(first) > 1:
-            raise Refused(f"Several exchanges run: {', '.join(self._running)}. Name one.")
+            raise ToolError(f"Several exchanges run: {', '.join(self._running)}. Name one.")
         first[0].used = time.monotonic()
         return first[0]
 
     # ---- beginning and ending
 
     def new_name(self) -> str:
-        """A name for the next exchange. Refused where there are too many."""
+        """A name for the next exchange. ToolError where there are too many."""
         if len(self._running) >= EXCHANGES_MAX * (4 if self.shared else 1):
-            raise Refused(f"{len(self._running)} exchanges run already: `stop` one of them.")
+            raise ToolError(f"{len(self._running)} exchanges run already: `stop` one of them.")
         self._numbered += 1
         return f"x{self._numbered}-{secrets.token_hex(4)}"
 
-    def add(self, running: Running) -> None:
+    def add(self, running: RunningExchange) -> None:
         """Take over an exchange."""
         self._running[running.name] = running
 
@@ -125,7 +125,7 @@ class Session:
                 if idle and running.name in self._running:
                     self._expired.update(self.stop(running.name))
 
-    def _family(self, running: Running) -> list[Running]:
+    def _family(self, running: RunningExchange) -> list[RunningExchange]:
         """An exchange and everything that was forked of it."""
         forks = [one for one in self._running.values() if one.origin == running.name]
         return [running, *(each for fork in forks for each in self._family(fork))]

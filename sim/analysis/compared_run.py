@@ -22,7 +22,7 @@ from sim.kernel.journal_reader import read_line
 ASKED = ("query", "body", "arguments", "frame", "request")
 
 
-class Meaning(NamedTuple):
+class Description(NamedTuple):
     """What happened, without what differs between any two runs."""
 
     kind: str
@@ -33,7 +33,7 @@ class Meaning(NamedTuple):
         return f"{self.what} of {self.who}" if self.who else self.what
 
 
-class Happening(NamedTuple):
+class Occurrence(NamedTuple):
     """One line of a journal. `asked` and `answered` are hashes, so that long runs fit in memory."""
 
     line: int
@@ -42,14 +42,14 @@ class Happening(NamedTuple):
     answered: int
 
 
-class Run(NamedTuple):
+class ComparedRun(NamedTuple):
     """A journal as it is compared."""
 
     path: Path
     header: Header
     inputs: int
     ended: Instant
-    happenings: dict[Meaning, list[Happening]]
+    happenings: dict[Description, list[Occurrence]]
     events: Counter[str]
 
     def document(self) -> dict[str, Any]:
@@ -76,9 +76,9 @@ class Run(NamedTuple):
         return _asked(read_line(self.raw(number)))
 
 
-def read_run(path: Path) -> Run:
+def read_run(path: Path) -> ComparedRun:
     """Read a journal for a comparison. UnreadableJournal names the line."""
-    happenings: defaultdict[Meaning, list[Happening]] = defaultdict(list)
+    happenings: defaultdict[Description, list[Occurrence]] = defaultdict(list)
     events: Counter[str] = Counter()
     inputs, now, number = 0, 0, 1
     with journal_lines(path) as (header, numbered):
@@ -95,15 +95,15 @@ def read_run(path: Path) -> Run:
                     if row.kind in ("clock", "timer") and not row.details:
                         continue
                     request, answered = hash(_asked(line)), hash(_answered(row, out))
-                    happening = Happening(number, now - header.start, request, answered)
+                    happening = Occurrence(number, now - header.start, request, answered)
                     happenings[_meaning(row, out)].append(happening)
         except MALFORMED as error:
             # Nothing has checked these lines: anything that has not the form of a record fails.
             raise UnreadableJournal(path, f"no journal record: {error!r}", number) from error
-        return Run(path, header, inputs, now or header.start, dict(happenings), events)
+        return ComparedRun(path, header, inputs, now or header.start, dict(happenings), events)
 
 
-def _meaning(row: Row, out: dict[str, Any]) -> Meaning:
+def _meaning(row: Row, out: dict[str, Any]) -> Description:
     """What a row is about. A timer is named by what it is and whom it belongs to."""
     what = row.what
     if row.kind == "timer":
@@ -117,7 +117,7 @@ def _meaning(row: Row, out: dict[str, Any]) -> Meaning:
         action, _, rest = what.partition(" ")
         subject = "" if rest.startswith("{") else rest.partition(" ")[0]
         what = f"{action} {subject}".strip()
-    return Meaning(row.kind, row.caller or row.who, without_identifiers(what))
+    return Description(row.kind, row.caller or row.who, without_identifiers(what))
 
 
 def _asked(line: Line) -> str:

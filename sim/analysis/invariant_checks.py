@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sim.core.invariants import Broken, Moment, broken, changes, moment
+from sim.core.invariants import CheckedPosition, Violation, broken, changes, moment
 from sim.kernel.instants import format_instant
 from sim.simulation import Simulation
 
@@ -31,7 +31,7 @@ class InvariantChecks:
         self._pause = 0  # inputs until the next check
         self._checked = self._checked_whole = sim.seq
         self._narrow = 0  # checks since the last one of everything
-        self._last: Moment | None = None  # the last check
+        self._last: CheckedPosition | None = None  # the last check
         self._over = False
 
     def after_input(self) -> Iterator[str]:
@@ -47,7 +47,7 @@ class InvariantChecks:
         many = sim.exchange.trading.orders.open_count - CHECK_EVERY_INPUT_BELOW
         self._checked, self._pause = sim.seq, max(0, many) // ORDERS_PER_INPUT
 
-    def _look(self) -> tuple[list[Broken], int]:
+    def _look(self) -> tuple[list[Violation], int]:
         """What is broken now, and in how many inputs before it that may have come without having
         been looked at.
         """

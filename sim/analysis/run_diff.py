@@ -25,7 +25,7 @@ from sim.analysis.compare import (
     header_differences,
     state_differences,
 )
-from sim.analysis.compared_run import Happening, Meaning, Run, read_run
+from sim.analysis.compared_run import ComparedRun, Description, Occurrence, read_run
 from sim.analysis.layout import counted, width, wrapped
 from sim.analysis.progress import Interrupted, reading
 from sim.analysis.replay import Divergence, excerpt, journal_lines, line_text, replay_file
@@ -44,10 +44,10 @@ class Mismatch(NamedTuple):
     of it, or because one run has it and the other has not.
     """
 
-    meaning: Meaning
+    meaning: Description
     nth: int
-    first: Happening | None
-    second: Happening | None
+    first: Occurrence | None
+    second: Occurrence | None
 
     @property
     def says(self) -> str:
@@ -65,7 +65,7 @@ class Mismatch(NamedTuple):
 class Tally(NamedTuple):
     """How often something happened in each run, and how many pairs differ."""
 
-    meaning: Meaning
+    meaning: Description
     first: int
     second: int
     differ: int
@@ -89,7 +89,7 @@ class RunDiff:
         """How the runs begin differently."""
         return header_differences(self.first.header, self.second.header)
 
-    def _meanings(self) -> Iterable[Meaning]:
+    def _meanings(self) -> Iterable[Description]:
         return dict.fromkeys([*self.first.happenings, *self.second.happenings])
 
     def _mismatches(self) -> Iterator[Mismatch]:
@@ -162,7 +162,7 @@ class RunDiff:
         }
         return {**mismatch.meaning._asdict(), "nth": mismatch.nth, "says": mismatch.says, **rows}
 
-    def _sides(self, mismatch: Mismatch) -> tuple[tuple[str, Run, Happening | None], ...]:
+    def _sides(self, mismatch: Mismatch) -> tuple[tuple[str, ComparedRun, Occurrence | None], ...]:
         return ("first", self.first, mismatch.first), ("second", self.second, mismatch.second)
 
     def write(self, out: TextIO) -> None:

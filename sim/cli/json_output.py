@@ -54,7 +54,7 @@ def _is_something_else(path: Path) -> bool:
     )
 
 
-class _Nowhere(io.TextIOBase):
+class _NullOutput(io.TextIOBase):
     """Takes text and forgets it."""
 
     def write(self, text: str) -> int:
@@ -72,7 +72,7 @@ def text_output(args: argparse.Namespace) -> TextIO:
     A file that cannot be written is found here, before any work: OSError.
     """
     if is_alone(args):
-        return _Nowhere()  # type: ignore[return-value]
+        return _NullOutput()  # type: ignore[return-value]
     check_writable(files=(args.json,))
     return sys.stdout
 

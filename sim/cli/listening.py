@@ -26,7 +26,7 @@ from sim.cli.arguments import (
 
 if TYPE_CHECKING:
     from sim.api.pipeline.settings import Settings
-    from sim.server.watching import Watch
+    from sim.server.watching import ScenarioWatch
     from sim.simulation import Simulation
 
 TOKEN_VARIABLE = "SIM_CONTROL_TOKEN"
@@ -122,7 +122,7 @@ def listen(
     clock: str,
     build: Callable[[Settings], Simulation],
     journal: Path | None = None,
-    watch: Callable[[Settings], Watch] | None = None,
+    watch: Callable[[Settings], ScenarioWatch] | None = None,
 ) -> int:
     """Serve the simulation that `build` returns, with the options of `add_listening`."""
     from sim.api.pipeline.settings import Settings

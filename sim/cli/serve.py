@@ -30,7 +30,7 @@ from sim.cli.listening import add_listening, listen, listening_problems
 if TYPE_CHECKING:
     from sim.api.pipeline.settings import Settings
     from sim.scenario.scenario import Scenario
-    from sim.server.watching import Watch
+    from sim.server.watching import ScenarioWatch
     from sim.simulation import Simulation
 
 DEFAULT_CLOCK = "paced"
@@ -98,23 +98,25 @@ def _simulation(
     return Simulation(scenario, seed=args.seed, start=args.start, journal=file, settings=settings)
 
 
-def _watch(args: argparse.Namespace, settings: Settings) -> Watch:
+def _watch(args: argparse.Namespace, settings: Settings) -> ScenarioWatch:
     """The files to look at, and how to read them again. Each reading has a journal of its own."""
     from itertools import count
 
     from sim.loader.load import reload_scenario, scenario_files
     from sim.scenario.clock_mode import parse_clock_mode
-    from sim.server.watching import Fresh, Watch
+    from sim.server.watching import ReloadedScenario, ScenarioWatch
 
     params, numbers = dict(args.param), count(1)
 
-    def read() -> Fresh:
+    def read() -> ReloadedScenario:
         files = scenario_files(args.scenario, params)
         scenario = _with_options(reload_scenario(args.scenario, params), args)
         journal = args.journal
         if journal is not None:
             journal = journal.with_suffix(f".reload-{next(numbers)}{journal.suffix}")
         mode = parse_clock_mode(args.clock or scenario.clock.mode or DEFAULT_CLOCK)
-        return Fresh(files, mode, partial(_simulation, scenario, settings, args, journal), journal)
+        return ReloadedScenario(
+            files, mode, partial(_simulation, scenario, settings, args, journal), journal
+        )
 
-    return Watch(scenario_files(args.scenario, params), read)
+    return ScenarioWatch(scenario_files(args.scenario, params), read)

@@ -44,7 +44,7 @@ from sim.core.rfq.combos import Combos, CombosState
 from sim.core.rfq.rfqs import Rfqs, RfqsState
 from sim.core.service.faults import Faults, FaultsState
 from sim.core.service.maintenance import Maintenance, MaintenanceState
-from sim.core.service.maintenance_calendar import Announced, MaintenanceCalendar
+from sim.core.service.maintenance_calendar import AnnouncedWindow, MaintenanceCalendar
 from sim.core.service.rate_limits import RateLimits, RateLimitsState
 from sim.core.trading.order_sessions import OrderSessions, Session
 from sim.core.trading.synchronous import SynchronousOrders, SynchronousOrdersState
@@ -78,7 +78,7 @@ class State(Struct):
     referrals: ReferralsState
     webhooks: WebhooksState
     rate_limits: RateLimitsState
-    maintenance_calendar: list[Announced]
+    maintenance_calendar: list[AnnouncedWindow]
     maintenance: MaintenanceState
     faults: FaultsState
     assets: list[Asset]

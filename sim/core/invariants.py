@@ -3,7 +3,7 @@ states each one.
 
 The checks compute every sum a second time, from accounts, positions and open orders, and compare it
 with what the components keep. They change nothing and visit each row once. They can look at what
-changed alone (`Changed`), so that a run may check after every input
+changed alone (`ChangeSet`), so that a run may check after every input
 (`analysis/invariant_checks.py`).
 """
 
@@ -21,7 +21,7 @@ from sim.core.model.quantities import DOLLAR, Cash, Qty
 from sim.core.trading.trading import Trading
 
 
-class Broken(NamedTuple):
+class Violation(NamedTuple):
     """A violation of an invariant: its name, and the numbers that contradict it."""
 
     invariant: str
@@ -31,7 +31,7 @@ class Broken(NamedTuple):
         return f"{self.invariant}: {self.contradiction}"
 
 
-class Changed(NamedTuple):
+class ChangeSet(NamedTuple):
     """What may have changed since the last check: the orders and books of some instruments, and
     whether any position. Balances are few and always looked at.
     """
@@ -40,31 +40,31 @@ class Changed(NamedTuple):
     positions: bool
 
 
-class Moment(NamedTuple):
+class CheckedPosition(NamedTuple):
     """Position of an exchange at a check."""
 
     books: int
     position_rows: int
 
 
-def moment(trading: Trading) -> Moment:
+def moment(trading: Trading) -> CheckedPosition:
     """Return the present position of an exchange."""
-    return Moment(trading.books.version, trading.positions.count)
+    return CheckedPosition(trading.books.version, trading.positions.count)
 
 
-def changes(trading: Trading, before: Moment) -> Changed | None:
+def changes(trading: Trading, before: CheckedPosition) -> ChangeSet | None:
     """What changed since a moment, as far as it was noted; None for everything, if a saved state
     was loaded in between.
     """
     if before.books < trading.books.loaded:
         return None
-    return Changed(
+    return ChangeSet(
         frozenset(trading.books.symbols.since(before.books)),
         positions=trading.positions.count != before.position_rows,
     )
 
 
-def _money(trading: Trading, _: Changed | None) -> Iterator[str]:
+def _money(trading: Trading, _: ChangeSet | None) -> Iterator[str]:
     if total := trading.ledger.total():
         yield f"all balances sum to {total}, not to zero"
     if kept := trading.ledger.balance(HOUSE_CLEARING):
@@ -75,7 +75,7 @@ def _money(trading: Trading, _: Changed | None) -> Iterator[str]:
             yield f"{account.name} has {account.balance}, its last ledger row says {rows[-1].after}"
 
 
-def _positions(trading: Trading, changed: Changed | None) -> Iterator[str]:
+def _positions(trading: Trading, changed: ChangeSet | None) -> Iterator[str]:
     if changed is not None and not changed.positions:
         return
     nets: dict[str, Qty] = {}
@@ -115,7 +115,7 @@ def _margins(trading: Trading) -> dict[str, Cash]:
     return margins
 
 
-def _orders(trading: Trading, changed: Changed | None) -> Iterator[str]:
+def _orders(trading: Trading, changed: ChangeSet | None) -> Iterator[str]:
     symbols = None if changed is None else changed.symbols
     if symbols is not None and not symbols:
         return
@@ -163,7 +163,7 @@ def _cost(trading: Trading, account: str, symbol: str, working: list[Order]) -> 
     return max(costs.values()) * instrument.cash_per_notional
 
 
-def _books(trading: Trading, changed: Changed | None) -> Iterator[str]:
+def _books(trading: Trading, changed: ChangeSet | None) -> Iterator[str]:
     symbols = None if changed is None else changed.symbols
     touched = map(trading.books.touched, sorted(symbols or ()))
     for book in trading.books if symbols is None else filter(None, touched):
@@ -190,7 +190,7 @@ class Invariant(NamedTuple):
     """A statement that holds at any moment, and the function that looks for contradictions."""
 
     statement: str
-    check: Callable[[Trading, Changed | None], Iterator[str]]
+    check: Callable[[Trading, ChangeSet | None], Iterator[str]]
 
 
 INVARIANTS: dict[str, Invariant] = {
@@ -217,13 +217,13 @@ INVARIANTS: dict[str, Invariant] = {
 }
 
 
-def broken(trading: Trading, changed: Changed | None = None) -> list[Broken]:
+def broken(trading: Trading, changed: ChangeSet | None = None) -> list[Violation]:
     """Return every violation of an invariant now, in the order of the table; none if all hold.
 
     With `changed`, only those of what changed.
     """
     return [
-        Broken(name, contradiction)
+        Violation(name, contradiction)
         for name, invariant in INVARIANTS.items()
         for contradiction in invariant.check(trading, changed)
     ]

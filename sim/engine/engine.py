@@ -7,7 +7,7 @@ from it, and appends one line to the journal before the outcome leaves:
     dispatch  the part that the input concerns acts on it: pipeline, hub, clock, operator, webhooks
     publish   events that happened reach streams and extensions, each at its own instant; what
               these do about them may cause further events, until nothing is left
-    finish    webhook attempts and answers that were waiting join the effects (`consequences.py`)
+    finish    webhook attempts and answers that were waiting join the effects (`input_effects.py`)
     record    input and outcome go to the journal; the digest covers both
 
 The input is encoded before the first of them. If one of them fails, the run ends: nothing is ever
@@ -65,8 +65,8 @@ from sim.core.identity.credentials import Environment
 from sim.core.model.orders import Order
 from sim.core.model.refusals import NotFound, Refusal
 from sim.engine.causes import Causes
-from sim.engine.consequences import Consequences
 from sim.engine.extension import Extension
+from sim.engine.input_effects import InputEffects
 from sim.engine.journal_record import record_of
 from sim.engine.run import Run
 from sim.engine.snapshots import Snapshot, Snapshots, encode_state, save_streams, unsavable
@@ -126,7 +126,7 @@ class Engine:
         self.extensions = {extension.name: extension for extension in extensions}
         self._on_call = [hook.on_call for hook in extensions if hook.hears("on_call")]
         self._askers = [hook.next_input for hook in extensions if hook.hears("next_input")]
-        self.consequences = Consequences(
+        self.consequences = InputEffects(
             self.exchange, self.hub, self.pipeline, behaviour.finishers, extensions
         )
         self._causes = Causes(self.exchange, self.hub, extensions, journal)

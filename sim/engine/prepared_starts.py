@@ -25,7 +25,7 @@ from sim.scenario.scenario import Scenario
 _ANY_SEED = -1
 
 
-class _Kind(NamedTuple):
+class _RunKind(NamedTuple):
     """What the state at the start follows from, but for what no journal keeps of the scenario."""
 
     scenario_digest: str
@@ -34,7 +34,7 @@ class _Kind(NamedTuple):
     settings: tuple[tuple[str, Any], ...]
 
 
-class _Known(NamedTuple):
+class _KindEntry(NamedTuple):
     """The scenario of the last run of a kind, how many there were, and from the second on its
     start, or that each seed is a kind of its own.
     """
@@ -50,7 +50,7 @@ class PreparedStarts:
 
     def __init__(self, kept: int = 8) -> None:
         self._kept = kept
-        self._known: dict[_Kind, _Known] = {}  # those used last at the end
+        self._known: dict[_RunKind, _KindEntry] = {}  # those used last at the end
 
     def of(self, run: Run, header: Header, begin: Callable[[], Engine]) -> Start | None:
         """The start of such a run, perhaps under another seed; None for the first of its kind.
@@ -58,7 +58,7 @@ class PreparedStarts:
         `begin` begins an engine from nothing.
         """
         settings = tuple(run.settings.recorded().items())
-        kind = _Kind(header.scenario_digest, _ANY_SEED, run.start, settings)
+        kind = _RunKind(header.scenario_digest, _ANY_SEED, run.start, settings)
         entry = self._seen(kind, run.scenario)
         if entry.by_seed:
             kind = kind._replace(seed=run.seed)
@@ -67,17 +67,17 @@ class PreparedStarts:
             entry = self._begun(kind, entry, begin())
         return entry.start
 
-    def _seen(self, kind: _Kind, scenario: Scenario) -> _Known:
+    def _seen(self, kind: _RunKind, scenario: Scenario) -> _KindEntry:
         """What is known of a kind of which one more run begins."""
         entry = self._known.pop(kind, None)
         if entry is None or entry.scenario != scenario:
-            entry = _Known(scenario)
+            entry = _KindEntry(scenario)
         entry = self._known[kind] = entry._replace(runs=entry.runs + 1)
         if len(self._known) > self._kept:
             del self._known[next(iter(self._known))]
         return entry
 
-    def _begun(self, kind: _Kind, entry: _Known, engine: Engine) -> _Known:
+    def _begun(self, kind: _RunKind, entry: _KindEntry, engine: Engine) -> _KindEntry:
         start = Start(engine)
         if kind.seed == _ANY_SEED and start.follows_from_the_seed():
             self._known[kind] = entry._replace(by_seed=True)

@@ -23,7 +23,7 @@ from sim.fidelity.error_forms import form_of, misfits, plain_form, statuses, sta
 from sim.fidelity.shapes import Found, Shape, shape_of
 from sim.kernel.instants import Instant
 from sim.recording.files import Message
-from sim.recording.seen import Seen
+from sim.recording.recorded_events import RecordedEvent
 
 _TRACE = re.compile(r"[0-9a-f]{32}")
 _SECONDS = re.compile(r"[1-9][0-9]*", re.ASCII)
@@ -60,7 +60,7 @@ class Checker:
         self.reading = reading
         self._switches = wire_switches_of(reading)
 
-    def check(self, seen: Seen) -> list[Difference]:
+    def check(self, seen: RecordedEvent) -> list[Difference]:
         """What differs, with culprits. NoEvidence where no document describes what was seen."""
         if seen.closed is not None:
             differences = list(self._closed(seen, seen.closed))
@@ -95,7 +95,7 @@ class Checker:
 
     # ---- HTTP
 
-    def _http(self, seen: Seen, answer: Message, plane: str) -> list[Difference]:
+    def _http(self, seen: RecordedEvent, answer: Message, plane: str) -> list[Difference]:
         status, operation = answer.status or 0, seen.operation
         if seen.entry.request is not None and seen.entry.request.method in _UNDESCRIBED:
             raise NoEvidence(_UNDESCRIBED[seen.entry.request.method])
@@ -115,7 +115,13 @@ class Checker:
         return differences
 
     def _success(
-        self, seen: Seen, answer: Message, operation: Operation, status: int, *, served: bool
+        self,
+        seen: RecordedEvent,
+        answer: Message,
+        operation: Operation,
+        status: int,
+        *,
+        served: bool,
     ) -> Iterator[Difference]:
         if not served:
             yield Difference("answer.status", status, 404, "date")
@@ -140,7 +146,7 @@ class Checker:
         return shape.check(body) or []
 
     def _refusal(
-        self, seen: Seen, answer: Message, plane: str, status: int
+        self, seen: RecordedEvent, answer: Message, plane: str, status: int
     ) -> Iterator[Difference]:
         operation, body = seen.operation, answer.body
         if isinstance(body, str) and plain_form(plane, status) is not None:
@@ -168,7 +174,7 @@ class Checker:
 
     # ---- gRPC and streams
 
-    def _rpc(self, seen: Seen, answer: Message) -> list[Difference]:
+    def _rpc(self, seen: RecordedEvent, answer: Message) -> list[Difference]:
         operation, code = seen.operation, answer.status
         if operation is None and code == 0:
             raise NoEvidence("no document describes this method")
@@ -188,7 +194,7 @@ class Checker:
         wrong = self.shape(operation, "grpc", now).check({} if body is None else body)
         return wrong or _report(operation, body)
 
-    def _frame(self, seen: Seen, body: Any) -> list[Difference]:
+    def _frame(self, seen: RecordedEvent, body: Any) -> list[Difference]:
         operation = seen.operation
         if operation is None:
             raise NoEvidence("nothing tells what stream this is")
@@ -197,7 +203,7 @@ class Checker:
         wrong = self._body(operation, seen.entry.plane, seen.now, body)
         return list(_under("frame.body", wrong))
 
-    def _closed(self, seen: Seen, closed: dict[str, Any]) -> Iterator[Difference]:
+    def _closed(self, seen: RecordedEvent, closed: dict[str, Any]) -> Iterator[Difference]:
         code = closed.get("code")
         if seen.operation is None:
             raise NoEvidence("nothing tells what stream this is")

@@ -30,8 +30,8 @@ from sim.core.catalogue.bounds import SEED
 from sim.fidelity.difference import Difference
 from sim.fidelity.identities import Unmatched
 from sim.fidelity.names import Names
-from sim.fidelity.replayed import Replayed
 from sim.fidelity.service_clock import ServiceClock
+from sim.fidelity.session_comparison import SessionComparison
 from sim.fidelity.tally import Tally, without_positions
 from sim.recording.files import Entry
 from sim.scenario.scenario import Scenario
@@ -49,7 +49,7 @@ _INSTANT_OR_NUMBER = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|-?\d{1,18}(\.\d+)?")
 _WHOLE = frozenset(("answer.status", "closed.code"))
 
 
-class _Line(NamedTuple):
+class _DifferingLine(NamedTuple):
     """A line that differs."""
 
     name: str
@@ -58,16 +58,16 @@ class _Line(NamedTuple):
     seen: bool
 
 
-class Deferred(Tally):
+class DeferredTally(Tally):
     """A tally that waits with what differs until it is known what chance decides."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.lines: list[_Line] = []
+        self.lines: list[_DifferingLine] = []
 
     def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
         """One answer or frame differs."""
-        self.lines.append(_Line(name, n, differences, seen))
+        self.lines.append(_DifferingLine(name, n, differences, seen))
 
     def settle(self, excused: Collection[Place]) -> None:
         """Count what differs, without the places that chance decides."""
@@ -107,7 +107,7 @@ class _OtherRun(Struct):
 
 
 def decided_by_chance(
-    lines: Collection[_Line],
+    lines: Collection[_DifferingLine],
     names: Names,
     scenario: Scenario,
     seed: int | None,
@@ -165,7 +165,7 @@ def _replayed(
     """What differs up to a line; nothing where the scenario has nobody for a client so."""
     notes: Any = _OtherRun()
     with suppress(RpcError, Unmatched):
-        replayed = Replayed(scenario, seed, entries, notes, clock)
+        replayed = SessionComparison(scenario, seed, entries, notes, clock)
         for n in replayed.steps():
             if n > last:
                 break

@@ -16,13 +16,13 @@ from sim.analysis.progress import QUIET_BELOW_LINES, Progress
 from sim.contract.contract import load_contract
 from sim.fidelity.answers import Checker, NoEvidence, observation_of, other_reading
 from sim.fidelity.arrival_order import likely_order
-from sim.fidelity.chance import Deferred, decided_by_chance
+from sim.fidelity.chance import DeferredTally, decided_by_chance
 from sim.fidelity.difference import CULPRITS, shown
-from sim.fidelity.replayed import Replayed
+from sim.fidelity.session_comparison import SessionComparison
 from sim.fidelity.service_clock import ServiceClock
-from sim.fidelity.tally import Place, Tally
+from sim.fidelity.tally import PlaceTally, Tally
 from sim.recording.files import Recording, UnreadableRecording
-from sim.recording.seen import Reader
+from sim.recording.recorded_events import RecordingReader
 from sim.scenario.scenario import Scenario
 
 _WIDTH = 80
@@ -149,7 +149,7 @@ def agreement(comparison: Comparison) -> Iterator[str]:
     yield f"no evidence: {'; '.join(part for part in (unknown, never) if part)}"
 
 
-def _places(places: list[Place]) -> Iterator[str]:
+def _places(places: list[PlaceTally]) -> Iterator[str]:
     places = sorted(places, key=lambda place: (-place.count, place.where))
     for place in places[:_PLACES_MAX]:
         yield from _place(place)
@@ -157,7 +157,7 @@ def _places(places: list[Place]) -> Iterator[str]:
         yield f"  … and {len(places) - _PLACES_MAX} more places"
 
 
-def _place(place: Place) -> Iterator[str]:
+def _place(place: PlaceTally) -> Iterator[str]:
     one = place.first.difference
     times = f" ×{place.count:,}" if place.count > 1 else ""
     yield f"  {place.where}{times}"[:_WIDTH]
@@ -176,7 +176,7 @@ def compare(path: Path, recording: Recording, reading: str) -> Comparison:
     """Hold every answer and frame against the contract. Raises UnreadableRecording."""
     checker, tally = Checker(reading), Tally()
     with told_of(path), _through(recording) as progress:
-        for seen in progress.each(Reader(recording.entries).seen()):
+        for seen in progress.each(RecordingReader(recording.entries).seen()):
             try:
                 differences = checker.check(seen)
             except NoEvidence as why:
@@ -195,15 +195,15 @@ def compare_with(
     """Replay a recording into a scenario and compare values, order and causality too. Raises
     UnreadableRecording, and Unmatched where the scenario has too few identities.
     """
-    tally, entries = Deferred(), recording.entries
+    tally, entries = DeferredTally(), recording.entries
     with told_of(path):
         with _through(recording) as progress:
             clock = ServiceClock(entries)
-            replayed = Replayed(scenario, seed, entries, tally, clock)
+            replayed = SessionComparison(scenario, seed, entries, tally, clock)
             replayed.run(progress.step)
         if moves := likely_order({line.n for line in tally.lines}, scenario, seed, entries):
-            tally, clock = Deferred(), ServiceClock(entries, moves)
-            replayed = Replayed(scenario, seed, entries, tally, clock)
+            tally, clock = DeferredTally(), ServiceClock(entries, moves)
+            replayed = SessionComparison(scenario, seed, entries, tally, clock)
             replayed.run()
         excused = decided_by_chance(tally.lines, replayed.names, scenario, seed, entries, clock)
     tally.settle(excused)

@@ -16,7 +16,7 @@ from msgspec import DecodeError, Struct, json
 
 from sim.fidelity.compare import Comparison
 from sim.fidelity.difference import KINDS, shown
-from sim.fidelity.tally import Place, without_positions
+from sim.fidelity.tally import PlaceTally, without_positions
 from sim.scenario.struct_types import record
 from sim.scenario.value_types import INVALID
 from sim.scenario.yaml_tree import Problem, ScenarioError, problem, read_file
@@ -24,7 +24,7 @@ from sim.scenario.yaml_tree import Problem, ScenarioError, problem, read_file
 _KEY = ("operation", "where", "kind")
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class ReviewedDifference(Struct, frozen=True, kw_only=True):
     """A difference that was reviewed. `operation` and `where` may have wildcards (`*`); without a
     `kind` every kind is meant.
     """
@@ -34,7 +34,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     kind: str = ""
     reason: str
 
-    def matches(self, one: Found) -> bool:
+    def matches(self, one: DifferenceGroup) -> bool:
         """Whether a difference is meant."""
         return (
             fnmatchcase(one.operation, self.operation)
@@ -43,19 +43,19 @@ class Entry(Struct, frozen=True, kw_only=True):
         )
 
 
-class _File(Struct, frozen=True):
+class _ReviewFile(Struct, frozen=True):
     """A file of reviewed differences."""
 
-    accepted: tuple[Entry, ...]
+    accepted: tuple[ReviewedDifference, ...]
 
 
-class Found(Struct, frozen=True):
+class DifferenceGroup(Struct, frozen=True):
     """Equal differences at one place of an operation, and what of them was recorded first."""
 
     operation: str
-    place: Place
+    place: PlaceTally
     since: bool = False  # whether the earlier comparison did not have it
-    entry: Entry | None = None  # that accepts it
+    entry: ReviewedDifference | None = None  # that accepts it
 
     @property
     def where(self) -> str:
@@ -89,7 +89,7 @@ class Found(Struct, frozen=True):
         return row | ({"reason": self.entry.reason} if self.entry else {})
 
 
-class Earlier(Struct, frozen=True):
+class EarlierComparison(Struct, frozen=True):
     """What an earlier comparison had: differences, and operations that it saw."""
 
     file: Path
@@ -105,7 +105,10 @@ class Drift:
     """A comparison beside what was accepted and what was there before."""
 
     def __init__(
-        self, comparison: Comparison, accepted: tuple[Entry, ...], earlier: Earlier | None
+        self,
+        comparison: Comparison,
+        accepted: tuple[ReviewedDifference, ...],
+        earlier: EarlierComparison | None,
     ) -> None:
         self.comparison, self.entries, self.earlier = comparison, accepted, earlier
         drifts = list(_found(comparison, accepted, earlier))
@@ -143,11 +146,11 @@ class Drift:
         }
 
 
-def read_accepted(path: Path) -> tuple[Entry, ...]:
+def read_accepted(path: Path) -> tuple[ReviewedDifference, ...]:
     """The entries of a file of reviewed differences. Raises ScenarioError with places, OSError."""
     node = read_file(path)
     problems: list[Problem] = []
-    file = record(_File).read(node, problems)
+    file = record(_ReviewFile).read(node, problems)
     if file is INVALID or problems:
         raise ScenarioError(problems)
     for one in file.accepted:
@@ -162,7 +165,7 @@ def read_accepted(path: Path) -> tuple[Entry, ...]:
     return file.accepted  # type: ignore[no-any-return]
 
 
-def read_earlier(path: Path) -> Earlier:
+def read_earlier(path: Path) -> EarlierComparison:
     """An earlier comparison. Raises NoComparison, OSError."""
     try:
         operations = json.decode(path.read_bytes(), type=dict[str, Any])["operations"]
@@ -174,7 +177,7 @@ def read_earlier(path: Path) -> Earlier:
     except (DecodeError, KeyError, TypeError, AttributeError):
         said = f"{path} is not a comparison; `sim compare FILE --json PATH` writes one"
         raise NoComparison(said) from None
-    return Earlier(path, frozenset(keys), frozenset(operations))
+    return EarlierComparison(path, frozenset(keys), frozenset(operations))
 
 
 def proposed(drift: Drift) -> str:
@@ -191,14 +194,16 @@ def proposed(drift: Drift) -> str:
 
 
 def _found(
-    comparison: Comparison, accepted: tuple[Entry, ...], earlier: Earlier | None
-) -> Iterator[Found]:
+    comparison: Comparison,
+    accepted: tuple[ReviewedDifference, ...],
+    earlier: EarlierComparison | None,
+) -> Iterator[DifferenceGroup]:
     for name, operation in sorted(comparison.tally.operations.items()):
         for place in operation.places.values():
-            one = Found(name, place)
+            one = DifferenceGroup(name, place)
             since = earlier is not None and one.key not in earlier.keys
             entry = next((entry for entry in accepted if entry.matches(one)), None)
-            yield Found(name, place, since, entry)
+            yield DifferenceGroup(name, place, since, entry)
 
 
 def _matches(where: str, pattern: str) -> bool:

@@ -10,7 +10,7 @@ from typing import TextIO
 from sim.analysis.junit import Case, Suite
 from sim.fidelity.answers import other_reading
 from sim.fidelity.compare import agreement, short
-from sim.fidelity.drift import Drift, Found
+from sim.fidelity.drift import DifferenceGroup, Drift
 
 _WIDTH = 80
 _PLACES_MAX = 6  # that are printed; JSON and JUnit have all
@@ -79,7 +79,7 @@ def _accepted(drift: Drift) -> Iterator[str]:
         yield from wrap(text, _WIDTH, subsequent_indent=" " * 13, break_long_words=False)
 
 
-def described(one: Found, width: int) -> Iterator[str]:
+def described(one: DifferenceGroup, width: int) -> Iterator[str]:
     """A difference in two lines or more."""
     difference = one.place.first.difference
     times = f" ×{one.place.count:,}" if one.place.count > 1 else ""

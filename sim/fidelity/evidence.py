@@ -15,7 +15,7 @@ from sim.fidelity.fields_seen import note_fields
 from sim.fidelity.scorecard import Evidence, Source, with_tally
 from sim.recording.files import Recording
 from sim.recording.reading import read_recording
-from sim.recording.seen import Reader, Seen
+from sim.recording.recorded_events import RecordedEvent, RecordingReader
 from sim.scenario.scenario import Scenario
 
 
@@ -53,7 +53,7 @@ def read_evidence(
 def _note(evidence: Evidence, recording: Recording) -> int:
     """Note fields and statuses; the number of answers and frames."""
     answers = 0
-    for seen in Reader(recording.entries).seen():
+    for seen in RecordingReader(recording.entries).seen():
         answers += 1
         operation = seen.operation
         if operation is None:
@@ -67,7 +67,7 @@ def _note(evidence: Evidence, recording: Recording) -> int:
     return answers
 
 
-def _status(seen: Seen) -> int | None:
+def _status(seen: RecordedEvent) -> int | None:
     return None if seen.answer is None else seen.answer.status
 
 

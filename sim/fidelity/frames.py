@@ -19,7 +19,7 @@ AHEAD = 12
 Fit: TypeAlias = Callable[[Any, Any], "list[Difference]"]
 
 
-class Recorded(Struct, frozen=True):
+class RecordedFrame(Struct, frozen=True):
     """A frame of the recording, and what contract and specification say of it."""
 
     n: int
@@ -27,7 +27,7 @@ class Recorded(Struct, frozen=True):
     known: list[Difference]
 
 
-class Verdict(Struct, frozen=True):
+class FrameVerdict(Struct, frozen=True):
     """Of one recorded frame, or of one that only we sent."""
 
     n: int
@@ -42,12 +42,12 @@ class FrameQueue:
 
     def __init__(self, fit: Fit, trial: Fit) -> None:
         self._fit, self._trial = fit, trial
-        self.recorded: deque[Recorded] = deque()
+        self.recorded: deque[RecordedFrame] = deque()
         self.ours: deque[Any] = deque()
         self._last = 0
         self._undecided = (0, 0)  # lengths at which the first frames did not fit
 
-    def decided(self, *, final: bool = False) -> Iterator[Verdict]:
+    def decided(self, *, final: bool = False) -> Iterator[FrameVerdict]:
         """Verdicts on what can be compared by now; with `final` on everything."""
         recorded, ours = self.recorded, self.ours
         if not final and (len(recorded), len(ours)) == self._undecided:
@@ -70,7 +70,7 @@ class FrameQueue:
             recorded.clear()
             ours.clear()
 
-    def _resynchronised(self) -> Iterator[Verdict]:
+    def _resynchronised(self) -> Iterator[FrameVerdict]:
         recorded, ours = self.recorded, self.ours
         for ahead in range(1, AHEAD + 1):
             if ahead < len(ours) and not self._trial(recorded[0].body, ours[ahead]):
@@ -87,14 +87,14 @@ class FrameQueue:
         differences = self._fit(one.body, ours.popleft())
         yield self._verdict(one, [difference.under("frame.body") for difference in differences])
 
-    def _verdict(self, one: Recorded, differences: list[Difference]) -> Verdict:
+    def _verdict(self, one: RecordedFrame, differences: list[Difference]) -> FrameVerdict:
         self._last = one.n
-        return Verdict(one.n, merged(one.known, differences))
+        return FrameVerdict(one.n, merged(one.known, differences))
 
-    def _missing(self, body: Any) -> Verdict:
+    def _missing(self, body: Any) -> FrameVerdict:
         n = self.recorded[0].n if self.recorded else self._last
         lacks = Difference("frame", ABSENT, _kind(body), "missing frame", culprit="recording")
-        return Verdict(n, [lacks], seen=False)
+        return FrameVerdict(n, [lacks], seen=False)
 
 
 def merged(known: list[Difference], further: list[Difference]) -> list[Difference]:

@@ -14,7 +14,7 @@ from sim.fidelity.difference import ABSENT, Difference
 from sim.fidelity.frames import merged
 from sim.fidelity.values import TOLERANCE
 from sim.kernel.instants import Instant
-from sim.recording.seen import Seen
+from sim.recording.recorded_events import RecordedEvent
 
 MISSING = Difference("frame", ABSENT, "a heartbeat", "missing frame", culprit="recording")
 EXTRA = Difference("frame", "a heartbeat", ABSENT, "extra frame")
@@ -25,10 +25,10 @@ class Heartbeats:
 
     def __init__(self) -> None:
         self.ours: list[Instant] = []
-        self._recorded: list[tuple[Seen, Instant, list[Difference]]] = []
+        self._recorded: list[tuple[RecordedEvent, Instant, list[Difference]]] = []
         self._last = 0
 
-    def recorded(self, seen: Seen, since: Instant, known: list[Difference]) -> None:
+    def recorded(self, seen: RecordedEvent, since: Instant, known: list[Difference]) -> None:
         """Note a recorded heartbeat: when it came, and what contract and specification say."""
         self._recorded.append((seen, since, known))
 
@@ -52,7 +52,7 @@ class Heartbeats:
                 following = next(left, None)
         yield from (self._last for _ in range(lacking))
 
-    def counted(self, end: Instant) -> Iterator[tuple[Seen, list[Difference]]]:
+    def counted(self, end: Instant) -> Iterator[tuple[RecordedEvent, list[Difference]]]:
         """Each recorded heartbeat with its differences: the last ones, once ours are counted, are
         too many.
         """

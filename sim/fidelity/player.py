@@ -25,7 +25,7 @@ from sim.fidelity.service_clock import ServiceClock
 from sim.kernel.instants import NS_PER_S, OUT_OF_RANGE, Instant, Span, is_supported_instant
 from sim.recording.files import Entry, Message, UnreadableRecording, body_value
 from sim.recording.grpc_relay import Bodies
-from sim.recording.seen import Reader, Seen
+from sim.recording.recorded_events import RecordedEvent, RecordingReader
 from sim.scenario.scenario import Scenario
 from sim.simulation import Simulation
 from sim.testing.client import Connection, Stream
@@ -34,17 +34,17 @@ _YEAR = 31_556_952 * NS_PER_S  # of the Gregorian calendar, on average
 _ENCODER = json.Encoder(decimal_format="number")
 
 
-class Played(NamedTuple):
+class AnswerPair(NamedTuple):
     """What the service showed, and our answer to the same request; None for frames and ends.
     `held` has how long theirs took and ours, where ours was held and theirs is known.
     """
 
-    seen: Seen
+    seen: RecordedEvent
     ours: Message | None = None
     held: tuple[Span, Span] | None = None
 
 
-class _Sent(NamedTuple):
+class _PendingCall(NamedTuple):
     """A call that was made: our answer, or a reply that announces it."""
 
     at: Instant
@@ -84,8 +84,10 @@ class Player:
         self.streams: dict[int, Stream] = {}
         self.heartbeats: dict[int, list[Instant]] = {}  # since our begin
         self._clock = clock or ServiceClock(entries)
-        self._sent = defaultdict[int, deque[_Sent]](deque)  # by line, whose number may repeat
-        self._reader = Reader(entries)
+        self._sent = defaultdict[int, deque[_PendingCall]](
+            deque
+        )  # by line, whose number may repeat
+        self._reader = RecordingReader(entries)
         self._identities = Identities(self.world, self.names)
         self._bodies = Bodies(load_contract())
         self._waiting: dict[int, tuple[str, dict[str, str]]] = {}  # streams without their request
@@ -96,7 +98,7 @@ class Player:
         """How much of our session has passed."""
         return self.world.simulation.now - self.our_begin
 
-    def play(self) -> Iterator[Played]:
+    def play(self) -> Iterator[AnswerPair]:
         """Every answer, frame and end of the recording, with our answer. Unmatched, and
         UnreadableRecording for a line long after the others.
         """
@@ -118,7 +120,7 @@ class Player:
             elif entry.closed is not None and entry.closed.get("from") == "client":
                 self._hang_up(entry)
             if seen is not None:
-                yield Played(seen)
+                yield AnswerPair(seen)
 
     def _move(self, entry: Entry, now: Instant) -> None:
         if self.recorded_begin is None:
@@ -136,11 +138,11 @@ class Player:
 
     # ---- calls
 
-    def _call(self, entry: Entry, request: Message, answer: Message) -> _Sent:
+    def _call(self, entry: Entry, request: Message, answer: Message) -> _PendingCall:
         at, (ours, show) = self.world.simulation.now, self._made(entry, request, answer)
         if isinstance(ours, Message) or not ours.pending_on:
-            return _Sent(at, ours if isinstance(ours, Message) else show(ours), show)
-        return _Sent(at, ours, show)
+            return _PendingCall(at, ours if isinstance(ours, Message) else show(ours), show)
+        return _PendingCall(at, ours, show)
 
     def _made(
         self, entry: Entry, request: Message, answer: Message
@@ -171,15 +173,15 @@ class Player:
         outcome = simulation.rest(entry.plane, request.method, path, query, headers, content)
         return self._reply(outcome), _answer
 
-    def _answered(self, entry: Entry, now: Instant) -> Played:
+    def _answered(self, entry: Entry, now: Instant) -> AnswerPair:
         seen = self._reader.line(entry, now)
         assert seen is not None
         sent = self._sent[entry.n].popleft()
         if isinstance(sent.answer, Message):
-            return Played(seen, sent.answer)
+            return AnswerPair(seen, sent.answer)
         reply, took = self.world.answer(sent.answer), self._clock.took(entry)
         ours = self.world.resolved_at[sent.answer.pending_on] - sent.at
-        return Played(seen, sent.shown(reply), None if took is None else (took, ours))
+        return AnswerPair(seen, sent.shown(reply), None if took is None else (took, ours))
 
     def _refused_socket(self, entry: Entry, request: Message, answer: Message) -> Message:
         """A call to the address of a socket: the service let nobody in."""

@@ -32,7 +32,7 @@ from msgspec import Struct
 from sim.fidelity.frames import is_heartbeat
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant, Span, parse_instant
 from sim.recording.files import Entry, UnreadableRecording
-from sim.recording.seen import latest_event, told_body, told_date
+from sim.recording.recorded_events import latest_event, told_body, told_date
 
 HELD = NS_PER_S  # an answer that took so long was held
 _AT_ONCE = 5 * NS_PER_MS  # nobody moves a clock by hand so soon after an answer

@@ -18,18 +18,18 @@ KEPT = 100  # differences of one kind at one place of one operation that are lis
 _INDEX = re.compile(r"\[\d+\]")
 
 
-class Listed(Struct, frozen=True):
+class LineDifference(Struct, frozen=True):
     """A difference with the line that shows it."""
 
     n: int
     difference: Difference
 
 
-class Place(Struct):
+class PlaceTally(Struct):
     """Equal differences of one operation: same place but for positions in lists, kind, culprit."""
 
     where: str
-    first: Listed
+    first: LineDifference
     count: int = 0
 
 
@@ -40,8 +40,8 @@ class OperationTally(Struct):
     agree: int = 0
     differ: int = 0
     no_evidence: int = 0
-    listed: list[Listed] = []
-    places: dict[tuple[str, str, str], Place] = {}
+    listed: list[LineDifference] = []
+    places: dict[tuple[str, str, str], PlaceTally] = {}
     unknown: Counter[str] = Counter()  # why there is no evidence
 
     @property
@@ -94,10 +94,10 @@ class Tally:
             key = (where, one.kind, one.culprit)
             place = operation.places.get(key)
             if place is None:
-                place = operation.places[key] = Place(where, Listed(n, one))
+                place = operation.places[key] = PlaceTally(where, LineDifference(n, one))
             place.count += 1
             if place.count <= KEPT:
-                operation.listed.append(Listed(n, one))
+                operation.listed.append(LineDifference(n, one))
 
     def _operation(self, name: str) -> OperationTally:
         operation = self.operations.get(name)
@@ -134,7 +134,7 @@ def without_positions(where: str) -> str:
     return _INDEX.sub("[]", where)
 
 
-def _row(listed: Listed) -> dict[str, Any]:
+def _row(listed: LineDifference) -> dict[str, Any]:
     one = listed.difference
     row = {
         "n": listed.n,

@@ -22,7 +22,7 @@ TOLERANCE = 2 * NS_PER_S
 _FINGERPRINT = re.compile(re.escape(SECRET) + r"[0-9a-f]{16}")
 
 
-class Sides(Struct):
+class ValueComparer(Struct):
     """What is known of both sessions: when each began, and which identifiers belong together."""
 
     recorded_begin: Instant

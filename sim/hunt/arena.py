@@ -27,18 +27,18 @@ from sim.api.pipeline.verification import bearer
 from sim.contract.contract import Operation, load_contract
 from sim.core.model.refusals import Refusal
 from sim.hunt.agreement import PAGING, disagreement, pageable, readable, torn
-from sim.hunt.callers import PEER, Who
+from sim.hunt.callers import PEER, CallIdentity
 from sim.hunt.clients import Clients, encoded
 from sim.hunt.courses import Courses
+from sim.hunt.episode_checks import EpisodeChecks, of_frame
+from sim.hunt.episode_result import EpisodeResult, named, work_of
 from sim.hunt.genes import PART, Gene
-from sim.hunt.happened import Happened, named, work_of
+from sim.hunt.lifecycle_genes import lifecycle_steps
 from sim.hunt.operators import Operators
 from sim.hunt.oracles import Trouble
-from sim.hunt.passages import deeds
-from sim.hunt.patience import Patience
 from sim.hunt.requests import Requests
-from sim.hunt.sight import Sight, of_frame
 from sim.hunt.vocabulary import Vocabulary, snake
+from sim.hunt.watchdog import Watchdog
 from sim.kernel.entropy import Stream
 from sim.kernel.instants import is_supported_instant
 from sim.simulation import Simulation
@@ -51,16 +51,16 @@ FRAMES_READ = 10  # of an operation, for values to use
 _CHUNKS_MAX = 200  # parts of a download that are read
 
 
-class Stand(Struct):
+class Checkpoint(Struct):
     """A simulation that stands at a moment without open streams, and what clients know then."""
 
     simulation: Simulation
     vocabulary: Vocabulary
     tokens: list[VerifiedCredential] = []
 
-    def fork(self) -> Stand:
+    def fork(self) -> Checkpoint:
         """The same moment, to go on from."""
-        return Stand(self.simulation.fork(), self.vocabulary.copy(), list(self.tokens))
+        return Checkpoint(self.simulation.fork(), self.vocabulary.copy(), list(self.tokens))
 
 
 class Arena:
@@ -68,7 +68,7 @@ class Arena:
     `looking` it only comes to where the genes lead, which another episode has looked at.
     """
 
-    def __init__(self, stand: Stand, *, looking: bool = True) -> None:
+    def __init__(self, stand: Checkpoint, *, looking: bool = True) -> None:
         self._stand = stand
         simulation = self._simulation = stand.simulation
         requests = Requests(stand.vocabulary)
@@ -77,18 +77,18 @@ class Arena:
         self._clients.callers.tokens = stand.tokens
         self._courses = Courses(simulation, self._clients)
         self._requests = requests
-        self._sight = Sight(simulation) if looking else None
+        self._sight = EpisodeChecks(simulation) if looking else None
         self._watch = Watch(simulation)
         self._posts: list[Post] = []
         self._held: list[str] = []
         self._sent: set[str] = set()
         self._features: list[str] = []
         self._frames: dict[str, int] = {}
-        self._patience = Patience()
+        self._patience = Watchdog()
         self._odd = False  # whether a fault or a quirk struck since somebody began to ask
-        self.happened = Happened()
+        self.happened = EpisodeResult()
 
-    def run(self, genes: list[Gene]) -> Happened:
+    def run(self, genes: list[Gene]) -> EpisodeResult:
         """Carry out genes until something is wrong, and end the episode."""
         before = self._simulation.seq
         with self._patience.watching():
@@ -152,7 +152,7 @@ class Arena:
 
     def _pass(self, choices: Stream, was: str, to: str) -> None:
         """Bring a market along an edge of the lifecycle."""
-        for deed in deeds(choices, was, to, self._simulation.now):
+        for deed in lifecycle_steps(choices, was, to, self._simulation.now):
             if deed.wait:
                 self._wait(deed.wait)
             else:
@@ -236,7 +236,7 @@ class Arena:
             self.happened.troubles += torn(operation, whole, first, second)
 
     def _page(
-        self, choices: Stream, operation: Operation, body: dict[str, Any], who: Who
+        self, choices: Stream, operation: Operation, body: dict[str, Any], who: CallIdentity
     ) -> dict[str, Any] | None:
         """A page as it was answered; None where it was not, or where a fault or quirk struck."""
         self._odd = False

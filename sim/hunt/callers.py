@@ -18,7 +18,7 @@ _BAD_KEYS = tuple(
 )
 
 
-class Who(NamedTuple):
+class CallIdentity(NamedTuple):
     """Credentials, and the participant that the call is for."""
 
     credential: VerifiedCredential
@@ -32,34 +32,34 @@ class Callers:
         self._simulation = simulation
         self.tokens: list[VerifiedCredential] = []
 
-    def on(self, choices: Stream, operation: Operation, plane: Plane | None) -> Who:
+    def on(self, choices: Stream, operation: Operation, plane: Plane | None) -> CallIdentity:
         """A caller of an operation on a plane; None is gRPC."""
         kind = operation.credential_on(plane)
         if kind == "api_key":
             return self.retail(choices)
-        return self.firm(choices) if kind == "bearer" else Who(NOBODY, None)
+        return self.firm(choices) if kind == "bearer" else CallIdentity(NOBODY, None)
 
-    def retail(self, choices: Stream) -> Who:
+    def retail(self, choices: Stream) -> CallIdentity:
         """A retail user, or somebody who is none."""
         keys = self._simulation.exchange.firms.api_keys()
         if not keys or choices.chance(1, 20):
-            return Who(choices.choice((NOBODY, *_BAD_KEYS)), None)
+            return CallIdentity(choices.choice((NOBODY, *_BAD_KEYS)), None)
         few = keys[: choices.choice((2, 2, len(keys)))]
-        return Who(VerifiedCredential(SCRIPT, choices.choice(few).key_id), None)
+        return CallIdentity(VerifiedCredential(SCRIPT, choices.choice(few).key_id), None)
 
-    def firm(self, choices: Stream) -> Who:
+    def firm(self, choices: Stream) -> CallIdentity:
         """A firm, most often for one of its participants."""
         firms = [firm for firm in self._simulation.exchange.firms.all() if firm.client_id]
         if not firms or choices.chance(1, 20):
-            return Who(choices.choice((NOBODY, _BAD_TOKEN)), None)
+            return CallIdentity(choices.choice((NOBODY, _BAD_TOKEN)), None)
         firm = choices.choice((*firms[:1] * 6, *firms[:2] * 2, *firms))
         credential = VerifiedCredential(SCRIPT, firm.name)
         if self.tokens and choices.chance(1, 6):
             credential = choices.choice(self.tokens)
         users = [user.name for user in firm.users]
         if not users or choices.chance(1, 8):
-            return Who(credential, None)
+            return CallIdentity(credential, None)
         few = users[: choices.choice((2, 2, len(users)))]
         if choices.chance(1, 30):
             few = ["firms/nobody/users/x"]
-        return Who(credential, choices.choice(few))
+        return CallIdentity(credential, choices.choice(few))

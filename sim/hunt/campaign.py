@@ -18,10 +18,10 @@ from msgspec import Struct, field
 from sim.analysis.search.workers import Mapper, cluster_of, processes_of
 from sim.hunt.arena import Arena
 from sim.hunt.canary import plant
-from sim.hunt.corpus import Corpus, Entry
+from sim.hunt.checkpoints import MomentPath, moments_of
+from sim.hunt.corpus import Corpus, CorpusEntry
+from sim.hunt.episode_result import EpisodeResult
 from sim.hunt.genes import PART, Gene
-from sim.hunt.happened import Happened
-from sim.hunt.moments import Place, moments_of
 from sim.hunt.oracles import Trouble, replays
 from sim.hunt.planning import Planner
 from sim.kernel.entropy import Entropy
@@ -49,25 +49,25 @@ class HuntPlan(Struct, frozen=True, kw_only=True):
     canary: bool = True
 
 
-class Task(Struct, frozen=True):
+class EpisodeTask(Struct, frozen=True):
     """An episode for a worker."""
 
     roots: tuple[str, ...]
     seed: int
-    place: Place
+    place: MomentPath
     genes: tuple[Gene, ...]
     canary: bool = False
     replay: bool = False
 
 
-class Done(Struct):
+class TaskResult(Struct):
     """An episode that was carried out, and the processor seconds it took."""
 
-    happened: Happened
+    happened: EpisodeResult
     cpu: float
 
 
-class Found(Struct):
+class HuntFinding(Struct):
     """Trouble, and how it is reached: from a root by genes."""
 
     trouble: Trouble
@@ -75,7 +75,7 @@ class Found(Struct):
     genes: list[Gene]
 
 
-class Hunted(Struct):
+class CampaignState(Struct):
     """What a campaign has come to. `canary` is how many inputs it took to find it; None: not yet.
     `news` are all features, each with the number of inputs after which it was first met.
     """
@@ -85,7 +85,7 @@ class Hunted(Struct):
     episodes: int = 0
     rounds: int = 0
     news: dict[str, int] = field(default_factory=dict)
-    finds: list[Found] = field(default_factory=list)
+    finds: list[HuntFinding] = field(default_factory=list)
     canary: int | None = None
     canary_cpu_s: float = 0.0
     moments: int = 0
@@ -95,17 +95,17 @@ class Hunted(Struct):
 class Listener(Protocol):
     """Hears how a campaign goes."""
 
-    def news(self, features: Sequence[str], so_far: Hunted) -> None:
+    def news(self, features: Sequence[str], so_far: CampaignState) -> None:
         """Features that were never met before."""
 
-    def trouble(self, new: Found, so_far: Hunted) -> None:
+    def trouble(self, new: HuntFinding, so_far: CampaignState) -> None:
         """Something is wrong."""
 
-    def round(self, so_far: Hunted) -> None:
+    def round(self, so_far: CampaignState) -> None:
         """A round is over."""
 
 
-def carry_out(task: Task) -> Done:
+def carry_out(task: EpisodeTask) -> TaskResult:
     """Carry out an episode, in whatever process this is."""
     began = process_time()
     stand = moments_of(task.roots, task.seed).stand(task.place)
@@ -114,7 +114,7 @@ def carry_out(task: Task) -> Done:
     happened = Arena(stand).run(list(task.genes))
     if task.replay and not happened.over:
         happened.troubles += replays(stand.simulation)
-    return Done(happened, process_time() - began)
+    return TaskResult(happened, process_time() - began)
 
 
 class Campaign:
@@ -130,9 +130,9 @@ class Campaign:
         self._planner = Planner(self._corpus, guided=plan.guided)
         self._entropy = Entropy(plan.seed)
         self._known: set[tuple[str, str]] = set()
-        self.hunted = Hunted()
+        self.hunted = CampaignState()
 
-    def run(self, on_round: Callable[[], None] = lambda: None) -> Hunted:
+    def run(self, on_round: Callable[[], None] = lambda: None) -> CampaignState:
         """Hunt. After an interrupt `hunted` has what there is."""
         with self._mapper() as carry:
             self._recall(carry)
@@ -165,7 +165,7 @@ class Campaign:
             for entry in entries:
                 self._corpus.add(entry, write=False)
                 parent = entry.parent
-                place = self._corpus.place(parent) if parent >= 0 else Place(entry.root)
+                place = self._corpus.place(parent) if parent >= 0 else MomentPath(entry.root)
                 tasks.append(self._task(place, entry.genes))
             for task, done in zip(tasks, carry(carry_out, tasks), strict=True):
                 self._take(task, done)
@@ -184,7 +184,7 @@ class Campaign:
             )
             for number, plan in enumerate(planned)
         ]
-        results: Iterator[Done] = carry(carry_out, tasks)
+        results: Iterator[TaskResult] = carry(carry_out, tasks)
         for plan, task, done in zip(planned, tasks, results, strict=True):
             news = self._take(task, done)
             if not task.canary:
@@ -201,9 +201,14 @@ class Campaign:
         self._listener.round(hunted)
 
     def _task(
-        self, place: Place, genes: Iterable[Gene], *, canary: bool = False, replay: bool = False
-    ) -> Task:
-        return Task(self._plan.roots, self._plan.seed, place, tuple(genes), canary, replay)
+        self,
+        place: MomentPath,
+        genes: Iterable[Gene],
+        *,
+        canary: bool = False,
+        replay: bool = False,
+    ) -> EpisodeTask:
+        return EpisodeTask(self._plan.roots, self._plan.seed, place, tuple(genes), canary, replay)
 
     def _has_canary(self, number: int) -> bool:
         needed = self._plan.canary and self.hunted.canary is None
@@ -211,7 +216,7 @@ class Campaign:
 
     # ---- results
 
-    def _take(self, task: Task, done: Done) -> dict[int, list[str]]:
+    def _take(self, task: EpisodeTask, done: TaskResult) -> dict[int, list[str]]:
         """Count an episode; what was new in it, by gene."""
         hunted, happened = self.hunted, done.happened
         hunted.inputs += happened.inputs
@@ -234,7 +239,7 @@ class Campaign:
             self._trouble(task, trouble)
         return news
 
-    def _trouble(self, task: Task, trouble: Trouble) -> None:
+    def _trouble(self, task: EpisodeTask, trouble: Trouble) -> None:
         key = trouble.kind, trouble.subject
         if key in self._known:
             return
@@ -242,15 +247,15 @@ class Campaign:
         genes: list[Gene] = []
         for _, part in task.place.way:
             genes += [*part, Gene(PART, 0)]
-        new = Found(trouble, task.place.root, [*genes, *task.genes])
+        new = HuntFinding(trouble, task.place.root, [*genes, *task.genes])
         self.hunted.finds.append(new)
         self._listener.trouble(new, self.hunted)
 
     def _grow(
-        self, parent: int, place: Place, genes: list[Gene], news: dict[int, list[str]]
+        self, parent: int, place: MomentPath, genes: list[Gene], news: dict[int, list[str]]
     ) -> None:
         """Keep the moment at which the last news came."""
         fresh = [feature for features in news.values() for feature in features]
         kept = genes[: max(news) + 1]
-        entry = Entry(place.root, parent, kept, fresh, born=self.hunted.rounds)
+        entry = CorpusEntry(place.root, parent, kept, fresh, born=self.hunted.rounds)
         self._corpus.add(entry)

@@ -23,7 +23,7 @@ from sim.api.pipeline.redaction import redact_rest
 from sim.contract.contract import Operation, Plane, load_contract
 from sim.core.identity.assertion_problems import PROBLEMS
 from sim.core.identity.credentials import ASSERTION_TYPE, GRANT_TYPE
-from sim.hunt.callers import PEER, Callers, Who
+from sim.hunt.callers import PEER, Callers, CallIdentity
 from sim.hunt.operators import Operators
 from sim.hunt.requests import Requests
 from sim.kernel.entropy import Stream
@@ -103,7 +103,7 @@ class Clients:
         plane: str,
         operation: Operation,
         body: dict[str, Any],
-        who: Who | None = None,
+        who: CallIdentity | None = None,
     ) -> RestCall | RpcCall:
         """A call of an operation on a plane, by somebody who is drawn unless given. For a read on
         both protocols the caller is given, and the request is the same on both.
@@ -123,7 +123,7 @@ class Clients:
         self._last = replace(bare, participant=who.participant, credential=who.credential)
         return self._last
 
-    def _own(self, value: Any, who: Who) -> Any:
+    def _own(self, value: Any, who: CallIdentity) -> Any:
         """A request in which accounts are the caller's own."""
         user = self._simulation.exchange.firms.user(who.participant) if who.participant else None
         if user is None:

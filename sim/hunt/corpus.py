@@ -14,8 +14,8 @@ from typing import TypeVar
 from msgspec import DecodeError, Struct, json
 
 from sim.analysis.errors import UsageError
+from sim.hunt.checkpoints import MomentPath
 from sim.hunt.genes import Gene, kinds
-from sim.hunt.moments import Place
 from sim.kernel.entropy import Stream
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ _TRIED, _UNTRIED = 4, 200
 _EXPENSIVE = "gateway"  # its catalogue reads cost a hundred times as much as an order
 
 
-class Entry(Struct):
+class CorpusEntry(Struct):
     """A moment of the corpus: how it is reached from another (-1: from a root), and what was new
     there. `picks` counts visits, `born` is the round that found it.
     """
@@ -42,7 +42,7 @@ class Entry(Struct):
     born: int = 0
 
 
-class Head(Struct):
+class CorpusHeader(Struct):
     """The first line of a corpus on disk."""
 
     corpus: int
@@ -54,7 +54,7 @@ class Corpus:
     """Entries by number. With a folder every new one is written there."""
 
     def __init__(self, roots: Sequence[str], seed: int, folder: Path | None = None) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[CorpusEntry] = []
         self._roots = list(roots)
         self._folder = folder
         self.credit = dict.fromkeys(kinds(), _CREDIT)
@@ -64,12 +64,12 @@ class Corpus:
             self._check_head(folder / "corpus.json", seed)
 
     def _check_head(self, path: Path, seed: int) -> None:
-        head = Head(FORMAT, self._roots, seed)
+        head = CorpusHeader(FORMAT, self._roots, seed)
         if not path.exists():
             path.write_bytes(json.encode(head))
             return
         try:
-            stored = json.decode(path.read_bytes(), type=Head)
+            stored = json.decode(path.read_bytes(), type=CorpusHeader)
         except DecodeError as error:
             raise UsageError(f"{path} is not a corpus of a hunt: {error}") from None
         if stored.roots != head.roots or stored.seed != seed:
@@ -78,38 +78,38 @@ class Corpus:
                 f" ({stored.seed}) or version; take another folder"
             )
 
-    def stored(self) -> list[Entry]:
+    def stored(self) -> list[CorpusEntry]:
         """The entries on disk, in their order."""
         if self._folder is None:
             return []
         entries = []
         for path in sorted(self._folder.glob("moment-*.json")):
             try:
-                entries.append(json.decode(path.read_bytes(), type=Entry))
+                entries.append(json.decode(path.read_bytes(), type=CorpusEntry))
             except DecodeError as error:
                 raise UsageError(f"{path} is not a moment of a corpus: {error}") from None
         return entries
 
-    def add(self, entry: Entry, *, write: bool = True) -> int:
+    def add(self, entry: CorpusEntry, *, write: bool = True) -> int:
         """Add a moment; its number."""
         number = len(self.entries)
         self.entries.append(entry)
         if write and self._folder is not None:
-            stored = Entry(entry.root, entry.parent, entry.genes, entry.news)
+            stored = CorpusEntry(entry.root, entry.parent, entry.genes, entry.news)
             path = self._folder / f"moment-{number:06}.json"
             part = path.with_suffix(".part")
             part.write_bytes(json.encode(stored))
             part.rename(path)
         return number
 
-    def place(self, number: int) -> Place:
+    def place(self, number: int) -> MomentPath:
         """The moment of an entry."""
         way = []
         entry = self.entries[number]
         while True:
             way.append((number, tuple(entry.genes)))
             if entry.parent < 0:
-                return Place(entry.root, tuple(reversed(way)))
+                return MomentPath(entry.root, tuple(reversed(way)))
             number = entry.parent
             entry = self.entries[number]
 
@@ -129,7 +129,7 @@ class Corpus:
         return number
 
     @staticmethod
-    def _energy(entry: Entry, now: int) -> int:
+    def _energy(entry: CorpusEntry, now: int) -> int:
         worth = _NEWS_WORTH * min(len(entry.news), _NEWS_MAX)
         age = min((now - entry.born) // _HALF_LIFE, _AGE_MAX)
         return (worth >> age) // (1 + entry.picks) + 1

@@ -10,7 +10,7 @@ from msgspec import json
 from sim.api.pipeline.inputs import SCRIPT, Advanced, Controlled, Input, Outcome, VerifiedCredential
 from sim.contract.contract import load_contract
 from sim.core.model.orders import Order
-from sim.hunt.callers import PEER, Who
+from sim.hunt.callers import PEER, CallIdentity
 from sim.hunt.clients import Clients
 from sim.kernel.entropy import Stream
 from sim.kernel.instants import Span
@@ -29,16 +29,16 @@ class Parts:
         self._simulation = simulation
         self._clients = clients
 
-    def _partners(self) -> list[Who]:
+    def _partners(self) -> list[CallIdentity]:
         """Participants of firms with credentials of their own."""
         return [
-            Who(VerifiedCredential(SCRIPT, firm.name), user.name)
+            CallIdentity(VerifiedCredential(SCRIPT, firm.name), user.name)
             for firm in self._simulation.exchange.firms.all()
             if firm.client_id
             for user in firm.users[:2]
-        ] or [Who(VerifiedCredential(SCRIPT, "nobody"), None)]
+        ] or [CallIdentity(VerifiedCredential(SCRIPT, "nobody"), None)]
 
-    def _call(self, choices: Stream, name: str, body: Body, who: Who) -> Input:
+    def _call(self, choices: Stream, name: str, body: Body, who: CallIdentity) -> Input:
         operation = load_contract().by_name(name)
         over_grpc = operation.grpc and (not operation.planes or choices.chance(1, 3))
         plane = "grpc" if over_grpc else operation.planes[0]
@@ -72,12 +72,12 @@ class Parts:
     def _symbol(self, choices: Stream) -> str:
         return self._clients.operators.market(choices).symbol
 
-    def _working(self, who: Who) -> list[Order]:
+    def _working(self, who: CallIdentity) -> list[Order]:
         """Working orders of a participant, newest first."""
         orders = self._simulation.exchange.trading.orders.open(None)
         return [order for order in orders if order.participant == who.participant][::-1]
 
-    def _other(self, choices: Stream, who: Who) -> Who:
+    def _other(self, choices: Stream, who: CallIdentity) -> CallIdentity:
         others = [one for one in self._partners() if one != who]
         return choices.choice(others or [who])
 
@@ -92,7 +92,7 @@ class Parts:
             "retail",
             load_contract().by_name(name),
             body,
-            Who(VerifiedCredential(SCRIPT, key), None),
+            CallIdentity(VerifiedCredential(SCRIPT, key), None),
         )
 
     def _book(self, choices: Stream, symbol: str) -> Inputs:
@@ -117,7 +117,7 @@ class Parts:
             body = self._order(choices, symbol, side, choices.between(49, 51))
             yield self._call(choices, "OrderEntryAPI.InsertOrder", body, party)
 
-    def _gives_back(self, who: Who) -> bool:
+    def _gives_back(self, who: CallIdentity) -> bool:
         exchange = self._simulation.exchange
         user = exchange.firms.user(who.participant) if who.participant else None
         return user is not None and exchange.trading.ledger.require(user.account).collateral_return

@@ -11,7 +11,7 @@ from sim.contract.wire_fields import fields_of
 from sim.core.identity.firms import Firm
 from sim.core.model.enums import Side
 from sim.core.rfq.combos import Leg, symbol_of
-from sim.hunt.callers import Who
+from sim.hunt.callers import CallIdentity
 from sim.hunt.course_parts import Body, Inputs
 from sim.hunt.order_courses import OrderCourses
 from sim.kernel.entropy import Stream
@@ -27,7 +27,7 @@ _PAUSES = (0, 0, 0, NS_PER_S, 2 * NS_PER_S, 5 * NS_PER_S, minutes(6))
 class _Party(NamedTuple):
     """Who takes part in a deal, and with which account."""
 
-    who: Who
+    who: CallIdentity
     account: str
 
 
@@ -124,7 +124,7 @@ class DealCourses(OrderCourses):
         }
         if choices.chance(1, 3):
             body["crossPrioritizedSide"] = choices.choice(list(_SIDES.values()))
-        who = Who(VerifiedCredential(SCRIPT, firm.name), one.name)
+        who = CallIdentity(VerifiedCredential(SCRIPT, firm.name), one.name)
         for _ in range(choices.between(1, 2)):
             yield self._call(choices, "OrderEntryAPI.InsertOrderCross", body, who)
 
@@ -158,7 +158,7 @@ class DealCourses(OrderCourses):
             ("OrderFundingService.CreateVendorOrder", {"order": order, "vendorFee": fee}),
             ("CashMovementService.CreateCashMovement", {"transfer": transfer}),
         )
-        who = Who(VerifiedCredential(SCRIPT, firm.name), None)
+        who = CallIdentity(VerifiedCredential(SCRIPT, firm.name), None)
         for _ in range(choices.between(2, 4)):
             name, body = choices.choice(calls)
             yield self._call(choices, name, {**body, "idempotencyKey": key}, who)
@@ -179,7 +179,7 @@ class DealCourses(OrderCourses):
         firms = self._simulation.exchange.firms
         if choices.chance(1, 2):
             keys = firms.api_keys()
-            who = [Who(VerifiedCredential(SCRIPT, key.key_id), None) for key in keys]
+            who = [CallIdentity(VerifiedCredential(SCRIPT, key.key_id), None) for key in keys]
             return "Retail", [_Party(one, key.account) for one, key in zip(who, keys, strict=True)]
         users = ((who, firms.user(who.participant or "")) for who in self._partners())
         return "", [_Party(who, user.account) for who, user in users if user is not None]

@@ -17,11 +17,11 @@ from sim.analysis.search.delta import minimal
 from sim.analysis.search.journal_to_scenario import scenario_document
 from sim.analysis.search.yaml_writer import as_yaml
 from sim.hunt.arena import Arena
-from sim.hunt.campaign import Found
+from sim.hunt.campaign import HuntFinding
+from sim.hunt.checkpoints import Checkpoints, MomentPath
 from sim.hunt.genes import PART, Gene
-from sim.hunt.moments import Moments, Place
 from sim.hunt.oracles import Trouble, replays
-from sim.hunt.patience import Endless
+from sim.hunt.watchdog import InputTimeout
 from sim.simulation import Simulation
 
 TRIALS_MAX = 120
@@ -53,14 +53,17 @@ class Finds:
     """Makes what a campaign found small, and writes it to a folder."""
 
     def __init__(
-        self, moments: Moments, folder: Path, on_trial: Callable[[int], None] = lambda left: None
+        self,
+        moments: Checkpoints,
+        folder: Path,
+        on_trial: Callable[[int], None] = lambda left: None,
     ) -> None:
         self._moments = moments
         self._folder = folder
         self._on_trial = on_trial
         self._count = 0
 
-    def write(self, new: Found) -> Find:
+    def write(self, new: HuntFinding) -> Find:
         """Write one find: its journal, and as a scenario what of it a scenario can say."""
         self._count += 1
         genes = self._smallest(new)
@@ -90,12 +93,12 @@ class Finds:
         path.write_text(as_yaml(scenario.document, comments))
         return str(path)
 
-    def _smallest(self, new: Found) -> list[Gene]:
+    def _smallest(self, new: HuntFinding) -> list[Gene]:
         """The fewest genes that lead to the same trouble; all of them where it does not show up
         again in one run.
         """
         tried = 0
-        most = _TRIALS_ENDLESS if new.trouble.subject == Endless.__name__ else TRIALS_MAX
+        most = _TRIALS_ENDLESS if new.trouble.subject == InputTimeout.__name__ else TRIALS_MAX
 
         def fails(genes: list[Gene]) -> bool:
             nonlocal tried
@@ -103,7 +106,7 @@ class Finds:
             self._on_trial(len(genes))
             if tried > most:
                 return False
-            stand = self._moments.stand(Place(new.root))
+            stand = self._moments.stand(MomentPath(new.root))
             troubles = Arena(stand).run(genes).troubles
             return any(_same(one, new.trouble) for one in troubles)
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from sim.actors.operator.actions import ACTIONS
 from sim.contract.contract import Operation, load_contract
 from sim.hunt.courses import courses
-from sim.hunt.passages import passages
+from sim.hunt.lifecycle_genes import edge_kinds
 from sim.kernel.entropy import Entropy, Stream
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Span, days, hours, minutes
 
@@ -62,7 +62,7 @@ def kinds() -> tuple[str, ...]:
     for operation in load_contract().operations:
         offered.update(dict.fromkeys(_of_operation(operation)))
     offered.update(dict.fromkeys(f"do {name}" for name in ACTIONS))
-    offered.update(dict.fromkeys((*passages(), *courses())))
+    offered.update(dict.fromkeys((*edge_kinds(), *courses())))
     offered.update(dict.fromkeys(("order exchange", "order retail", "order grpc", "order script")))
     offered.update(dict.fromkeys((*_TWICE, "token", "wait")))
     return tuple(offered)

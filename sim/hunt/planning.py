@@ -11,10 +11,10 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
+from sim.hunt.bandit import Bandit
+from sim.hunt.checkpoints import MomentPath
 from sim.hunt.corpus import Corpus, is_expensive, weighted
 from sim.hunt.genes import GAPS, Gene, group_of, kinds
-from sim.hunt.moments import Place
-from sim.hunt.yields import Yields
 from sim.kernel.entropy import Stream
 
 LENGTHS = (4, 8, 16, 16, 32)
@@ -26,14 +26,14 @@ WAYS = ("root storm", "root swarm", "moment storm", "moment swarm", "mutant")
 _VISIT = 4  # episodes that go on from a moment before another is chosen
 
 
-class Plan(NamedTuple):
+class EpisodePlan(NamedTuple):
     """An episode: the way it was planned, the entry that it goes on from (-1: a root), its moment,
     and its genes.
     """
 
     way: int
     parent: int
-    place: Place
+    place: MomentPath
     genes: list[Gene]
 
 
@@ -59,19 +59,19 @@ class Planner:
     def __init__(self, corpus: Corpus, *, guided: bool = True) -> None:
         self._corpus = corpus
         self._guided = guided
-        self._ways = Yields(len(WAYS))
-        self._roots = Yields(corpus.root_count)
+        self._ways = Bandit(len(WAYS))
+        self._roots = Bandit(corpus.root_count)
         self._visited, self._left = -1, 0
 
-    def episode(self, choices: Stream, now: int) -> Plan:
+    def episode(self, choices: Stream, now: int) -> EpisodePlan:
         """The next episode."""
         corpus = self._corpus
         if not self._guided:
             root = choices.below(corpus.root_count)
-            return Plan(0, -1, Place(root), self._storm(choices))
+            return EpisodePlan(0, -1, MomentPath(root), self._storm(choices))
         way = self._ways.choose(choices) if corpus.entries else choices.below(2)
         if way < 2:
-            parent, place = -1, Place(self._roots.choose(choices))
+            parent, place = -1, MomentPath(self._roots.choose(choices))
         else:
             parent = self._moment(choices, now)
             place = corpus.place(parent)
@@ -81,14 +81,14 @@ class Planner:
             case "mutant":
                 entry = corpus.entries[parent]
                 parent = entry.parent
-                place = corpus.place(parent) if parent >= 0 else Place(entry.root)
+                place = corpus.place(parent) if parent >= 0 else MomentPath(entry.root)
                 genes = self._mutated(choices, entry.genes)
             case _:
                 pool = self._swarm(choices)
                 genes = [self._gene(choices, pool) for _ in range(choices.choice(LENGTHS))]
-        return Plan(way, parent, place, genes)
+        return EpisodePlan(way, parent, place, genes)
 
-    def learn(self, plan: Plan, news: int, work: int) -> None:
+    def learn(self, plan: EpisodePlan, news: int, work: int) -> None:
         """Note what an episode brought, and the work that it took."""
         self._ways.learn(plan.way, news, work)
         if plan.parent < 0:

@@ -12,7 +12,7 @@ from sim.analysis.junit import Case, Suite, junit
 from sim.analysis.layout import counted, wrapped
 from sim.contract.contract import load_contract
 from sim.core.lifecycle.states import EDGES
-from sim.hunt.campaign import Found, Hunted
+from sim.hunt.campaign import CampaignState, HuntFinding
 from sim.hunt.finds import Find
 from sim.hunt.oracles import KINDS
 
@@ -28,7 +28,7 @@ class Printer:
         self._told: Counter[str] = Counter()
         self._more: Counter[str] = Counter()
 
-    def news(self, features: Sequence[str], so_far: Hunted) -> None:
+    def news(self, features: Sequence[str], so_far: CampaignState) -> None:
         """Tell news, or count it."""
         for feature in features:
             group = feature.partition(":")[0]
@@ -40,12 +40,12 @@ class Printer:
             else:
                 self._more[group] += 1
 
-    def trouble(self, new: Found, so_far: Hunted) -> None:
+    def trouble(self, new: HuntFinding, so_far: CampaignState) -> None:
         """Tell that something is wrong."""
         said = f"{so_far.inputs:>8}  FOUND {new.trouble.kind}: {new.trouble.says}"
         print(*wrapped(said, " " * 10, first=""), sep="\n", file=self._out, flush=True)
 
-    def round(self, so_far: Hunted) -> None:
+    def round(self, so_far: CampaignState) -> None:
         """Tell what was counted."""
         if self._more:
             counts = ", ".join(f"{n} {group}s" for group, n in sorted(self._more.items()))
@@ -53,7 +53,7 @@ class Printer:
             self._more.clear()
 
 
-def document(hunted: Hunted, finds: Sequence[Find], seed: int) -> dict[str, Any]:
+def document(hunted: CampaignState, finds: Sequence[Find], seed: int) -> dict[str, Any]:
     """A hunt for a program."""
     return {
         "seed": seed,
@@ -73,7 +73,7 @@ def document(hunted: Hunted, finds: Sequence[Find], seed: int) -> dict[str, Any]
     }
 
 
-def junit_of(hunted: Hunted, finds: Sequence[Find], seed: int) -> bytes:
+def junit_of(hunted: CampaignState, finds: Sequence[Find], seed: int) -> bytes:
     """JUnit XML: a case for each kind of trouble, which fails if it was found, and the canary."""
     cases = []
     for kind in KINDS:
@@ -86,7 +86,7 @@ def junit_of(hunted: Hunted, finds: Sequence[Find], seed: int) -> bytes:
     return junit([Suite(f"sim hunt seed {seed}", cases, {"inputs": str(hunted.inputs), **counts})])
 
 
-def rules_met(hunted: Hunted) -> dict[str, dict[str, Any]]:
+def rules_met(hunted: CampaignState) -> dict[str, dict[str, Any]]:
     """Each numbered rule that was met: after how many inputs first, and the feature that showed
     it.
     """
@@ -97,7 +97,7 @@ def rules_met(hunted: Hunted) -> dict[str, dict[str, Any]]:
     return {rule: first[rule] for rule in RULES if rule in first}
 
 
-def never(hunted: Hunted) -> dict[str, list[str]]:
+def never(hunted: CampaignState) -> dict[str, list[str]]:
     """What was never met, of what there is."""
     met = {feature.split("|")[0].partition(":")[2] for feature in hunted.news}
     edges = (f"lifecycle|{was.name}|{to.name}" for was, to in EDGES)
@@ -109,7 +109,7 @@ def never(hunted: Hunted) -> dict[str, list[str]]:
     }
 
 
-def lines(hunted: Hunted, finds: Sequence[Find], *, canary: bool = True) -> Iterator[str]:
+def lines(hunted: CampaignState, finds: Sequence[Find], *, canary: bool = True) -> Iterator[str]:
     """The verdict for people."""
     counts = ", ".join(
         counted(number, name.removesuffix("s")) if name in GROUPS else f"{number} {name}"

@@ -12,7 +12,7 @@ from sim.api.pipeline.inputs import (
     VerifiedCredential,
 )
 from sim.contract.contract import load_contract
-from sim.hunt.callers import PEER, Who
+from sim.hunt.callers import PEER, CallIdentity
 from sim.hunt.clients import message_of
 from sim.hunt.course_parts import Body, Inputs
 from sim.hunt.deal_courses import DealCourses
@@ -135,14 +135,14 @@ class SessionCourses(DealCourses):
             return
         ends = known.expires + NS_PER_S * choices.choice((-1, 0, 1, 60))
         yield from self._wait(max(0, ends - self._simulation.now))
-        yield self._call(choices, "AccountsAPI.GetWhoAmI", {}, Who(token, None))
+        yield self._call(choices, "AccountsAPI.GetWhoAmI", {}, CallIdentity(token, None))
 
     def account(self, choices: Stream) -> Inputs:
         """A retail order of one contract that trades as maker, and what its owner reads then."""
         keys, symbol = self._simulation.exchange.firms.api_keys()[:2], self._symbol(choices)
         if not keys:
             return
-        who = Who(VerifiedCredential(SCRIPT, choices.choice(keys).key_id), None)
+        who = CallIdentity(VerifiedCredential(SCRIPT, choices.choice(keys).key_id), None)
         price = choices.between(47, 50)
         body = {
             "marketSlug": symbol,
@@ -178,7 +178,7 @@ class SessionCourses(DealCourses):
     def verify(self, choices: Stream) -> Inputs:
         """A person who is verified, decided by hand, and starts again."""
         firm = choices.choice(self._partners()).credential
-        who = Who(firm, None)
+        who = CallIdentity(firm, None)
         name = f"person-{choices.below(6)}"
         person: Body = {
             "address": _ADDRESS,
@@ -224,5 +224,5 @@ class SessionCourses(DealCourses):
             "bucket": f"ASSET_PRICE_BUCKET_{choices.choice(('1M', '1H', '1D'))}",
         }
         name = load_contract().by_name("GatewayAssetPricesAPI.GetAssetPriceHistory")
-        nobody = Who(VerifiedCredential("none"), None)
+        nobody = CallIdentity(VerifiedCredential("none"), None)
         yield self._clients.call(choices, "gateway", name, body, nobody)

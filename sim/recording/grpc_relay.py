@@ -24,7 +24,7 @@ from sim.api.codecs.protobuf import descriptor_pool
 from sim.contract.contract import Contract, Operation
 from sim.kernel.instants import Instant
 from sim.recording.files import Frame, wall_clock
-from sim.recording.threaded_call import Begun, Ended, ThreadedCall
+from sim.recording.threaded_call import CallAccepted, CallEnded, ThreadedCall
 from sim.recording.writer import RecordingWriter, service_time
 from sim.server.grpc.ports import add_ports
 
@@ -210,7 +210,7 @@ class GrpcRelay:
         stream = writer.open("grpc", client, opened)
         keep = partial(self._keep, self.bodies.operation(method), client, stream)
 
-        ended: Ended | None = None
+        ended: CallEnded | None = None
         async with self._open(context.peer()) as channels:
             metadata = _passed(context.invocation_metadata())
             call = ThreadedCall(channels.streams, method, metadata, context.time_remaining())
@@ -224,9 +224,9 @@ class GrpcRelay:
             sending = asyncio.ensure_future(send())
             try:
                 async for event in call.events():
-                    if isinstance(event, Begun):
+                    if isinstance(event, CallAccepted):
                         await context.send_initial_metadata(_passed(event.metadata))
-                    elif isinstance(event, Ended):
+                    elif isinstance(event, CallEnded):
                         ended = event
                     else:
                         keep("service", event)
@@ -292,7 +292,7 @@ def _passed(metadata: Any) -> Metadata:
     return tuple((key, value) for key, value in pairs if not key.startswith(_OWN))
 
 
-def _closed(ended: Ended | None) -> dict[str, Any]:
+def _closed(ended: CallEnded | None) -> dict[str, Any]:
     """How a stream ended; None: the client cancelled it."""
     if ended is None:
         return {"from": "client", "code": None, "reason": "cancelled"}

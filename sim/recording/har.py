@@ -56,7 +56,7 @@ class _Pair(Struct, gc=False):
     value: str = ""
 
 
-class _Posted(Struct, gc=False):
+class _PostData(Struct, gc=False):
     """The body of a request: its text, or the fields of a form, which some exports list instead."""
 
     text: str | None = None
@@ -67,7 +67,7 @@ class _Request(Struct, gc=False):
     method: str
     url: str
     headers: list[_Pair]
-    posted: _Posted | None = field(default=None, name="postData")
+    posted: _PostData | None = field(default=None, name="postData")
 
 
 class _Content(Struct, gc=False):
@@ -181,7 +181,7 @@ def _entries(
         path=secrets.text(url.path),
         query=secrets.query(url.query),
         headers=secrets.headers(_headers(request.headers)),
-        body=_redacted(secrets, _posted(request.posted or _Posted())),
+        body=_redacted(secrets, _posted(request.posted or _PostData())),
     )
     at = format_instant(began)
     if one.messages is None:
@@ -225,7 +225,7 @@ def _answered(secrets: Fingerprints, response: _Response) -> Any:
     return _redacted(secrets, _content(content))
 
 
-def _posted(posted: _Posted) -> bytes:
+def _posted(posted: _PostData) -> bytes:
     if posted.text:
         return posted.text.encode()
     return urlencode([(one.name, one.value) for one in posted.params or ()]).encode()

@@ -25,7 +25,7 @@ from sim.server.http.server import HttpServer, error_response, origin_form
 log = logging.getLogger("sim.recording")
 
 
-class _Passed(web.StreamResponse):
+class _RelayedResponse(web.StreamResponse):
     """An answer with the headers of the service and none of aiohttp's own."""
 
     def __init__(self, answer: ClientResponse) -> None:
@@ -99,7 +99,7 @@ class _Call:
         """The answer is written down before its last bytes leave: what a client has seen whole is
         in the file.
         """
-        passed = _Passed(answer)
+        passed = _RelayedResponse(answer)
         # With the head, if it has come already; a head whose body is late does not wait for it.
         passed._send_headers_immediately = not answer.content.total_bytes
         left = answer.content_length

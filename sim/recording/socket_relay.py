@@ -22,7 +22,7 @@ from sim.recording.files import wall_clock
 from sim.recording.upstream import HOP, Upstream, outgoing, spelt
 
 
-class Ended(NamedTuple):
+class SocketEnd(NamedTuple):
     """Who closed a socket, and how; without a code the connection broke."""
 
     sender: str
@@ -135,7 +135,7 @@ async def _relay(
     def keep(sender: Literal["client", "service"], body: bytes) -> None:
         writer.frame(plane, client, stream, writer.text_frame(sender, body))
 
-    ended: list[Ended] = []
+    ended: list[SocketEnd] = []
     pumps = [
         asyncio.ensure_future(_pump("client", here, there, keep, ended)),
         asyncio.ensure_future(_pump("service", there, here, keep, ended)),
@@ -158,7 +158,7 @@ async def _pump(
     source: Socket,
     target: Socket,
     keep: Callable[[Literal["client", "service"], bytes], None],
-    ended: list[Ended],
+    ended: list[SocketEnd],
 ) -> None:
     """Pass messages on until one side closes; the first to see that says how in `ended`."""
     try:
@@ -176,7 +176,7 @@ async def _pump(
                 await target.pong(message.data)
             elif message.type is WSMsgType.CLOSE:
                 code, reason = message.data or 1000, str(message.extra or "")
-                ended.append(Ended(sender, code, reason))
+                ended.append(SocketEnd(sender, code, reason))
                 await target.close(code=code, message=reason.encode())
                 await source.close(code=code)
                 return
@@ -184,4 +184,4 @@ async def _pump(
                 break
     except (ClientError, OSError):
         pass
-    ended.append(Ended(sender, None, "the connection broke"))
+    ended.append(SocketEnd(sender, None, "the connection broke"))

@@ -17,13 +17,13 @@ import grpc
 _WAITING_MAX = 64  # answers that wait for the client to read
 
 
-class Begun(NamedTuple):
+class CallAccepted(NamedTuple):
     """The service has accepted the call."""
 
     metadata: Any
 
 
-class Ended(NamedTuple):
+class CallEnded(NamedTuple):
     """The service has ended the call, or it was cancelled."""
 
     code: int
@@ -32,14 +32,14 @@ class Ended(NamedTuple):
 
 
 class ThreadedCall:
-    """One call. `events` yields what the service says, in order; the last is `Ended`."""
+    """One call. `events` yields what the service says, in order; the last is `CallEnded`."""
 
     def __init__(
         self, channel: grpc.Channel, method: str, metadata: Any, timeout: float | None
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._sent: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._heard: asyncio.Queue[Begun | bytes | Ended] = asyncio.Queue(_WAITING_MAX)
+        self._heard: asyncio.Queue[CallAccepted | bytes | CallEnded] = asyncio.Queue(_WAITING_MAX)
         self._call = channel.stream_stream(method, None, None)(
             self._messages(), timeout=timeout, metadata=metadata
         )
@@ -54,12 +54,12 @@ class ThreadedCall:
         self._sent.put(None)
         self._call.cancel()  # type: ignore[no-untyped-call]
 
-    async def events(self) -> AsyncIterator[Begun | bytes | Ended]:
+    async def events(self) -> AsyncIterator[CallAccepted | bytes | CallEnded]:
         """What the service says."""
         while True:
             event = await self._heard.get()
             yield event
-            if isinstance(event, Ended):
+            if isinstance(event, CallEnded):
                 return
 
     def _messages(self) -> Iterator[bytes]:
@@ -69,7 +69,7 @@ class ThreadedCall:
     def _listen(self) -> None:
         call = self._call
         try:
-            self._tell(Begun(call.initial_metadata()))
+            self._tell(CallAccepted(call.initial_metadata()))
             for message in call:
                 self._tell(message)
         except grpc.RpcError:
@@ -78,11 +78,11 @@ class ThreadedCall:
             return  # the loop has closed: nobody listens any more
         try:
             code = call.code()
-            self._tell(Ended(code.value[0], call.details() or "", call.trailing_metadata()))
+            self._tell(CallEnded(code.value[0], call.details() or "", call.trailing_metadata()))
         except RuntimeError:
             return
         finally:
             self._sent.put(None)
 
-    def _tell(self, event: Begun | bytes | Ended) -> None:
+    def _tell(self, event: CallAccepted | bytes | CallEnded) -> None:
         asyncio.run_coroutine_threadsafe(self._heard.put(event), self._loop).result()

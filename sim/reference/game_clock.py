@@ -95,7 +95,7 @@ class Point(NamedTuple):
     away: int
 
 
-class Joined(NamedTuple):
+class GameInProgress(NamedTuple):
     """A game under way when the world begins: the period that begins then, and how late that is."""
 
     period: str
@@ -106,7 +106,12 @@ class GameClock:
     """The course of one game from its start to its result."""
 
     def __init__(
-        self, league: str, slug: str, start: Instant, final: Game, joined: Joined | None = None
+        self,
+        league: str,
+        slug: str,
+        start: Instant,
+        final: Game,
+        joined: GameInProgress | None = None,
     ) -> None:
         self._start = start
         self._final = final

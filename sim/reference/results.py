@@ -20,7 +20,7 @@ from sim.core.model.games import Game, Goal
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import Instant
 from sim.messages.gateway_v1 import Event
-from sim.reference.game_clock import UNITS, GameClock, Joined, draw, duration, spread
+from sim.reference.game_clock import UNITS, GameClock, GameInProgress, draw, duration, spread
 from sim.reference.reference import Reference
 
 Periods = dict[str, tuple[int, int]]
@@ -96,7 +96,7 @@ class Results:
         event, result = self._reference.game_event(slug), self.final_game(slug)
         if event is None or result is None or event.start_time is None:
             return None
-        joined = Joined(event.period, self._now - event.start_time) if event.live else None
+        joined = GameInProgress(event.period, self._now - event.start_time) if event.live else None
         return GameClock(event.subcategory, slug, event.start_time, result, joined)
 
     def outcome(self, instrument: Instrument) -> tuple[Fraction, str] | None:

@@ -87,19 +87,19 @@ class Row(NamedTuple):
     tif: TimeInForce
 
 
-class Packed(NamedTuple):
+class PackedFile(NamedTuple):
     """A file: SHA-256 of its bytes, and its lines in compressed parts of PART_LINES."""
 
     sha256: str
     parts: tuple[bytes, ...]
 
 
-def packed_of(entry: FlowEntry) -> Packed:
+def packed_of(entry: FlowEntry) -> PackedFile:
     """The file of a flow entry, whose content has been read."""
-    return Packed(entry.sha256, entry.content)
+    return PackedFile(entry.sha256, entry.content)
 
 
-def pack_file(path: Path) -> Packed:
+def pack_file(path: Path) -> PackedFile:
     """A file in parts, read once, a part at a time. OSError when it cannot be read, FlowError when
     it is too large or has endless lines.
     """
@@ -120,10 +120,10 @@ def pack_file(path: Path) -> Packed:
                 lines.clear()
     if lines:
         parts.append(zlib.compress(b"".join(lines), 6))
-    return Packed(digest.hexdigest(), tuple(parts))
+    return PackedFile(digest.hexdigest(), tuple(parts))
 
 
-def sound(packed: Packed) -> bool:
+def sound(packed: PackedFile) -> bool:
     """Whether the parts are the file that the SHA-256 names."""
     digest = sha256()
     try:
@@ -137,7 +137,7 @@ def sound(packed: Packed) -> bool:
     return digest.hexdigest() == packed.sha256
 
 
-def lines_of(packed: Packed, first: int = 0) -> Iterator[tuple[int, str]]:
+def lines_of(packed: PackedFile, first: int = 0) -> Iterator[tuple[int, str]]:
     """(number, text) of lines from a number on, without their ends; the first line has the number
     0. FlowError for text that is not UTF-8.
     """
@@ -155,7 +155,7 @@ def lines_of(packed: Packed, first: int = 0) -> Iterator[tuple[int, str]]:
 class Reader:
     """Reads one file. `start` is the scenario's start; `who` sends rows that name nobody."""
 
-    def __init__(self, packed: Packed, start: Instant, who: str) -> None:
+    def __init__(self, packed: PackedFile, start: Instant, who: str) -> None:
         """FlowError when the first line is no heading."""
         self._packed = packed
         self._start = start

@@ -28,7 +28,7 @@ _GRAIN_NS = NS_PER_MS
 _SLEEP_MAX_S = 600.0
 
 
-class Clocked(Protocol):
+class ClockHost(Protocol):
     """What a driver needs of the host whose clock it moves."""
 
     @property
@@ -52,7 +52,7 @@ class Clocked(Protocol):
 class ClockDriver:
     """Moves a host's clock in one of the modes. Used from the host's event loop only."""
 
-    def __init__(self, host: Clocked, mode: ClockMode) -> None:
+    def __init__(self, host: ClockHost, mode: ClockMode) -> None:
         self._host = host
         self._mode = mode
         self._timer: asyncio.TimerHandle | None = None

@@ -25,7 +25,7 @@ from sim.api.pipeline.request_log import LoggedCall
 from sim.core.model.events import FaultStruck
 from sim.core.service.fault_spec import CALLS
 from sim.kernel.instants import EASTERN, Instant, format_instant, to_datetime
-from sim.server.webhooks.sender import Answered
+from sim.server.webhooks.sender import ReceiverResponse
 from sim.simulation import Simulation
 
 _WAITING_MAX = 10_000  # lines for a pipe whose reader is slow
@@ -38,7 +38,7 @@ class Observer(Protocol):
     def after_input(self, simulation: Simulation, outcome: Outcome) -> None:
         """An input was handled, with everything that it caused."""
 
-    def after_attempt(self, simulation: Simulation, post: Post, answer: Answered) -> None:
+    def after_attempt(self, simulation: Simulation, post: Post, answer: ReceiverResponse) -> None:
         """A webhook receiver answered, or did not."""
 
 
@@ -100,7 +100,7 @@ class Console:
         for result in outcome.steps:
             self._write(self._step(simulation, result))
 
-    def after_attempt(self, simulation: Simulation, post: Post, answer: Answered) -> None:
+    def after_attempt(self, simulation: Simulation, post: Post, answer: ReceiverResponse) -> None:
         """Write one attempt to deliver a webhook."""
         if self._silent:
             return

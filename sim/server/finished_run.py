@@ -16,7 +16,7 @@ _LOOK_S = 0.025
 _REMEDY = 'POST /_sim/v1/fork with {"seq": n} begins a world that goes on from there'
 
 
-class Opened:
+class OpenedRun:
     """A finished run that is being replayed, or has been. `failed` says why it ended early."""
 
     def __init__(self, recorded: RecordedRun, simulation: Simulation) -> None:

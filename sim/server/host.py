@@ -24,18 +24,18 @@ from sim.scenario.clock_mode import MANUAL, ClockMode
 from sim.server.clock_driver import ClockDriver
 from sim.server.console import Observer
 from sim.server.held_replies import HeldReplies
-from sim.server.looking import Looking
+from sim.server.history_access import HistoryAccess
 from sim.server.open_streams import OpenStreams
 from sim.server.stream_buffer import StreamBuffer
 from sim.server.tasks import Tasks
 from sim.server.telemetry.meter import Meter, measure
 from sim.server.watchers import Watchers
-from sim.server.webhooks.sender import Answered, WebhookSender
+from sim.server.webhooks.sender import ReceiverResponse, WebhookSender
 from sim.simulation import Simulation
 
 if TYPE_CHECKING:
     from sim.analysis.history.history import History
-    from sim.server.finished_run import Opened
+    from sim.server.finished_run import OpenedRun
     from sim.server.telemetry.latencies import Latencies
 
 log = logging.getLogger("sim.server")
@@ -67,7 +67,7 @@ class Host:
         observer: Observer | None = None,
         meters: tuple[Meter, ...] = (),
         on_end: Callable[[BaseException], None] | None = None,
-        opened: Opened | None = None,
+        opened: OpenedRun | None = None,
         tls_ca: Path | None = None,
     ) -> None:
         self.simulation = simulation
@@ -84,7 +84,7 @@ class Host:
         self.watchers = Watchers()
         self.jumps, self.last_jump = 0, dict[str, Any]()  # journeys in time, and the latest
         self._moving = asyncio.Lock()
-        self.looking = Looking()  # at other moments
+        self.looking = HistoryAccess()  # at other moments
         self.webhooks = WebhookSender(
             self.settings,
             now=lambda: self.now,
@@ -216,7 +216,7 @@ class Host:
         self._finish(outcome)
         return reply
 
-    def _webhook_answered(self, attempt: Post, answer: Answered) -> None:
+    def _webhook_answered(self, attempt: Post, answer: ReceiverResponse) -> None:
         self.catch_up()
         outcome = self.simulation.answer(
             attempt.attempt, answer.status, answer.error, answer.retry_after

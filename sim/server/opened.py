@@ -17,7 +17,7 @@ from sim.server.addresses import addresses_of
 from sim.server.console import Console
 from sim.server.ending import Ending
 from sim.server.event_loop import new_event_loop
-from sim.server.finished_run import Opened
+from sim.server.finished_run import OpenedRun
 from sim.server.host import Host
 from sim.server.instances import Instances
 from sim.server.listeners import Bound, bind
@@ -66,7 +66,7 @@ async def _show(
 
     ending, console = Ending(), Console("text", quiet=True)
     instances = Instances(on_end=ending.run_ended)
-    opened = Opened(recorded, simulation)
+    opened = OpenedRun(recorded, simulation)
     host = Host(simulation, MANUAL, opened=opened)
     service = await Service.start(host, bound, instances=instances)
     instances.adopt(service)
@@ -100,7 +100,7 @@ async def _show(
     return code
 
 
-async def _tell(host: Host, opened: Opened, console: Console) -> None:
+async def _tell(host: Host, opened: OpenedRun, console: Console) -> None:
     """Tell how far the replay is: those who watch often, the console at every tenth."""
     tenth = 0
     while not opened.over:

@@ -31,7 +31,7 @@ from sim.server.tls import Identity, make_identity
 from sim.simulation import Simulation
 
 if TYPE_CHECKING:
-    from sim.server.watching import Fresh, Watch
+    from sim.server.watching import ReloadedScenario, ScenarioWatch
 
 
 class ServeOptions(NamedTuple):
@@ -52,7 +52,7 @@ class ServeOptions(NamedTuple):
     open: bool = False
     otlp: str = ""
     began: float = 0.0
-    watch: Callable[[Settings], Watch] | None = None
+    watch: Callable[[Settings], ScenarioWatch] | None = None
 
 
 def serve(options: ServeOptions, build: Callable[[Settings], Simulation]) -> int:
@@ -139,7 +139,11 @@ def _say_what_it_was(console: Console, simulation: Simulation, journal: Path | N
 
 
 def _reloaded(
-    options: ServeOptions, service: Service, instances: Instances, token: str, fresh: Fresh
+    options: ServeOptions,
+    service: Service,
+    instances: Instances,
+    token: str,
+    fresh: ReloadedScenario,
 ) -> None:
     """Write the ready file anew: symbols and parties may be others, and the journal is."""
     instances.keep_journal(fresh.journal)

@@ -21,7 +21,7 @@ from sim.simulation import Simulation
 _LOOK_S = 0.25
 
 
-class Fresh(NamedTuple):
+class ReloadedScenario(NamedTuple):
     """A scenario that was read again: the files it came from, what builds its simulation, and the
     path of that one's journal.
     """
@@ -32,15 +32,18 @@ class Fresh(NamedTuple):
     journal: Path | None
 
 
-class Watch(NamedTuple):
+class ScenarioWatch(NamedTuple):
     """What to look at first, and what reads the scenario again: ScenarioError, OSError."""
 
     files: Sequence[Path]
-    read: Callable[[], Fresh]
+    read: Callable[[], ReloadedScenario]
 
 
 async def watch(
-    host: Host, watched: Watch, say: Callable[[str], None], reloaded: Callable[[Fresh], None]
+    host: Host,
+    watched: ScenarioWatch,
+    say: Callable[[str], None],
+    reloaded: Callable[[ReloadedScenario], None],
 ) -> None:
     """Start the host over whenever a file changes; for ever."""
     files = watched.files

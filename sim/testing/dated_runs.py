@@ -36,7 +36,7 @@ _UNMET = (
 )
 
 
-class Date(Struct, frozen=True):
+class RunDate(Struct, frozen=True):
     """A run to make: its start, and the changes since the run before."""
 
     start: Instant
@@ -48,7 +48,7 @@ class Date(Struct, frozen=True):
         return eastern_date(self.start).isoformat()
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class CalendarPlan(Struct, frozen=True, kw_only=True):
     """The options of `sim calendar`. `bisect` searches by bisection, assuming that a broken test
     stays broken.
     """
@@ -61,7 +61,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     bisect: bool = False
 
 
-class Broken(Struct, frozen=True):
+class BrokenTest(Struct, frozen=True):
     """A test, the first date on which it fails, the changes of that date, and its message."""
 
     test: str
@@ -76,7 +76,7 @@ class Calendar(Struct, frozen=True):
     """
 
     runs: dict[str, dict[str, bool]]
-    broken: list[Broken]
+    broken: list[BrokenTest]
     failing: list[str]
     failing_says: dict[str, str]
     unmet: list[str]  # days on which no test met the exchange
@@ -93,7 +93,7 @@ class Calendar(Struct, frozen=True):
         return {"ok": self.ok, **built}
 
 
-def every_date() -> list[Date]:
+def every_date() -> list[RunDate]:
     """The baseline and every date, oldest first."""
     by_start: dict[Instant, list[str]] = {}
     for row in dates.rows():
@@ -105,11 +105,11 @@ def every_date() -> list[Date]:
         description = ": ".join(part for part in (row["name"], summary, change) if part)
         by_start.setdefault(start, []).append(f"{row['kind']} {description}")
     first = min(by_start)
-    baseline = Date(eastern(eastern_date(first - DAY), _HOUR), ())
-    return [baseline, *(Date(at, tuple(by_start[at])) for at in sorted(by_start))]
+    baseline = RunDate(eastern(eastern_date(first - DAY), _HOUR), ())
+    return [baseline, *(RunDate(at, tuple(by_start[at])) for at in sorted(by_start))]
 
 
-def calendar(plan: Plan) -> Calendar:
+def calendar(plan: CalendarPlan) -> Calendar:
     """Run the command at the dates. After an interrupt the calendar has the finished dates.
 
     UsageError if nothing was run, or there is no such command.
@@ -125,7 +125,7 @@ def calendar(plan: Plan) -> Calendar:
     return _verdict(every, runs)
 
 
-def _bisected(every: Sequence[Date], runs: dict[int, Cases]) -> Iterator[int]:
+def _bisected(every: Sequence[RunDate], runs: dict[int, Cases]) -> Iterator[int]:
     """The dates to run, until each test that fails at the end has its first date."""
     last = len(every) - 1
     yield 0
@@ -141,7 +141,7 @@ def _bisected(every: Sequence[Date], runs: dict[int, Cases]) -> Iterator[int]:
             low, high = (middle, high) if runs[middle].passed.get(test, True) else (low, middle)
 
 
-def _run(plan: Plan, date: Date) -> Cases:
+def _run(plan: CalendarPlan, date: RunDate) -> Cases:
     """Run the tests at a date; return whether each passed."""
     scenario = load_scenario(plan.scenario)
     scenario = structs.replace(scenario, clock=structs.replace(scenario.clock, start=date.start))
@@ -164,7 +164,7 @@ def _run(plan: Plan, date: Date) -> Cases:
     return Cases({**ran.passed, WHOLE: run.ok}, {**ran.says, **says}, ran.met)
 
 
-def _verdict(every: Sequence[Date], runs: dict[int, Cases]) -> Calendar:
+def _verdict(every: Sequence[RunDate], runs: dict[int, Cases]) -> Calendar:
     order = sorted(runs)
     names = list(dict.fromkeys(name for number in order for name in runs[number].passed))
     failing, broken = dict[str, str](), []
@@ -176,7 +176,7 @@ def _verdict(every: Sequence[Date], runs: dict[int, Cases]) -> Calendar:
         if fails[0] == 0:
             failing[name] = says
         else:
-            broken.append(Broken(name, first.day, first.changes, says))
+            broken.append(BrokenTest(name, first.day, first.changes, says))
     days = {every[number].day: runs[number].passed for number in order}
     unmet = [every[number].day for number in order if not runs[number].met]
     return Calendar(days, broken, list(failing), failing, unmet, len(every))
@@ -224,7 +224,7 @@ def junit_of(found: Calendar) -> bytes:
     return junit([Suite("calendar", cases, {"dates": ", ".join(found.runs)})])
 
 
-def _case(name: str, broken: Broken | None, failing: str | None) -> Case:
+def _case(name: str, broken: BrokenTest | None, failing: str | None) -> Case:
     if failing is not None:
         return Case("calendar", name, failure="fails even before the first date", text=failing)
     if broken is None:

@@ -24,7 +24,7 @@ from _pytest.runner import runtestprotocol
 from sim.analysis.commands import python_command
 from sim.analysis.progress import Progress, reporting
 from sim.analysis.search.fault_points import Point, points
-from sim.analysis.search.fault_sets import FaultSet, Tried, names_of, sets_of, smallest
+from sim.analysis.search.fault_sets import FaultSet, SingleFaultResult, names_of, sets_of, smallest
 
 SURVEY: pytest.StashKey[dict[tuple[str, str], int]] = pytest.StashKey()
 ARMED: pytest.StashKey[list[str]] = pytest.StashKey()
@@ -35,7 +35,7 @@ LONGEST_S = 10.0
 SHOWN = 12
 
 
-class Hung(BaseException):
+class TrialTimeout(BaseException):
     """Raised in a test that takes too long; a client's `except Exception` does not catch it."""
 
 
@@ -125,7 +125,7 @@ class Explorer:
             for one in progress.each(tried):
                 trial, passed = self._try(item, nextitem, (one,), limit_s)
                 self.trials.append(trial)
-                alone.append(Tried(one, trial.verdict == SURVIVED, passed))
+                alone.append(SingleFaultResult(one, trial.verdict == SURVIVED, passed))
         most = self._config.getoption("explore_pairs")
         sets = self._sets(base, alone)[:most] if most else []
         with self._progress(sets, f"pairs and timings of {item.name}") as progress:
@@ -140,7 +140,9 @@ class Explorer:
         ):
             yield progress
 
-    def _sets(self, base: dict[tuple[str, str], int], alone: list[Tried]) -> list[FaultSet]:
+    def _sets(
+        self, base: dict[tuple[str, str], int], alone: list[SingleFaultResult]
+    ) -> list[FaultSet]:
         faults = self._config.getoption("explore_faults")
         return sets_of(base, alone, wire=True, faults=faults)
 
@@ -182,7 +184,7 @@ class Explorer:
         try:
             with _limited(limit_s):
                 reports = runtestprotocol(item, log=False, nextitem=nextitem)
-        except Hung:
+        except TrialTimeout:
             return HUNG, f"stopped after {limit_s:.0f} s"
         finally:
             del item.stash[ARMED]
@@ -192,7 +194,7 @@ class Explorer:
         if not failed:
             return SURVIVED, ""
         why = _why(failed[0])
-        return HUNG if why.startswith("Hung") or ".Hung" in why else FAILED, why
+        return HUNG if why.startswith("TrialTimeout") or ".TrialTimeout" in why else FAILED, why
 
     @property
     def _lost(self) -> list[Trial]:
@@ -270,7 +272,7 @@ def _why(report: pytest.TestReport) -> str:
 
 @contextmanager
 def _limited(limit_s: float) -> Iterator[None]:
-    """Raise `Hung` in the block after so many seconds.
+    """Raise `TrialTimeout` in the block after so many seconds.
 
     Without an alarm signal (on Windows, in another thread) nothing stops a test that hangs.
     """
@@ -279,7 +281,7 @@ def _limited(limit_s: float) -> Iterator[None]:
         return
 
     def ring(*_: object) -> None:
-        raise Hung(f"stopped after {limit_s:.0f} s")
+        raise TrialTimeout(f"stopped after {limit_s:.0f} s")
 
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, limit_s)

@@ -60,7 +60,7 @@ class HypothesisChoices:
         return self._draw(st.sampled_from(options))
 
 
-class Spoilt(NamedTuple):
+class MalformedRequest(NamedTuple):
     """A request with one thing wrong: its body, what is wrong, and the HTTP statuses to expect."""
 
     body: Document
@@ -116,7 +116,7 @@ def exchange_orders(draw: st.DrawFn, terms: Terms) -> Document:
 
 
 @st.composite
-def nearly_valid_exchange_orders(draw: st.DrawFn, terms: Terms) -> Spoilt:
+def nearly_valid_exchange_orders(draw: st.DrawFn, terms: Terms) -> MalformedRequest:
     """Bodies of POST /v1/trading/orders with one thing wrong."""
     body = draw(exchange_orders(terms))
     off = str(draw(prices_off_the_grid(terms)))
@@ -151,7 +151,7 @@ def retail_orders(draw: st.DrawFn, terms: Terms) -> Document:
 
 
 @st.composite
-def nearly_valid_retail_orders(draw: st.DrawFn, terms: Terms) -> Spoilt:
+def nearly_valid_retail_orders(draw: st.DrawFn, terms: Terms) -> MalformedRequest:
     """Bodies of POST /v1/orders with one thing wrong that the API refuses at once.
 
     What the engine rejects comes later, as an execution.
@@ -189,14 +189,14 @@ def order_steps(
     return order
 
 
-def _spoilt(draw: st.DrawFn, body: Document, *mistakes: tuple[Any, ...]) -> Spoilt:
+def _spoilt(draw: st.DrawFn, body: Document, *mistakes: tuple[Any, ...]) -> MalformedRequest:
     """A body with one of the mistakes: (what is wrong, changed keys, statuses unless 400).
 
     A key that changes to None is left out.
     """
     wrong, changes, *statuses = draw(st.sampled_from(mistakes))
     changed = {key: value for key, value in {**body, **changes}.items() if value is not None}
-    return Spoilt(changed, wrong, tuple(statuses) or (400,))
+    return MalformedRequest(changed, wrong, tuple(statuses) or (400,))
 
 
 # ---- markets
@@ -239,7 +239,7 @@ def terms_of(entry: Document) -> Terms:
 
 
 @st.composite
-def nearly_valid_instruments(draw: st.DrawFn, symbol: str = "drawn") -> Spoilt:
+def nearly_valid_instruments(draw: st.DrawFn, symbol: str = "drawn") -> MalformedRequest:
     """Entries with one thing wrong; `wrong` is the key.
 
     The control plane answers 400 and names the key; a scenario is refused at the line of the key.

@@ -35,19 +35,19 @@ from sim.kernel.instants import format_instant
 from sim.kernel.journal_reader import UNREADABLE
 from sim.messages import Message
 from sim.simulation import Simulation
-from sim.witness.observation import Begun, Observation, Stream, ask, in_json_names
+from sim.witness.observation import Observation, Stream, WorldReset, ask, in_json_names
 
 _JSON = json.Decoder(float_hook=Decimal)
 
 
-def observed(simulation: Simulation, lines: NumberedLines) -> Iterator[Observation | Begun]:
+def observed(simulation: Simulation, lines: NumberedLines) -> Iterator[Observation | WorldReset]:
     """What clients saw in a journal's lines, which a fresh simulation replays. Divergence."""
     watched = Watch(simulation)
     outcomes: list[Outcome] = []
     for _, line in replaying(simulation, lines, hear=outcomes.append):
         if line.mark and line.mark not in ("snapshot", "fork"):
             watched.begin_anew()
-            yield Begun()
+            yield WorldReset()
         while outcomes:
             watched.outcome(recorded_input(line), outcomes.pop())
         yield from watched.take()

@@ -75,7 +75,7 @@ def in_json_names(asked: dict[str, Any]) -> dict[str, Any]:
     return {_CASE.sub(lambda found: found[1].upper(), name): asked[name] for name in asked}
 
 
-class Begun:
+class WorldReset:
     """The world begins anew: what follows is another history."""
 
 

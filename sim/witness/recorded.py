@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 from sim.kernel.instants import format_instant
 from sim.recording.files import Entry
-from sim.recording.seen import Reader, Seen
+from sim.recording.recorded_events import RecordedEvent, RecordingReader
 from sim.witness.facts import moment
 from sim.witness.observation import Observation, Stream, ask, in_json_names
 
@@ -21,7 +21,7 @@ def observed(entries: Collection[Entry]) -> Iterator[Observation]:
 class _Recorded:
     def __init__(self, entries: Collection[Entry]) -> None:
         self._entries = entries
-        self._reader = Reader(entries)
+        self._reader = RecordingReader(entries)
         self._streams: dict[int, Stream] = {}
 
     def observations(self) -> Iterator[Observation]:
@@ -44,7 +44,7 @@ class _Recorded:
         stream = self._streams[entry.stream] = Stream(entry.stream, operation, entry.client, at)
         yield _of_stream(entry, "begun", stream, at)
 
-    def _seen(self, entry: Entry, seen: Seen) -> Iterator[Observation]:
+    def _seen(self, entry: Entry, seen: RecordedEvent) -> Iterator[Observation]:
         at = moment(entry.at)
         stream = self._streams.get(entry.stream or 0)
         if seen.answer is not None and seen.operation is not None:

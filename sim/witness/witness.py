@@ -19,7 +19,7 @@ from sim.simulation import Simulation
 from sim.witness import journal, recorded
 from sim.witness.check import Check, Contradiction
 from sim.witness.checks import CHECKS
-from sim.witness.observation import Begun, Observation
+from sim.witness.observation import Observation, WorldReset
 from sim.witness.statements import facts
 
 # What reading a message raises that is none: a number that is text, an object that is a list.
@@ -67,7 +67,7 @@ class Witness(Struct):
         return fields
 
 
-class _Stretch:
+class _HistorySegment:
     """The checks of one history, and which of them looks at which kind of fact."""
 
     def __init__(self) -> None:
@@ -98,10 +98,10 @@ class _Stretch:
         return legible
 
 
-def judge(observations: Iterable[Observation | Begun]) -> Witness:
+def judge(observations: Iterable[Observation | WorldReset]) -> Witness:
     """Look for contradictions in what clients saw."""
     verdicts = {check.name: CheckVerdict() for check in CHECKS}
-    witness, stretch = Witness(verdicts), _Stretch()
+    witness, stretch = Witness(verdicts), _HistorySegment()
 
     def finish() -> None:
         for check in stretch.checks:
@@ -110,9 +110,9 @@ def judge(observations: Iterable[Observation | Begun]) -> Witness:
 
     with uncollected():
         for seen in observations:
-            if isinstance(seen, Begun):
+            if isinstance(seen, WorldReset):
                 finish()
-                stretch = _Stretch()
+                stretch = _HistorySegment()
                 continue
             witness.observations += 1
             if not stretch.look(seen):

@@ -22,7 +22,7 @@ from sim.analysis.search.campaign import matching_variants
 from sim.analysis.search.explore import ExploreRequest, _explored, run_trial
 from sim.analysis.search.fuzz import with_random_steps
 from sim.hunt import arena
-from sim.hunt.campaign import Campaign, Found, HuntPlan
+from sim.hunt.campaign import Campaign, HuntFinding, HuntPlan
 from sim.hunt.oracles import Oracles
 from sim.hunt.roots import roots_of
 from sim.kernel import resources
@@ -88,11 +88,11 @@ def hunt(
     over: Over, bug: str = "", *, guided: bool = True, column: str = "hunt"
 ) -> Iterator[Sentence]:
     """`sim hunt`, stopped by its processor time after each round."""
-    said: list[Found] = []
+    said: list[HuntFinding] = []
 
     class Listener:
         def news(self, features: Any, so_far: Any) -> None: ...
-        def trouble(self, new: Found, so_far: Any) -> None:
+        def trouble(self, new: HuntFinding, so_far: Any) -> None:
             said.append(new)
 
         def round(self, so_far: Any) -> None: ...

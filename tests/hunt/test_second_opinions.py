@@ -10,8 +10,8 @@ from contextlib import nullcontext
 import pytest
 
 from sim.hunt.arena import Arena
+from sim.hunt.checkpoints import MomentPath, moments_of
 from sim.hunt.genes import Gene
-from sim.hunt.moments import Place, moments_of
 from sim.hunt.oracles import Trouble
 from sim.hunt.roots import roots_of
 from sim.kernel.instants import minutes
@@ -29,7 +29,7 @@ def troubles(bug: str, kind: str, root: int) -> set[tuple[str, str]]:
     seen: set[Trouble] = set()
     with planted(*EXCHANGE_BUGS[bug]) if bug else nullcontext():
         for seed in range(EPISODES):
-            stand = moments_of(ROOTS, 1).stand(Place(root))
+            stand = moments_of(ROOTS, 1).stand(MomentPath(root))
             seen.update(Arena(stand).run([Gene(kind, seed)] * (1 + seed % 3)).troubles)
             if bug and seen:
                 break
@@ -58,12 +58,12 @@ def test_a_second_opinion_sees_its_bug(
 
 
 def test_an_input_that_does_not_end_is_found_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sim.hunt.patience.SECONDS", 0.2)
+    monkeypatch.setattr("sim.hunt.watchdog.SECONDS", 0.2)
     with planted(*EXCHANGE_BUGS["timer_after_its_instant"]):
-        stand = moments_of(ROOTS, 1).stand(Place(0))
+        stand = moments_of(ROOTS, 1).stand(MomentPath(0))
         happened = Arena(stand).run([Gene("course follow", 1), Gene("wait", 1, minutes(5))])
     (trouble,) = happened.troubles
-    assert (trouble.kind, trouble.subject) == ("internal error", "Endless")
+    assert (trouble.kind, trouble.subject) == ("internal error", "InputTimeout")
     assert "time to 2026-" in trouble.says
     assert happened.over
     assert signal.getsignal(signal.SIGPROF) is signal.SIG_DFL

@@ -16,7 +16,7 @@ from patience import until
 from processes import Process
 from test_kyc_and_webhooks import Partner
 
-from sim.actors.operator.views import Only, view
+from sim.actors.operator.views import ViewFilter, view
 from sim.kernel.instants import NS_PER_S
 from sim.loader.load import load_scenario
 from sim.server.room import FOLDER
@@ -317,7 +317,9 @@ def test_a_session_made_by_hand_is_a_scenario(exchange, traded, tmp_path):
     simulation = Simulation(load_scenario(str(path)))
     simulation.advance_to(simulation.now + 60 * NS_PER_S)
     engine = simulation.engine
-    again = [view(engine, name, Only(symbol=traded))[name] for name in ("trades", "instruments")]
+    again = [
+        view(engine, name, ViewFilter(symbol=traded))[name] for name in ("trades", "instruments")
+    ]
     there = [
         exchange.control("GET", f"/state/{name}?symbol={traded}")[name]
         for name in ("trades", "instruments")

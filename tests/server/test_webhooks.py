@@ -13,7 +13,7 @@ from fake_simulation import START
 
 from sim.kernel.instants import seconds
 from sim.server.tls import make_identity
-from sim.server.webhooks.sender import Answered
+from sim.server.webhooks.sender import ReceiverResponse
 from sim.testing.webhook_receiver import Answer, WebhookReceiver
 
 KEY = b"k" * 24
@@ -147,7 +147,7 @@ async def test_a_reset_forgets_attempts_whose_answer_is_outstanding(serve, recei
 
 
 def test_answers_compare_by_value():
-    assert Answered(200) == Answered(200, "", None)
+    assert ReceiverResponse(200) == ReceiverResponse(200, "", None)
 
 
 async def test_a_receiver_whose_certificate_nobody_vouches_for_is_not_sent_anything(

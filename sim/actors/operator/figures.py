@@ -142,11 +142,11 @@ def _row(
 
 def quotes(exchange: Exchange, account: str) -> list[Answer]:
     """The best of an account's own working orders on each side, oldest first."""
-    working: dict[str, _Quoted] = {}
+    working: dict[str, _OwnLevels] = {}
     rows: list[Answer] = []
     last: dict[str, Answer] = {}
     for execution, ends in _with_ends(_executions(exchange, account)):
-        working.setdefault(execution.order.symbol, _Quoted(execution.order)).put(execution.order)
+        working.setdefault(execution.order.symbol, _OwnLevels(execution.order)).put(execution.order)
         for symbol in ends:
             best = working[symbol].best()
             if best != last.get(symbol, _NOTHING):
@@ -171,7 +171,7 @@ def _with_ends(executions: Iterable[Execution]) -> Iterator[tuple[Execution, lis
         yield before, list(touched)
 
 
-class _Quoted:
+class _OwnLevels:
     """What an account has in the book of an instrument: the quantity at each price."""
 
     def __init__(self, order: Order) -> None:

@@ -45,7 +45,7 @@ R = TypeVar("R")
 _ALL_LEVELS = 1_000
 
 
-class Only(NamedTuple):
+class ViewFilter(NamedTuple):
     """What a view is narrowed to. "" and 0 mean everything."""
 
     symbol: str = ""
@@ -53,10 +53,10 @@ class Only(NamedTuple):
     last: int = 0
 
 
-_ALL = Only()
+_ALL = ViewFilter()
 
 
-def _books(engine: Engine, only: Only) -> Rows:
+def _books(engine: Engine, only: ViewFilter) -> Rows:
     trading = engine.exchange.trading
     rows = []
     for symbol in (only.symbol,) if only.symbol else sorted(trading.lifecycle.symbols()):
@@ -82,20 +82,20 @@ def _levels(book: Book, side: Side, instrument: Instrument) -> Rows:
     ]
 
 
-def _instruments(engine: Engine, only: Only) -> Rows:
+def _instruments(engine: Engine, only: ViewFilter) -> Rows:
     listed = engine.exchange.instruments
     chosen = (listed.require(only.symbol),) if only.symbol else listed
     instruments = sorted(chosen, key=attrgetter("symbol"))
     return [instrument_answer(engine.exchange, terms) for terms in instruments]
 
 
-def _orders(engine: Engine, only: Only) -> Rows:
+def _orders(engine: Engine, only: ViewFilter) -> Rows:
     orders = _chosen(engine.exchange.trading.orders.rows, only)
     rows = sorted(orders, key=attrgetter("created", "id"))
     return [order_answer(order) for order in (rows[-only.last :] if only.last else rows)]
 
 
-def _chosen(log: IndexedLog[R], only: Only) -> Iterable[R]:
+def _chosen(log: IndexedLog[R], only: ViewFilter) -> Iterable[R]:
     """The rows of a log that a view is narrowed to, oldest first."""
     if not only.symbol and not only.account:
         return log
@@ -107,12 +107,12 @@ def _chosen(log: IndexedLog[R], only: Only) -> Iterable[R]:
     return map(log.__getitem__, kept)
 
 
-def _trades(engine: Engine, only: Only) -> Rows:
+def _trades(engine: Engine, only: ViewFilter) -> Rows:
     trades = list(_chosen(engine.exchange.trading.trades, only))
     return [trade_answer(trade) for trade in (trades[-only.last :] if only.last else trades)]
 
 
-def _ledger(engine: Engine, only: Only) -> Rows:
+def _ledger(engine: Engine, only: ViewFilter) -> Rows:
     ledger = engine.exchange.trading.ledger
     accounts = [only.account] if only.account else sorted(account.name for account in ledger)
     rows = [row for account in accounts for row in ledger.entries(account)]
@@ -120,7 +120,7 @@ def _ledger(engine: Engine, only: Only) -> Rows:
     return [ledger_answer(row) for row in (rows[-only.last :] if only.last else rows)]
 
 
-def _accounts(engine: Engine, only: Only) -> Rows:
+def _accounts(engine: Engine, only: ViewFilter) -> Rows:
     trading = engine.exchange.trading
     return [
         {
@@ -135,7 +135,7 @@ def _accounts(engine: Engine, only: Only) -> Rows:
     ]
 
 
-def _accounts_of(engine: Engine, only: Only) -> Iterable[Account]:
+def _accounts_of(engine: Engine, only: ViewFilter) -> Iterable[Account]:
     ledger = engine.exchange.trading.ledger
     return (ledger.require(only.account),) if only.account else ledger
 
@@ -149,47 +149,47 @@ def _positions(exchange: Exchange, account: str) -> Rows:
     return rows
 
 
-def _funding(engine: Engine, only: Only) -> Rows:
+def _funding(engine: Engine, only: ViewFilter) -> Rows:
     """Transactions through funding sources; money that moved at once is in no state to show."""
     exchange = engine.exchange
     accounts = [account.name for account in exchange.trading.ledger]
     return [funding_answer(row) for row in exchange.funding.of(accounts) if row.source]
 
 
-def _sessions(engine: Engine, only: Only) -> Rows:
+def _sessions(engine: Engine, only: ViewFilter) -> Rows:
     return engine.hub.describe()
 
 
-def _limits(engine: Engine, only: Only) -> Rows:
+def _limits(engine: Engine, only: ViewFilter) -> Rows:
     """Usage of each limit, with the calls that a limit that is off would have refused."""
     limits = engine.exchange.rate_limits
     over = {row[:3]: row.used for row in limits.unenforced()}
     return [{**row._asdict(), "would_refuse": over.get(row[:3], 0)} for row in limits.usage()]
 
 
-def _breakers(engine: Engine, only: Only) -> Rows:
+def _breakers(engine: Engine, only: ViewFilter) -> Rows:
     return [
         {"firm": firm, **to_builtins(breaker)}
         for firm, breaker in sorted(engine.exchange.webhooks.breakers().items())
     ]
 
 
-def _deliveries(engine: Engine, only: Only) -> Rows:
+def _deliveries(engine: Engine, only: ViewFilter) -> Rows:
     return deliveries(engine.exchange)
 
 
-def _verifications(engine: Engine, only: Only) -> Rows:
+def _verifications(engine: Engine, only: ViewFilter) -> Rows:
     return [case_answer(case) for case in engine.exchange.kyc.cases()]
 
 
-def _timers(engine: Engine, only: Only) -> Rows:
+def _timers(engine: Engine, only: ViewFilter) -> Rows:
     return [
         {"at": format_instant(timer.due), "timer": timer.kind, "subject": timer.subject}
         for timer in engine.exchange.ctx.timers.pending()
     ]
 
 
-def _faults(engine: Engine, only: Only) -> Rows:
+def _faults(engine: Engine, only: ViewFilter) -> Rows:
     faults = engine.exchange.faults
     return [
         {
@@ -204,7 +204,7 @@ def _faults(engine: Engine, only: Only) -> Rows:
     ]
 
 
-def _quirks(engine: Engine, only: Only) -> Rows:
+def _quirks(engine: Engine, only: ViewFilter) -> Rows:
     value_of = engine.exchange.ctx.quirks.as_written
     return [
         {"name": one.name, "value": value_of(one.name), "default": str(one.default)}
@@ -212,7 +212,7 @@ def _quirks(engine: Engine, only: Only) -> Rows:
     ]
 
 
-def _assumptions(engine: Engine, only: Only) -> Rows:
+def _assumptions(engine: Engine, only: ViewFilter) -> Rows:
     value_of = engine.exchange.ctx.assumptions.as_written
     return [
         {"name": one.name, "value": value_of(one.name), "default": one.show(one.default)}
@@ -220,14 +220,14 @@ def _assumptions(engine: Engine, only: Only) -> Rows:
     ]
 
 
-def _maintenance(engine: Engine, only: Only) -> Rows:
+def _maintenance(engine: Engine, only: ViewFilter) -> Rows:
     return [
         {**window_answer(window), "open": window.begins <= engine.now}
         for window in engine.exchange.maintenance.upcoming()
     ]
 
 
-def _participants(engine: Engine, only: Only) -> Rows:
+def _participants(engine: Engine, only: ViewFilter) -> Rows:
     rows: Rows = [
         {
             "name": trader.entry.name,
@@ -257,36 +257,36 @@ def _participants(engine: Engine, only: Only) -> Rows:
     return sorted(rows, key=lambda row: (row["name"], row.get("symbol", "")))
 
 
-def _receivers(engine: Engine, only: Only) -> Rows:
+def _receivers(engine: Engine, only: ViewFilter) -> Rows:
     return receivers_of(engine).rows()
 
 
-def _users(engine: Engine, only: Only) -> Rows:
+def _users(engine: Engine, only: ViewFilter) -> Rows:
     firms = engine.exchange.firms.all()
     rows = [(user.name, firm.name, user.account) for firm in firms for user in firm.users]
     return [dict(zip(("user", "firm", "account"), row, strict=True)) for row in sorted(rows)]
 
 
-def _fills(engine: Engine, only: Only) -> Rows:
+def _fills(engine: Engine, only: ViewFilter) -> Rows:
     return _figures(engine, only, fills)
 
 
-def _performance(engine: Engine, only: Only) -> Rows:
+def _performance(engine: Engine, only: ViewFilter) -> Rows:
     journal = engine.journal
     return _figures(engine, only, lambda exchange, name: performance(exchange, journal, name))
 
 
-def _quotes(engine: Engine, only: Only) -> Rows:
+def _quotes(engine: Engine, only: ViewFilter) -> Rows:
     return _figures(engine, only, quotes)
 
 
-def _figures(engine: Engine, only: Only, read: Callable[[Exchange, str], Rows]) -> Rows:
+def _figures(engine: Engine, only: ViewFilter, read: Callable[[Exchange, str], Rows]) -> Rows:
     names = sorted(account.name for account in _accounts_of(engine, only))
     rows = [{"account": name, **row} for name in names for row in read(engine.exchange, name)]
     return rows[-only.last :] if only.last else rows
 
 
-VIEWS: dict[str, Callable[[Engine, Only], Rows]] = {
+VIEWS: dict[str, Callable[[Engine, ViewFilter], Rows]] = {
     "accounts": _accounts,
     "assumptions": _assumptions,
     "books": _books,
@@ -327,7 +327,7 @@ NARROWED: dict[str, tuple[str, ...]] = {
 }
 
 
-def view(engine: Engine, name: str, only: Only = _ALL) -> dict[str, Rows]:
+def view(engine: Engine, name: str, only: ViewFilter = _ALL) -> dict[str, Rows]:
     """A view by name, as {name: rows}. NotFound lists the names, and names a symbol or an account
     that does not exist; InvalidRequest says by what the view can be narrowed.
     """
@@ -346,7 +346,7 @@ def view(engine: Engine, name: str, only: Only = _ALL) -> dict[str, Rows]:
     return {name: VIEWS[name](engine, only)}
 
 
-def views(engine: Engine, names: Iterable[str], only: Only = _ALL) -> dict[str, Rows]:
+def views(engine: Engine, names: Iterable[str], only: ViewFilter = _ALL) -> dict[str, Rows]:
     """Several views, by name. Each is narrowed by what it can be narrowed by; what none of them
     takes is InvalidRequest, and so on as for one.
     """
@@ -361,7 +361,7 @@ def views(engine: Engine, names: Iterable[str], only: Only = _ALL) -> dict[str, 
     rows: dict[str, Rows] = {}
     for name, taken in narrowings.items():
         own = {by: value for by, value in only._asdict().items() if by in taken}
-        rows |= view(engine, name, Only(**own))
+        rows |= view(engine, name, ViewFilter(**own))
     return rows
 
 

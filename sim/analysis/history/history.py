@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sim.actors.operator.views import VIEWS, Only, unknown_view
+from sim.actors.operator.views import VIEWS, ViewFilter, unknown_view
 from sim.actors.operator.views import view as read_view
 from sim.actors.operator.views import views as read_views
 from sim.analysis.history.frames import last_frames
@@ -46,7 +46,7 @@ class History:
         return record(self._rows, self._moments, self._rows.branch(branch), seq)
 
     def state(
-        self, seq: int, view: str, branch: str = "", only: Only | None = None
+        self, seq: int, view: str, branch: str = "", only: ViewFilter | None = None
     ) -> Work[dict[str, Any]]:
         """What a view of the state said right after an input; 0 is the start."""
         if view not in VIEWS:
@@ -54,10 +54,10 @@ class History:
         on = self._rows.branch(branch)
         self._rows.check(on, seq, least=0)
         looked_at = yield from self._moments.at(on, seq)
-        return read_view(looked_at.engine, view, only or Only())
+        return read_view(looked_at.engine, view, only or ViewFilter())
 
     def states(
-        self, seq: int, names: Sequence[str], branch: str = "", only: Only | None = None
+        self, seq: int, names: Sequence[str], branch: str = "", only: ViewFilter | None = None
     ) -> Work[dict[str, Any]]:
         """Several views right after an input, all of one moment, with its instant and digest."""
         for name in names:
@@ -71,7 +71,7 @@ class History:
             "at": format_instant(looked_at.now),
             "branch": on.holder(seq).name,
             "digest": looked_at.digest,
-            **read_views(looked_at.engine, names, only or Only()),
+            **read_views(looked_at.engine, names, only or ViewFilter()),
         }
 
     def frames(self, seq: int, stream: int, branch: str = "") -> Work[dict[str, Any]]:

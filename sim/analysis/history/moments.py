@@ -38,7 +38,7 @@ _LOAD_INPUTS = 40
 _REFERENCE_BYTES = 8
 
 
-class LookedWrong(RuntimeError):
+class MomentMismatch(RuntimeError):
     """A moment of the past came out different from what was recorded."""
 
 
@@ -49,7 +49,7 @@ class Moments:
         self._run = simulation
         self._looker: Simulation | None = None
         self._on: Branch  # the branch that the looker's last input was written on
-        self._kept: OrderedDict[tuple[str, int], _Kept] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, int], _StoredSnapshot] = OrderedDict()
         self._live: list[Order] = []  # copies of live orders, of the last snapshot
 
     def at(self, branch: Branch, seq: int) -> Work[Simulation]:
@@ -181,7 +181,7 @@ class Moments:
         if looker.digest[: len(line.digest)] != line.digest:
             self._looker = None
             self._kept.clear()
-            raise LookedWrong(
+            raise MomentMismatch(
                 f"input {seq} of {branch.name} came out differently when it was looked at again"
             )
 
@@ -191,7 +191,7 @@ class Moments:
         """Keep a snapshot of where the looker stands."""
         copies = {order.seq: order for order in self._live}
         snapshot = looker.engine.snapshot(log=True, copies=copies)
-        self._kept[self._on.name, snapshot.checkpoint.seq] = _Kept(snapshot, copies)
+        self._kept[self._on.name, snapshot.checkpoint.seq] = _StoredSnapshot(snapshot, copies)
         self._live = snapshot.history.live
         while len(self._kept) > 1 and self.kept_bytes > BYTES_MAX:
             self._kept.popitem(last=False)
@@ -213,7 +213,7 @@ class Moments:
         )
 
 
-class _Kept:
+class _StoredSnapshot:
     """A snapshot, and what it takes besides the lists of rows that it shares with others."""
 
     def __init__(self, snapshot: Snapshot, copies: Mapping[int, Order]) -> None:

@@ -99,7 +99,7 @@ class RecordedRun:
         """The simulation at its start. Its journal is this file: what the replay writes there is
         compared with what it holds. UnreadableJournal or Divergence.
         """
-        file = cast(BinaryIO, _Compared(self._file, self.head))
+        file = cast(BinaryIO, _ComparingFile(self._file, self.head))
         try:
             return simulation_of(self.header, settings, file)
         except NotAJournal as error:
@@ -144,7 +144,7 @@ def _plain(path: Path) -> BinaryIO:
         return spooled
 
 
-class _Compared:
+class _ComparingFile:
     """A journal's file as the file of the journal that a replay writes. Nothing is written: what
     the replay writes is read from the recorded file, unless it differs.
 

@@ -29,7 +29,7 @@ from sim.analysis.history.recorded import RecordedRun
 from sim.analysis.history.records import came_of, operations
 from sim.analysis.replay import Divergence
 from sim.analysis.report.packing import Parts, Series
-from sim.analysis.report.states import States, touched
+from sim.analysis.report.states import States, keys_named_by
 from sim.api.pipeline.inputs import Outcome
 from sim.api.pipeline.settings import Settings
 from sim.contract.contract import Operation
@@ -113,7 +113,7 @@ class Contents:
         self._records.add(position, {"p": position, **facts})
         goes_on = self._branch == self.simulation.journal.branch.name and position > self._since
         if goes_on:
-            changed = touched(entry.out.get("events", ()))
+            changed = keys_named_by(entry.out.get("events", ()))
             self._states.at(position, self.simulation.engine, entry.row.kind, changed)
         else:
             self._states.at(position, self.simulation.engine)

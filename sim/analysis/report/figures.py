@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, TextIO
 
-from sim.actors.operator.views import Only, view
+from sim.actors.operator.views import ViewFilter, view
 from sim.analysis.layout import counted, wrapped
 from sim.analysis.tables import print_table
 from sim.kernel.instants import format_instant
@@ -32,7 +32,7 @@ def figures_of(simulation: Simulation, name: str) -> dict[str, Any]:
     """
     engine = simulation.engine
     account = engine.account_named(name)
-    only = Only(account=account)
+    only = ViewFilter(account=account)
     (cash,) = view(engine, "accounts", only)["accounts"]
     rows = {one: _without_account(view(engine, one, only)[one]) for one in TABLES}
     last = {row["symbol"]: row for row in rows["performance"]}

@@ -17,7 +17,7 @@ from sim.analysis.report.packing import Parts
 from sim.analysis.report.page import write_foot, write_head
 
 
-class Written(NamedTuple):
+class ReportResult(NamedTuple):
     """A report that was written: where this version does not repeat the run, if it does not (the
     report says so and has rows only from there on), and what the reader is told is not in it.
     """
@@ -28,7 +28,7 @@ class Written(NamedTuple):
 
 def write_report(
     recorded: RecordedRun, path: Path, step: Callable[[], None] = lambda: None, inputs: int = INPUTS
-) -> Written:
+) -> ReportResult:
     """Write the report of a run; `step` is called after each of its `total` inputs.
 
     The last `inputs` of them have records and states. A file that is there is replaced when the new
@@ -48,7 +48,7 @@ def write_report(
     except BaseException:
         os.unlink(name)
         raise
-    return Written(contents.difference, contents.notices())
+    return ReportResult(contents.difference, contents.notices())
 
 
 def _umask() -> int:

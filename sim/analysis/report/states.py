@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 from msgspec import Struct
 
 from sim.actors.operator.answers import instrument_answer, ledger_answer, order_answer, trade_answer
-from sim.actors.operator.views import Only, view
+from sim.actors.operator.views import ViewFilter, view
 from sim.analysis.report.differences import Key, Keyed, Row, Splice, splices
 from sim.analysis.report.packing import Parts, Series
 from sim.core.accounts.ledger import HOUSES
@@ -39,7 +39,7 @@ _SHORT: dict[str, tuple[str, ...]] = {
 Pairs: TypeAlias = "Iterable[tuple[Key, Row | None]]"
 
 
-class Touched(NamedTuple):
+class NamedKeys(NamedTuple):
     """What the events of an input name."""
 
     orders: set[str]
@@ -50,14 +50,14 @@ class Touched(NamedTuple):
     every_instrument: bool
 
 
-class PreviousRows(Struct):
+class SeenRows(Struct):
     """What has been heard of so far: the instruments that are written down, how many orders."""
 
     symbols: set[str]
     orders: int = 0
 
 
-def touched(events: Iterable[dict[str, Any]]) -> Touched:
+def keys_named_by(events: Iterable[dict[str, Any]]) -> NamedKeys:
     """What some events of the journal name."""
     orders, trades, accounts, symbols = set[str](), set[str](), set[str](), set[str]()
     moves, every = dict[str, int](), False
@@ -74,13 +74,13 @@ def touched(events: Iterable[dict[str, Any]]) -> Touched:
                 every = True
         accounts.add(about.get("account", ""))
         symbols.add(about.get("symbol", ""))
-    return Touched(orders, trades, accounts - {""}, symbols - {""}, moves, every)
+    return NamedKeys(orders, trades, accounts - {""}, symbols - {""}, moves, every)
 
 
 # ---- long views: the rows of what an input touched, of everything where that is None
 
 
-def _orders(engine: Engine, changed: Touched | None, previous: PreviousRows) -> Pairs:
+def _orders(engine: Engine, changed: NamedKeys | None, previous: SeenRows) -> Pairs:
     """An order that waits for the engine has no events yet, so new ones are counted."""
     orders = engine.exchange.trading.orders
     before, previous.orders = previous.orders, len(orders)
@@ -92,7 +92,7 @@ def _orders(engine: Engine, changed: Touched | None, previous: PreviousRows) -> 
     return [((order.created, order.id), order_answer(order)) for order in some]
 
 
-def _trades(engine: Engine, changed: Touched | None, previous: PreviousRows) -> Pairs:
+def _trades(engine: Engine, changed: NamedKeys | None, previous: SeenRows) -> Pairs:
     trades = engine.exchange.trading.trades
     if changed is None:
         return [((seq,), trade_answer(trade)) for seq, trade in enumerate(trades)]
@@ -100,7 +100,7 @@ def _trades(engine: Engine, changed: Touched | None, previous: PreviousRows) -> 
     return [((seq,), trade_answer(trades[seq])) for seq in places]
 
 
-def _ledger(engine: Engine, changed: Touched | None, previous: PreviousRows) -> Pairs:
+def _ledger(engine: Engine, changed: NamedKeys | None, previous: SeenRows) -> Pairs:
     ledger = engine.exchange.trading.ledger
     if changed is None:
         names, first = sorted(account.name for account in ledger), dict[str, int]()
@@ -117,30 +117,30 @@ def _ledger(engine: Engine, changed: Touched | None, previous: PreviousRows) -> 
     return pairs
 
 
-def _accounts(engine: Engine, changed: Touched | None, previous: PreviousRows) -> Pairs:
+def _accounts(engine: Engine, changed: NamedKeys | None, previous: SeenRows) -> Pairs:
     if changed is None:
         return [((row["account"],), row) for row in view(engine, "accounts")["accounts"]]
     names = changed.accounts.union(HOUSES)  # the contra sides of all moves have no events
     return [
-        ((name,), view(engine, "accounts", Only(account=name))["accounts"][0])
+        ((name,), view(engine, "accounts", ViewFilter(account=name))["accounts"][0])
         for name in sorted(names)
         if name in engine.exchange.trading.ledger
     ]
 
 
-def _books(engine: Engine, changed: Touched | None, previous: PreviousRows) -> Pairs:
+def _books(engine: Engine, changed: NamedKeys | None, previous: SeenRows) -> Pairs:
     if changed is None:
         return [((row["symbol"],), row) for row in view(engine, "books")["books"]]
     pairs: list[tuple[Key, Row | None]] = []
     listed = engine.exchange.instruments
     # the cancel of an unknown order names whatever its client wrote
     for symbol in sorted(symbol for symbol in changed.symbols if symbol in listed):
-        rows = view(engine, "books", Only(symbol=symbol))["books"]
+        rows = view(engine, "books", ViewFilter(symbol=symbol))["books"]
         pairs.append(((symbol,), rows[0] if rows else None))
     return pairs
 
 
-def _instruments(engine: Engine, changed: Touched | None, previous: PreviousRows) -> Pairs:
+def _instruments(engine: Engine, changed: NamedKeys | None, previous: SeenRows) -> Pairs:
     if changed is None:
         previous.symbols |= {row["symbol"] for row in view(engine, "books")["books"]}
     else:
@@ -154,7 +154,7 @@ def _instruments(engine: Engine, changed: Touched | None, previous: PreviousRows
     ]
 
 
-_Rows: TypeAlias = "Callable[[Engine, Touched | None, PreviousRows], Pairs]"
+_Rows: TypeAlias = "Callable[[Engine, NamedKeys | None, SeenRows], Pairs]"
 _LONG: dict[str, _Rows] = {
     "accounts": _accounts,
     "books": _books,
@@ -171,7 +171,7 @@ class States:
     """
 
     def __init__(self, parts: Parts, symbols: Iterable[str]) -> None:
-        self._known = PreviousRows(set(symbols))
+        self._known = SeenRows(set(symbols))
         self._long = {name: Keyed() for name in _LONG}
         self._short: dict[str, list[Row]] = {name: [] for name in _SHORT}
         self._series = {name: Series(parts) for name in (*_LONG, *_SHORT)}
@@ -179,7 +179,7 @@ class States:
         self._inputs = 0
 
     def at(
-        self, position: int, engine: Engine, kind: str = "", changed: Touched | None = None
+        self, position: int, engine: Engine, kind: str = "", changed: NamedKeys | None = None
     ) -> None:
         """Write what is different at a position, right after an input of a kind that touched some
         things; after a journey in time everything is read.

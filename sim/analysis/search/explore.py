@@ -27,7 +27,7 @@ from sim.analysis.layout import counted, wrapped
 from sim.analysis.progress import Progress
 from sim.analysis.search.campaign import matching_variants
 from sim.analysis.search.fault_points import Point, points, refuse_unknown
-from sim.analysis.search.fault_sets import FaultSet, Tried, names_of, sets_of, smallest
+from sim.analysis.search.fault_sets import FaultSet, SingleFaultResult, names_of, sets_of, smallest
 from sim.analysis.search.workers import map_jobs
 from sim.analysis.tables import print_table
 from sim.core.service.faults import Fault
@@ -124,7 +124,7 @@ def explore(request: ExploreRequest, out: TextIO) -> list[Outcome]:
     return [*outcomes, *sets]
 
 
-class _Explored(NamedTuple):
+class _ExploredVariant(NamedTuple):
     """A variant of a scenario, what it passes without faults, and its single trials by point."""
 
     scenario: str
@@ -143,7 +143,7 @@ class _Explored(NamedTuple):
         return Trial(self.scenario, self.params, where, kind, documents)
 
 
-def _explored(request: ExploreRequest) -> Iterator[_Explored]:
+def _explored(request: ExploreRequest) -> Iterator[_ExploredVariant]:
     for name in request.scenarios:
         for variant in matching_variants(name, request.params):
             params = {**variant, **request.params}
@@ -155,11 +155,11 @@ def _explored(request: ExploreRequest) -> Iterator[_Explored]:
                 faults=request.faults,
                 max_occurrences=request.max_occurrences,
             )
-            yield _Explored(name, tuple(params.items()), survey, list(fault_points))
+            yield _ExploredVariant(name, tuple(params.items()), survey, list(fault_points))
 
 
 def _explore_sets(
-    request: ExploreRequest, explored: _Explored, outcomes: Sequence[Outcome]
+    request: ExploreRequest, explored: _ExploredVariant, outcomes: Sequence[Outcome]
 ) -> list[Outcome]:
     """Try sets of faults on one variant; each that breaks it is made as small as it gets."""
     by_trial = {outcome.trial: outcome for outcome in outcomes}
@@ -167,7 +167,9 @@ def _explore_sets(
     for point, trial in zip(explored.points, explored.trials, strict=True):
         outcome = by_trial[trial]
         passed = {(plane, operation): count for plane, operation, count in outcome.passed}
-        tried.append(Tried(point, outcome.survived and outcome.verdict != UNSTRUCK, passed))
+        tried.append(
+            SingleFaultResult(point, outcome.survived and outcome.verdict != UNSTRUCK, passed)
+        )
     sets = sets_of(explored.survey, tried, wire=False, faults=request.faults)[: request.pairs]
     results: list[Outcome] = []
     tried_before: set[Trial] = set()

@@ -35,7 +35,7 @@ DELAYS: dict[str, tuple[str, ...]] = {
 _DELAYED_BY = {"late": "delay", "late engine": "delay", "limited": "retry_after"}
 
 
-class Tried(NamedTuple):
+class SingleFaultResult(NamedTuple):
     """A single fault that was tried: whether the run survived it, and what the run then passed."""
 
     point: Point
@@ -48,7 +48,9 @@ def names_of(points_: Sequence[Point]) -> tuple[str, str]:
     return " + ".join(one.where for one in points_), " + ".join(one.kind for one in points_)
 
 
-def sets_of(base: Survey, tried: Sequence[Tried], *, wire: bool, faults: str) -> list[FaultSet]:
+def sets_of(
+    base: Survey, tried: Sequence[SingleFaultResult], *, wire: bool, faults: str
+) -> list[FaultSet]:
     """Sets to try after single faults, the most telling first. `base` is what a run without faults
     passes, `faults` a pattern of their kinds.
     """

@@ -70,7 +70,7 @@ def feed(sim: Simulation, inputs: list[RecordedInput]) -> None:
             streams[recorded.stream] = outcome.stream
 
 
-class Smallest(NamedTuple):
+class FewestInputs(NamedTuple):
     """The fewest inputs that were found; `interrupted` means that fewer may do."""
 
     inputs: list[RecordedInput]
@@ -79,7 +79,7 @@ class Smallest(NamedTuple):
 
 def smallest(
     session: Session, question: Question, on_trial: Callable[[int], None] = lambda left: None
-) -> Smallest:
+) -> FewestInputs:
     """The fewest inputs after which the same does not hold, with the same messages.
 
     The question is answered with failures after all of them.
@@ -103,6 +103,6 @@ def smallest(
         return still
 
     try:
-        return Smallest(minimal(session.inputs, fails), interrupted=False)
+        return FewestInputs(minimal(session.inputs, fails), interrupted=False)
     except KeyboardInterrupt:
-        return Smallest(best, interrupted=True)
+        return FewestInputs(best, interrupted=True)

@@ -101,7 +101,7 @@ def _invariant(line: str) -> str:
     return ": ".join(parts[:2]) if parts[0] == _INTERNAL else parts[0]
 
 
-class Shrunk(NamedTuple):
+class ShrunkScenario(NamedTuple):
     """The smallest document found, the report of its run, and the number of runs; `done` means that
     nothing more can go.
     """
@@ -167,7 +167,7 @@ class Shrinker:
             if self.failure.step < 0 or number < self.failure.step:
                 yield f"step {number + 1}"
 
-    def shrink(self) -> Shrunk:
+    def shrink(self) -> ShrunkScenario:
         """Reduce until nothing more can go, the trials are used up, or the user interrupts: then
         the smallest that was found so far is the result.
         """
@@ -179,7 +179,7 @@ class Shrinker:
         document = _document(self._rest, self._steps)
         report = run_scenario(scenario_from_document(document))
         done = self.trials < self._trials_max and not self.interrupted
-        return Shrunk(document, report, self.trials, done)
+        return ShrunkScenario(document, report, self.trials, done)
 
     def _reduce(self) -> None:
         world = {**self._rest.get("world", {}), "base": "empty"}

@@ -25,7 +25,7 @@ from sim.analysis.search.bisect import question
 from sim.analysis.search.campaign import matching_variants
 from sim.analysis.search.input_shrink import feed, session_of, smallest
 from sim.analysis.search.journal_to_scenario import is_session, scenario_document
-from sim.analysis.search.shrink import Shrinker, Shrunk
+from sim.analysis.search.shrink import Shrinker, ShrunkScenario
 from sim.analysis.search.yaml_writer import as_yaml
 from sim.analysis.tables import print_table
 from sim.loader.load import load_scenario, scenario_from_source
@@ -52,7 +52,7 @@ class ShrinkRequest(Struct, frozen=True, kw_only=True):
     out: Path | None = None
 
 
-class Written(NamedTuple):
+class ShrinkResult(NamedTuple):
     """A file that was written, how big things were before and are after, and whether nothing more
     can go. `because` is the cause that was kept, `says` what fails.
     """
@@ -71,7 +71,7 @@ class Written(NamedTuple):
         return {**self._asdict(), "path": str(self.path)}
 
 
-def shrink(request: ShrinkRequest, out: TextIO) -> Written:
+def shrink(request: ShrinkRequest, out: TextIO) -> ShrinkResult:
     """Shrink and write. UsageError when nothing fails."""
     if not _is_journal(request.source):
         return write_smallest(_failing_scenario(request), request, out)
@@ -81,7 +81,7 @@ def shrink(request: ShrinkRequest, out: TextIO) -> Written:
     return write_smallest(scenario, request, out)
 
 
-def write_shortest(request: ShrinkRequest, out: TextIO) -> Written:
+def write_shortest(request: ShrinkRequest, out: TextIO) -> ShrinkResult:
     """Shrink a journal to its fewest inputs and write them as a journal."""
     session, question_asked = session_of(Path(request.source)), question(request.expect)
     with Progress(0, "trials", keeps=False) as bar:
@@ -102,10 +102,12 @@ def write_shortest(request: ShrinkRequest, out: TextIO) -> Written:
         print(f"  {line}", file=out)
     print(f"next: {sim_command('timeline', path)}", file=out)
     sizes = ({"inputs": len(session.inputs)}, {"inputs": len(inputs)})
-    return Written(path, wrong, *sizes, done=not shrunk.interrupted, interrupted=shrunk.interrupted)
+    return ShrinkResult(
+        path, wrong, *sizes, done=not shrunk.interrupted, interrupted=shrunk.interrupted
+    )
 
 
-def write_smallest(scenario: Scenario, request: ShrinkRequest, out: TextIO) -> Written:
+def write_smallest(scenario: Scenario, request: ShrinkRequest, out: TextIO) -> ShrinkResult:
     """Shrink a scenario that fails and write it."""
     with Progress(0, "trials", keeps=False) as bar:
         shrinker = Shrinker(
@@ -131,7 +133,7 @@ def write_smallest(scenario: Scenario, request: ShrinkRequest, out: TextIO) -> W
             file=out,
         )
     sizes = (_sizes(scenario.plain()), _sizes(shrunk.document))
-    return Written(
+    return ShrinkResult(
         path,
         [failure],
         *sizes,
@@ -217,7 +219,7 @@ def _scenario_of_journal(request: ShrinkRequest, out: TextIO) -> Scenario | None
 
 
 def _print_shrunk(
-    whole: dict[str, Any], shrunk: Shrunk, path: Path, out: TextIO, *, interrupted: bool
+    whole: dict[str, Any], shrunk: ShrunkScenario, path: Path, out: TextIO, *, interrupted: bool
 ) -> None:
     before, after = _sizes(whole), _sizes(shrunk.document)
     print_table(

@@ -79,7 +79,7 @@ _REST, _RPC = Path(REST, ANSWERED), Path(RPC, ANSWERED)
 _SUBSCRIPTION, _DOWNLOAD = Path(SUBSCRIPTION, ()), Path(DOWNLOAD, DOWNLOADED)
 
 
-class Admitted(Struct, kw_only=True):
+class AdmittedSubscription(Struct, kw_only=True):
     """A subscription that passed every stage and may go to its feed.
 
     `request` is None for WebSockets and bidirectional rpcs, whose frames bring it.
@@ -131,7 +131,7 @@ class Pipeline:
         _walk(call, state, _RPC)
         return state.reply
 
-    def open(self, call: StreamOpened) -> Admitted | Reply:
+    def open(self, call: StreamOpened) -> AdmittedSubscription | Reply:
         """Admit a subscription, answer a download, or refuse either."""
         state = self._stream_state(call)
         operation = state.operation
@@ -141,7 +141,7 @@ class Pipeline:
             if not download:
                 stages.log(call, state)
             return state.reply
-        return Admitted(
+        return AdmittedSubscription(
             operation=operation,
             caller=state.caller,
             method=call.method,
@@ -158,13 +158,13 @@ class Pipeline:
         operation = match.operation if isinstance(match, Match) else None
         return CallState(self._services, "retail", "retail", operation, match)
 
-    def log_subscription(self, call: StreamOpened, admitted: Admitted) -> None:
+    def log_subscription(self, call: StreamOpened, admitted: AdmittedSubscription) -> None:
         """Log that a feed took a subscription."""
         admitted.state.reply = Reply(status=101 if call.web_socket else 200)
         stages.log(call, admitted.state)
 
     def refuse_subscription(
-        self, call: StreamOpened, admitted: Admitted, refusal: Refusal
+        self, call: StreamOpened, admitted: AdmittedSubscription, refusal: Refusal
     ) -> Reply:
         """Log that a feed refused a subscription, and return the reply."""
         state = admitted.state

@@ -31,10 +31,10 @@ from sim.messages.exchange_v1 import (
 )
 
 if TYPE_CHECKING:
-    from sim.api.pipeline.pipeline import Admitted
+    from sim.api.pipeline.pipeline import AdmittedSubscription
 
 
-class Shape(NamedTuple):
+class BookOptions(NamedTuple):
     """The options of a subscription that change the bytes of a book.
 
     `depth` is in entries per side; `unaggregated` books have orders instead of levels.
@@ -45,7 +45,7 @@ class Shape(NamedTuple):
     scales: bool = False
 
 
-def shape_of(depth: int, unaggregated: bool) -> Shape:
+def shape_of(depth: int, unaggregated: bool) -> BookOptions:
     """Return the shape that a request asks for. InvalidRequest for a negative depth."""
     if depth < 0:
         raise InvalidRequest(
@@ -53,7 +53,7 @@ def shape_of(depth: int, unaggregated: bool) -> Shape:
             rule="S8",
             remedy=f"leave depth unset for {MARKET_DATA_DEPTH} levels",
         )
-    return Shape(depth or MARKET_DATA_DEPTH, unaggregated)
+    return BookOptions(depth or MARKET_DATA_DEPTH, unaggregated)
 
 
 class BookStream(Stream):
@@ -65,9 +65,9 @@ class BookStream(Stream):
 
     __slots__ = ("configured", "everything", "last_received", "shape", "snapshot_only", "symbols")
 
-    def __init__(self, feed: Feed[BookStream], admitted: Admitted) -> None:
+    def __init__(self, feed: Feed[BookStream], admitted: AdmittedSubscription) -> None:
         super().__init__(feed, admitted)
-        self.shape = Shape()
+        self.shape = BookOptions()
         self.snapshot_only = False
         self.everything = False
         self.symbols: dict[str, None] = {}
@@ -88,9 +88,9 @@ class Books:
     def __init__(self, context: FeedContext) -> None:
         self._context = context
         self._exchange = context.exchange
-        self._followers: dict[str, FollowersByKey[Shape, BookStream]] = {}
-        self._everything: FollowersByKey[Shape, BookStream] = FollowersByKey()
-        self._encoded: dict[str, tuple[int, dict[Shape, bytes]]] = {}
+        self._followers: dict[str, FollowersByKey[BookOptions, BookStream]] = {}
+        self._everything: FollowersByKey[BookOptions, BookStream] = FollowersByKey()
+        self._encoded: dict[str, tuple[int, dict[BookOptions, bytes]]] = {}
 
     def follow(self, stream: BookStream, symbols: Iterable[str]) -> None:
         """Add symbols to a stream."""
@@ -221,7 +221,7 @@ class Books:
         for shape, followers in self._groups(symbol, everybody):
             send_all(followers.values(), self._frame(symbol, shape))
 
-    def _frame(self, symbol: str, shape: Shape) -> bytes:
+    def _frame(self, symbol: str, shape: BookOptions) -> bytes:
         """Return the encoded book of a symbol as it is now."""
         version = self._version(symbol)
         cached = self._encoded.get(symbol)
@@ -246,7 +246,7 @@ class Books:
         state, settled = trading.state(symbol), trading.settlements.get(symbol)
         return ~(state if settled is None else state + (32 if settled.preliminary else 64))
 
-    def _encode(self, symbol: str, shape: Shape) -> bytes:
+    def _encode(self, symbol: str, shape: BookOptions) -> bytes:
         exchange = self._exchange
         trading = exchange.trading
         book = trading.books.touched(symbol) or Book(exchange.instruments.require(symbol))
@@ -263,7 +263,7 @@ class Books:
 
     def _groups(
         self, symbol: str, everybody: bool
-    ) -> Iterator[tuple[Shape, Followers[BookStream]]]:
+    ) -> Iterator[tuple[BookOptions, Followers[BookStream]]]:
         shapes = self._followers.get(symbol)
         if shapes is not None:
             yield from shapes.items()

@@ -24,7 +24,7 @@ from sim.kernel.timers import Timer, TimerHandlers
 
 if TYPE_CHECKING:
     from sim.api.pipeline.authentication import Caller
-    from sim.api.pipeline.pipeline import Admitted
+    from sim.api.pipeline.pipeline import AdmittedSubscription
 
 # Close codes of WebSockets for gRPC status codes; 1000 for every other one.
 _WEB_SOCKET_CODES = {
@@ -62,7 +62,7 @@ class Stream:
         "skips",
     )
 
-    def __init__(self, feed: Feed[Any], admitted: Admitted) -> None:
+    def __init__(self, feed: Feed[Any], admitted: AdmittedSubscription) -> None:
         self.feed = feed
         self.caller: Caller = admitted.caller
         self.rpc = admitted.operation.rpc
@@ -82,7 +82,9 @@ class KeyedStream(Stream):
 
     __slots__ = ("keys", "pending")
 
-    def __init__(self, feed: Feed[Any], admitted: Admitted, keys: Iterable[str]) -> None:
+    def __init__(
+        self, feed: Feed[Any], admitted: AdmittedSubscription, keys: Iterable[str]
+    ) -> None:
         super().__init__(feed, admitted)
         self.keys = tuple(keys)
         self.pending: list[bytes] = []
@@ -205,7 +207,7 @@ class Feed(ABC, Generic[S]):
         return {}
 
     @abstractmethod
-    def accept(self, admitted: Admitted) -> S:
+    def accept(self, admitted: AdmittedSubscription) -> S:
         """Return a stream for a request, or raise a Refusal. Changes nothing yet."""
 
     @abstractmethod

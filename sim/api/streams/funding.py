@@ -21,7 +21,7 @@ from sim.kernel.timers import Timer, TimerHandlers
 from sim.messages import exchange_v1 as wire
 
 if TYPE_CHECKING:
-    from sim.api.pipeline.pipeline import Admitted
+    from sim.api.pipeline.pipeline import AdmittedSubscription
 
 POLL_TIMER = "stream.funding"
 
@@ -34,7 +34,9 @@ class FundingStream(Stream):
 
     __slots__ = ("accounts", "seen", "types")
 
-    def __init__(self, feed: Feed[FundingStream], admitted: Admitted, position: int) -> None:
+    def __init__(
+        self, feed: Feed[FundingStream], admitted: AdmittedSubscription, position: int
+    ) -> None:
         super().__init__(feed, admitted)
         request: wire.CreateFundingTransactionSubscriptionRequest = admitted.request
         self.accounts = frozenset(request.account_ids)
@@ -53,7 +55,7 @@ class FundingFeed(Feed[FundingStream]):
         self._streams: dict[int, FundingStream] = {}
         self._timer = SingleTimer(context, POLL_TIMER)
 
-    def accept(self, admitted: Admitted) -> FundingStream:
+    def accept(self, admitted: AdmittedSubscription) -> FundingStream:
         exchange, request = self.exchange, admitted.request
         if not set(request.account_ids) <= set(funding_accounts(exchange, admitted.caller)):
             raise PermissionDenied(

@@ -85,7 +85,7 @@ from sim.kernel.timers import Timer, merge_owners
 
 if TYPE_CHECKING:
     from sim.api.pipeline.authentication import Caller
-    from sim.api.pipeline.pipeline import Admitted
+    from sim.api.pipeline.pipeline import AdmittedSubscription
 
 _FRAMES = ("stream_frames",)
 
@@ -138,7 +138,7 @@ class Hub:
 
     # ---- streams
 
-    def open(self, admitted: Admitted) -> tuple[int, list[Effect]]:
+    def open(self, admitted: AdmittedSubscription) -> tuple[int, list[Effect]]:
         """Begin a stream; return its id, and as effects its first frames.
 
         If it takes the session of another stream, that one ends first. A refusal changes nothing.
@@ -356,7 +356,9 @@ class Hub:
         self._heartbeats.leave(stream)
         stream.feed.forget(stream)
 
-    def _session_of(self, feed: Feed[Any], admitted: Admitted) -> tuple[str, str, str] | None:
+    def _session_of(
+        self, feed: Feed[Any], admitted: AdmittedSubscription
+    ) -> tuple[str, str, str] | None:
         """Return the session a stream holds (rule S6): token subject, participant, rpc.
 
         None for streams that take no session and lose none. A balance ledger that is followed

@@ -19,7 +19,7 @@ from sim.kernel.instants import Instant
 from sim.messages.exchange_v1 import CreateInstrumentStateChangeSubscriptionResponse as _Response
 
 if TYPE_CHECKING:
-    from sim.api.pipeline.pipeline import Admitted
+    from sim.api.pipeline.pipeline import AdmittedSubscription
 
 # The key of streams that follow every instrument, in place of a symbol.
 _EVERY = ""
@@ -30,7 +30,7 @@ class InstrumentStream(KeyedStream):
 
     __slots__ = ()
 
-    def __init__(self, feed: Feed[InstrumentStream], admitted: Admitted) -> None:
+    def __init__(self, feed: Feed[InstrumentStream], admitted: AdmittedSubscription) -> None:
         request = admitted.request
         super().__init__(feed, admitted, dict.fromkeys(request.symbols or (_EVERY,)))
         self.skips = request.slow_consumer_skip_to_head
@@ -51,7 +51,7 @@ class InstrumentFeed(KeyedFeed[InstrumentStream]):
             DormantInstrumentsMoved: self._dormant_moved,
         }
 
-    def accept(self, admitted: Admitted) -> InstrumentStream:
+    def accept(self, admitted: AdmittedSubscription) -> InstrumentStream:
         for symbol in admitted.request.symbols:
             self.exchange.instruments.require(symbol)
         return InstrumentStream(self, admitted)

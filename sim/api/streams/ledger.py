@@ -20,7 +20,7 @@ from sim.core.model.quantities import CURRENCY
 from sim.messages import exchange_v1 as wire
 
 if TYPE_CHECKING:
-    from sim.api.pipeline.pipeline import Admitted
+    from sim.api.pipeline.pipeline import AdmittedSubscription
 
 _in_entries = nesting(wire.CreateBalanceLedgerSubscriptionResponse, "entries")
 
@@ -33,7 +33,9 @@ class LedgerStream(KeyedStream):
 
     __slots__ = ("mute", "replay_from", "types")
 
-    def __init__(self, feed: Feed[LedgerStream], admitted: Admitted, account: str) -> None:
+    def __init__(
+        self, feed: Feed[LedgerStream], admitted: AdmittedSubscription, account: str
+    ) -> None:
         super().__init__(feed, admitted, [account])
         request: wire.CreateBalanceLedgerSubscriptionRequest = admitted.request
         self.types = public_types(request.entry_types)
@@ -56,7 +58,7 @@ class LedgerFeed(KeyedFeed[LedgerStream]):
     def reads(self) -> EventReaders:
         return {CashMoved: self._cash_moved}
 
-    def accept(self, admitted: Admitted) -> LedgerStream:
+    def accept(self, admitted: AdmittedSubscription) -> LedgerStream:
         account = ledger_account(self.exchange, admitted.caller, admitted.request.account)
         return LedgerStream(self, admitted, account)
 

@@ -34,7 +34,7 @@ from sim.kernel.timers import Timer, TimerHandlers
 from sim.messages import exchange_v1 as wire
 
 if TYPE_CHECKING:
-    from sim.api.pipeline.pipeline import Admitted
+    from sim.api.pipeline.pipeline import AdmittedSubscription
 
 _ClientFrame = wire.BiDirectionalStreamMarketDataRequest
 _Reply = wire.BiDirectionalStreamMarketDataResponse
@@ -97,7 +97,7 @@ class MarketDataFeed(Feed[BookStream]):
 
     # ---- opening and ending
 
-    def accept(self, admitted: Admitted) -> BookStream:
+    def accept(self, admitted: AdmittedSubscription) -> BookStream:
         stream = BookStream(self, admitted)
         request = admitted.request
         if request is None:

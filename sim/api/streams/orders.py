@@ -22,7 +22,7 @@ from sim.core.model.refusals import Code
 from sim.messages import exchange_v1 as wire
 
 if TYPE_CHECKING:
-    from sim.api.pipeline.pipeline import Admitted
+    from sim.api.pipeline.pipeline import AdmittedSubscription
 
 _Response = wire.CreateOrderSubscriptionResponse
 _in_update = nesting(_Response, "update")
@@ -38,7 +38,7 @@ class OrderStream(KeyedStream):
 
     __slots__ = ("session_id", "signature", "snapshot_only", "symbols")
 
-    def __init__(self, feed: Feed[OrderStream], admitted: Admitted) -> None:
+    def __init__(self, feed: Feed[OrderStream], admitted: AdmittedSubscription) -> None:
         request: wire.CreateOrderSubscriptionRequest = admitted.request
         super().__init__(feed, admitted, visible_accounts(admitted.caller, request.accounts))
         self.symbols = frozenset(request.symbols)
@@ -55,7 +55,7 @@ class OrderFeed(KeyedFeed[OrderStream]):
     def reads(self) -> EventReaders:
         return {Executed: self._executed, CancelRejected: self._cancel_rejected}
 
-    def accept(self, admitted: Admitted) -> OrderStream:
+    def accept(self, admitted: AdmittedSubscription) -> OrderStream:
         return OrderStream(self, admitted)
 
     def begin(self, stream: OrderStream) -> None:

@@ -24,7 +24,7 @@ from sim.kernel.instants import Instant
 from sim.messages import exchange_v1 as wire
 
 if TYPE_CHECKING:
-    from sim.api.pipeline.pipeline import Admitted
+    from sim.api.pipeline.pipeline import AdmittedSubscription
 
 
 class PositionChangeFeed(ReplayFeed[PositionChanged]):
@@ -136,7 +136,7 @@ class PositionFeed(KeyedFeed[KeyedStream]):
             StateChanged: self._expired,
         }
 
-    def accept(self, admitted: Admitted) -> KeyedStream:
+    def accept(self, admitted: AdmittedSubscription) -> KeyedStream:
         accounts = visible_accounts(admitted.caller, admitted.request.accounts)
         return KeyedStream(self, admitted, accounts)
 

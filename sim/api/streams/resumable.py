@@ -23,7 +23,7 @@ from sim.kernel.instants import Instant
 from sim.messages import Message
 
 if TYPE_CHECKING:
-    from sim.api.pipeline.pipeline import Admitted
+    from sim.api.pipeline.pipeline import AdmittedSubscription
 
 R = TypeVar("R")
 
@@ -33,7 +33,7 @@ class ReplayStream(KeyedStream):
 
     __slots__ = ("after", "binding", "firm", "symbols")
 
-    def __init__(self, feed: Feed[ReplayStream], admitted: Admitted, firm: str) -> None:
+    def __init__(self, feed: Feed[ReplayStream], admitted: AdmittedSubscription, firm: str) -> None:
         super().__init__(feed, admitted, [firm])
         self.firm = firm
         self.symbols = frozenset(admitted.request.symbols)
@@ -84,7 +84,7 @@ class ReplayFeed(KeyedFeed[ReplayStream], Generic[R]):
 
     # ---- opening and ending
 
-    def accept(self, admitted: Admitted) -> ReplayStream:
+    def accept(self, admitted: AdmittedSubscription) -> ReplayStream:
         request = admitted.request
         stream = ReplayStream(self, admitted, _own_firm(admitted))
         if request.resume_token and request.resume_time is not None:
@@ -179,7 +179,7 @@ class ReplayFeed(KeyedFeed[ReplayStream], Generic[R]):
         return firms.accounts_of(firms.require(firm))
 
 
-def _own_firm(admitted: Admitted) -> str:
+def _own_firm(admitted: AdmittedSubscription) -> str:
     """Return the caller's firm. PermissionDenied when the request names another one.
 
     The request may write firms/<firm> or the bare name.

@@ -17,7 +17,7 @@ from sim.core.model.events import RfqChanged, Traded
 from sim.messages import exchange_v1 as wire
 
 if TYPE_CHECKING:
-    from sim.api.pipeline.pipeline import Admitted
+    from sim.api.pipeline.pipeline import AdmittedSubscription
     from sim.api.streams.feed import FeedContext
 
 
@@ -33,7 +33,7 @@ class RfqFeed(Feed[Stream]):
     def reads(self) -> EventReaders:
         return {RfqChanged: self._changed, Traded: self._traded}
 
-    def accept(self, admitted: Admitted) -> Stream:
+    def accept(self, admitted: AdmittedSubscription) -> Stream:
         return Stream(self, admitted)
 
     def begin(self, stream: Stream) -> None:

@@ -29,13 +29,13 @@ from sim.messages import Message
 if TYPE_CHECKING:
     from enum import IntEnum
 
-    from sim.api.pipeline.pipeline import Admitted
+    from sim.api.pipeline.pipeline import AdmittedSubscription
     from sim.messages.retail_v1 import MarketsSubscribe, PrivateSubscribe
 
 T = TypeVar("T")
 
 
-class Refused(Exception):
+class RefusedRequest(Exception):
     """A request on a socket that gets an error frame; the socket stays open."""
 
 
@@ -59,7 +59,7 @@ class Socket(Stream):
 
     __slots__ = ("account", "claims", "subscriptions")
 
-    def __init__(self, feed: Feed[Socket], admitted: Admitted) -> None:
+    def __init__(self, feed: Feed[Socket], admitted: AdmittedSubscription) -> None:
         super().__init__(feed, admitted)
         self.account = admitted.caller.account or ""
         self.subscriptions: dict[str, Subscription] = {}
@@ -88,7 +88,7 @@ class SocketFeed(Feed[Socket], Generic[T]):
     def subscribe(self, socket: Socket, subscription: Subscription, request: Any) -> None:
         """Claim and follow what a checked request asks for, and send its first frames.
 
-        Refused when the request cannot be met.
+        RefusedRequest when the request cannot be met.
         """
 
     def follow(self, socket: Socket, subscription: Subscription, topics: Iterable[T]) -> None:
@@ -107,7 +107,7 @@ class SocketFeed(Feed[Socket], Generic[T]):
 
     # ---- opening and ending
 
-    def accept(self, admitted: Admitted) -> Socket:
+    def accept(self, admitted: AdmittedSubscription) -> Socket:
         self._dialect = self._dialect or admitted.dialect
         return Socket(self, admitted)
 
@@ -163,16 +163,16 @@ class SocketFeed(Feed[Socket], Generic[T]):
             request_id = _request_id(tree)
             request = json_decoder(self.requests)(tree)
             self._handle(stream, request)
-        except (BadInput, Refused) as refused:
+        except (BadInput, RefusedRequest) as refused:
             self.outbox.send(stream, error_frame(request_id, str(refused)))
 
     def _handle(self, socket: Socket, frame: Any) -> None:
         if (frame.subscribe is None) == (frame.unsubscribe is None):
-            raise Refused("a frame holds subscribe or unsubscribe")
+            raise RefusedRequest("a frame holds subscribe or unsubscribe")
         if frame.unsubscribe is not None:
             subscription = socket.subscriptions.pop(frame.unsubscribe.request_id, None)
             if subscription is None:
-                raise Refused("no subscription has this requestId")
+                raise RefusedRequest("no subscription has this requestId")
             socket.claims.difference_update(subscription.claims)
             self.unfollow(socket, subscription)
             self.outbox.send(socket, unsubscribed_frame(subscription.request_id))
@@ -187,34 +187,36 @@ class SocketFeed(Feed[Socket], Generic[T]):
     ) -> None:
         """Count a subscription among the socket's; the slug "" stands for all markets.
 
-        Refused when the socket has a subscription of this type to one of the slugs.
+        RefusedRequest when the socket has a subscription of this type to one of the slugs.
         """
         subscription.claims = [(type, slug) for slug in slugs]
         for claim in subscription.claims:
             if claim in socket.claims:
                 slug = claim[1]
-                raise Refused(f"already subscribed: {slug}" if slug else "already subscribed")
+                raise RefusedRequest(
+                    f"already subscribed: {slug}" if slug else "already subscribed"
+                )
         socket.claims.update(subscription.claims)
         socket.subscriptions[subscription.request_id] = subscription
 
     def _check(self, socket: Socket, request: MarketsSubscribe | PrivateSubscribe) -> None:
         if not request.request_id:
-            raise Refused("requestId is required")
+            raise RefusedRequest("requestId is required")
         if request.subscription_type not in self.payload_keys:
-            raise Refused("invalid subscriptionType")
+            raise RefusedRequest("invalid subscriptionType")
         if request.request_id in socket.subscriptions:
-            raise Refused("requestId is in use")
+            raise RefusedRequest("requestId is in use")
         if len(socket.subscriptions) >= limits.SUBSCRIPTIONS_MAX:
-            raise Refused("max subscriptions per connection reached")
+            raise RefusedRequest("max subscriptions per connection reached")
         if len(request.market_slugs) > limits.SLUGS_MAX:
-            raise Refused(f"at most {limits.SLUGS_MAX} market slugs per subscription")
+            raise RefusedRequest(f"at most {limits.SLUGS_MAX} market slugs per subscription")
 
     def known_slugs(self, slugs: Iterable[str]) -> list[str]:
-        """Return slugs without repeats; Refused when one is no market."""
+        """Return slugs without repeats; RefusedRequest when one is no market."""
         distinct = list(dict.fromkeys(slugs))
         for slug in distinct:
             if slug not in self.exchange.instruments:
-                raise Refused(f"unknown market: {slug[:80]}")
+                raise RefusedRequest(f"unknown market: {slug[:80]}")
         return distinct
 
 

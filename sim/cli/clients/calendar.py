@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
             print(one.day, *(f"  {change}" for change in changes), sep="\n", file=out)
         return 0
     check_writable((args.junit,), (args.out,))
-    plan = dated_runs.Plan(
+    plan = dated_runs.CalendarPlan(
         command=args.rest,
         scenario=args.scenario,
         folder=args.out,

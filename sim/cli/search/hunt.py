@@ -70,8 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from sim.analysis.progress import Progress
     from sim.hunt.campaign import Campaign, HuntPlan
+    from sim.hunt.checkpoints import moments_of
     from sim.hunt.finds import Finds
-    from sim.hunt.moments import moments_of
     from sim.hunt.report import Printer, document, junit_of, lines
     from sim.hunt.roots import roots_of
     from sim.hunt.stopping import Stopwatch

@@ -64,7 +64,7 @@ class Window(Struct, frozen=True, kw_only=True):
     lead: Span
 
 
-class Announced(Struct, frozen=True, kw_only=True):
+class AnnouncedWindow(Struct, frozen=True, kw_only=True):
     """A one-off window, announced at `since` and canceled at `until`; 0 for never."""
 
     name: str
@@ -82,7 +82,7 @@ class MaintenanceCalendar:
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
-        self._announced: list[Announced] = []
+        self._announced: list[AnnouncedWindow] = []
         self._free_from: dict[Instant, Instant] = {}
         self.version = 0
 
@@ -112,7 +112,7 @@ class MaintenanceCalendar:
         self._free_from[at] = free
         return free
 
-    def _known(self, after: Instant, announced_at: Instant) -> Iterator[Window | Announced]:
+    def _known(self, after: Instant, announced_at: Instant) -> Iterator[Window | AnnouncedWindow]:
         """The first weekly window that ends after an instant, and one-off ones known at another."""
         yield self.weekly(after)
         for window in self._announced:
@@ -139,7 +139,9 @@ class MaintenanceCalendar:
 
     def announce(self, name: str, begins: Instant, ends: Instant) -> None:
         """Announce a one-off window now."""
-        self._announced.append(Announced(name=name, begins=begins, ends=ends, since=self._ctx.now))
+        self._announced.append(
+            AnnouncedWindow(name=name, begins=begins, ends=ends, since=self._ctx.now)
+        )
         self.changed()
 
     def call_off(self, name: str) -> None:
@@ -160,11 +162,11 @@ class MaintenanceCalendar:
         self.version += 1
         self._free_from.clear()
 
-    def save(self) -> list[Announced]:
+    def save(self) -> list[AnnouncedWindow]:
         """Return every window ever announced."""
         return self._announced
 
-    def load(self, state: list[Announced]) -> None:
+    def load(self, state: list[AnnouncedWindow]) -> None:
         """Restore saved announcements."""
         self._announced = list(state)
         self.changed()

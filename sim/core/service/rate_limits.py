@@ -99,7 +99,7 @@ def parse_limit(text: str) -> tuple[int, Span]:
     return calls, length
 
 
-class Limited(Protocol):
+class LimitedOperation(Protocol):
     """What the limiter reads of an operation: its method's name, and its limits beyond the plane's
     own.
     """
@@ -210,7 +210,9 @@ class RateLimits(Stateful[RateLimitsState]):
         self._counters.clear()
         self._checks.clear()
 
-    def admit(self, plane: str | None, operation: Limited, caller: Subject) -> tuple[str, ...]:
+    def admit(
+        self, plane: str | None, operation: LimitedOperation, caller: Subject
+    ) -> tuple[str, ...]:
         """Count a call on a plane; None is gRPC, which has only endpoint limits. RateLimited when
         the call is over a limit. Returns the published limits that it is over, and that are not
         enforced.

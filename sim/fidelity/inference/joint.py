@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Set
 
 from sim.fidelity.inference.dull import dull_of
 from sim.fidelity.inference.outcome import ALL, Decisions, Outcome, Setting, change
-from sim.fidelity.inference.search import Search, Tried
+from sim.fidelity.inference.search import Search, ValueTrial
 
 _LEADS = 3  # that are tried with others, at most
 
@@ -47,19 +47,19 @@ def lively(
     return [name for name in rows if name not in dull]
 
 
-def _whole(search: Search) -> Iterator[Tried]:
+def _whole(search: Search) -> Iterator[ValueTrial]:
     """What each lead does to the present setting, replayed to the end."""
     for name, value in sorted(search.leads.items()):
         if value == search.text(name, search.value(name)):
             continue
         setting = search.setting.with_value(name, value)
         outcome = search.session.tried(setting, search.outcome, certain=ALL)
-        lead = Tried(name, value, setting, outcome, change(search.outcome, outcome))
+        lead = ValueTrial(name, value, setting, outcome, change(search.outcome, outcome))
         if lead.change.better and not outcome.failure:
             yield lead
 
 
-def _partners(search: Search, lead: Tried) -> Iterator[Setting]:
+def _partners(search: Search, lead: ValueTrial) -> Iterator[Setting]:
     """Settings in which something else shows in lines that a change has broken."""
     for name in lively(search, lead.setting, lead.outcome, set(lead.change.worse), {lead.name}):
         for value in search.others(name):

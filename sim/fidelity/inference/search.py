@@ -28,7 +28,7 @@ _PAIRS = 12
 _BETWEEN = 12  # values that are tried between two
 
 
-class Tried(Struct, frozen=True):
+class ValueTrial(Struct, frozen=True):
     """A value with what it does."""
 
     name: str
@@ -63,7 +63,7 @@ class Search:
         self.take(self.setting, self.session.tried(self.setting))
         self._progress("")
 
-    def tried(self, name: str, value: str, certain: int = CERTAIN) -> Tried:
+    def tried(self, name: str, value: str, certain: int = CERTAIN) -> ValueTrial:
         """The present setting with another value; it ends early once it is `certain` lines worse
         than it can become better.
         """
@@ -73,7 +73,7 @@ class Search:
             known = self.session.tried(setting, self.outcome, certain=certain)
             self._known[name, value] = known
             self._progress(f"{len(self.outcome.lines)} lines differ")
-        trial = Tried(name, value, setting, known, change(self.outcome, known))
+        trial = ValueTrial(name, value, setting, known, change(self.outcome, known))
         explains = len(trial.change.better)
         if explains > self._leads.get(name, ("", 0))[1]:
             self._leads[name] = value, explains
@@ -151,7 +151,7 @@ class Search:
         """Make the changes that gain; whether there was one. What touched no line that differs when
         it was tried last is left out, or, in a wide step, what touched none at all.
         """
-        gains: list[Tried] = []
+        gains: list[ValueTrial] = []
         differ = self.outcome.lines.keys()
         for name in sorted(self.outcome.asked & self.catalogue.keys()):
             for value in self.others(name):
@@ -165,7 +165,7 @@ class Search:
         gains.sort(key=lambda one: (-one.change.gain, len(one.change.worse), one.name))
         return self._take_best(gains)
 
-    def _take_best(self, gains: list[Tried]) -> bool:
+    def _take_best(self, gains: list[ValueTrial]) -> bool:
         if not gains:
             return False
         together, lines, names = self.setting, set[int](), set[str]()
@@ -213,14 +213,14 @@ class Search:
 
     def _number_step(self) -> bool:
         """Look for a number with which more lines agree."""
-        gains: list[Tried] = []
+        gains: list[ValueTrial] = []
         for name in sorted(self.outcome.asked & self.catalogue.keys()):
             if isinstance(self.value(name), int) and not isinstance(self.value(name), bool):
                 gains += self._numbers(name)
         gains.sort(key=lambda one: (-one.change.gain, len(one.change.worse), one.name))
         return self._take_best(gains)
 
-    def _numbers(self, name: str) -> Iterator[Tried]:
+    def _numbers(self, name: str) -> Iterator[ValueTrial]:
         """The best value of a number, if it gains."""
         differ = self.outcome.lines.keys()
         tries = [self.tried(name, value) for value in self.others(name)]
@@ -257,7 +257,7 @@ class Search:
                 usual = sorted(usual_in(low, high, span=self.catalogue[name].span))
                 yield from usual[:: max(1, len(usual) // _BETWEEN)]
 
-    def _touches(self, trial: Tried) -> bool:
+    def _touches(self, trial: ValueTrial) -> bool:
         """Whether lines that a value touches differ still."""
         return any(n in trial.outcome.lines for n in trial.change.touched)
 
@@ -265,9 +265,9 @@ class Search:
         for one in range(len(seen) - 1):
             yield from proportional(seen[one : one + 2])
 
-    def _best(self, name: str, values: Iterable[int]) -> Tried | None:
+    def _best(self, name: str, values: Iterable[int]) -> ValueTrial | None:
         one, now = self.catalogue[name], self.value(name)
-        best: Tried | None = None
+        best: ValueTrial | None = None
         for value in dict.fromkeys(values):
             try:
                 text = self.text(name, one.parse(self.text(name, value)))
@@ -281,7 +281,7 @@ class Search:
                 best = trial
         return best
 
-    def _between(self, name: str, best: Tried, values: list[int]) -> Tried:
+    def _between(self, name: str, best: ValueTrial, values: list[int]) -> ValueTrial:
         """A better value between the neighbours of the best one of a ladder."""
         parse = self.catalogue[name].parse
         middle = int(parse(best.value))

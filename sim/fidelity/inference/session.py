@@ -1,9 +1,9 @@
 """A recording, the scenario that it is replayed into, and trials of settings.
 
-What trials have in common is replayed once. A trial differs from the replay of the present setting
-by a value or two, and nothing differs before one of them is asked for. So that replay stops at a
-few places, in processes of their own (`stops.py`), and a trial goes on from the last place before
-the first question. Where nothing is asked for that differs, the outcome is known.
+A trial differs from the replay of the present setting in a value or two, and the two run alike
+until the exchange reads one of these values. That common part is replayed once: the replay is
+forked at a few places (`forked_checkpoints.py`), and a trial continues from the last place before
+the first read. If the exchange never reads a value that differs, the outcome is already known.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 
 from sim.fidelity.identities import Unmatched
+from sim.fidelity.inference.forked_checkpoints import ForkedCheckpoints
 from sim.fidelity.inference.outcome import ALL, CERTAIN, Outcome, Setting
-from sim.fidelity.inference.stops import Stops
-from sim.fidelity.inference.trial import Facts, Trial
+from sim.fidelity.inference.trial import Trial, TrialContext
 from sim.recording.files import Entry
 from sim.scenario.scenario import Scenario
 from sim.testing.client import RpcError
@@ -23,7 +23,7 @@ _PLACES = 16  # at which a replay stops
 _WORTH = 3  # trials of a setting that the stops are worth
 
 
-class Session(Facts):
+class Session(TrialContext):
     """A recording and a scenario, and trials of settings."""
 
     def __init__(self, scenario: Scenario, seed: int | None, entries: list[Entry]) -> None:
@@ -31,7 +31,7 @@ class Session(Facts):
         self.trials = 0
         self._present: tuple[Setting, Outcome] | None = None
         self._asked = 0  # trials of the present setting
-        self._stops: Stops[tuple[Setting, int], Outcome] | None = None
+        self._stops: ForkedCheckpoints[tuple[Setting, int], Outcome] | None = None
 
     def stand_at(self, setting: Setting, outcome: Outcome) -> None:
         """Make this the setting, with its outcome, from which the next trials differ a little."""
@@ -92,7 +92,7 @@ class Session(Facts):
             return None
         return self._stops.ask(self._stops.places[place - 1], (setting, certain))
 
-    def _stopped(self) -> Stops[tuple[Setting, int], Outcome]:
+    def _stopped(self) -> ForkedCheckpoints[tuple[Setting, int], Outcome]:
         """The present replay, stopped where something is asked for the first time."""
         assert self._present is not None
         setting, known = self._present
@@ -115,4 +115,4 @@ class Session(Facts):
 
             return steps, finish
 
-        return Stops(places, begin)
+        return ForkedCheckpoints(places, begin)

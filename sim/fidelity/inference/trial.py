@@ -18,10 +18,10 @@ from sim.fidelity.answers import NoEvidence
 from sim.fidelity.difference import Difference
 from sim.fidelity.identities import Unmatched
 from sim.fidelity.inference.outcome import CERTAIN, WHOLE, Decisions, Outcome, Setting
-from sim.fidelity.replayed import Replayed
 from sim.fidelity.service_clock import ServiceClock
+from sim.fidelity.session_comparison import SessionComparison
 from sim.recording.files import Entry, Message
-from sim.recording.seen import Seen
+from sim.recording.recorded_events import RecordedEvent
 from sim.scenario.scenario import Scenario
 from sim.simulation import Simulation, asked_to_begin
 from sim.testing.client import RpcError
@@ -29,7 +29,7 @@ from sim.testing.client import RpcError
 _FRAMES_MAX = 20  # that only one side sent and that a line lists
 
 
-class Facts:
+class TrialContext:
     """What is the same in every trial of a recording and a scenario."""
 
     def __init__(self, scenario: Scenario, seed: int | None, entries: list[Entry]) -> None:
@@ -49,7 +49,7 @@ class Facts:
         return replace(self.scenario, assumptions=values)
 
 
-class Said(NamedTuple):
+class ComparedAnswer(NamedTuple):
     """An answer of ours, and what comparing it came to after what was compared before."""
 
     before: int
@@ -58,14 +58,18 @@ class Said(NamedTuple):
     pairs: list[tuple[str, str]]
 
 
-class Trial(Replayed):
+class Trial(SessionComparison):
     """A replay that notes what differs, and decides when quirks strike. Unmatched: the scenario has
     nobody for somebody of the recording. `said` has answers of another trial: where ours is the
     same, it is not compared again.
     """
 
     def __init__(
-        self, facts: Facts, setting: Setting, seed: int | None, said: dict[int, Said] | None = None
+        self,
+        facts: TrialContext,
+        setting: Setting,
+        seed: int | None,
+        said: dict[int, ComparedAnswer] | None = None,
     ) -> None:
         self.outcome = outcome = Outcome()
         notes = _Notes(outcome)
@@ -135,7 +139,7 @@ class Trial(Replayed):
         decisions = self._setting.quirks.get(name) or Decisions(odds != "never")
         return decisions.at(time)
 
-    def _known(self, seen: Seen) -> list[Difference] | None:
+    def _known(self, seen: RecordedEvent) -> list[Difference] | None:
         known = self._facts.silent
         silent = known.get(seen.entry.n)
         if silent is None:
@@ -147,7 +151,7 @@ class Trial(Replayed):
             known[seen.entry.n] = silent
         return None if silent else []
 
-    def _answer(self, seen: Seen, recorded: Message, ours: Message) -> list[Difference]:
+    def _answer(self, seen: RecordedEvent, recorded: Message, ours: Message) -> list[Difference]:
         names = self._player.names
         before, mark, known = names.state, names.mark(), self.said.get(seen.entry.n)
         if known is not None and known.before == before and known.ours == ours:
@@ -156,14 +160,16 @@ class Trial(Replayed):
             return known.differences
         differences = super()._answer(seen, recorded, ours)
         if known is None:
-            said = Said(before, ours, differences, names.since(mark))
+            said = ComparedAnswer(before, ours, differences, names.since(mark))
             self.said[seen.entry.n] = said
         return differences
 
-    def _blamed(self, seen: Seen, ours: Message, differences: list[Difference]) -> list[Difference]:
+    def _blamed(
+        self, seen: RecordedEvent, ours: Message, differences: list[Difference]
+    ) -> list[Difference]:
         return differences
 
-    def _spoilt(self, seen: Seen, ours: Message) -> bool:
+    def _spoilt(self, seen: RecordedEvent, ours: Message) -> bool:
         return False
 
 

@@ -15,7 +15,7 @@ from sim.fidelity.inference.numbers import Range
 from sim.fidelity.inference.odds import Count
 from sim.fidelity.inference.outcome import Change, Decisions, change
 from sim.fidelity.inference.rivals import Rivals
-from sim.fidelity.inference.search import Search, Tried
+from sim.fidelity.inference.search import Search, ValueTrial
 from sim.fidelity.inference.unseen import unseen
 
 Kind: TypeAlias = Literal["confirmed", "refuted", "undecided", "not observed"]
@@ -345,7 +345,7 @@ def _explained(verdicts: dict[str, Verdict]) -> dict[str, Verdict]:
     }
 
 
-def _excluded(one: Tried) -> bool:
+def _excluded(one: ValueTrial) -> bool:
     """Whether the present value dominates another."""
     outcome_change = one.change
     if one.outcome.whole:

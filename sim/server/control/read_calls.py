@@ -122,10 +122,10 @@ async def read_views(host: Host, call: Call) -> object:
     }
 
 
-def narrowed(call: Call) -> views.Only:
+def narrowed(call: Call) -> views.ViewFilter:
     """What a view is narrowed to, from the query of a call."""
     symbol, account = call.query.get("symbol", ""), call.query.get("account", "")
-    return views.Only(symbol, account, call.number("last"))
+    return views.ViewFilter(symbol, account, call.number("last"))
 
 
 async def find_instruments(host: Host, call: Call) -> object:

@@ -22,7 +22,7 @@ _STAMP = re.compile(rb'"transactTime":"[^"]*"')
 _KEPT_MAX = 4096  # addresses; clients could invent them without end
 
 
-class Seen(NamedTuple):
+class ContentVersion(NamedTuple):
     """The content of an address: its fingerprint, since which second, also as a date of HTTP, and
     whether another content was seen in that second.
     """
@@ -37,9 +37,9 @@ class Modifications:
     """Since when each address has had its present content."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, Seen] = {}
+        self._seen: dict[str, ContentVersion] = {}
 
-    def since(self, target: str, body: bytes, second: int) -> Seen:
+    def since(self, target: str, body: bytes, second: int) -> ContentVersion:
         """Note the content of an address at a second, and return since when it is there."""
         content = _fingerprint(body)
         known = self._seen.get(target)
@@ -48,7 +48,7 @@ class Modifications:
         if len(self._seen) >= _KEPT_MAX:
             self._seen.clear()
         ambiguous = known is not None and known.since >= second
-        seen = Seen(content, second, http_date(second * NS_PER_S), ambiguous)
+        seen = ContentVersion(content, second, http_date(second * NS_PER_S), ambiguous)
         self._seen[target] = seen
         return seen
 
@@ -58,7 +58,7 @@ def _fingerprint(body: bytes) -> bytes:
     return blake2b(_STAMP.sub(b"", body), digest_size=16).digest()
 
 
-def is_unchanged(seen: Seen, asked: str) -> bool:
+def is_unchanged(seen: ContentVersion, asked: str) -> bool:
     """Whether If-Modified-Since names the content that is there; a malformed date names none."""
     if not asked:
         return False

@@ -30,7 +30,7 @@ from sim.api.pipeline.request_log import LoggedCall
 from sim.kernel.instants import format_instant
 from sim.kernel.release import RELEASE
 from sim.server.console import Observer
-from sim.server.webhooks.sender import Answered
+from sim.server.webhooks.sender import ReceiverResponse
 from sim.simulation import Simulation
 
 _SEND_S = 2.0  # a collector that does not answer holds the end up no longer
@@ -112,7 +112,7 @@ class Telemetry:
             says = "; ".join(step.failures) or ("refused" if step.refused else "passed")
             self._emit(f"step {step.name or step.step}: {says}", simulation, says == "passed")
 
-    def after_attempt(self, simulation: Simulation, post: Post, answer: Answered) -> None:
+    def after_attempt(self, simulation: Simulation, post: Post, answer: ReceiverResponse) -> None:
         """Tell what a receiver of webhooks answered."""
         self._then.after_attempt(simulation, post, answer)
         result_text = str(answer.status or answer.error)

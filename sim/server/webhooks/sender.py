@@ -29,7 +29,7 @@ log = logging.getLogger("sim.server")
 _TIMEOUT_MAX_S = 5.0
 
 
-class Answered(NamedTuple):
+class ReceiverResponse(NamedTuple):
     """A receiver's answer. `status` is 0 where there was no HTTP answer; `error` says why."""
 
     status: int
@@ -46,13 +46,13 @@ class WebhookSender:
         *,
         now: Callable[[], Instant],
         secret_for: Callable[[str], bytes | None],
-        answered: Callable[[Post, Answered], None],
+        answered: Callable[[Post, ReceiverResponse], None],
     ) -> None:
         self._settings = settings
         self._now = now
         self._secret_for = secret_for
         self._answered = answered
-        self._sent: deque[tuple[Post, asyncio.Task[Answered]]] = deque()
+        self._sent: deque[tuple[Post, asyncio.Task[ReceiverResponse]]] = deque()
         self._pump: asyncio.Task[None] | None = None
         self._session: ClientSession | None = None
 
@@ -104,7 +104,7 @@ class WebhookSender:
             except Exception:
                 # A bug of ours must not keep later answers from arriving.
                 log.exception("a webhook attempt failed: %s", attempt.shown_url)
-                answer = Answered(0, "not sent")
+                answer = ReceiverResponse(0, "not sent")
             self._sent.popleft()
             try:
                 self._answered(attempt, answer)
@@ -113,13 +113,13 @@ class WebhookSender:
                     log.exception("the answer of a receiver failed: %s", attempt.shown_url)
                 return
 
-    async def _attempt(self, attempt: Post) -> Answered:
+    async def _attempt(self, attempt: Post) -> ReceiverResponse:
         from aiohttp import ClientError, ClientTimeout, InvalidURL
 
         from sim.core.webhooks.payloads import url_problem
 
         if url_problem(attempt.url, allow_private=True, hosts=self._settings.webhook_hosts):
-            return Answered(0, "host not allowed")
+            return ReceiverResponse(0, "host not allowed")
         wait_s = min(attempt.timeout / NS_PER_S, _TIMEOUT_MAX_S)
         limit = ClientTimeout(total=wait_s)
         try:
@@ -130,18 +130,18 @@ class WebhookSender:
                 allow_redirects=False,
                 timeout=limit,
             ) as response:
-                return Answered(
+                return ReceiverResponse(
                     response.status,
                     retry_after=_retry_after(response.headers.get("Retry-After", "")),
                 )
         except TimeoutError:
-            return Answered(0, "timeout")
+            return ReceiverResponse(0, "timeout")
         except InvalidURL:
-            return Answered(0, "invalid url")
+            return ReceiverResponse(0, "invalid url")
         except (ClientError, OSError, ValueError) as problem:
             # Only the type: the text holds addresses and errno texts that differ between machines
             # and would make their journals differ.
-            return Answered(0, type(problem).__name__)
+            return ReceiverResponse(0, type(problem).__name__)
 
     def _client(self) -> ClientSession:
         if self._session is None:

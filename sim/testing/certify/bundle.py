@@ -46,14 +46,14 @@ def _add(bundle: zipfile.ZipFile, name: str, content: bytes) -> None:
     bundle.writestr(info, content)
 
 
-class Checked(Struct, frozen=True):
+class BundleCheck(Struct, frozen=True):
     """A bundle that was judged again: the report, and where it differs from the one inside."""
 
     report: Report
     differences: tuple[str, ...]
 
 
-def check_bundle(path: Path) -> Checked:
+def check_bundle(path: Path) -> BundleCheck:
     """Replay every journal of a bundle and judge again.
 
     UsageError if it is not a bundle; Divergence if a journal does not replay.
@@ -69,7 +69,7 @@ def check_bundle(path: Path) -> Checked:
         raise UsageError(f"{path} is not a bundle of `sim certify`: {error}") from None
 
 
-def _check(bundle: zipfile.ZipFile, folder: Path) -> Checked:
+def _check(bundle: zipfile.ZipFile, folder: Path) -> BundleCheck:
     profile = read_profile(bundle.read("profile.yaml"))
     document = json.decode(bundle.read("report.json"), type=dict[str, Any])
     recorded = {leg["leg"]: leg for leg in document["legs"]}
@@ -82,7 +82,7 @@ def _check(bundle: zipfile.ZipFile, folder: Path) -> Checked:
             run = ClientRun(recorded[leg.id]["code"], 0, cases=Cases(failing, {}))
             results.append(leg_of_journal(leg, journal, run))
     report = judge(profile, results)
-    return Checked(report, tuple(_differences(report, profile, document, results)))
+    return BundleCheck(report, tuple(_differences(report, profile, document, results)))
 
 
 def _differences(

@@ -15,7 +15,7 @@ _COMPLETE = frozenset(("CreateDropCopySubscription", "CreateOrderSubscription"))
 _RETAIL_ORDERS = "SUBSCRIPTION_TYPE_ORDER"
 
 
-class _Reported(Struct):
+class _ToldExecutions(Struct):
     """Executions that a stream told, by order: instants by id; and the latest of all."""
 
     orders: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
@@ -38,7 +38,7 @@ class NothingMissed(Check):
     def __init__(self) -> None:
         super().__init__()
         self._known: dict[str, dict[str, tuple[str, int]]] = defaultdict(dict)
-        self._streams: dict[int, tuple[Stream, _Reported]] = {}
+        self._streams: dict[int, tuple[Stream, _ToldExecutions]] = {}
 
     def execution(self, fact: Execution, seen: Observation) -> None:
         order = f"{fact.order.dialect} {fact.order.id}"
@@ -46,7 +46,7 @@ class NothingMissed(Check):
         stream = seen.stream
         if stream is None or not _is_complete(stream, seen):
             return
-        _, reported = self._streams.setdefault(stream.number, (stream, _Reported()))
+        _, reported = self._streams.setdefault(stream.number, (stream, _ToldExecutions()))
         reported.orders[order][fact.id] = fact.at
         if fact.at > reported.latest:
             reported.latest, reported.line = fact.at, seen.n
@@ -60,7 +60,7 @@ class NothingMissed(Check):
                 self._judge(stream, reported, order, executions)
 
     def _judge(
-        self, stream: Stream, reported: _Reported, order: str, executions: dict[str, str]
+        self, stream: Stream, reported: _ToldExecutions, order: str, executions: dict[str, str]
     ) -> None:
         first = min(executions.values())
         for name, (at, line) in self._known[order].items():

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from sim.hunt.arena import Arena, Stand
+from sim.hunt.arena import Arena, Checkpoint
 from sim.hunt.genes import Gene
 from sim.hunt.vocabulary import Vocabulary
 from sim.loader.load import load_scenario
@@ -24,22 +24,22 @@ STANDS_MAX = 200  # a stand of a small world holds about a megabyte
 Way: TypeAlias = tuple[tuple[int, tuple[Gene, ...]], ...]
 
 
-class Place(Struct, frozen=True):
+class MomentPath(Struct, frozen=True):
     """A moment: the root that it begins with, and the way from there."""
 
     root: int
     way: Way = ()
 
 
-class Moments:
+class Checkpoints:
     """Stands at moments of a hunt. `roots` are the texts of scenarios."""
 
     def __init__(self, roots: Sequence[str], seed: int) -> None:
         self._roots = roots
         self._seed = seed
-        self._stands: OrderedDict[tuple[int, int], Stand] = OrderedDict()
+        self._stands: OrderedDict[tuple[int, int], Checkpoint] = OrderedDict()
 
-    def stand(self, place: Place) -> Stand:
+    def stand(self, place: MomentPath) -> Checkpoint:
         """A stand at a moment, which is the caller's own."""
         stand, start = self._nearest(place)
         for number, genes in place.way[start:]:
@@ -48,13 +48,13 @@ class Moments:
             self._keep((place.root, number), stand)
         return stand.fork()
 
-    def fresh(self, root: int, journal: BytesIO | None = None) -> Stand:
+    def fresh(self, root: int, journal: BytesIO | None = None) -> Checkpoint:
         """A stand at the beginning of a root, whose journal begins there too."""
         scenario = load_scenario(self._roots[root])
         simulation = Simulation(scenario, seed=self._seed, journal=journal or BytesIO())
-        return Stand(simulation, Vocabulary(simulation))
+        return Checkpoint(simulation, Vocabulary(simulation))
 
-    def _nearest(self, place: Place) -> tuple[Stand, int]:
+    def _nearest(self, place: MomentPath) -> tuple[Checkpoint, int]:
         """The last moment on the way that has a stand, and how much of the way leads there."""
         for count in range(len(place.way), 0, -1):
             key = place.root, place.way[count - 1][0]
@@ -68,13 +68,13 @@ class Moments:
         self._stands.move_to_end(key)
         return self._stands[key], 0
 
-    def _keep(self, key: tuple[int, int], stand: Stand) -> None:
+    def _keep(self, key: tuple[int, int], stand: Checkpoint) -> None:
         self._stands[key] = stand
         if len(self._stands) > STANDS_MAX:
             self._stands.popitem(last=False)
 
 
 @lru_cache(maxsize=1)
-def moments_of(roots: tuple[str, ...], seed: int) -> Moments:
+def moments_of(roots: tuple[str, ...], seed: int) -> Checkpoints:
     """The moments of a hunt in this process."""
-    return Moments(roots, seed)
+    return Checkpoints(roots, seed)

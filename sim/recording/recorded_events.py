@@ -20,7 +20,7 @@ from sim.kernel.instants import NS_PER_S, Instant, parse_instant
 from sim.recording.files import Entry, Frame, Message, UnreadableRecording
 
 
-class Stream(Struct, frozen=True):
+class RecordedStream(Struct, frozen=True):
     """An open stream of a recording."""
 
     number: int
@@ -28,7 +28,7 @@ class Stream(Struct, frozen=True):
     opened: dict[str, Any]
 
 
-class Seen(Struct, frozen=True):
+class RecordedEvent(Struct, frozen=True):
     """An answer, a frame or the end of a stream. `name` is the operation's, or says whose unknown
     address it was; `allowed` are the verbs of an address that does not know the verb.
     """
@@ -40,23 +40,23 @@ class Seen(Struct, frozen=True):
     answer: Message | None = None
     frame: Frame | None = None
     closed: dict[str, Any] | None = None
-    stream: Stream | None = None
+    stream: RecordedStream | None = None
     allowed: tuple[str, ...] = ()
 
 
-class Reader:
+class RecordingReader:
     """Reads the lines of a recording in their order, and knows the streams that are open."""
 
     def __init__(self, entries: Collection[Entry]) -> None:
         self._entries = entries
         self._contract = load_contract()
         self._routers = {plane: Router(self._contract.routes(plane)) for plane in PLANES}
-        self._streams: dict[int, Stream] = {}
+        self._streams: dict[int, RecordedStream] = {}
         self._instant_of: dict[str, Instant] = {}
         # what comes before the service first tells its time happened then, or shortly before
         self._first = next((at for at in map(told_instant, entries) if at is not None), None)
 
-    def seen(self) -> Iterator[Seen]:
+    def seen(self) -> Iterator[RecordedEvent]:
         """Every answer, frame of the service and end of a stream. UnreadableRecording for a line
         that cannot be one of a recording.
         """
@@ -65,7 +65,7 @@ class Reader:
             if shown_by_line is not None:
                 yield shown_by_line
 
-    def line(self, entry: Entry, now: Instant | None = None) -> Seen | None:
+    def line(self, entry: Entry, now: Instant | None = None) -> RecordedEvent | None:
         """What a line shows of the service; None for a stream's begin and frames of the client.
         `now` is the instant for whoever knows it better than the line tells it.
         """
@@ -80,23 +80,23 @@ class Reader:
         stream = self._streams.get(entry.stream)
         if stream is None:
             # the recorder was started, or the file cut, after the stream had begun
-            stream = Stream(entry.stream, None, {})
+            stream = RecordedStream(entry.stream, None, {})
         operation = stream.operation
         name = operation.name if operation else f"{entry.plane} (unknown stream)"
         if entry.closed is not None:
             self._streams.pop(entry.stream, None)
-            return Seen(entry, name, operation, now, closed=entry.closed, stream=stream)
+            return RecordedEvent(entry, name, operation, now, closed=entry.closed, stream=stream)
         if entry.frame is None or entry.frame.sender == "client":
             return None
-        return Seen(entry, name, operation, now, frame=entry.frame, stream=stream)
+        return RecordedEvent(entry, name, operation, now, frame=entry.frame, stream=stream)
 
-    def _call(self, entry: Entry, request: Message, now: Instant) -> Seen:
+    def _call(self, entry: Entry, request: Message, now: Instant) -> RecordedEvent:
         match = self._match(entry, request)
         if isinstance(match, Operation):
-            return Seen(entry, match.name, match, now, answer=entry.answer)
+            return RecordedEvent(entry, match.name, match, now, answer=entry.answer)
         allowed = match.allowed if isinstance(match, MethodNotAllowed) else ()
         name = f"{entry.plane} (unknown address)"
-        return Seen(entry, name, None, now, answer=entry.answer, allowed=allowed)
+        return RecordedEvent(entry, name, None, now, answer=entry.answer, allowed=allowed)
 
     def operation_at(self, entry: Entry, request: Message) -> Operation | None:
         """The operation that a request asks for; None at an unknown address."""
@@ -111,7 +111,7 @@ class Reader:
             return match.operation
         return match if isinstance(match, MethodNotAllowed) else None
 
-    def _opened(self, entry: Entry, number: int, opened: dict[str, Any]) -> Stream:
+    def _opened(self, entry: Entry, number: int, opened: dict[str, Any]) -> RecordedStream:
         rpc, path = opened.get("rpc"), opened.get("path")
         operation = None
         if isinstance(rpc, str):
@@ -119,7 +119,7 @@ class Reader:
         elif isinstance(path, str) and entry.plane in self._routers:
             match = self._routers[entry.plane].match("GET", path)
             operation = match.operation if isinstance(match, Match) else None
-        return Stream(number, operation, opened)
+        return RecordedStream(number, operation, opened)
 
     def operation_of(self, stream: int) -> Operation | None:
         """The operation of an open stream; None for an unknown one."""

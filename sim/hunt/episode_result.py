@@ -19,7 +19,7 @@ from sim.kernel.instants import format_instant
 LONG = 4_096  # bytes of an answer that cost as much as an effect
 
 
-class Happened(Struct):
+class EpisodeResult(Struct):
     """What came of an episode: features of each gene, and what is wrong. `inputs` counts those that
     were handled, and `work` about what they cost: four for each, more for effects and long
     answers; `over` says that the run has ended.

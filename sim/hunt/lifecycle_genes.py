@@ -34,7 +34,7 @@ _BEFORE: dict[InstrumentState, tuple[str, ...]] = {
 }
 
 
-class Deed(NamedTuple):
+class OperatorStep(NamedTuple):
     """An operator's action, or (without a name) a wait."""
 
     action: str = ""
@@ -43,12 +43,12 @@ class Deed(NamedTuple):
     wait: Span = 0
 
 
-def passages() -> tuple[str, ...]:
+def edge_kinds() -> tuple[str, ...]:
     """The kinds of genes, one for each edge."""
     return tuple(" ".join(("edge", was.name, to.name)) for was, to in EDGES)
 
 
-def deeds(choices: Stream, was: str, to: str, now: Instant) -> Iterator[Deed]:
+def lifecycle_steps(choices: Stream, was: str, to: str, now: Instant) -> Iterator[OperatorStep]:
     """What brings a market of its own along an edge."""
     start, end = InstrumentState[was], InstrumentState[to]
     ways = [*_ways(start, end)]
@@ -68,14 +68,14 @@ def _ways(start: InstrumentState, end: InstrumentState) -> Iterator[Any]:
 
 def _by_operator(
     choices: Stream, symbol: str, start: InstrumentState, end: InstrumentState, now: Instant
-) -> Iterator[Deed]:
+) -> Iterator[OperatorStep]:
     yield from _begun(choices, symbol, start, now, {})
-    yield Deed("instrument.state", symbol, {"state": end.name})
+    yield OperatorStep("instrument.state", symbol, {"state": end.name})
 
 
 def _by_date(
     choices: Stream, symbol: str, start: InstrumentState, end: InstrumentState, now: Instant
-) -> Iterator[Deed]:
+) -> Iterator[OperatorStep]:
     """The expiration or the termination comes; not always by way of the states in between."""
     at = now + _SOON
     dates = {"expiration": format_instant(at), "termination": format_instant(at + days(1))}
@@ -83,14 +83,14 @@ def _by_date(
         dates = {"expiration": format_instant(at - NS_PER_S), "termination": format_instant(at)}
     if start is not _S.CLOSED and end is _S.EXPIRED:
         whole = {"value": choices.choice(("false", "false", "true"))}
-        yield Deed("assumption.set", "lifecycle.collapse_to_expired", whole)
+        yield OperatorStep("assumption.set", "lifecycle.collapse_to_expired", whole)
     yield from _begun(choices, symbol, start, now, dates)
-    yield Deed(wait=_SOON)
+    yield OperatorStep(wait=_SOON)
 
 
 def _by_schedule(
     choices: Stream, symbol: str, start: InstrumentState, end: InstrumentState, now: Instant
-) -> Iterator[Deed]:
+) -> Iterator[OperatorStep]:
     """A segment ends and another begins, both outside every segment where they are CLOSED."""
     clock = to_datetime(now, EASTERN)
     cut = min(clock.hour * 60 + clock.minute + 2, 24 * 60 - 1)
@@ -108,37 +108,37 @@ def _by_schedule(
     ]
     if not segments:  # CLOSED all day
         segments = [{"start": "00:00", "length": "1m", "days": [(clock.weekday() + 3) % 7]}]
-    yield Deed("instrument.create", "", {"symbol": symbol, **terms, "schedule": segments})
+    yield OperatorStep("instrument.create", "", {"symbol": symbol, **terms, "schedule": segments})
     yield from _orders(choices, symbol)
-    yield Deed(wait=minutes(3))
+    yield OperatorStep(wait=minutes(3))
 
 
 def _begun(
     choices: Stream, symbol: str, state: InstrumentState, now: Instant, dates: Body
-) -> Iterator[Deed]:
+) -> Iterator[OperatorStep]:
     """A market in a state, with orders where it takes them."""
     body: Body = {"symbol": symbol, "tick_size": "0.01", **dates}
     if state is _S.PENDING:
-        yield Deed("instrument.create", "", body | {"start": format_instant(now + days(3))})
+        yield OperatorStep("instrument.create", "", body | {"start": format_instant(now + days(3))})
         return
     steps = _BEFORE.get(state, (state.name,))
     first = steps[0]
     if state not in _ENDED and choices.chance(1, 2):
         first = "OPEN"
-    yield Deed("instrument.create", "", body | {"state": first})
+    yield OperatorStep("instrument.create", "", body | {"state": first})
     yield from _orders(choices, symbol)
     if first != state.name:
         way = steps if first == "OPEN" else steps[1:]
         if state is _S.PREOPEN and first == "OPEN":
             way = ("CLOSED", "PREOPEN")
         for step in way:
-            yield Deed("instrument.state", symbol, {"state": step})
+            yield OperatorStep("instrument.state", symbol, {"state": step})
         yield from _orders(choices, symbol)
 
 
-def _orders(choices: Stream, symbol: str) -> Iterator[Deed]:
+def _orders(choices: Stream, symbol: str) -> Iterator[OperatorStep]:
     for _ in range(choices.below(_ORDERS_MAX + 1)):
-        yield Deed(
+        yield OperatorStep(
             "order.place",
             "",
             {

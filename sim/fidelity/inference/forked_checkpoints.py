@@ -21,17 +21,19 @@ Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
 
 # Steps of some work, and what does the rest of it.
-Begun: TypeAlias = tuple[Iterator[Any], Callable[[Asked], Answer]]
+BegunWork: TypeAlias = tuple[Iterator[Any], Callable[[Asked], Answer]]
 
 
-class Stops(Generic[Asked, Answer]):
+class ForkedCheckpoints(Generic[Asked, Answer]):
     """Processes that wait at places, each after so many steps, until they are asked to go on.
 
     `begin` begins the work. It is called in another process, and what it returns stays there;
     questions and answers are pickled.
     """
 
-    def __init__(self, places: Sequence[int], begin: Callable[[], Begun[Asked, Answer]]) -> None:
+    def __init__(
+        self, places: Sequence[int], begin: Callable[[], BegunWork[Asked, Answer]]
+    ) -> None:
         self.places = sorted(places)
         self._ends: dict[int, Connection[Any, Any]] = {}
         self._child = 0
@@ -90,7 +92,7 @@ def _live(life: Callable[[], None]) -> None:
 def _stop_at(
     theirs: dict[int, Connection[Any, Any]],
     others: list[Connection[Any, Any]],
-    begin: Callable[[], Begun[Any, Any]],
+    begin: Callable[[], BegunWork[Any, Any]],
 ) -> None:
     """Go through the work, and leave a process at each place."""
     for end in others:

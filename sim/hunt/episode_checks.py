@@ -13,7 +13,7 @@ from sim.witness.observation import Observation
 from sim.witness.witness import judge
 
 
-class Sight:
+class EpisodeChecks:
     """Looks at a simulation from where it stands now. `observations` are what clients saw."""
 
     def __init__(self, simulation: Simulation) -> None:

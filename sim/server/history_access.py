@@ -14,7 +14,7 @@ T = TypeVar("T")
 _QUIET_S = 0.1
 
 
-class Looking:
+class HistoryAccess:
     """Lets one caller at a time use what looks back."""
 
     def __init__(self) -> None:

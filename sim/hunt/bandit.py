@@ -16,18 +16,18 @@ _PRIOR_NEWS, _PRIOR_WORK = 40, 100  # what nobody tried yet counts as good
 _KEPT = 31, 32  # of a record, each round
 
 
-class _Record(Struct):
+class _Payoff(Struct):
     """What one of them brought lately, and the work it took; in thousandths."""
 
     news: int = _PRIOR_NEWS * 1_000
     work: int = _PRIOR_WORK * 1_000
 
 
-class Yields:
+class Bandit:
     """Records of `count` ways to go on, by number."""
 
     def __init__(self, count: int) -> None:
-        self._records = [_Record() for _ in range(count)]
+        self._records = [_Payoff() for _ in range(count)]
 
     def learn(self, number: int, news: int, work: int) -> None:
         """Note what one brought, and the work that it took."""

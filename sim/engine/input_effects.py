@@ -18,7 +18,7 @@ from sim.engine.extension import Extension
 from sim.engine.journal_record import event_records
 
 
-class Consequences:
+class InputEffects:
     """Adds to the outcomes of one engine what follows from their inputs."""
 
     def __init__(

@@ -15,11 +15,11 @@ from types import FrameType
 SECONDS = 5.0  # of processor time; the dearest input takes less than one
 
 
-class Endless(Exception):
+class InputTimeout(Exception):
     """An input does not end."""
 
 
-class Patience:
+class Watchdog:
     """Watches an episode. `input` is the number of the input under way, 0 between two of them."""
 
     def __init__(self) -> None:
@@ -28,8 +28,8 @@ class Patience:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Raise Endless in the middle of an input that is still under way after SECONDS, or up to
-        twice as long: it is looked at now and then, which costs an input nothing.
+        """Raise InputTimeout inside an input that has used SECONDS of processor time, or up to
+        twice that: a timer compares input numbers every SECONDS, so inputs pay nothing for it.
         """
         if not hasattr(signal, "setitimer") or not _is_main():
             yield
@@ -45,7 +45,7 @@ class Patience:
     def _look(self, number: int, frame: FrameType | None) -> None:
         same, self._before = self.input == self._before, self.input
         if same and self.input:
-            raise Endless(f"not over after {SECONDS:g} s of processor time")
+            raise InputTimeout(f"not over after {SECONDS:g} s of processor time")
 
 
 def _is_main() -> bool:

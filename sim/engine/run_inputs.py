@@ -26,7 +26,7 @@ from sim.engine.run_view import RunView
 from sim.kernel.instants import OUT_OF_RANGE, Instant, Span, format_instant, is_supported_instant
 
 
-class Entrances(RunView):
+class RunInputs(RunView):
     """A run that takes inputs. Each answers with an outcome; RunEnded once the run has ended."""
 
     def rest(

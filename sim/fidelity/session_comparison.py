@@ -23,16 +23,16 @@ from sim.contract.contract import Operation
 from sim.fidelity import csv_lines
 from sim.fidelity.answers import Checker, NoEvidence
 from sim.fidelity.difference import ABSENT, Difference
-from sim.fidelity.frames import FrameQueue, Recorded, is_heartbeat, merged
+from sim.fidelity.frames import FrameQueue, RecordedFrame, is_heartbeat, merged
 from sim.fidelity.heartbeats import EXTRA, MISSING, Heartbeats
 from sim.fidelity.names import Names
 from sim.fidelity.player import Player
 from sim.fidelity.service_clock import ServiceClock
 from sim.fidelity.tally import Tally
-from sim.fidelity.values import TOLERANCE, Sides
+from sim.fidelity.values import TOLERANCE, ValueComparer
 from sim.kernel.instants import NS_PER_MS, Instant, Span
 from sim.recording.files import Entry, Message
-from sim.recording.seen import Seen
+from sim.recording.recorded_events import RecordedEvent
 from sim.scenario.scenario import Scenario
 from sim.testing.client import Stream
 
@@ -40,14 +40,14 @@ from sim.testing.client import Stream
 class _End(NamedTuple):
     """The recorded end of a stream, with ours and the instant since our begin."""
 
-    seen: Seen
+    seen: RecordedEvent
     known: list[Difference]
     code: Any
     ours: Stream | None
     since: Instant
 
 
-class Replayed:
+class SessionComparison:
     """Replays a recording and counts what differs."""
 
     def __init__(
@@ -61,9 +61,9 @@ class Replayed:
         self._checker, self._tally = Checker(scenario.reading), tally
         self._clock = clock or ServiceClock(entries)
         self._player = Player(scenario, seed, entries, self._clock)
-        self._sides: Sides | None = None
+        self._sides: ValueComparer | None = None
         self._queues: dict[int, FrameQueue] = {}
-        self._of_stream: dict[int, Seen] = {}
+        self._of_stream: dict[int, RecordedEvent] = {}
         self._heartbeats: dict[int, Heartbeats] = {}
         self._ends: list[_End] = []  # of streams that the service ended, and we not yet
 
@@ -86,7 +86,7 @@ class Replayed:
             if self._sides is None:
                 begin = self._player.recorded_begin
                 assert begin is not None
-                self._sides = Sides(begin, self._player.our_begin, self._player.names)
+                self._sides = ValueComparer(begin, self._player.our_begin, self._player.names)
             known = self._known(seen)
             if known is None:
                 continue
@@ -105,7 +105,7 @@ class Replayed:
         for number in list(self._heartbeats):
             self._count_heartbeats(number)
 
-    def _known(self, seen: Seen) -> list[Difference] | None:
+    def _known(self, seen: RecordedEvent) -> list[Difference] | None:
         """What contract and specification say; None where nobody knows."""
         try:
             return self._checker.check(seen)
@@ -114,7 +114,7 @@ class Replayed:
             return None
 
     def _count(
-        self, seen: Seen, differences: list[Difference], n: int | None = None, *, shown: bool = True
+        self, seen: RecordedEvent, differences: list[Difference], n: int | None = None, *, shown: bool = True
     ) -> None:
         """Count an answer or frame; `n` is its line, if not that of `seen`."""
         n = seen.entry.n if n is None else n
@@ -127,7 +127,7 @@ class Replayed:
 
     # ---- answers
 
-    def _answer(self, seen: Seen, recorded: Message, ours: Message) -> list[Difference]:
+    def _answer(self, seen: RecordedEvent, recorded: Message, ours: Message) -> list[Difference]:
         if recorded.status != ours.status:
             culprit: Any = "us" if ours.status == 501 or self._spoilt(seen, ours) else "unknown"
             status = Difference("answer.status", recorded.status, ours.status, "status")
@@ -140,25 +140,27 @@ class Replayed:
         differences = _values(sides, operation, recorded.body, ours.body)
         return self._blamed(seen, ours, [one.under("answer.body") for one in differences])
 
-    def _blamed(self, seen: Seen, ours: Message, differences: list[Difference]) -> list[Difference]:
+    def _blamed(
+        self, seen: RecordedEvent, ours: Message, differences: list[Difference]
+    ) -> list[Difference]:
         """Differences of which those are ours that lie where our answer breaks the contract."""
         if not differences:
             return differences
         places = {one.where for one in self._misfits(seen, ours)}
         return [one.blamed("us" if one.where in places else "unknown") for one in differences]
 
-    def _misfits(self, seen: Seen, ours: Message) -> list[Difference]:
+    def _misfits(self, seen: RecordedEvent, ours: Message) -> list[Difference]:
         try:
             return self._checker.check(replace(seen, answer=replace(ours, headers={})))
         except NoEvidence:
             return []
 
-    def _spoilt(self, seen: Seen, ours: Message) -> bool:
+    def _spoilt(self, seen: RecordedEvent, ours: Message) -> bool:
         return any(one.where == "answer.status" for one in self._misfits(seen, ours))
 
     # ---- streams
 
-    def _queue(self, seen: Seen, body: Any, known: list[Difference]) -> None:
+    def _queue(self, seen: RecordedEvent, body: Any, known: list[Difference]) -> None:
         stream = seen.stream
         assert stream is not None
         beats = self._heartbeats_of(seen)
@@ -167,9 +169,9 @@ class Replayed:
             return
         self._of_stream[stream.number] = seen
         queue = self._queue_of(stream.number, seen)
-        queue.recorded.append(Recorded(seen.entry.n, body, known))
+        queue.recorded.append(RecordedFrame(seen.entry.n, body, known))
 
-    def _queue_of(self, number: int, seen: Seen) -> FrameQueue:
+    def _queue_of(self, number: int, seen: RecordedEvent) -> FrameQueue:
         queue = self._queues.get(number)
         if queue is None:
             sides, operation = self._sides, seen.operation
@@ -188,14 +190,14 @@ class Replayed:
             self._of_stream.setdefault(number, seen)
         return queue
 
-    def _heartbeats_of(self, seen: Seen) -> Heartbeats:
+    def _heartbeats_of(self, seen: RecordedEvent) -> Heartbeats:
         assert seen.stream is not None
         beats = self._heartbeats.setdefault(seen.stream.number, Heartbeats())
         beats.line(seen.entry.n)
         self._of_stream.setdefault(seen.stream.number, seen)
         return beats
 
-    def _since(self, seen: Seen) -> Instant:
+    def _since(self, seen: RecordedEvent) -> Instant:
         assert self._player.recorded_begin is not None
         return seen.now - self._player.recorded_begin
 
@@ -222,7 +224,7 @@ class Replayed:
         if stream is not None:
             queue.ours.extend(body for body in stream.take() if not is_heartbeat(body))
 
-    def _closed(self, seen: Seen, closed: dict[str, Any], known: list[Difference]) -> None:
+    def _closed(self, seen: RecordedEvent, closed: dict[str, Any], known: list[Difference]) -> None:
         stream = seen.stream
         assert stream is not None
         if seen.operation is not None:
@@ -266,7 +268,9 @@ def _late(held: tuple[Span, Span] | None) -> list[Difference]:
     return [Difference("answer.after_s", theirs, ours, "time")]
 
 
-def _values(sides: Sides, operation: Operation, recorded: Any, ours: Any) -> list[Difference]:
+def _values(
+    sides: ValueComparer, operation: Operation, recorded: Any, ours: Any
+) -> list[Difference]:
     """What differs between two answers or messages by value; of reports line by line."""
     cls = csv_lines.ROWS.get(operation.name)
     if cls is not None:
