@@ -121,13 +121,13 @@ class Simulation(RunInputs):
         forked.engine = time_travel.fork_past(self.engine, branch, journal, settings)
         return forked
 
-    def looker(self, root: Branch) -> Simulation:
+    def replica(self, root: Branch) -> Simulation:
         """A simulation of the same run for looking back: it journals nothing and its engine is made
         to stand at moments of the branches that begin at `root`.
         """
         looking, engine = copy(self), self.engine
         if root.seed == engine.run.seed:
-            looking.engine = time_travel.looker(engine)
+            looking.engine = time_travel.replica(engine)
         else:
             journal = engine.journal.view()
             journal.stand_at_start(root)

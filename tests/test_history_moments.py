@@ -280,8 +280,8 @@ def test_a_moment_that_comes_out_differently_is_an_error_and_not_an_answer() -> 
     world.gateway.get("/v1/health")
     history = History(sim)
     assert done(history.state(1, "accounts"))
-    looker: Any = history._moments._looker
-    looker.engine.journal._chain.update(b"x")
+    replica: Any = history._moments._replica
+    replica.engine.journal._chain.update(b"x")
     world.gateway.get("/v1/health")
     with pytest.raises(moments.MomentMismatch, match="input 2 of main came out differently"):
         done(history.state(2, "accounts"))

@@ -24,9 +24,9 @@ from sim.scenario.order_flow import (
     FlowError,
     PackedFile,
     Reader,
+    is_intact,
     pack_file,
     packed_of,
-    sound,
 )
 from sim.scenario.yaml_tree import ScenarioError
 from sim.testing.client import connect
@@ -259,7 +259,7 @@ def test_whatever_stands_in_a_file_it_is_read_or_told_where_it_is_wrong(
         for error in wrong
     )
     assert [row.due for _, row in rows] == sorted(row.due for _, row in rows)
-    assert sound(packed)
+    assert is_intact(packed)
 
 
 def test_a_missing_file_is_told_where_it_is_named(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from sim.actors.operator.views import view as read_view
 from sim.actors.participants.participants import participants_of
 from sim.analysis.replay import replay
 from sim.api.pipeline.inputs import Outcome
-from sim.core.invariants import broken
+from sim.core.invariants import violations
 from sim.core.model.enums import ExecutionType, Side
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import HOUR, MINUTE, NS_PER_S, parse_instant
@@ -423,7 +423,7 @@ def test_money_and_contracts_add_up_under_participants_whatever_happens(
     crowd = crowd.replace("{name: crowd,", f'{{name: crowd, balance: "{balances[2]}",')
     sim = sim_of(crowd, seed=data.draw(st.integers(0, 10**6)))
     trading = sim.exchange.trading
-    assert broken(trading) == []
+    assert violations(trading) == []
     for _ in range(data.draw(st.integers(1, 6))):
         what = data.draw(
             st.sampled_from(
@@ -460,7 +460,7 @@ def test_money_and_contracts_add_up_under_participants_whatever_happens(
         except Refusal:
             pass
         moved(sim, data.draw(st.integers(1, 10 * MINUTE)))
-        assert broken(trading) == []
+        assert violations(trading) == []
     assert not any(execution.type is ExecutionType.REJECTED for execution in trading.executions), (
         "what they may not do leaves no trace"
     )
@@ -616,7 +616,7 @@ def test_whatever_a_scenario_says_of_participants_runs_or_is_told_where_it_is_wr
     moved(sim, NS_PER_S // 10)
     seq = sim.seq
     moved(sim, 2 * NS_PER_S // 10)
-    assert broken(sim.exchange.trading) == []
+    assert violations(sim.exchange.trading) == []
     digest = sim.digest
     sim.rewind(seq=seq), sim.advance_to(sim.now + 2 * NS_PER_S // 10)
     assert sim.digest == digest

@@ -94,7 +94,9 @@ def test_the_control_plane_refuses_the_same(exchange):
 
 def test_many_open_orders_are_checked_now_and_then_and_at_the_end(monkeypatch):
     looks = []
-    monkeypatch.setattr(invariant_checks, "broken", lambda trading, *_: looks.append(trading) or [])
+    monkeypatch.setattr(
+        invariant_checks, "violations", lambda trading, *_: looks.append(trading) or []
+    )
     monkeypatch.setattr(invariant_checks, "CHECK_EVERY_INPUT_BELOW", 400)
     monkeypatch.setattr(invariant_checks, "ORDERS_PER_INPUT", 10)
     line = "  - {at: +1s, order: {as: maker, symbol: q1, side: buy, price: '0.4', qty: '1'}}\n"

@@ -6,7 +6,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from sim.agents.answers import ToolError, answer, word
+from sim.agents.answers import ToolError, answer, quoted
 from sim.agents.session import RunningExchange, Session
 from sim.testing.control import ControlError
 
@@ -29,7 +29,7 @@ def call(
     if verb not in _VERBS or not path.startswith("/"):
         raise ToolError(f"verb is one of {', '.join(_VERBS)} and path begins with a slash.")
     reply = running.caller.call(plane, verb, path, body, who)
-    headline = f"{reply.status} for {verb} {word(path)} on the {plane} plane."
+    headline = f"{reply.status} for {verb} {quoted(path)} on the {plane} plane."
     then = "`history` shows what the exchange made of it."
     if reply.status >= 400:
         subject = f" {reply.request_id}" if reply.request_id else ""
@@ -71,7 +71,7 @@ def order(
     rows = running.served.control("GET", f"/state/orders?{urlencode({'symbol': symbol})}")["orders"]
     state = next((row for row in rows if row["id"] == number), reply.body)
     return answer(
-        f"Order {word(number)} was accepted; this is its state now.",
+        f"Order {quoted(number)} was accepted; this is its state now.",
         state,
         then=f"`explain` with subject {number} tells its story; `advance` lets timers fire.",
     )
@@ -83,12 +83,12 @@ def _scales(running: RunningExchange, symbol: str) -> tuple[int, int]:
             "GET", f"/instruments?{urlencode({'text': symbol, 'limit': 1_000})}"
         )
     except (ControlError, ValueError) as error:
-        raise ToolError(f"symbol: {word(error)}.") from None
+        raise ToolError(f"symbol: {quoted(error)}.") from None
     row = next((one for one in instrument["instruments"] if one["symbol"] == symbol), None)
     if row is None:
         near = ", ".join(one["symbol"] for one in instrument["instruments"][:5])
         examples = near or ", ".join(running.served.symbols["open"][:5])
-        raise ToolError(f"No instrument is called {word(symbol)}. Try one of: {examples}.")
+        raise ToolError(f"No instrument is called {quoted(symbol)}. Try one of: {examples}.")
     rows = running.served.control("GET", f"/state/instruments?{urlencode({'symbol': symbol})}")[
         "instruments"
     ]
@@ -99,10 +99,10 @@ def _scaled(name: str, text: str, scale: int) -> str:
     try:
         exact = Decimal(text) * scale
     except InvalidOperation:
-        raise ToolError(f"{name} is a decimal number such as 0.45, not {word(text)}.") from None
+        raise ToolError(f"{name} is a decimal number such as 0.45, not {quoted(text)}.") from None
     if exact != exact.to_integral_value():
         raise ToolError(
-            f"{name} {word(text)} is finer than 1/{scale}, the finest this market takes."
+            f"{name} {quoted(text)} is finer than 1/{scale}, the finest this market takes."
         )
     return str(int(exact))
 
@@ -134,7 +134,7 @@ def fault(
     running = session.find(exchange)
     if remove:
         _control(running, "DELETE", f"/faults/{quote(remove, safe='')}")
-        return answer(f"Fault {word(remove)} ended.", then="run the client again.")
+        return answer(f"Fault {quoted(remove)} ended.", then="run the client again.")
     if act is None:
         rows = _control(running, "GET", "/faults")["faults"]
         headline = f"Faults in force: {len(rows)}." if rows else "No fault is in force."
@@ -143,7 +143,7 @@ def fault(
     body |= {} if times is None else {"times": times}
     created = _control(running, "POST", "/faults", body)
     return answer(
-        f"Fault `{created['id']}` is in force: it strikes {word(operation or 'every operation')}.",
+        f"Fault `{created['id']}` is in force for {quoted(operation or 'every operation')}.",
         then=f"run the client, look at `history`, then end it with remove={created['id']}.",
     )
 
@@ -154,4 +154,4 @@ def _control(
     try:
         return running.served.control(verb, path, body)
     except ControlError as error:
-        raise ToolError(f"{word(error)}.") from None
+        raise ToolError(f"{quoted(error)}.") from None

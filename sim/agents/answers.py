@@ -21,13 +21,13 @@ def answer(headline: str, data: Any = None, *, then: str = "") -> str:
     """A sentence, the data that it is about, and what to do next."""
     parts = [headline]
     if data is not None:
-        parts.append(quoted(data))
+        parts.append(block(data))
     if then:
         parts.append(f"Next: {then}")
     return "\n\n".join(parts)
 
 
-def quoted(data: Any) -> str:
+def block(data: Any) -> str:
     """Data in a fenced block that nothing in it can end: a line for each row of a list."""
     rows = data if isinstance(data, list) else [data]
     lines = [line(row) for row in rows[:ROWS_MAX]]
@@ -41,20 +41,20 @@ def quoted(data: Any) -> str:
 
 def line(value: Any) -> str:
     """A value as JSON on one line, in ASCII, with long texts cut."""
-    return json.dumps(cut(value), default=str).replace("`", "\\u0060")
+    return json.dumps(truncated(value), default=str).replace("`", "\\u0060")
 
 
-def cut(value: Any) -> Any:
+def truncated(value: Any) -> Any:
     """The value with every text cut to `TEXT_MAX` characters, keys included."""
     if isinstance(value, str) and len(value) > TEXT_MAX:
         return f"{value[:TEXT_MAX]}… (+{len(value) - TEXT_MAX} characters)"
     if isinstance(value, dict):
-        return {str(cut(key)): cut(each) for key, each in value.items()}
+        return {str(truncated(key)): truncated(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [cut(each) for each in value]
+        return [truncated(each) for each in value]
     return value
 
 
-def word(text: object) -> str:
+def quoted(text: object) -> str:
     """A text of the run inside a sentence of ours: as JSON, so it is seen where it ends."""
     return line(str(text))

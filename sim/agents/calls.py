@@ -9,7 +9,7 @@ from urllib.parse import urlencode, urlsplit
 
 from msgspec import DecodeError, json
 
-from sim.agents.answers import ToolError, word
+from sim.agents.answers import ToolError, quoted
 from sim.testing.credentials import retail_headers, token_form
 from sim.testing.exchange_fixture import ServedExchange
 
@@ -62,7 +62,7 @@ class Caller:
         matching = [one for one in keys if not who or who in (one["key_id"], one["account"])]
         if not matching:
             names = ", ".join(one["key_id"] for one in keys) or "this scenario has none"
-            raise ToolError(f"No API key is called {word(who)}. API keys: {names}.")
+            raise ToolError(f"No API key is called {quoted(who)}. API keys: {names}.")
         now_ms = int(self._exchange.now.timestamp() * 1000)
         return retail_headers(matching[0], verb, path, now_ms)
 
@@ -83,7 +83,7 @@ class Caller:
                 return firm
         names = [name for firm in self._exchange.firms for name in (firm["firm"], *firm["users"])]
         listed = ", ".join(names) or "this scenario has none"
-        raise ToolError(f"No firm or participant is called {word(who)}. Known: {listed}.")
+        raise ToolError(f"No firm or participant is called {quoted(who)}. Known: {listed}.")
 
     def _token(self, firm: dict[str, Any], now: int) -> tuple[str, float]:
         self._assertions += 1
@@ -92,7 +92,7 @@ class Caller:
         issuer = self._exchange.auth
         answer = _send(issuer, "POST", "/oauth/token", headers, urlencode(form).encode())
         if answer.status != 200:
-            raise ToolError(f"The issuer refused a token: {answer.status} {word(answer.body)}.")
+            raise ToolError(f"The issuer refused a token: {answer.status} {quoted(answer.body)}.")
         return answer.body["access_token"], float(answer.body["expires_in"])
 
 
@@ -109,7 +109,7 @@ def _send(address: str, verb: str, path: str, headers: dict[str, str], body: byt
             " given up: use `advance`, then look at `history`."
         ) from None
     except (OSError, HTTPException, ValueError) as error:
-        raise ToolError(f"The call failed: {word(error)}.") from None
+        raise ToolError(f"The call failed: {quoted(error)}.") from None
     try:
         decoded: Any = json.decode(content) if content else None
     except (DecodeError, UnicodeDecodeError):

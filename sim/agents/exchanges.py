@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from sim.agents.answers import ToolError, answer, word
+from sim.agents.answers import ToolError, answer, quoted
 from sim.agents.session import RunningExchange, Session
 from sim.core.model.refusals import Refusal
 from sim.scenario.scenario import Scenario
@@ -43,7 +43,7 @@ def scenario_of(session: Session, what: str) -> Scenario:
         return load_submitted(what, None) if session.confined else load_scenario(what)
     except ScenarioError as error:
         raise ToolError(
-            f"The scenario has mistakes:\n{word(error)}\nNext: `catalogue` with kind scenarios"
+            f"The scenario has mistakes:\n{quoted(error)}\nNext: `catalogue` with kind scenarios"
             " lists the bundled ones; `docs` with 'write a scenario' says what one may hold."
         ) from None
 
@@ -108,7 +108,7 @@ def branch(session: Session, exchange: str = "", seq: int | None = None) -> str:
     try:
         copy = origin.served.fork(seq)
     except Refusal as refusal:
-        reason = f"{word(refusal.message)}: {word(refusal.remedy)}"
+        reason = f"{quoted(refusal.message)}: {quoted(refusal.remedy)}"
         raise ToolError(f"{reason}. `history` has the numbers of the inputs.") from None
     session.add(RunningExchange(name, copy, origin.name))
     when = "as it is now" if seq is None else f"as it was after input {seq}"

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import json
 
-from sim.agents.answers import ToolError, answer, quoted, word
+from sim.agents.answers import ToolError, answer, block, quoted
 from sim.agents.session import Session
 
 SHRINK_S, SWEEP_S = 90.0, 120.0
@@ -51,7 +51,7 @@ def investigate(
         )
     if not small.exists():
         raise ToolError(f"The search did not end within {SHRINK_S:g} s. Try a shorter run.")
-    parts = ["The smallest that still fails the same way:", quoted(small.read_text().splitlines())]
+    parts = ["The smallest that still fails the same way:", block(small.read_text().splitlines())]
     parts.append(_causes(small, only))
     parts.append("Next: `start` with this scenario reproduces it; `catalogue` explains a name.")
     return "\n\n".join(parts)
@@ -78,12 +78,12 @@ def _causes(small: Path, only: str) -> str:
     if done is None:
         return "Its dependence on assumptions was not found in time: name some with only."
     if not table.exists():
-        return f"Assumptions were not varied: {word(done.stderr.strip()[-300:])}."
+        return f"Assumptions were not varied: {quoted(done.stderr.strip()[-300:])}."
     rows: list[dict[str, Any]] = json.decode(table.read_bytes())["rows"]
     passing = [row["change"] for row in rows if not row["failed"] and row["change"] != "as it is"]
     if not passing:
         return f"It fails under every one of {len(rows) - 1} alternatives: no assumption causes it."
-    return "It passes, and so depends on these, with:\n\n" + quoted(passing)
+    return "It passes, and so depends on these, with:\n\n" + block(passing)
 
 
 def _sim(*arguments: str, within: float) -> subprocess.CompletedProcess[str] | None:

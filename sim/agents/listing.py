@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sim.agents import acting, exchanges, investigation, reading
-from sim.agents.answers import ToolError, line, word
+from sim.agents.answers import ToolError, line, quoted
 from sim.agents.session import Session
 from sim.analysis.catalogues import CATALOGUES
 from sim.core.model.refusals import Refusal
@@ -46,16 +46,16 @@ def perform(session: Session, name: str, arguments: dict[str, Any]) -> tuple[str
     """The answer of a tool, and whether it could not do what was asked."""
     tool = TOOLS.get(name)
     if tool is None:
-        return f"There is no tool {word(name)}. Tools: {', '.join(TOOLS)}.", True
+        return f"There is no tool {quoted(name)}. Tools: {', '.join(TOOLS)}.", True
     if problem := _problem(tool, arguments):
         return problem, True
-    with session.turn():
+    with session.exclusive():
         try:
             return tool.perform(session, **arguments), False
         except ToolError as refused:
             return str(refused), True
         except Refusal as refusal:
-            return f"{word(refusal.message)}. Next: {refusal.remedy or 'look at `status`'}.", True
+            return f"{quoted(refusal.message)}. Next: {refusal.remedy or 'look at `status`'}.", True
 
 
 _KINDS: dict[str, Any] = {"string": str, "integer": int, "object": dict[str, Any]}
@@ -64,11 +64,11 @@ _KINDS: dict[str, Any] = {"string": str, "integer": int, "object": dict[str, Any
 def _problem(tool: Tool, arguments: dict[str, Any]) -> str:
     """What is wrong with the arguments of a tool; empty when nothing is."""
     if lacking := [name for name in tool.needs if name not in arguments]:
-        return f"`{tool.name}` needs {'; '.join(_meaning(tool, name) for name in lacking)}."
+        return f"`{tool.name}` needs {'; '.join(_argument_text(tool, name) for name in lacking)}."
     for name, value in arguments.items():
         schema = tool.takes.get(name)
         if schema is None:
-            return f"`{tool.name}` takes no {word(name)}, but {', '.join(tool.takes)}."
+            return f"`{tool.name}` takes no {quoted(name)}, but {', '.join(tool.takes)}."
         kind = _KINDS.get(schema.get("type", ""))
         try:
             if kind is not None:
@@ -80,7 +80,7 @@ def _problem(tool: Tool, arguments: dict[str, Any]) -> str:
     return ""
 
 
-def _meaning(tool: Tool, name: str) -> str:
+def _argument_text(tool: Tool, name: str) -> str:
     """An argument with what it says, and with its choices where it has some."""
     schema = tool.takes[name]
     choices = f" ({', '.join(schema['enum'])})" if "enum" in schema else ""

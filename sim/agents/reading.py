@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from sim.agents.answers import ToolError, answer, line, quoted, word
+from sim.agents.answers import ToolError, answer, block, line, quoted
 from sim.agents.session import Session
 from sim.kernel import resources
 from sim.testing.control import ControlError
@@ -40,7 +40,7 @@ def history(
         chosen = {name: value for name, value in query.items() if value}
         page = served.control("GET", f"/history?{urlencode(chosen)}")
     except ControlError as error:
-        raise ToolError(f"{word(error)}.") from None
+        raise ToolError(f"{quoted(error)}.") from None
     rows = [{key: row[key] for key in _SHORT if row.get(key)} for row in page["rows"]]
     if not rows:
         then = "a call that you expect and that is not here never left the client."
@@ -62,13 +62,13 @@ def explain(session: Session, subject: str, exchange: str = "") -> str:
     explanation = served.explain(subject or "-")
     if explanation is None:
         raise ToolError(
-            f"Nothing is called {word(subject)}. A subject is the x-request-id or number of a"
+            f"Nothing is called {quoted(subject)}. A subject is the x-request-id or number of a"
             " refused call, an order id, stream/7, an account, a symbol, kyc/EXTERNAL_ID,"
             " webhook/EVENT_ID or fault/f1. `history` lists what happened."
         )
     remedy = explanation.get("remedy") or ""
     then = line(remedy) if remedy else "`docs` with the section or rule says more."
-    return answer(f"Why {word(subject)} is as it is:", list(lines(explanation)), then=then)
+    return answer(f"Why {quoted(subject)} is as it is:", list(lines(explanation)), then=then)
 
 
 def judge(session: Session, caller: str = "", exchange: str = "") -> str:
@@ -113,11 +113,13 @@ def catalogue(
     else:
         entries = served.running.call(lambda: rows(kind, served.running.simulation, pattern))
     if not entries:
-        raise ToolError(f"None of the {kind} matches {word(pattern)}. Try a part of a name, or *.")
+        raise ToolError(
+            f"None of the {kind} matches {quoted(pattern)}. Try a part of a name, or *."
+        )
     if len(entries) > 8:
         names = [next(iter(row.values())) for row in entries]
         then = "`catalogue` with a narrower pattern shows whole rows."
-        return f"{len(entries)} {kind}:\n\n{quoted([', '.join(map(str, names))[:4_000]])}\n\n{then}"
+        return f"{len(entries)} {kind}:\n\n{block([', '.join(map(str, names))[:4_000]])}\n\n{then}"
     return answer(f"{len(entries)} {kind}:", entries, then="`docs` searches the guides.")
 
 
@@ -142,7 +144,7 @@ def docs(session: Session, query: str) -> str:
     )
     best = [section for score, _, section in scored[:_SECTIONS] if score > 0]
     if not best:
-        raise ToolError(f"No guide says anything about {word(query)}. Try other words.")
+        raise ToolError(f"No guide says anything about {quoted(query)}. Try other words.")
     sections = [f"### {one.title} ({one.page})\n\n{_shortened(one.text)}" for one in best]
     return "\n\n".join([*sections, "Next: `catalogue` lists operations, faults and rules by name."])
 

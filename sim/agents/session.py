@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from sim.agents.answers import ToolError, word
+from sim.agents.answers import ToolError, quoted
 from sim.agents.calls import Caller
 from sim.testing.exchange_fixture import ServedExchange
 
@@ -54,7 +54,7 @@ class Session:
     # ---- looking up
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
+    def exclusive(self) -> Iterator[None]:
         """One tool at a time. What nobody has used for a lease ends before its turn."""
         with self._lock:
             self.expire()
@@ -69,7 +69,7 @@ class Session:
         """An exchange by name; without one the only one, or the one that all others come of."""
         if name in self._expired:
             raise ToolError(
-                f"The exchange {word(name)} ended: nobody used it for"
+                f"The exchange {quoted(name)} ended: nobody used it for"
                 f" {self._lease_s / 60:g} minutes. Call `start` again: the same scenario, seed and"
                 " calls give the same run."
             )
@@ -77,7 +77,7 @@ class Session:
             running = self._running.get(name)
             if running is None:
                 running_names = f" Running: {', '.join(self.names)}." if self.names else ""
-                raise ToolError(f"No exchange is called {word(name)}.{running_names}")
+                raise ToolError(f"No exchange is called {quoted(name)}.{running_names}")
             running.used = time.monotonic()
             return running
         if self.shared:

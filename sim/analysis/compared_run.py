@@ -19,7 +19,7 @@ from sim.kernel.instants import Instant, format_instant
 from sim.kernel.journal import Header, Line
 from sim.kernel.journal_reader import read_line
 
-ASKED = ("query", "body", "arguments", "frame", "request")
+REQUEST_KEYS = ("query", "body", "arguments", "frame", "request")
 
 
 class Description(NamedTuple):
@@ -49,7 +49,7 @@ class ComparedRun(NamedTuple):
     header: Header
     inputs: int
     ended: Instant
-    happenings: dict[Description, list[Occurrence]]
+    occurrences: dict[Description, list[Occurrence]]
     events: Counter[str]
 
     def document(self) -> dict[str, Any]:
@@ -73,12 +73,12 @@ class ComparedRun(NamedTuple):
 
     def request(self, number: int) -> str:
         """What a line asks for, as JSON."""
-        return _asked(read_line(self.raw(number)))
+        return _request_text(read_line(self.raw(number)))
 
 
 def read_run(path: Path) -> ComparedRun:
     """Read a journal for a comparison. UnreadableJournal names the line."""
-    happenings: defaultdict[Description, list[Occurrence]] = defaultdict(list)
+    occurrences: defaultdict[Description, list[Occurrence]] = defaultdict(list)
     events: Counter[str] = Counter()
     inputs, now, number = 0, 0, 1
     with journal_lines(path) as (header, numbered):
@@ -94,16 +94,16 @@ def read_run(path: Path) -> ComparedRun:
                     events.update(row.events)
                     if row.kind in ("clock", "timer") and not row.details:
                         continue
-                    request, answered = hash(_asked(line)), hash(_answered(row, out))
-                    happening = Occurrence(number, now - header.start, request, answered)
-                    happenings[_meaning(row, out)].append(happening)
+                    request, answered = hash(_request_text(line)), hash(_outcome_text(row, out))
+                    occurrence = Occurrence(number, now - header.start, request, answered)
+                    occurrences[_description(row, out)].append(occurrence)
         except MALFORMED as error:
             # Nothing has checked these lines: anything that has not the form of a record fails.
             raise UnreadableJournal(path, f"no journal record: {error!r}", number) from error
-        return ComparedRun(path, header, inputs, now or header.start, dict(happenings), events)
+        return ComparedRun(path, header, inputs, now or header.start, dict(occurrences), events)
 
 
-def _meaning(row: Row, out: dict[str, Any]) -> Description:
+def _description(row: Row, out: dict[str, Any]) -> Description:
     """What a row is about. A timer is named by what it is and whom it belongs to."""
     what = row.what
     if row.kind == "timer":
@@ -120,13 +120,13 @@ def _meaning(row: Row, out: dict[str, Any]) -> Description:
     return Description(row.kind, row.caller or row.who, without_identifiers(what))
 
 
-def _asked(line: Line) -> str:
+def _request_text(line: Line) -> str:
     recorded = json.decode(line.input)
-    parts = [recorded[key] for key in ASKED if recorded.get(key)]
+    parts = [recorded[key] for key in REQUEST_KEYS if recorded.get(key)]
     texts = (part if isinstance(part, str) else json.encode(part).decode() for part in parts)
     return without_identifiers(" ".join(texts))
 
 
-def _answered(row: Row, out: dict[str, Any]) -> str:
+def _outcome_text(row: Row, out: dict[str, Any]) -> str:
     body = without_identifiers(json.encode(out.get("body")).decode())
     return "\n".join((row.result, *map(without_identifiers, row.details), body))

@@ -60,9 +60,9 @@ class Coverage(Struct):
         self.quirks += other.quirks
         self.faults += other.faults
         for at in (other.first, other.last):
-            self.stood_at(at)
+            self.note_instant(at)
 
-    def stood_at(self, at: Instant) -> None:
+    def note_instant(self, at: Instant) -> None:
         """Note an instant of a run; 0 is none."""
         if at:
             self.first = min(self.first or at, at)
@@ -78,7 +78,7 @@ class Recorder:
     def begin(self, simulation: Simulation) -> None:
         """Note that a run begins."""
         self.coverage.runs += 1
-        self.coverage.stood_at(simulation.now)
+        self.coverage.note_instant(simulation.now)
 
     def after_input(self, simulation: Simulation, outcome: Outcome) -> None:
         """Count the calls of an input, what it changed about earlier ones, and what struck."""
@@ -92,7 +92,7 @@ class Recorder:
             for kind in _kinds_of(injection.act):
                 coverage.faults[kind, injection.plane] += 1
         coverage.quirks.update(simulation.exchange.ctx.quirks.take_struck())
-        coverage.stood_at(simulation.now)
+        coverage.note_instant(simulation.now)
 
     def after_attempt(self, simulation: Simulation, *attempt: object) -> None:
         """Nothing: an attempt is no call of a client."""
@@ -198,7 +198,7 @@ def read(text: bytes, name: str) -> Coverage:
         for kind, planes in document["faults"].items():
             coverage.faults.update({(kind, plane): count for plane, count in planes.items()})
         for at in (document["first"], document["last"]):
-            coverage.stood_at(parse_instant(at) if at else 0)
+            coverage.note_instant(parse_instant(at) if at else 0)
     except MALFORMED as error:
         raise UsageError(
             f"{name} is not a coverage file: pytest --exchange-coverage and sim run --coverage"

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sim.core.invariants import CheckedPosition, Violation, broken, changes, moment
+from sim.core.invariants import CheckedPosition, Violation, changes, moment, violations
 from sim.kernel.instants import format_instant
 from sim.simulation import Simulation
 
@@ -39,7 +39,7 @@ class InvariantChecks:
         sim = self._sim
         if self._over or (sim.seq <= self._checked + self._pause and not sim.script.done):
             return
-        broken_now, unseen = self._look()
+        broken_now, unseen = self._check_now()
         self._over = bool(broken_now)
         between = f" or up to {unseen} before it" if unseen else ""
         for contradiction in broken_now:
@@ -47,7 +47,7 @@ class InvariantChecks:
         many = sim.exchange.trading.orders.open_count - CHECK_EVERY_INPUT_BELOW
         self._checked, self._pause = sim.seq, max(0, many) // ORDERS_PER_INPUT
 
-    def _look(self) -> tuple[list[Violation], int]:
+    def _check_now(self) -> tuple[list[Violation], int]:
         """What is broken now, and in how many inputs before it that may have come without having
         been looked at.
         """
@@ -55,10 +55,10 @@ class InvariantChecks:
         last, self._last = self._last, moment(trading)
         unseen = self._pause
         if last is not None and (changed := changes(trading, last)) is not None:
-            broken_now = broken(trading, changed)
+            broken_now = violations(trading, changed)
             self._narrow += 1
             if broken_now or (self._narrow < WHOLE_EVERY and not self._sim.script.done):
                 return broken_now, unseen
             unseen = max(unseen, self._checked - self._checked_whole)
         self._checked_whole, self._narrow = seq, 0
-        return broken(trading), unseen
+        return violations(trading), unseen

@@ -59,9 +59,9 @@ class _Index:
         while block <= last:
             row = block // BLOCK
             end = min(last, (row + 1) * BLOCK - 1)
-            if row >= len(self.wide) or _may_have(self.wide[row], sought):
+            if row >= len(self.wide) or _may_contain(self.wide[row], sought):
                 for one in range(block, end + 1):
-                    if one >= len(self.blocks) or _may_have(self.blocks[one], sought):
+                    if one >= len(self.blocks) or _may_contain(self.blocks[one], sought):
                         yield one
             block = end + 1
 
@@ -100,10 +100,10 @@ def lines_with(
         for block in list(index.choose(*ends, sought))[::step]:
             begin = on.from_seq + block * BLOCK
             span = max(first, begin), min(last, begin + BLOCK)
-            yield from list(_found(lines, on, *span, texts))[::step]
+            yield from list(_matching_lines(lines, on, *span, texts))[::step]
 
 
-def _found(
+def _matching_lines(
     lines: Lines, branch: Branch, first: int, last: int, texts: Sequence[bytes]
 ) -> Iterator[bytes]:
     for whole, sizes in texts_of(lines, branch, first, last):
@@ -137,7 +137,7 @@ def _read(lines: Lines, group: list[Place]) -> tuple[bytes, list[tuple[int, int]
     return text, [(place.offset - begin, place.size) for place in group]
 
 
-def _may_have(values: array[int], sought: Sequence[Sequence[int]]) -> bool:
+def _may_contain(values: array[int], sought: Sequence[Sequence[int]]) -> bool:
     for some in sought:
         for value in some:
             place = bisect_left(values, value)

@@ -30,7 +30,7 @@ from sim.analysis.layout import counted, width, wrapped
 from sim.analysis.progress import Interrupted, reading
 from sim.analysis.replay import Divergence, excerpt, journal_lines, line_text, replay_file
 from sim.analysis.tables import print_table
-from sim.analysis.timeline.printing import plain, together, write
+from sim.analysis.timeline.printing import grouped, plain, write
 from sim.kernel.instants import Instant, format_instant
 from sim.kernel.journal_reader import read_line
 from sim.simulation import Simulation
@@ -89,12 +89,12 @@ class RunDiff:
         """How the runs begin differently."""
         return header_differences(self.first.header, self.second.header)
 
-    def _meanings(self) -> Iterable[Description]:
-        return dict.fromkeys([*self.first.happenings, *self.second.happenings])
+    def _descriptions(self) -> Iterable[Description]:
+        return dict.fromkeys([*self.first.occurrences, *self.second.occurrences])
 
     def _mismatches(self) -> Iterator[Mismatch]:
-        for meaning in self._meanings():
-            ours, theirs = (run.happenings.get(meaning, []) for run in (self.first, self.second))
+        for meaning in self._descriptions():
+            ours, theirs = (run.occurrences.get(meaning, []) for run in (self.first, self.second))
             for index in range(max(len(ours), len(theirs))):
                 one = ours[index] if index < len(ours) else None
                 other = theirs[index] if index < len(theirs) else None
@@ -108,11 +108,11 @@ class RunDiff:
         counts = [
             Tally(
                 each,
-                len(self.first.happenings.get(each, ())),
-                len(self.second.happenings.get(each, ())),
+                len(self.first.occurrences.get(each, ())),
+                len(self.second.occurrences.get(each, ())),
                 differ[each],
             )
-            for each in self._meanings()
+            for each in self._descriptions()
         ]
         return sorted(counts, key=lambda each: -abs(each.first - each.second) - each.differ)
 
@@ -249,7 +249,7 @@ class RunDiff:
             print("\ntheir states at the end are the same, apart from identifiers", file=out)
             return
         print(f"\nat the end (first → second): {counted(len(states), 'value')} differ", file=out)
-        lines = list(together(states, _OF_MANY))
+        lines = list(grouped(states, _OF_MANY))
         for line in lines[:SHOWN_MAX]:
             print(f"  {line}", file=out)
         if len(lines) > SHOWN_MAX:
@@ -278,8 +278,8 @@ def _end_of(path: Path) -> Simulation:
 
 
 def _position(mismatch: Mismatch) -> tuple[Instant, int]:
-    happenings = [each for each in (mismatch.first, mismatch.second) if each is not None]
-    return min(each.at for each in happenings), min(each.line for each in happenings)
+    occurrences = [each for each in (mismatch.first, mismatch.second) if each is not None]
+    return min(each.at for each in occurrences), min(each.line for each in occurrences)
 
 
 def _exact(first: Path, second: Path) -> Difference | None:

@@ -32,7 +32,7 @@ def _target(text: str) -> str:
     """The file of `--json`. ArgumentTypeError for one that a command reads or somebody wrote."""
     if text == STDOUT:
         return text
-    if text.lower().endswith(_READ_BY_COMMANDS) or _is_something_else(Path(text)):
+    if text.lower().endswith(_READ_BY_COMMANDS) or _is_special_file(Path(text)):
         raise argparse.ArgumentTypeError(
             f"{text} is not a JSON document and would be overwritten; name files before options:"
             " sim COMMAND FILE... --json"
@@ -40,7 +40,7 @@ def _target(text: str) -> str:
     return text
 
 
-def _is_something_else(path: Path) -> bool:
+def _is_special_file(path: Path) -> bool:
     if not path.suffix and not path.is_file() and "/" not in str(path):
         from sim.kernel import resources
 

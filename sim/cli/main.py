@@ -224,8 +224,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
     inner = by_name[name]
     together = list(_problems_of(command_of(name), args))
     if args.problems:
-        inner.fail([*args.problems, *together, *_not_there(args)])
-    args.problems = inner.message([*together, *_not_there(args)]) if together else ""
+        inner.fail([*args.problems, *together, *_missing_files(args)])
+    args.problems = inner.message([*together, *_missing_files(args)]) if together else ""
     return args
 
 
@@ -235,7 +235,7 @@ def _problems_of(command: Command, args: argparse.Namespace) -> Iterable[str]:
     return check(args) if check is not None else ()
 
 
-def _not_there(args: argparse.Namespace) -> Iterator[str]:
+def _missing_files(args: argparse.Namespace) -> Iterator[str]:
     """Files that are not there, where something else is wrong already: otherwise whoever reads them
     says so, with more.
     """

@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     from sim.testing.credentials import token_form
 
     facts = facts_of(args)
-    firms = [firm for firm in facts["firms"] if _is_meant(firm, args)]
+    firms = [firm for firm in facts["firms"] if _is_selected(firm, args)]
     if not firms:
         names = [name for firm in facts["firms"] for name in (firm["firm"], *firm["users"])]
         word = args.user or args.firm
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _is_meant(firm: dict[str, Any], args: argparse.Namespace) -> bool:
+def _is_selected(firm: dict[str, Any], args: argparse.Namespace) -> bool:
     names = (firm["firm"], firm["firm"].rpartition("/")[2], firm["client_id"])
     users = {part for user in firm["users"] for part in (user, user.rpartition("/")[2])}
     users |= set(firm["accounts"])

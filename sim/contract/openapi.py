@@ -262,10 +262,10 @@ def _request_body(components: Components, route: Route, variables: dict[str, str
     if route.operation.content == "form":
         content = {"application/x-www-form-urlencoded": media, **content}
     # none at all is an empty message
-    return {"content": content} | ({"required": True} if _demands(route, in_path) else {})
+    return {"content": content} | ({"required": True} if _body_required(route, in_path) else {})
 
 
-def _demands(route: Route, in_path: frozenset[str]) -> bool:
+def _body_required(route: Route, in_path: frozenset[str]) -> bool:
     """Whether a call without a body is refused."""
     request = route.operation.request
     needed = {field.name for field in fields_of(request) if field.required}

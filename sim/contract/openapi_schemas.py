@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from sim.contract.wire_fields import INTEGER_RANGES, LONG_INTEGERS, Field, fields_of, ways_of
+from sim.contract.wire_fields import INTEGER_RANGES, LONG_INTEGERS, Field, alternatives, fields_of
 from sim.kernel.instants import Instant
 from sim.messages import Message, find, find_message
 
@@ -148,7 +148,7 @@ _SIMPLE: dict[str, Schema] = {
 def _ways(cls: type[Message], needs: str) -> Iterator[Schema]:
     """The ways in which a request can have what it needs."""
     names = {field.name: field.json_name for field in fields_of(cls)}
-    for way in ways_of(needs):
+    for way in alternatives(needs):
         yield {"required": [names[name] for name in way]}
 
 

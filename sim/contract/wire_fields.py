@@ -132,7 +132,7 @@ def _field(
     )
 
 
-def ways_of(choice: str) -> list[list[str]]:
+def alternatives(choice: str) -> list[list[str]]:
     """The ways to meet one of a message's `__needs__`, as names of fields: "a | b, c" is met by a,
     or by b with c.
     """
@@ -156,7 +156,7 @@ def needs_of(
                 inner = find_message(field.type_name)
                 needs += needs_of(inner, json=json, under=f"{name}.")
     for choice in cls.__needs__:
-        ways = (" and ".join(spelled[name] for name in way) for way in ways_of(choice))
+        ways = (" and ".join(spelled[name] for name in way) for way in alternatives(choice))
         needs.append(" or ".join(ways))
     return needs
 

@@ -324,7 +324,7 @@ class Exchange:
 
     def _after_state_change(self, event: StateChanged) -> None:
         """A leg of a combo that terminates has its settlement written down, for the combo."""
-        if event.state is InstrumentState.TERMINATED and self.combos.waits_for(event.symbol):
+        if event.state is InstrumentState.TERMINATED and self.combos.has_leg(event.symbol):
             self.trading.listings.write_down(event.symbol, tell=True)
 
     def take_events(self) -> list[Event]:

@@ -217,7 +217,7 @@ INVARIANTS: dict[str, Invariant] = {
 }
 
 
-def broken(trading: Trading, changed: ChangeSet | None = None) -> list[Violation]:
+def violations(trading: Trading, changed: ChangeSet | None = None) -> list[Violation]:
     """Return every violation of an invariant now, in the order of the table; none if all hold.
 
     With `changed`, only those of what changed.

@@ -137,7 +137,7 @@ class Engine:
 
     def _timer_handlers(self) -> OutcomeHandlers:
         """Who acts on each kind of timer; a kind with two owners is an error."""
-        core = {kind: _alone(handler) for kind, handler in self.exchange.timers.items()}
+        core = {kind: _without_outcome(handler) for kind, handler in self.exchange.timers.items()}
         extensions = (extension.timers for extension in self.extensions.values())
         return merge_owners((core, self.hub.timers, *extensions))
 
@@ -325,7 +325,7 @@ class Engine:
                     input_.attempt, input_.status, input_.error, input_.retry_after
                 )
             case AnswerDue():
-                self.exchange.awaited.give_up(input_.pending_on)
+                self.exchange.awaited.abandon(input_.pending_on)
             case _:
                 self._inputs[type(input_)](input_, outcome)
 
@@ -390,6 +390,6 @@ class Engine:
             return refusal
 
 
-def _alone(handler: Callable[[Timer], None]) -> Callable[[Timer, Outcome], None]:
+def _without_outcome(handler: Callable[[Timer], None]) -> Callable[[Timer, Outcome], None]:
     """Handle a timer without the outcome of the input under way, which the core does not know."""
     return lambda timer, _outcome: handler(timer)

@@ -50,7 +50,7 @@ class PreparedStarts:
 
     def __init__(self, kept: int = 8) -> None:
         self._kept = kept
-        self._known: dict[_RunKind, _KindEntry] = {}  # those used last at the end
+        self._entries: dict[_RunKind, _KindEntry] = {}  # those used last at the end
 
     def of(self, run: Run, header: Header, begin: Callable[[], Engine]) -> Start | None:
         """The start of such a run, perhaps under another seed; None for the first of its kind.
@@ -59,28 +59,28 @@ class PreparedStarts:
         """
         settings = tuple(run.settings.recorded().items())
         kind = _RunKind(header.scenario_digest, _ANY_SEED, run.start, settings)
-        entry = self._seen(kind, run.scenario)
+        entry = self._count_run(kind, run.scenario)
         if entry.by_seed:
             kind = kind._replace(seed=run.seed)
-            entry = self._seen(kind, run.scenario)
+            entry = self._count_run(kind, run.scenario)
         if entry.start is None and entry.runs > 1:
-            entry = self._begun(kind, entry, begin())
+            entry = self._add_start(kind, entry, begin())
         return entry.start
 
-    def _seen(self, kind: _RunKind, scenario: Scenario) -> _KindEntry:
+    def _count_run(self, kind: _RunKind, scenario: Scenario) -> _KindEntry:
         """What is known of a kind of which one more run begins."""
-        entry = self._known.pop(kind, None)
+        entry = self._entries.pop(kind, None)
         if entry is None or entry.scenario != scenario:
             entry = _KindEntry(scenario)
-        entry = self._known[kind] = entry._replace(runs=entry.runs + 1)
-        if len(self._known) > self._kept:
-            del self._known[next(iter(self._known))]
+        entry = self._entries[kind] = entry._replace(runs=entry.runs + 1)
+        if len(self._entries) > self._kept:
+            del self._entries[next(iter(self._entries))]
         return entry
 
-    def _begun(self, kind: _RunKind, entry: _KindEntry, engine: Engine) -> _KindEntry:
+    def _add_start(self, kind: _RunKind, entry: _KindEntry, engine: Engine) -> _KindEntry:
         start = Start(engine)
         if kind.seed == _ANY_SEED and start.follows_from_the_seed():
-            self._known[kind] = entry._replace(by_seed=True)
+            self._entries[kind] = entry._replace(by_seed=True)
             kind = kind._replace(seed=engine.run.seed)
-        entry = self._known[kind] = entry._replace(start=start)
+        entry = self._entries[kind] = entry._replace(start=start)
         return entry

@@ -37,7 +37,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def whole(travel: Callable[Concatenate[Engine, P], T]) -> Callable[Concatenate[Engine, P], T]:
+def all_or_nothing(
+    travel: Callable[Concatenate[Engine, P], T],
+) -> Callable[Concatenate[Engine, P], T]:
     """Let a journey be made whole or refused: what fails on the way ends the run, which would
     otherwise go on between two moments.
     """
@@ -70,14 +72,14 @@ def load(engine: Engine, snapshot: Snapshot, *, streams: bool = False) -> None:
         engine.hub.cancel_timers()
 
 
-@whole
+@all_or_nothing
 def take_named(engine: Engine, name: str) -> None:
     """Remember this moment under a name."""
     engine.snapshots.named[name] = _saved(engine)
     engine.journal.mark("snapshot", name)
 
 
-@whole
+@all_or_nothing
 def restore(engine: Engine, name: str) -> list[Effect]:
     """Go to a named snapshot, back or forward."""
     snapshot = engine.snapshots.named.get(name)
@@ -95,7 +97,7 @@ def restore(engine: Engine, name: str) -> list[Effect]:
     return effects
 
 
-@whole
+@all_or_nothing
 def leave(engine: Engine, seed: int) -> list[Effect]:
     """End the run for one that begins again, with a seed, in the same journal."""
     effects = close_streams(engine, "the simulation was reset")
@@ -104,7 +106,7 @@ def leave(engine: Engine, seed: int) -> list[Effect]:
     return effects
 
 
-@whole
+@all_or_nothing
 def return_to_start(engine: Engine) -> None:
     """Become what the scenario was at its start, with the same seed."""
     start, log = engine.snapshots.start, engine.log.fork()
@@ -114,7 +116,7 @@ def return_to_start(engine: Engine) -> None:
     engine.snapshots.adopt(left, log)
 
 
-@whole
+@all_or_nothing
 def rewind(engine: Engine, to: Instant | None, seq: int | None) -> list[Effect]:
     """Go back to right after an input, or to an instant with every input at it, on a new branch."""
     journal = engine.journal
@@ -167,7 +169,7 @@ def go_on_as_fork(engine: Engine, origin: str) -> None:
     engine.journal.branch_off("fork")
 
 
-def looker(engine: Engine) -> Engine:
+def replica(engine: Engine) -> Engine:
     """An engine of the same run that can be at any moment of it and journals nothing; it is at none
     yet.
     """

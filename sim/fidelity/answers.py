@@ -60,20 +60,20 @@ class Checker:
         self.reading = reading
         self._switches = wire_switches_of(reading)
 
-    def check(self, seen: RecordedEvent) -> list[Difference]:
+    def check(self, event: RecordedEvent) -> list[Difference]:
         """What differs, with culprits. NoEvidence where no document describes what was seen."""
-        if seen.closed is not None:
-            differences = list(self._closed(seen, seen.closed))
-        elif seen.frame is not None:
-            differences = self._frame(seen, seen.frame.body)
-        elif seen.answer is None:
+        if event.closed is not None:
+            differences = list(self._end(event, event.closed))
+        elif event.frame is not None:
+            differences = self._frame(event, event.frame.body)
+        elif event.answer is None:
             raise NoEvidence("the answer did not come to its end")
-        elif seen.entry.plane == "grpc":
-            differences = self._rpc(seen, seen.answer)
+        elif event.entry.plane == "grpc":
+            differences = self._rpc(event, event.answer)
         else:
-            differences = self._http(seen, seen.answer, seen.entry.plane)
+            differences = self._http(event, event.answer, event.entry.plane)
         return (
-            [one.blamed(self.culprit(seen.operation, one)) for one in differences]
+            [one.with_culprit(self.culprit(event.operation, one)) for one in differences]
             if differences
             else differences
         )
@@ -95,28 +95,28 @@ class Checker:
 
     # ---- HTTP
 
-    def _http(self, seen: RecordedEvent, answer: Message, plane: str) -> list[Difference]:
-        status, operation = answer.status or 0, seen.operation
-        if seen.entry.request is not None and seen.entry.request.method in _UNDESCRIBED:
-            raise NoEvidence(_UNDESCRIBED[seen.entry.request.method])
+    def _http(self, event: RecordedEvent, answer: Message, plane: str) -> list[Difference]:
+        status, operation = answer.status or 0, event.operation
+        if event.entry.request is not None and event.entry.request.method in _UNDESCRIBED:
+            raise NoEvidence(_UNDESCRIBED[event.entry.request.method])
         if operation is None and status < 400:
             raise NoEvidence("no document describes this address")
         _check_kept(answer.body)
-        served = operation is not None and operation.exists_at(seen.now)
+        served = operation is not None and operation.exists_at(event.now)
         if status == 304 and operation is not None and operation.cache:
             return []
         differences: list[Difference] = []
         if status >= 400:
-            differences += self._refusal(seen, answer, plane, status)
+            differences += self._refusal(event, answer, plane, status)
         elif operation is not None:
-            differences += self._success(seen, answer, operation, status, served=served)
+            differences += self._success(event, answer, operation, status, served=served)
         if answer.headers:
             differences += _headers(answer, plane, status, operation)
         return differences
 
     def _success(
         self,
-        seen: RecordedEvent,
+        event: RecordedEvent,
         answer: Message,
         operation: Operation,
         status: int,
@@ -126,14 +126,14 @@ class Checker:
         if not served:
             yield Difference("answer.status", status, 404, "date")
             return
-        refused = _status_in(answer.body, seen.entry.plane)
+        refused = _status_in(answer.body, event.entry.plane)
         if refused:
             yield Difference("answer.status", status, refused, "status")
             return
         if status != 200:
             yield Difference("answer.status", status, 200, "status")
         yield from _under(
-            "answer.body", self._body(operation, seen.entry.plane, seen.now, answer.body)
+            "answer.body", self._body(operation, event.entry.plane, event.now, answer.body)
         )
 
     def _body(self, operation: Operation, plane: str, now: Instant, body: Any) -> Found:
@@ -146,15 +146,15 @@ class Checker:
         return shape.check(body) or []
 
     def _refusal(
-        self, seen: RecordedEvent, answer: Message, plane: str, status: int
+        self, event: RecordedEvent, answer: Message, plane: str, status: int
     ) -> Iterator[Difference]:
-        operation, body = seen.operation, answer.body
+        operation, body = event.operation, answer.body
         if isinstance(body, str) and plain_form(plane, status) is not None:
             return
         form = form_of(plane, status)
         wrong = misfits(body, form)
         if wrong and operation is not None and isinstance(body, dict):
-            shape = self.shape(operation, plane, seen.now)
+            shape = self.shape(operation, plane, event.now)
             if body and operation.content == "json" and not shape.check(body):
                 yield Difference("answer.status", status, 200, "status")
                 return
@@ -174,8 +174,8 @@ class Checker:
 
     # ---- gRPC and streams
 
-    def _rpc(self, seen: RecordedEvent, answer: Message) -> list[Difference]:
-        operation, code = seen.operation, answer.status
+    def _rpc(self, event: RecordedEvent, answer: Message) -> list[Difference]:
+        operation, code = event.operation, answer.status
         if operation is None and code == 0:
             raise NoEvidence("no document describes this method")
         if code not in _CODES:
@@ -183,9 +183,9 @@ class Checker:
         if code or operation is None:
             text = answer.body is None or isinstance(answer.body, str)
             return [] if text else [Difference("answer.body", answer.body, "text", "error form")]
-        if not operation.exists_at(seen.now):
+        if not operation.exists_at(event.now):
             return [Difference("answer.status", 0, 12, "date")]
-        return list(_under("answer.body", self._message(operation, seen.now, answer.body)))
+        return list(_under("answer.body", self._message(operation, event.now, answer.body)))
 
     def _message(self, operation: Operation, now: Instant, body: Any) -> Found:
         if isinstance(body, dict) and body.keys() == {"unreadable"}:
@@ -194,20 +194,20 @@ class Checker:
         wrong = self.shape(operation, "grpc", now).check({} if body is None else body)
         return wrong or _report(operation, body)
 
-    def _frame(self, seen: RecordedEvent, body: Any) -> list[Difference]:
-        operation = seen.operation
+    def _frame(self, event: RecordedEvent, body: Any) -> list[Difference]:
+        operation = event.operation
         if operation is None:
             raise NoEvidence("nothing tells what stream this is")
-        if seen.entry.plane == "grpc":
-            return list(_under("frame.body", self._message(operation, seen.now, body)))
-        wrong = self._body(operation, seen.entry.plane, seen.now, body)
+        if event.entry.plane == "grpc":
+            return list(_under("frame.body", self._message(operation, event.now, body)))
+        wrong = self._body(operation, event.entry.plane, event.now, body)
         return list(_under("frame.body", wrong))
 
-    def _closed(self, seen: RecordedEvent, closed: dict[str, Any]) -> Iterator[Difference]:
+    def _end(self, event: RecordedEvent, closed: dict[str, Any]) -> Iterator[Difference]:
         code = closed.get("code")
-        if seen.operation is None:
+        if event.operation is None:
             raise NoEvidence("nothing tells what stream this is")
-        if seen.entry.plane == "grpc" and code is not None and code not in _CODES:
+        if event.entry.plane == "grpc" and code is not None and code not in _CODES:
             yield Difference("closed.code", code, "a gRPC status code", "status")
 
 

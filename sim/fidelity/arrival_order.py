@@ -19,7 +19,7 @@ from msgspec import Struct
 from sim.fidelity.difference import Difference
 from sim.fidelity.frames import is_heartbeat
 from sim.fidelity.identities import Unmatched
-from sim.fidelity.replayed import Replayed
+from sim.fidelity.session_comparison import SessionComparison
 from sim.fidelity.service_clock import HELD, ServiceClock, done_at, sent_at
 from sim.fidelity.tally import Tally
 from sim.kernel.instants import Instant
@@ -136,5 +136,5 @@ def _count(scenario: Scenario, seed: int | None, entries: Collection[Entry], mov
     """How many differences a replay in this order leaves."""
     tally = _Differing()
     with suppress(RpcError, Unmatched):
-        Replayed(scenario, seed, entries, cast(Tally, tally), ServiceClock(entries, moves)).run()
+        SessionComparison(scenario, seed, entries, cast(Tally, tally), ServiceClock(entries, moves)).run()
     return tally.count

@@ -28,8 +28,8 @@ from msgspec.structs import replace
 from sim.analysis.progress import Progress
 from sim.core.catalogue.bounds import SEED
 from sim.fidelity.difference import Difference
+from sim.fidelity.identifier_map import IdentifierMap
 from sim.fidelity.identities import Unmatched
-from sim.fidelity.names import Names
 from sim.fidelity.service_clock import ServiceClock
 from sim.fidelity.session_comparison import SessionComparison
 from sim.fidelity.tally import Tally, without_positions
@@ -86,7 +86,7 @@ class _OtherRun(Struct):
 
     places: dict[Place, str] = {}  # with our value, where it is an instant or a number
     whole: set[int] = set()  # lines of which only the status was compared
-    names: Names = field(default_factory=Names)
+    names: IdentifierMap = field(default_factory=IdentifierMap)
 
     def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
         """One answer or frame differs."""
@@ -101,14 +101,14 @@ class _OtherRun(Struct):
     def no_evidence(self, name: str, why: str) -> None:
         """Nothing to note."""
 
-    def tells_of(self, place: Place) -> bool:
+    def compares(self, place: Place) -> bool:
         """Whether this replay came to compare a place."""
         return place[0] not in self.whole or place[1] in _WHOLE
 
 
 def decided_by_chance(
     lines: Collection[_DifferingLine],
-    names: Names,
+    names: IdentifierMap,
     scenario: Scenario,
     seed: int | None,
     entries: Collection[Entry],
@@ -140,7 +140,7 @@ def decided_by_chance(
                 break
             progress.step()
             for one in replay(decided, other):
-                excused |= {p for p in places if p not in one.places and one.tells_of(p)}
+                excused |= {p for p in places if p not in one.places and one.compares(p)}
     return frozenset(excused)
 
 
@@ -175,21 +175,21 @@ def _replayed(
 
 def _varies(place: Place, ours: str, others: list[_OtherRun]) -> bool:
     """Whether we answer as recorded with another seed, or otherwise with nearly each."""
-    telling = [one for one in others if one.tells_of(place)]
-    values = {one.places.get(place, "") for one in telling} | {ours}
+    comparing = [one for one in others if one.compares(place)]
+    values = {one.places.get(place, "") for one in comparing} | {ours}
     spread = len(values - {""}) >= min(_SPREAD, len(others) + 1)
-    return spread or any(place not in one.places for one in telling)
+    return spread or any(place not in one.places for one in comparing)
 
 
-def _has_our_seed(names: Names, others: list[_OtherRun]) -> bool:
+def _has_our_seed(names: IdentifierMap, others: list[_OtherRun]) -> bool:
     """Whether the recording was made with our seed: its identifiers are ours."""
     first, *more = (one.names for one in others)
     drawn = [
         recorded
-        for recorded, ours in first.since(0)
-        if recorded != ours and all(other.ours(recorded) != recorded for other in more)
+        for recorded, ours in first.pairs_since(0)
+        if recorded != ours and all(other.to_ours(recorded) != recorded for other in more)
     ]
-    ours = [recorded for recorded in drawn if names.ours(recorded) == recorded]
+    ours = [recorded for recorded in drawn if names.to_ours(recorded) == recorded]
     return len(ours) * 2 > len(drawn)
 
 

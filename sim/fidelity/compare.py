@@ -175,17 +175,17 @@ def short(value: Any) -> str:
 def compare(path: Path, recording: Recording, reading: str) -> Comparison:
     """Hold every answer and frame against the contract. Raises UnreadableRecording."""
     checker, tally = Checker(reading), Tally()
-    with told_of(path), _through(recording) as progress:
-        for seen in progress.each(RecordingReader(recording.entries).seen()):
+    with naming_file(path), _through(recording) as progress:
+        for event in progress.each(RecordingReader(recording.entries).events()):
             try:
-                differences = checker.check(seen)
+                differences = checker.check(event)
             except NoEvidence as why:
-                tally.no_evidence(seen.name, str(why))
+                tally.no_evidence(event.name, str(why))
                 continue
             if differences:
-                tally.differ(seen.name, seen.entry.n, differences)
+                tally.differ(event.name, event.entry.n, differences)
             else:
-                tally.agree(seen.name)
+                tally.agree(event.name)
     return Comparison(path, recording, reading, tally, interrupted=progress.interrupted)
 
 
@@ -196,7 +196,7 @@ def compare_with(
     UnreadableRecording, and Unmatched where the scenario has too few identities.
     """
     tally, entries = DeferredTally(), recording.entries
-    with told_of(path):
+    with naming_file(path):
         with _through(recording) as progress:
             clock = ServiceClock(entries)
             replayed = SessionComparison(scenario, seed, entries, tally, clock)
@@ -218,7 +218,7 @@ def _through(recording: Recording) -> Progress:
 
 
 @contextmanager
-def told_of(path: Path) -> Iterator[None]:
+def naming_file(path: Path) -> Iterator[None]:
     """Name the file in what is wrong with it."""
     try:
         yield

@@ -61,7 +61,7 @@ class Difference(Struct, frozen=True):
         dot = "" if not self.where or self.where[0] == "[" else "."
         return replace(self, where=f"{parent}{dot}{self.where}")
 
-    def blamed(self, culprit: Culprit) -> Difference:
+    def with_culprit(self, culprit: Culprit) -> Difference:
         """The same difference with its culprit."""
         return replace(self, culprit=culprit)
 

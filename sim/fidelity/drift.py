@@ -111,7 +111,7 @@ class Drift:
         earlier: EarlierComparison | None,
     ) -> None:
         self.comparison, self.entries, self.earlier = comparison, accepted, earlier
-        drifts = list(_found(comparison, accepted, earlier))
+        drifts = list(_difference_groups(comparison, accepted, earlier))
         self.open = [one for one in drifts if one.entry is None]
         self.accepted = [one for one in drifts if one.entry is not None]
         used = {one.entry for one in self.accepted}
@@ -193,7 +193,7 @@ def proposed(drift: Drift) -> str:
     return "\n".join(lines if drift.open else [lines[0], "accepted: []"]) + "\n"
 
 
-def _found(
+def _difference_groups(
     comparison: Comparison,
     accepted: tuple[ReviewedDifference, ...],
     earlier: EarlierComparison | None,

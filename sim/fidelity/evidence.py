@@ -53,22 +53,22 @@ def read_evidence(
 def _note(evidence: Evidence, recording: Recording) -> int:
     """Note fields and statuses; the number of answers and frames."""
     answers = 0
-    for seen in RecordingReader(recording.entries).seen():
+    for event in RecordingReader(recording.entries).events():
         answers += 1
-        operation = seen.operation
+        operation = event.operation
         if operation is None:
             continue
-        name, status = operation.name, _status(seen)
+        name, status = operation.name, _status(event)
         if status is not None:
             evidence.statuses.setdefault(name, Counter())[status] += 1
         if operation.content != "csv" and (status is None or status in (0, 200)):
-            body = seen.frame.body if seen.frame else seen.answer.body if seen.answer else None
+            body = event.frame.body if event.frame else event.answer.body if event.answer else None
             note_fields(operation.response, body, evidence.fields.setdefault(name, set()))
     return answers
 
 
-def _status(seen: RecordedEvent) -> int | None:
-    return None if seen.answer is None else seen.answer.status
+def _status(event: RecordedEvent) -> int | None:
+    return None if event.answer is None else event.answer.status
 
 
 def _inferred(file: Path) -> dict[str, dict[str, Any]]:

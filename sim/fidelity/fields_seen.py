@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from sim.contract.wire_fields import Field
-from sim.fidelity.names import fields_by_name
+from sim.fidelity.identifier_map import fields_by_name
 from sim.messages import Message, find_message
 
 Place: TypeAlias = tuple[str, str]  # message, field in JSON

@@ -24,7 +24,7 @@ class RecordedFrame(Struct, frozen=True):
 
     n: int
     body: Any
-    known: list[Difference]
+    from_contract: list[Difference]
 
 
 class FrameVerdict(Struct, frozen=True):
@@ -89,7 +89,7 @@ class FrameQueue:
 
     def _verdict(self, one: RecordedFrame, differences: list[Difference]) -> FrameVerdict:
         self._last = one.n
-        return FrameVerdict(one.n, merged(one.known, differences))
+        return FrameVerdict(one.n, merged(one.from_contract, differences))
 
     def _missing(self, body: Any) -> FrameVerdict:
         n = self.recorded[0].n if self.recorded else self._last
@@ -97,12 +97,12 @@ class FrameQueue:
         return FrameVerdict(n, [lacks], seen=False)
 
 
-def merged(known: list[Difference], further: list[Difference]) -> list[Difference]:
+def merged(from_contract: list[Difference], further: list[Difference]) -> list[Difference]:
     """Differences from the contract with our values, and those of values at other places."""
-    if not known:
+    if not from_contract:
         return further
     ours = {one.where: one.ours for one in further}
-    places = {one.where for one in known}
+    places = {one.where for one in from_contract}
     with_ours = [
         Difference(
             one.where,
@@ -112,7 +112,7 @@ def merged(known: list[Difference], further: list[Difference]) -> list[Differenc
             one.switch,
             one.culprit,
         )
-        for one in known
+        for one in from_contract
     ]
     return with_ours + [one for one in further if not _within(one.where, places)]
 

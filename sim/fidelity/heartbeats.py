@@ -28,9 +28,11 @@ class Heartbeats:
         self._recorded: list[tuple[RecordedEvent, Instant, list[Difference]]] = []
         self._last = 0
 
-    def recorded(self, seen: RecordedEvent, since: Instant, known: list[Difference]) -> None:
+    def recorded(
+        self, event: RecordedEvent, since: Instant, from_contract: list[Difference]
+    ) -> None:
         """Note a recorded heartbeat: when it came, and what contract and specification say."""
-        self._recorded.append((seen, since, known))
+        self._recorded.append((event, since, from_contract))
 
     def line(self, n: int) -> None:
         """Note the last line of the stream."""
@@ -57,8 +59,8 @@ class Heartbeats:
         too many.
         """
         ours = len(self.ours) + self._is_owed(end)
-        for number, (seen, _, known) in enumerate(self._recorded):
-            yield seen, known if number < ours else merged(known, [EXTRA])
+        for number, (event, _, from_contract) in enumerate(self._recorded):
+            yield event, from_contract if number < ours else merged(from_contract, [EXTRA])
 
     def _is_owed(self, end: Instant) -> bool:
         """Whether our next heartbeat is so near that theirs may have come before it."""

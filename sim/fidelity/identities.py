@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 
 from sim.core.identity.firms import ApiKey, Firm
 from sim.fidelity.difference import SECRET
-from sim.fidelity.names import Names
+from sim.fidelity.identifier_map import IdentifierMap
 from sim.recording.files import Message
 from sim.testing.client import Connection
 
@@ -27,7 +27,7 @@ _KEPT = ("content-type", "if-modified-since", "poly-correlation-id", "accept")
 class Identities:
     """Signs requests of a recording as somebody of the scenario."""
 
-    def __init__(self, world: Connection, names: Names) -> None:
+    def __init__(self, world: Connection, names: IdentifierMap) -> None:
         self._world, self._names = world, names
         firms = world.simulation.exchange.firms
         self._keys: list[ApiKey] = list(firms.api_keys())
@@ -96,7 +96,7 @@ class Identities:
         ours = {"client_id": firm.client_id, "audience": self._world.audience}
         for name, value in ours.items():
             if issued and name in fields:
-                self._names.same(fields[name], value)  # answers show it again
+                self._names.pair(fields[name], value)  # answers show it again
         if "client_id" in fields:
             fields["client_id"] = firm.client_id
         if issued:
@@ -112,7 +112,7 @@ class Identities:
             return [self.body(inner, name) for inner in value]
         if isinstance(value, str) and value.startswith(SECRET) and "ssn" in name.lower():
             return self._ssns.setdefault(value, str(_SSN + len(self._ssns)))
-        return self._names.ours(value)
+        return self._names.to_ours(value)
 
     # ---- who
 
@@ -167,7 +167,7 @@ class Identities:
             number = sum(1 for name, _ in self._participants if name == firm.name)
             known = firm.users[number].name if number < len(firm.users) else recorded
             self._participants[firm.name, recorded] = known
-            self._names.same_resource(recorded, known)
+            self._names.pair_resource(recorded, known)
         return known
 
 

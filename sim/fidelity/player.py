@@ -19,8 +19,8 @@ from sim.api.pipeline.inputs import Effect, Outcome, Reply, Resolve
 from sim.api.rendering.document_links import with_links
 from sim.contract.contract import Operation, load_contract
 from sim.fidelity.frames import is_heartbeat
+from sim.fidelity.identifier_map import IdentifierMap
 from sim.fidelity.identities import Identities
-from sim.fidelity.names import Names
 from sim.fidelity.service_clock import ServiceClock
 from sim.kernel.instants import NS_PER_S, OUT_OF_RANGE, Instant, Span, is_supported_instant
 from sim.recording.files import Entry, Message, UnreadableRecording, body_value
@@ -39,7 +39,7 @@ class AnswerPair(NamedTuple):
     `held` has how long theirs took and ours, where ours was held and theirs is known.
     """
 
-    seen: RecordedEvent
+    event: RecordedEvent
     ours: Message | None = None
     held: tuple[Span, Span] | None = None
 
@@ -78,7 +78,7 @@ class Player:
         clock: ServiceClock | None = None,
     ) -> None:
         self.world = _Clients(Simulation(scenario, seed=seed))
-        self.names = Names()
+        self.names = IdentifierMap()
         self.our_begin = self.world.simulation.now
         self.recorded_begin: Instant | None = None
         self.streams: dict[int, Stream] = {}
@@ -110,17 +110,17 @@ class Player:
                     sent = self._call(entry, entry.request, entry.answer)
                     self._sent[entry.n].append(sent)
                 if turn.half != "sent":
-                    yield self._answered(entry, turn.now)
+                    yield self._answer_pair(entry, turn.now)
                 continue
-            seen = self._reader.line(entry, turn.now)
+            event = self._reader.line(entry, turn.now)
             if entry.opened is not None:
                 self._open(entry, entry.opened)
             elif entry.frame is not None and entry.frame.sender == "client":
                 self._frame(entry, entry.frame.body)
             elif entry.closed is not None and entry.closed.get("from") == "client":
                 self._hang_up(entry)
-            if seen is not None:
-                yield AnswerPair(seen)
+            if event is not None:
+                yield AnswerPair(event)
 
     def _move(self, entry: Entry, now: Instant) -> None:
         if self.recorded_begin is None:
@@ -139,12 +139,12 @@ class Player:
     # ---- calls
 
     def _call(self, entry: Entry, request: Message, answer: Message) -> _PendingCall:
-        at, (ours, show) = self.world.simulation.now, self._made(entry, request, answer)
+        at, (ours, show) = self.world.simulation.now, self._send(entry, request, answer)
         if isinstance(ours, Message) or not ours.pending_on:
             return _PendingCall(at, ours if isinstance(ours, Message) else show(ours), show)
         return _PendingCall(at, ours, show)
 
-    def _made(
+    def _send(
         self, entry: Entry, request: Message, answer: Message
     ) -> tuple[Message | Reply, Callable[[Reply], Message]]:
         """A call, with how its reply is read."""
@@ -153,11 +153,11 @@ class Player:
         if upgrade and operation is not None and operation.content == "web_socket":
             return self._refused_socket(entry, request, answer), _answer
         names = self.names
-        path = names.ours_in(request.path)
+        path = names.path_to_ours(request.path)
         if entry.plane == "auth" and "grant_type" in str(request.body):
             form = self._identities.form(request, answer)
             return _answer(self.world.auth.post(path, form=form).reply), _answer
-        names.own(request.body)
+        names.note_client_values(request.body)
         headers = self._identities.headers(
             entry.plane, request.method, path, request.headers, answer.status or 0
         )
@@ -168,20 +168,20 @@ class Player:
             return reply, partial(self._rpc_answer, rpc)
         body = self._identities.body(request.body)
         content = b"" if body is None else body if isinstance(body, bytes) else _content(body)
-        query = names.ours_in_query(request.query)
+        query = names.query_to_ours(request.query)
         simulation = self.world.simulation
         outcome = simulation.rest(entry.plane, request.method, path, query, headers, content)
         return self._reply(outcome), _answer
 
-    def _answered(self, entry: Entry, now: Instant) -> AnswerPair:
-        seen = self._reader.line(entry, now)
-        assert seen is not None
+    def _answer_pair(self, entry: Entry, now: Instant) -> AnswerPair:
+        event = self._reader.line(entry, now)
+        assert event is not None
         sent = self._sent[entry.n].popleft()
         if isinstance(sent.answer, Message):
-            return AnswerPair(seen, sent.answer)
+            return AnswerPair(event, sent.answer)
         reply, took = self.world.answer(sent.answer), self._clock.took(entry)
         ours = self.world.resolved_at[sent.answer.pending_on] - sent.at
-        return AnswerPair(seen, sent.shown(reply), None if took is None else (took, ours))
+        return AnswerPair(event, sent.shown(reply), None if took is None else (took, ours))
 
     def _refused_socket(self, entry: Entry, request: Message, answer: Message) -> Message:
         """A call to the address of a socket: the service let nobody in."""
@@ -268,7 +268,7 @@ class Player:
 
     def _frame(self, entry: Entry, body: Any) -> None:
         assert entry.stream is not None
-        self.names.own(body)
+        self.names.note_client_values(body)
         waiting = self._waiting.pop(entry.stream, None)
         operation = self._operations.get(entry.stream)
         if operation is not None:

@@ -25,7 +25,7 @@ from sim.fidelity.answers import Checker, NoEvidence
 from sim.fidelity.difference import ABSENT, Difference
 from sim.fidelity.frames import FrameQueue, RecordedFrame, is_heartbeat, merged
 from sim.fidelity.heartbeats import EXTRA, MISSING, Heartbeats
-from sim.fidelity.names import Names
+from sim.fidelity.identifier_map import IdentifierMap
 from sim.fidelity.player import Player
 from sim.fidelity.service_clock import ServiceClock
 from sim.fidelity.tally import Tally
@@ -40,8 +40,8 @@ from sim.testing.client import Stream
 class _End(NamedTuple):
     """The recorded end of a stream, with ours and the instant since our begin."""
 
-    seen: RecordedEvent
-    known: list[Difference]
+    event: RecordedEvent
+    from_contract: list[Difference]
     code: Any
     ours: Stream | None
     since: Instant
@@ -61,14 +61,14 @@ class SessionComparison:
         self._checker, self._tally = Checker(scenario.reading), tally
         self._clock = clock or ServiceClock(entries)
         self._player = Player(scenario, seed, entries, self._clock)
-        self._sides: ValueComparer | None = None
+        self._comparer: ValueComparer | None = None
         self._queues: dict[int, FrameQueue] = {}
-        self._of_stream: dict[int, RecordedEvent] = {}
+        self._last_event: dict[int, RecordedEvent] = {}
         self._heartbeats: dict[int, Heartbeats] = {}
         self._ends: list[_End] = []  # of streams that the service ended, and we not yet
 
     @property
-    def names(self) -> Names:
+    def names(self) -> IdentifierMap:
         """Identifiers of the recording and ours."""
         return self._player.names
 
@@ -81,125 +81,131 @@ class SessionComparison:
 
     def steps(self, on_line: Callable[[], None] = lambda: None) -> Iterator[int]:
         """`run` line by line; yields the number of each line that was compared."""
-        for seen, ours, held in self._player.play():
+        for event, ours, held in self._player.play():
             on_line()
-            if self._sides is None:
+            if self._comparer is None:
                 begin = self._player.recorded_begin
                 assert begin is not None
-                self._sides = ValueComparer(begin, self._player.our_begin, self._player.names)
-            known = self._known(seen)
-            if known is None:
+                self._comparer = ValueComparer(begin, self._player.our_begin, self._player.names)
+            from_contract = self._contract_differences(event)
+            if from_contract is None:
                 continue
-            if ours is not None and seen.answer is not None:
-                differences = self._answer(seen, seen.answer, ours)
-                self._count(seen, merged(known, [*_late(held), *differences]))
-            elif seen.frame is not None:
-                self._queue(seen, seen.frame.body, known)
-            elif seen.closed is not None:
-                self._closed(seen, seen.closed, known)
-            self._pump()
+            if ours is not None and event.answer is not None:
+                differences = self._compare_answer(event, event.answer, ours)
+                self._count(event, merged(from_contract, [*_delay_difference(held), *differences]))
+            elif event.frame is not None:
+                self._queue_frame(event, event.frame.body, from_contract)
+            elif event.closed is not None:
+                self._compare_end(event, event.closed, from_contract)
+            self._compare_frames()
             self._count_ends()
-            yield seen.entry.n
-        self._pump(final=True)
+            yield event.entry.n
+        self._compare_frames(final=True)
         self._count_ends(final=True)
         for number in list(self._heartbeats):
             self._count_heartbeats(number)
 
-    def _known(self, seen: RecordedEvent) -> list[Difference] | None:
+    def _contract_differences(self, event: RecordedEvent) -> list[Difference] | None:
         """What contract and specification say; None where nobody knows."""
         try:
-            return self._checker.check(seen)
+            return self._checker.check(event)
         except NoEvidence as why:
-            self._tally.no_evidence(seen.name, str(why))
+            self._tally.no_evidence(event.name, str(why))
             return None
 
     def _count(
-        self, seen: RecordedEvent, differences: list[Difference], n: int | None = None, *, shown: bool = True
+        self, event: RecordedEvent, differences: list[Difference], n: int | None = None, *, shown: bool = True
     ) -> None:
-        """Count an answer or frame; `n` is its line, if not that of `seen`."""
-        n = seen.entry.n if n is None else n
+        """Count an answer or frame; `n` is its line, if not that of `event`."""
+        n = event.entry.n if n is None else n
         if not differences:
-            self._tally.agree(seen.name)
+            self._tally.agree(event.name)
         elif self._clock.tells_no_more(n) and all(one.kind == EXTRA.kind for one in differences):
-            self._tally.no_evidence(seen.name, "the clock was moved, and nothing tells how far")
+            self._tally.no_evidence(event.name, "the clock was moved, and nothing tells how far")
         else:
-            self._tally.differ(seen.name, n, differences, shown)
+            self._tally.differ(event.name, n, differences, shown)
 
     # ---- answers
 
-    def _answer(self, seen: RecordedEvent, recorded: Message, ours: Message) -> list[Difference]:
+    def _compare_answer(
+        self, event: RecordedEvent, recorded: Message, ours: Message
+    ) -> list[Difference]:
         if recorded.status != ours.status:
-            culprit: Any = "us" if ours.status == 501 or self._spoilt(seen, ours) else "unknown"
+            culprit: Any = (
+                "us" if ours.status == 501 or self._breaks_contract(event, ours) else "unknown"
+            )
             status = Difference("answer.status", recorded.status, ours.status, "status")
-            return [status.blamed(culprit)]
-        refused = (recorded.status or 0) >= 400 or (seen.entry.plane == "grpc" and recorded.status)
-        if refused or seen.operation is None:
-            return _codes(recorded.body, ours.body)
-        sides, operation = self._sides, seen.operation
-        assert sides is not None
-        differences = _values(sides, operation, recorded.body, ours.body)
-        return self._blamed(seen, ours, [one.under("answer.body") for one in differences])
+            return [status.with_culprit(culprit)]
+        refused = (recorded.status or 0) >= 400 or (event.entry.plane == "grpc" and recorded.status)
+        if refused or event.operation is None:
+            return _code_differences(recorded.body, ours.body)
+        comparer, operation = self._comparer, event.operation
+        assert comparer is not None
+        differences = _value_differences(comparer, operation, recorded.body, ours.body)
+        return self._with_culprits(event, ours, [one.under("answer.body") for one in differences])
 
-    def _blamed(
-        self, seen: RecordedEvent, ours: Message, differences: list[Difference]
+    def _with_culprits(
+        self, event: RecordedEvent, ours: Message, differences: list[Difference]
     ) -> list[Difference]:
         """Differences of which those are ours that lie where our answer breaks the contract."""
         if not differences:
             return differences
-        places = {one.where for one in self._misfits(seen, ours)}
-        return [one.blamed("us" if one.where in places else "unknown") for one in differences]
+        places = {one.where for one in self._contract_violations(event, ours)}
+        return [one.with_culprit("us" if one.where in places else "unknown") for one in differences]
 
-    def _misfits(self, seen: RecordedEvent, ours: Message) -> list[Difference]:
+    def _contract_violations(self, event: RecordedEvent, ours: Message) -> list[Difference]:
         try:
-            return self._checker.check(replace(seen, answer=replace(ours, headers={})))
+            return self._checker.check(replace(event, answer=replace(ours, headers={})))
         except NoEvidence:
             return []
 
-    def _spoilt(self, seen: RecordedEvent, ours: Message) -> bool:
-        return any(one.where == "answer.status" for one in self._misfits(seen, ours))
+    def _breaks_contract(self, event: RecordedEvent, ours: Message) -> bool:
+        return any(one.where == "answer.status" for one in self._contract_violations(event, ours))
 
     # ---- streams
 
-    def _queue(self, seen: RecordedEvent, body: Any, known: list[Difference]) -> None:
-        stream = seen.stream
+    def _queue_frame(
+        self, event: RecordedEvent, body: Any, from_contract: list[Difference]
+    ) -> None:
+        stream = event.stream
         assert stream is not None
-        beats = self._heartbeats_of(seen)
+        beats = self._heartbeats_of(event)
         if is_heartbeat(body):
-            beats.recorded(seen, self._since(seen), known)
+            beats.recorded(event, self._since_begin(event), from_contract)
             return
-        self._of_stream[stream.number] = seen
-        queue = self._queue_of(stream.number, seen)
-        queue.recorded.append(RecordedFrame(seen.entry.n, body, known))
+        self._last_event[stream.number] = event
+        queue = self._queue_of(stream.number, event)
+        queue.recorded.append(RecordedFrame(event.entry.n, body, from_contract))
 
-    def _queue_of(self, number: int, seen: RecordedEvent) -> FrameQueue:
+    def _queue_of(self, number: int, event: RecordedEvent) -> FrameQueue:
         queue = self._queues.get(number)
         if queue is None:
-            sides, operation = self._sides, seen.operation
-            assert sides is not None and operation is not None
+            comparer, operation = self._comparer, event.operation
+            assert comparer is not None and operation is not None
 
             def fit(recorded: Any, ours: Any) -> list[Difference]:
-                return _values(sides, operation, recorded, ours)
+                return _value_differences(comparer, operation, recorded, ours)
 
             def trial(recorded: Any, ours: Any) -> list[Difference]:
-                mark = sides.names.mark()
-                differences = _values(sides, operation, recorded, ours)
-                sides.names.back(mark)
+                mark = comparer.names.mark()
+                differences = _value_differences(comparer, operation, recorded, ours)
+                comparer.names.undo_to(mark)
                 return differences
 
             queue = self._queues[number] = FrameQueue(fit, trial)
-            self._of_stream.setdefault(number, seen)
+            self._last_event.setdefault(number, event)
         return queue
 
-    def _heartbeats_of(self, seen: RecordedEvent) -> Heartbeats:
-        assert seen.stream is not None
-        beats = self._heartbeats.setdefault(seen.stream.number, Heartbeats())
-        beats.line(seen.entry.n)
-        self._of_stream.setdefault(seen.stream.number, seen)
+    def _heartbeats_of(self, event: RecordedEvent) -> Heartbeats:
+        assert event.stream is not None
+        beats = self._heartbeats.setdefault(event.stream.number, Heartbeats())
+        beats.line(event.entry.n)
+        self._last_event.setdefault(event.stream.number, event)
         return beats
 
-    def _since(self, seen: RecordedEvent) -> Instant:
+    def _since_begin(self, event: RecordedEvent) -> Instant:
         assert self._player.recorded_begin is not None
-        return seen.now - self._player.recorded_begin
+        return event.now - self._player.recorded_begin
 
     def _count_heartbeats(self, number: int) -> None:
         """At the end of a stream: tell of heartbeats that the recording lacks, or that we do."""
@@ -208,28 +214,30 @@ class SessionComparison:
             return
         beats.ours = self._player.heartbeats.get(number, [])
         for n in beats.missing(self._player.since_begin):
-            self._tally.differ(self._of_stream[number].name, n, [MISSING], seen=False)
-        for seen, known in beats.counted(self._player.since_begin):
-            self._count(seen, known)
+            self._tally.differ(self._last_event[number].name, n, [MISSING], seen=False)
+        for event, from_contract in beats.counted(self._player.since_begin):
+            self._count(event, from_contract)
 
-    def _pump(self, *, final: bool = False) -> None:
+    def _compare_frames(self, *, final: bool = False) -> None:
         for number, queue in self._queues.items():
-            self._take(number, queue)
+            self._take_frames(number, queue)
             for verdict in queue.decided(final=final):
-                seen = self._of_stream[number]
-                self._count(seen, verdict.differences, verdict.n, shown=verdict.seen)
+                event = self._last_event[number]
+                self._count(event, verdict.differences, verdict.n, shown=verdict.seen)
 
-    def _take(self, number: int, queue: FrameQueue) -> None:
+    def _take_frames(self, number: int, queue: FrameQueue) -> None:
         stream = self._player.streams.get(number)
         if stream is not None:
             queue.ours.extend(body for body in stream.take() if not is_heartbeat(body))
 
-    def _closed(self, seen: RecordedEvent, closed: dict[str, Any], known: list[Difference]) -> None:
-        stream = seen.stream
+    def _compare_end(
+        self, event: RecordedEvent, closed: dict[str, Any], from_contract: list[Difference]
+    ) -> None:
+        stream = event.stream
         assert stream is not None
-        if seen.operation is not None:
-            self._queue_of(stream.number, seen)
-        self._heartbeats_of(seen)
+        if event.operation is not None:
+            self._queue_of(stream.number, event)
+        self._heartbeats_of(event)
         self._count_heartbeats(stream.number)
         ours = self._player.streams.get(stream.number)
         differences: list[Difference] = []
@@ -238,9 +246,9 @@ class SessionComparison:
             if ours is not None and ours.end is not None and ours.end[0]:
                 differences.append(Difference("closed.from", "client", "service", "status"))
         elif closed.get("from") == "service" and code is not None:
-            self._ends.append(_End(seen, known, code, ours, self._player.since_begin))
+            self._ends.append(_End(event, from_contract, code, ours, self._player.since_begin))
             return
-        self._count(seen, merged(known, differences))
+        self._count(event, merged(from_contract, differences))
 
     def _count_ends(self, *, final: bool = False) -> None:
         """Compare ends of the service with ours. The line of an end tells no time: ours may come
@@ -251,14 +259,14 @@ class SessionComparison:
             if not final and now <= end.since and (end.ours is None or end.ours.end is None):
                 left.append(end)
                 continue
-            ended, differences = _end_of(end.ours, end.seen.entry.plane), list[Difference]()
+            ended, differences = _our_end(end.ours, end.event.entry.plane), list[Difference]()
             if ended != end.code:
                 differences.append(Difference("closed.code", end.code, ended, "status"))
-            self._count(end.seen, merged(end.known, differences))
+            self._count(end.event, merged(end.from_contract, differences))
         self._ends = left
 
 
-def _late(held: tuple[Span, Span] | None) -> list[Difference]:
+def _delay_difference(held: tuple[Span, Span] | None) -> list[Difference]:
     """How long an answer took that we hold, in seconds. What we answer at once may take longer over
     a network, so that is no difference.
     """
@@ -268,25 +276,25 @@ def _late(held: tuple[Span, Span] | None) -> list[Difference]:
     return [Difference("answer.after_s", theirs, ours, "time")]
 
 
-def _values(
-    sides: ValueComparer, operation: Operation, recorded: Any, ours: Any
+def _value_differences(
+    comparer: ValueComparer, operation: Operation, recorded: Any, ours: Any
 ) -> list[Difference]:
     """What differs between two answers or messages by value; of reports line by line."""
     cls = csv_lines.ROWS.get(operation.name)
     if cls is not None:
         texts = [csv_lines.report_in(operation, body) or "" for body in (recorded, ours)]
-        return sides.messages(cls, *(csv_lines.messages(cls, text) for text in texts))
-    return sides.message(operation.response, recorded or {}, ours or {})
+        return comparer.messages(cls, *(csv_lines.messages(cls, text) for text in texts))
+    return comparer.message(operation.response, recorded or {}, ours or {})
 
 
-def _end_of(ours: Stream | None, plane: str) -> Any:
+def _our_end(ours: Stream | None, plane: str) -> Any:
     """How our stream ended: the gRPC status, or the code of a socket's close frame."""
     if ours is None or ours.end is None:
         return ABSENT
     return ours.end[0] if plane == "grpc" else ours.close_code
 
 
-def _codes(recorded: Any, ours: Any) -> list[Difference]:
+def _code_differences(recorded: Any, ours: Any) -> list[Difference]:
     """Refusals: clients branch on the code, never on the text (§7.2)."""
     if not (isinstance(recorded, dict) and isinstance(ours, dict)):
         return []

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from sim.contract.wire_fields import Field, read_moment
 from sim.fidelity.difference import ABSENT, SECRET, Difference
-from sim.fidelity.names import Names, fields_by_name, is_drawn, is_resource
+from sim.fidelity.identifier_map import IdentifierMap, fields_by_name, is_drawn, is_resource
 from sim.kernel.instants import NS_PER_S, Instant
 from sim.messages import Message, find_message
 
@@ -27,7 +27,7 @@ class ValueComparer(Struct):
 
     recorded_begin: Instant
     our_begin: Instant
-    names: Names
+    names: IdentifierMap
 
     def message(self, cls: type[Message], recorded: Any, ours: Any) -> list[Difference]:
         """What differs between two messages of a type."""
@@ -98,7 +98,7 @@ class ValueComparer(Struct):
         where: str,
         differences: list[Difference],
     ) -> None:
-        named = {self.names.ours(key): (key, value) for key, value in recorded.items()}
+        named = {self.names.to_ours(key): (key, value) for key, value in recorded.items()}
         for key, (was, value) in named.items():
             if key in ours:
                 self._element(field, value, ours[key], f"{where}.{was}", differences)
@@ -118,16 +118,16 @@ class ValueComparer(Struct):
             if not self._same_instant(recorded, ours):
                 differences.append(Difference(where, recorded, ours, "value"))
         elif is_resource(recorded) and is_resource(ours):
-            if not self.names.same_resource(recorded, ours):
+            if not self.names.pair_resource(recorded, ours):
                 differences.append(Difference(where, recorded, ours, "value"))
         elif recorded.count(SECRET) and not (recorded.startswith(SECRET) or field.address):
             if not self._around_secrets(recorded, ours):
                 differences.append(Difference(where, recorded, ours, "value"))
         elif is_drawn(field) or recorded.startswith(SECRET):
             empty = not recorded or not ours
-            if recorded != ours if empty else not self.names.same(recorded, ours):
+            if recorded != ours if empty else not self.names.pair(recorded, ours):
                 differences.append(Difference(where, recorded, ours, "value"))
-        elif self.names.ours(recorded) != ours:
+        elif self.names.to_ours(recorded) != ours:
             _leaf(recorded, ours, where, differences)
 
     def _around_secrets(self, recorded: str, ours: str) -> bool:
@@ -136,7 +136,7 @@ class ValueComparer(Struct):
         pattern = "(.+?)".join(map(re.escape, parts))
         match = re.fullmatch(pattern, ours, re.DOTALL)
         secrets = _FINGERPRINT.findall(recorded)
-        return match is not None and all(map(self.names.same, secrets, match.groups()))
+        return match is not None and all(map(self.names.pair, secrets, match.groups()))
 
     def _same_instant(self, recorded: str, ours: str) -> bool:
         if recorded == ours:

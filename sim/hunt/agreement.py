@@ -47,7 +47,7 @@ def pageable() -> tuple[Operation, ...]:
     )
 
 
-def torn(
+def page_differences(
     operation: Operation, whole: dict[str, Any], first: dict[str, Any], second: dict[str, Any]
 ) -> Iterator[Trouble]:
     """Where two pages are not the rows that are answered at once. Nothing happened in between."""

@@ -26,7 +26,7 @@ from sim.api.pipeline.inputs import (
 from sim.api.pipeline.verification import bearer
 from sim.contract.contract import Operation, load_contract
 from sim.core.model.refusals import Refusal
-from sim.hunt.agreement import PAGING, disagreement, pageable, readable, torn
+from sim.hunt.agreement import PAGING, disagreement, page_differences, pageable, readable
 from sim.hunt.callers import PEER, CallIdentity
 from sim.hunt.clients import Clients, encoded
 from sim.hunt.courses import Courses
@@ -68,47 +68,47 @@ class Arena:
     `looking` it only comes to where the genes lead, which another episode has looked at.
     """
 
-    def __init__(self, stand: Checkpoint, *, looking: bool = True) -> None:
-        self._stand = stand
-        simulation = self._simulation = stand.simulation
-        requests = Requests(stand.vocabulary)
-        self._operators = Operators(simulation, stand.vocabulary)
+    def __init__(self, checkpoint: Checkpoint, *, looking: bool = True) -> None:
+        self._checkpoint = checkpoint
+        simulation = self._simulation = checkpoint.simulation
+        requests = Requests(checkpoint.vocabulary)
+        self._operators = Operators(simulation, checkpoint.vocabulary)
         self._clients = Clients(simulation, requests, self._operators)
-        self._clients.callers.tokens = stand.tokens
+        self._clients.callers.tokens = checkpoint.tokens
         self._courses = Courses(simulation, self._clients)
         self._requests = requests
-        self._sight = EpisodeChecks(simulation) if looking else None
+        self._checks = EpisodeChecks(simulation) if looking else None
         self._watch = Watch(simulation)
         self._posts: list[Post] = []
         self._held: list[str] = []
         self._sent: set[str] = set()
         self._features: list[str] = []
         self._frames: dict[str, int] = {}
-        self._patience = Watchdog()
+        self._watchdog = Watchdog()
         self._odd = False  # whether a fault or a quirk struck since somebody began to ask
-        self.happened = EpisodeResult()
+        self.result = EpisodeResult()
 
     def run(self, genes: list[Gene]) -> EpisodeResult:
         """Carry out genes until something is wrong, and end the episode."""
         before = self._simulation.seq
-        with self._patience.watching():
+        with self._watchdog.watching():
             for gene in genes:
                 self._features = []
                 self._gene(gene)
-                self.happened.features.append(self._features)
-                if self.happened.troubles:
+                self.result.features.append(self._features)
+                if self.result.troubles:
                     break
-            self._features = self.happened.features[-1] if self.happened.features else []
-            if not self.happened.over:
+            self._features = self.result.features[-1] if self.result.features else []
+            if not self.result.over:
                 self._end()
-        self.happened.inputs = self._simulation.seq - before
-        return self.happened
+        self.result.inputs = self._simulation.seq - before
+        return self.result
 
     def _end(self) -> None:
         """Hang up what is open, and look at everything once more."""
         self._hang_up()
-        if self._sight is not None and not self.happened.troubles:
-            self.happened.troubles += self._sight.at_the_end()
+        if self._checks is not None and not self.result.troubles:
+            self.result.troubles += self._checks.at_the_end()
 
     def _hang_up(self) -> None:
         """Hang up every stream, and forget what is under way."""
@@ -131,7 +131,7 @@ class Arena:
         elif words[0] == "course":
             self._course(choices, words[1])
         elif words[0] == "edge":
-            self._pass(choices, words[1], words[2])
+            self._lifecycle_edge(choices, words[1], words[2])
         elif gene.kind == "order script":
             self._operate(choices, "order.place")
         elif gene.kind == "agree":
@@ -140,7 +140,7 @@ class Arena:
             self._pages(choices)
         elif gene.kind == "wait":
             self._answer_held(choices)
-        elif not self.happened.over:
+        elif not self.result.over:
             for input_ in self._clients.inputs(gene.kind, choices):
                 self._enter(input_)
         self._answer_webhooks(choices)
@@ -150,7 +150,7 @@ class Arena:
             return
         self._act(action, *self._operators.draw(choices, action))
 
-    def _pass(self, choices: Stream, was: str, to: str) -> None:
+    def _lifecycle_edge(self, choices: Stream, was: str, to: str) -> None:
         """Bring a market along an edge of the lifecycle."""
         for deed in lifecycle_steps(choices, was, to, self._simulation.now):
             if deed.wait:
@@ -158,7 +158,7 @@ class Arena:
             else:
                 self._act(deed.action, deed.subject, deed.body)
                 if deed.action == "instrument.create":
-                    self._stand.vocabulary.add("symbol", deed.body["symbol"])
+                    self._checkpoint.vocabulary.add("symbol", deed.body["symbol"])
 
     def _course(self, choices: Stream, name: str) -> None:
         """Take the inputs of a course, each with what came of the one before."""
@@ -166,7 +166,7 @@ class Arena:
             return
         course = self._courses.inputs(choices, name)
         outcome: Outcome | None = None
-        while not self.happened.over:
+        while not self.result.over:
             try:
                 input_ = course.send(outcome)
             except StopIteration:
@@ -182,13 +182,13 @@ class Arena:
         simulation = self._simulation
         until = simulation.now + max(gap, 0)
         most = DUE_MAX if gap > 0 else -gap
-        while most and not self.happened.over:
+        while most and not self.result.over:
             due = simulation.next_due()
             if due is None or (gap > 0 and due > until):
                 break
             self._enter(Advanced(due))
             most -= 1
-        if most and gap > 0 and is_supported_instant(until) and not self.happened.over:
+        if most and gap > 0 and is_supported_instant(until) and not self.result.over:
             self._enter(Advanced(max(until, simulation.now)))
 
     def _agree(self, choices: Stream) -> None:
@@ -213,7 +213,7 @@ class Arena:
             replies.append(outcome.reply)
         if not self._odd:
             rest, grpc = replies
-            self.happened.troubles += disagreement(operation, self._simulation.now, rest, grpc)
+            self.result.troubles += disagreement(operation, self._simulation.now, rest, grpc)
 
     def _pages(self, choices: Stream) -> None:
         """Ask for the first rows of a list at once, and for the same rows in two pages."""
@@ -233,7 +233,7 @@ class Arena:
         more = {"pageSize": length, "pageToken": first["nextPageToken"]}
         second = self._page(choices, operation, asked | more, who)
         if second is not None:
-            self.happened.troubles += torn(operation, whole, first, second)
+            self.result.troubles += page_differences(operation, whole, first, second)
 
     def _page(
         self, choices: Stream, operation: Operation, body: dict[str, Any], who: CallIdentity
@@ -260,16 +260,16 @@ class Arena:
             error = "" if status else "connection refused"
             if choices.chance(1, 12):
                 self._posts.append(post)
-            elif not self.happened.over:
+            elif not self.result.over:
                 self._enter(WebhookAnswered(post.attempt, status, error, None, PEER))
 
     # ---- inputs
 
     def _enter(self, input_: Input) -> Outcome | None:
         """Hand an input to the exchange and look at what comes of it."""
-        if self.happened.over:
+        if self.result.over:
             return None
-        number = self._patience.input = self._simulation.seq + 1
+        number = self._watchdog.input = self._simulation.seq + 1
         try:
             outcome = self._simulation.enter(input_)
             self._read(outcome)
@@ -281,25 +281,25 @@ class Arena:
         except Exception as error:
             kind = type(error).__name__
             says = f"input {number}, {named(input_)}: {kind}: {error}"
-            self.happened.troubles.append(Trouble("internal error", kind, says))
-            self.happened.over = True
+            self.result.troubles.append(Trouble("internal error", kind, says))
+            self.result.over = True
             return None
         finally:
-            self._patience.input = 0
-        self.happened.work += work_of(outcome)
+            self._watchdog.input = 0
+        self.result.work += work_of(outcome)
         begun = len(self._features)
         self._note(input_, outcome)
         self._watch.outcome(input_, outcome)
-        self._learn()
-        if self._sight is None:
+        self._learn_values()
+        if self._checks is None:
             quirks = self._simulation.exchange.ctx.quirks.take_struck()
         else:
             shown = self._features[begun:]
             self._features += (f"rule:{rule}" for feature in shown for rule in rules_of(feature))
-            met = self._sight.features(outcome)
+            met = self._checks.features(outcome)
             self._features += met
             quirks = [one for one in met if one.startswith("quirk:")]
-            self.happened.troubles += self._sight.troubles(input_, outcome)
+            self.result.troubles += self._checks.troubles(input_, outcome)
         self._odd = self._odd or bool(outcome.struck) or bool(quirks)
         return outcome
 
@@ -353,17 +353,17 @@ class Arena:
 
     def _keep_token(self, answer: dict[str, Any]) -> None:
         if "access_token" in answer:
-            tokens = self._stand.tokens
+            tokens = self._checkpoint.tokens
             tokens.append(bearer(f"Bearer {answer['access_token']}"))
             del tokens[:-4]
 
-    def _learn(self) -> None:
+    def _learn_values(self) -> None:
         """Learn from what clients saw, and note the kinds of frames."""
         for seen in self._watch.take():
-            if self._sight is not None:
-                self._sight.observations.append(seen)
+            if self._checks is not None:
+                self._checks.observations.append(seen)
             if seen.body is not None and self._is_news(seen):
-                self._stand.vocabulary.learn(seen.body, seen.operation.name)
+                self._checkpoint.vocabulary.learn(seen.body, seen.operation.name)
             if seen.kind == "frame" and isinstance(seen.body, dict):
                 self._features += of_frame(seen)
                 self._keep_resume_token(seen)

@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from sim.analysis.search.workers import Mapper, cluster_of, processes_of
 from sim.hunt.arena import Arena
 from sim.hunt.canary import plant
-from sim.hunt.checkpoints import MomentPath, moments_of
+from sim.hunt.checkpoints import MomentPath, checkpoints_of
 from sim.hunt.corpus import Corpus, CorpusEntry
 from sim.hunt.episode_result import EpisodeResult
 from sim.hunt.genes import PART, Gene
@@ -63,7 +63,7 @@ class EpisodeTask(Struct, frozen=True):
 class TaskResult(Struct):
     """An episode that was carried out, and the processor seconds it took."""
 
-    happened: EpisodeResult
+    result: EpisodeResult
     cpu: float
 
 
@@ -108,13 +108,13 @@ class Listener(Protocol):
 def carry_out(task: EpisodeTask) -> TaskResult:
     """Carry out an episode, in whatever process this is."""
     began = process_time()
-    stand = moments_of(task.roots, task.seed).stand(task.place)
+    checkpoint = checkpoints_of(task.roots, task.seed).checkpoint(task.place)
     if task.canary:
-        plant(stand.simulation)
-    happened = Arena(stand).run(list(task.genes))
-    if task.replay and not happened.over:
-        happened.troubles += replays(stand.simulation)
-    return TaskResult(happened, process_time() - began)
+        plant(checkpoint.simulation)
+    result = Arena(checkpoint).run(list(task.genes))
+    if task.replay and not result.over:
+        result.troubles += replays(checkpoint.simulation)
+    return TaskResult(result, process_time() - began)
 
 
 class Campaign:
@@ -130,33 +130,33 @@ class Campaign:
         self._planner = Planner(self._corpus, guided=plan.guided)
         self._entropy = Entropy(plan.seed)
         self._known: set[tuple[str, str]] = set()
-        self.hunted = CampaignState()
+        self.state = CampaignState()
 
     def run(self, on_round: Callable[[], None] = lambda: None) -> CampaignState:
-        """Hunt. After an interrupt `hunted` has what there is."""
+        """Hunt. After an interrupt `state` has what there is."""
         with self._mapper() as carry:
-            self._recall(carry)
+            self._restore_corpus(carry)
             while not self._over():
                 self._round(carry)
                 on_round()
-        return self.hunted
+        return self.state
 
     def _mapper(self) -> AbstractContextManager[Mapper]:
         plan = self._plan
         return cluster_of(plan.cluster) if plan.cluster else processes_of(plan.jobs)
 
     def _over(self) -> bool:
-        hunted, plan = self.hunted, self._plan
-        spent = bool(plan.inputs) and hunted.inputs >= plan.inputs
+        state, plan = self.state, self._plan
+        spent = bool(plan.inputs) and state.inputs >= plan.inputs
         return spent or self._found() or self._stopped()
 
     def _found(self) -> bool:
         """Whether a find ends the hunt."""
-        return bool(self.hunted.finds) and not self._plan.keep_going
+        return bool(self.state.finds) and not self._plan.keep_going
 
     # ---- rounds
 
-    def _recall(self, carry: Mapper) -> None:
+    def _restore_corpus(self, carry: Mapper) -> None:
         """Meet again what the moments of an older hunt met, and keep them."""
         stored = self._corpus.stored()
         for first in range(0, len(stored), ROUND):
@@ -169,18 +169,18 @@ class Campaign:
                 tasks.append(self._task(place, entry.genes))
             for task, done in zip(tasks, carry(carry_out, tasks), strict=True):
                 self._take(task, done)
-        self.hunted.moments = len(self._corpus.entries)
+        self.state.moments = len(self._corpus.entries)
 
     def _round(self, carry: Mapper) -> None:
-        hunted = self.hunted
-        choices = self._entropy.stream(f"round {hunted.rounds}")
-        planned = [self._planner.episode(choices, hunted.rounds) for _ in range(ROUND)]
+        state = self.state
+        choices = self._entropy.stream(f"round {state.rounds}")
+        planned = [self._planner.episode(choices, state.rounds) for _ in range(ROUND)]
         tasks = [
             self._task(
                 plan.place,
                 plan.genes,
                 canary=self._has_canary(number),
-                replay=number == 0 and hunted.rounds % REPLAY_EVERY == 0,
+                replay=number == 0 and state.rounds % REPLAY_EVERY == 0,
             )
             for number, plan in enumerate(planned)
         ]
@@ -188,17 +188,17 @@ class Campaign:
         for plan, task, done in zip(planned, tasks, results, strict=True):
             news = self._take(task, done)
             if not task.canary:
-                work = done.happened.work + FORK_WORK + REPEAT_WORK * len(plan.place.way)
+                work = done.result.work + FORK_WORK + REPEAT_WORK * len(plan.place.way)
                 self._planner.learn(plan, sum(map(len, news.values())), work)
-            if news and self._plan.guided and not done.happened.troubles:
-                self._grow(plan.parent, plan.place, plan.genes, news)
+            if news and self._plan.guided and not done.result.troubles:
+                self._add_entry(plan.parent, plan.place, plan.genes, news)
             if self._found():
                 break
-        hunted.rounds += 1
-        hunted.moments = len(self._corpus.entries)
+        state.rounds += 1
+        state.moments = len(self._corpus.entries)
         self._corpus.fade()
         self._planner.fade()
-        self._listener.round(hunted)
+        self._listener.round(state)
 
     def _task(
         self,
@@ -211,31 +211,31 @@ class Campaign:
         return EpisodeTask(self._plan.roots, self._plan.seed, place, tuple(genes), canary, replay)
 
     def _has_canary(self, number: int) -> bool:
-        needed = self._plan.canary and self.hunted.canary is None
+        needed = self._plan.canary and self.state.canary is None
         return needed and number % CANARY_EVERY == CANARY_EVERY - 1
 
     # ---- results
 
     def _take(self, task: EpisodeTask, done: TaskResult) -> dict[int, list[str]]:
         """Count an episode; what was new in it, by gene."""
-        hunted, happened = self.hunted, done.happened
-        hunted.inputs += happened.inputs
-        hunted.cpu_s += done.cpu
-        hunted.episodes += 1
+        state, result = self.state, done.result
+        state.inputs += result.inputs
+        state.cpu_s += done.cpu
+        state.episodes += 1
         if task.canary:
-            if happened.troubles and hunted.canary is None:
-                hunted.canary, hunted.canary_cpu_s = hunted.inputs, hunted.cpu_s
+            if result.troubles and state.canary is None:
+                state.canary, state.canary_cpu_s = state.inputs, state.cpu_s
             return {}
         news: dict[int, list[str]] = {}
-        for number, features in enumerate(happened.features):
+        for number, features in enumerate(result.features):
             self._corpus.used(task.genes[number].kind)
-            fresh = [one for one in dict.fromkeys(features) if one not in hunted.news]
+            fresh = [one for one in dict.fromkeys(features) if one not in state.news]
             if fresh:
                 news[number] = fresh
-                hunted.news.update(dict.fromkeys(fresh, hunted.inputs))
+                state.news.update(dict.fromkeys(fresh, state.inputs))
                 self._corpus.earned(task.genes[number].kind, len(fresh))
-                self._listener.news(fresh, hunted)
-        for trouble in happened.troubles[:1]:
+                self._listener.news(fresh, state)
+        for trouble in result.troubles[:1]:
             self._trouble(task, trouble)
         return news
 
@@ -248,14 +248,14 @@ class Campaign:
         for _, part in task.place.way:
             genes += [*part, Gene(PART, 0)]
         new = HuntFinding(trouble, task.place.root, [*genes, *task.genes])
-        self.hunted.finds.append(new)
-        self._listener.trouble(new, self.hunted)
+        self.state.finds.append(new)
+        self._listener.trouble(new, self.state)
 
-    def _grow(
+    def _add_entry(
         self, parent: int, place: MomentPath, genes: list[Gene], news: dict[int, list[str]]
     ) -> None:
         """Keep the moment at which the last news came."""
         fresh = [feature for features in news.values() for feature in features]
         kept = genes[: max(news) + 1]
-        entry = CorpusEntry(place.root, parent, kept, fresh, born=self.hunted.rounds)
+        entry = CorpusEntry(place.root, parent, kept, fresh, born=self.state.rounds)
         self._corpus.add(entry)

@@ -37,16 +37,16 @@ class Checkpoints:
     def __init__(self, roots: Sequence[str], seed: int) -> None:
         self._roots = roots
         self._seed = seed
-        self._stands: OrderedDict[tuple[int, int], Checkpoint] = OrderedDict()
+        self._checkpoints: OrderedDict[tuple[int, int], Checkpoint] = OrderedDict()
 
-    def stand(self, place: MomentPath) -> Checkpoint:
+    def checkpoint(self, place: MomentPath) -> Checkpoint:
         """A stand at a moment, which is the caller's own."""
-        stand, start = self._nearest(place)
+        checkpoint, start = self._nearest(place)
         for number, genes in place.way[start:]:
-            stand = stand.fork()
-            Arena(stand, looking=False).run(list(genes))
-            self._keep((place.root, number), stand)
-        return stand.fork()
+            checkpoint = checkpoint.fork()
+            Arena(checkpoint, looking=False).run(list(genes))
+            self._keep((place.root, number), checkpoint)
+        return checkpoint.fork()
 
     def fresh(self, root: int, journal: BytesIO | None = None) -> Checkpoint:
         """A stand at the beginning of a root, whose journal begins there too."""
@@ -58,23 +58,23 @@ class Checkpoints:
         """The last moment on the way that has a stand, and how much of the way leads there."""
         for count in range(len(place.way), 0, -1):
             key = place.root, place.way[count - 1][0]
-            stand = self._stands.get(key)
-            if stand is not None:
-                self._stands.move_to_end(key)
-                return stand, count
+            checkpoint = self._checkpoints.get(key)
+            if checkpoint is not None:
+                self._checkpoints.move_to_end(key)
+                return checkpoint, count
         key = place.root, -1
-        if key not in self._stands:
+        if key not in self._checkpoints:
             self._keep(key, self.fresh(place.root))
-        self._stands.move_to_end(key)
-        return self._stands[key], 0
+        self._checkpoints.move_to_end(key)
+        return self._checkpoints[key], 0
 
-    def _keep(self, key: tuple[int, int], stand: Checkpoint) -> None:
-        self._stands[key] = stand
-        if len(self._stands) > STANDS_MAX:
-            self._stands.popitem(last=False)
+    def _keep(self, key: tuple[int, int], checkpoint: Checkpoint) -> None:
+        self._checkpoints[key] = checkpoint
+        if len(self._checkpoints) > STANDS_MAX:
+            self._checkpoints.popitem(last=False)
 
 
 @lru_cache(maxsize=1)
-def moments_of(roots: tuple[str, ...], seed: int) -> Checkpoints:
+def checkpoints_of(roots: tuple[str, ...], seed: int) -> Checkpoints:
     """The moments of a hunt in this process."""
     return Checkpoints(roots, seed)

@@ -117,7 +117,7 @@ class Parts:
             body = self._order(choices, symbol, side, choices.between(49, 51))
             yield self._call(choices, "OrderEntryAPI.InsertOrder", body, party)
 
-    def _gives_back(self, who: CallIdentity) -> bool:
+    def _has_collateral_return(self, who: CallIdentity) -> bool:
         exchange = self._simulation.exchange
         user = exchange.firms.user(who.participant) if who.participant else None
         return user is not None and exchange.trading.ledger.require(user.account).collateral_return

@@ -58,7 +58,7 @@ class Finds:
         folder: Path,
         on_trial: Callable[[int], None] = lambda left: None,
     ) -> None:
-        self._moments = moments
+        self._checkpoints = moments
         self._folder = folder
         self._on_trial = on_trial
         self._count = 0
@@ -68,14 +68,18 @@ class Finds:
         self._count += 1
         genes = self._smallest(new)
         journal = BytesIO()
-        stand = self._moments.fresh(new.root, journal)
-        troubles = _troubles(stand.simulation, Arena(stand).run(genes).troubles, new.trouble)
-        says = next((one.says for one in troubles if _same(one, new.trouble)), new.trouble.says)
+        checkpoint = self._checkpoints.fresh(new.root, journal)
+        troubles = _troubles(
+            checkpoint.simulation, Arena(checkpoint).run(genes).troubles, new.trouble
+        )
+        says = next(
+            (one.says for one in troubles if _is_same_trouble(one, new.trouble)), new.trouble.says
+        )
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._folder / f"find-{self._count}.ndjson"
         path.write_bytes(journal.getvalue())
         scenario = self._scenario(path, new.trouble.kind, says)
-        return Find(new.trouble.kind, says, str(path), scenario, stand.simulation.seq)
+        return Find(new.trouble.kind, says, str(path), scenario, checkpoint.simulation.seq)
 
     def _scenario(self, journal: Path, kind: str, says: str) -> str:
         """Write a journal as a scenario; its path, or "" where the journal cannot be repeated."""
@@ -106,9 +110,9 @@ class Finds:
             self._on_trial(len(genes))
             if tried > most:
                 return False
-            stand = self._moments.stand(MomentPath(new.root))
-            troubles = Arena(stand).run(genes).troubles
-            return any(_same(one, new.trouble) for one in troubles)
+            checkpoint = self._checkpoints.checkpoint(MomentPath(new.root))
+            troubles = Arena(checkpoint).run(genes).troubles
+            return any(_is_same_trouble(one, new.trouble) for one in troubles)
 
         together = [gene for gene in new.genes if gene.kind != PART]
         for genes in (together, new.genes):
@@ -117,7 +121,7 @@ class Finds:
         return new.genes
 
 
-def _same(one: Trouble, other: Trouble) -> bool:
+def _is_same_trouble(one: Trouble, other: Trouble) -> bool:
     return (one.kind, one.subject) == (other.kind, other.subject)
 
 

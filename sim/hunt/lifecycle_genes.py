@@ -69,7 +69,7 @@ def _ways(start: InstrumentState, end: InstrumentState) -> Iterator[Any]:
 def _by_operator(
     choices: Stream, symbol: str, start: InstrumentState, end: InstrumentState, now: Instant
 ) -> Iterator[OperatorStep]:
-    yield from _begun(choices, symbol, start, now, {})
+    yield from _created_market(choices, symbol, start, now, {})
     yield OperatorStep("instrument.state", symbol, {"state": end.name})
 
 
@@ -84,7 +84,7 @@ def _by_date(
     if start is not _S.CLOSED and end is _S.EXPIRED:
         whole = {"value": choices.choice(("false", "false", "true"))}
         yield OperatorStep("assumption.set", "lifecycle.collapse_to_expired", whole)
-    yield from _begun(choices, symbol, start, now, dates)
+    yield from _created_market(choices, symbol, start, now, dates)
     yield OperatorStep(wait=_SOON)
 
 
@@ -113,7 +113,7 @@ def _by_schedule(
     yield OperatorStep(wait=minutes(3))
 
 
-def _begun(
+def _created_market(
     choices: Stream, symbol: str, state: InstrumentState, now: Instant, dates: Body
 ) -> Iterator[OperatorStep]:
     """A market in a state, with orders where it takes them."""

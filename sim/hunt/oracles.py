@@ -14,7 +14,7 @@ from sim.analysis.replay import Divergence, led_to, simulation_of, verify
 from sim.api.pipeline.inputs import Outcome, Reply, RestCall, RpcCall
 from sim.api.pipeline.request_log import LoggedCall
 from sim.contract.contract import load_contract
-from sim.core.invariants import broken, changes, moment
+from sim.core.invariants import changes, moment, violations
 from sim.fidelity.error_forms import form_of, misfits, plain_form
 from sim.fidelity.shapes import shape_of
 from sim.simulation import Simulation
@@ -55,7 +55,7 @@ class Oracles:
 
     def at_the_end(self) -> Iterator[Trouble]:
         """What is wrong of everything."""
-        for one in broken(self._simulation.exchange.trading):
+        for one in violations(self._simulation.exchange.trading):
             yield Trouble("invariant", one.invariant, str(one))
 
     def _invariants(self) -> Iterator[Trouble]:
@@ -63,7 +63,7 @@ class Oracles:
         self._inputs += 1
         changed = changes(trading, self._seen) if self._inputs % WHOLE_EVERY else None
         self._seen = moment(trading)
-        for one in broken(trading, changed):
+        for one in violations(trading, changed):
             yield Trouble("invariant", one.invariant, str(one))
 
     def _answer(

@@ -133,7 +133,7 @@ class OrderCourses(Parts):
     def related(self, choices: Stream) -> Inputs:
         """Positions in related markets of one account (rule P8), opened, shrunk and turned."""
         related = [one for one in self._simulation.exchange.instruments if one.related is not None]
-        flagged = [one for one in self._partners() if self._gives_back(one)]
+        flagged = [one for one in self._partners() if self._has_collateral_return(one)]
         who = choices.choice(flagged or self._partners())
         for instrument in related[:3]:
             for side in ("SELL", "SELL", "BUY"):

@@ -111,7 +111,7 @@ class Planner:
     def _storm(self, choices: Stream) -> list[Gene]:
         """Genes of any kind, each as likely."""
         offered = _any()
-        return [self._drawn(choices, choices.choice(offered)[0]) for _ in range(_STORM)]
+        return [self._random_gene(choices, choices.choice(offered)[0]) for _ in range(_STORM)]
 
     def _swarm(self, choices: Stream) -> list[tuple[str, int]]:
         """Kinds with their weights; most often of few groups only."""
@@ -130,10 +130,10 @@ class Planner:
         return pool
 
     def _gene(self, choices: Stream, pool: list[tuple[str, int]]) -> Gene:
-        return self._drawn(choices, weighted(choices, pool))
+        return self._random_gene(choices, weighted(choices, pool))
 
     @staticmethod
-    def _drawn(choices: Stream, kind: str) -> Gene:
+    def _random_gene(choices: Stream, kind: str) -> Gene:
         return Gene(kind, choices.bits() >> 1, choices.choice(GAPS))
 
     def _mutated(self, choices: Stream, genes: list[Gene]) -> list[Gene]:

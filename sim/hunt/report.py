@@ -53,19 +53,19 @@ class Printer:
             self._more.clear()
 
 
-def document(hunted: CampaignState, finds: Sequence[Find], seed: int) -> dict[str, Any]:
+def document(state: CampaignState, finds: Sequence[Find], seed: int) -> dict[str, Any]:
     """A hunt for a program."""
     return {
         "seed": seed,
-        "inputs": hunted.inputs,
-        "cpu_s": round(hunted.cpu_s, 3),
-        "episodes": hunted.episodes,
-        "moments": hunted.moments,
-        "interrupted": hunted.interrupted,
-        "features": totals(hunted.news),
-        "rules": rules_met(hunted),
-        "never": {name: list(rows) for name, rows in never(hunted).items()},
-        "canary": {"found": hunted.canary is not None, "inputs": hunted.canary},
+        "inputs": state.inputs,
+        "cpu_s": round(state.cpu_s, 3),
+        "episodes": state.episodes,
+        "moments": state.moments,
+        "interrupted": state.interrupted,
+        "features": totals(state.news),
+        "rules": rules_met(state),
+        "never": {name: list(rows) for name, rows in never(state).items()},
+        "canary": {"found": state.canary is not None, "inputs": state.canary},
         "found": [
             {"kind": one.kind, "says": one.says, "journal": one.journal, "scenario": one.scenario}
             for one in finds
@@ -73,60 +73,60 @@ def document(hunted: CampaignState, finds: Sequence[Find], seed: int) -> dict[st
     }
 
 
-def junit_of(hunted: CampaignState, finds: Sequence[Find], seed: int) -> bytes:
+def junit_of(state: CampaignState, finds: Sequence[Find], seed: int) -> bytes:
     """JUnit XML: a case for each kind of trouble, which fails if it was found, and the canary."""
     cases = []
     for kind in KINDS:
         said = [f"{one.says} ({one.journal})" for one in finds if one.kind == kind]
         failure = said[0] if said else ""
-        cases.append(Case("hunt", kind, hunted.cpu_s, failure, text="\n".join(said)))
-    blind = "" if hunted.canary is not None else "blind: the canary was not found"
-    cases.append(Case("hunt", "canary", hunted.canary_cpu_s, blind))
-    counts = {name: str(number) for name, number in totals(hunted.news).items()}
-    return junit([Suite(f"sim hunt seed {seed}", cases, {"inputs": str(hunted.inputs), **counts})])
+        cases.append(Case("hunt", kind, state.cpu_s, failure, text="\n".join(said)))
+    blind = "" if state.canary is not None else "blind: the canary was not found"
+    cases.append(Case("hunt", "canary", state.canary_cpu_s, blind))
+    counts = {name: str(number) for name, number in totals(state.news).items()}
+    return junit([Suite(f"sim hunt seed {seed}", cases, {"inputs": str(state.inputs), **counts})])
 
 
-def rules_met(hunted: CampaignState) -> dict[str, dict[str, Any]]:
+def rules_met(state: CampaignState) -> dict[str, dict[str, Any]]:
     """Each numbered rule that was met: after how many inputs first, and the feature that showed
     it.
     """
     first: dict[str, dict[str, Any]] = {}
-    for feature, inputs in hunted.news.items():
+    for feature, inputs in state.news.items():
         for rule in rules_of(feature):
             first.setdefault(rule, {"inputs": inputs, "feature": feature})
     return {rule: first[rule] for rule in RULES if rule in first}
 
 
-def never(hunted: CampaignState) -> dict[str, list[str]]:
+def never(state: CampaignState) -> dict[str, list[str]]:
     """What was never met, of what there is."""
-    met = {feature.split("|")[0].partition(":")[2] for feature in hunted.news}
+    met = {feature.split("|")[0].partition(":")[2] for feature in state.news}
     edges = (f"lifecycle|{was.name}|{to.name}" for was, to in EDGES)
-    rules = rules_met(hunted)
+    rules = rules_met(state)
     return {
         "rules": [rule for rule in RULES if rule not in rules],
         "operations": [one.name for one in load_contract().operations if one.name not in met],
-        "edges": [edge.replace("|", " ") for edge in edges if f"edge:{edge}" not in hunted.news],
+        "edges": [edge.replace("|", " ") for edge in edges if f"edge:{edge}" not in state.news],
     }
 
 
-def lines(hunted: CampaignState, finds: Sequence[Find], *, canary: bool = True) -> Iterator[str]:
+def lines(state: CampaignState, finds: Sequence[Find], *, canary: bool = True) -> Iterator[str]:
     """The verdict for people."""
     counts = ", ".join(
         counted(number, name.removesuffix("s")) if name in GROUPS else f"{number} {name}"
-        for name, number in totals(hunted.news).items()
+        for name, number in totals(state.news).items()
     )
     yield ""
-    where = f"{hunted.inputs:,} inputs in {counted(hunted.episodes, 'episode')}"
-    yield f"{where}, {hunted.cpu_s:.1f} s of processor time"
+    where = f"{state.inputs:,} inputs in {counted(state.episodes, 'episode')}"
+    yield f"{where}, {state.cpu_s:.1f} s of processor time"
     yield from wrapped(f"met {counts}", "  ", first="")
-    yield counted(hunted.moments, "moment") + " in the corpus"
-    for name, rows in never(hunted).items():
+    yield counted(state.moments, "moment") + " in the corpus"
+    for name, rows in never(state).items():
         if rows:
             more = f" and {len(rows) - _MISSING_MAX} more" if len(rows) > _MISSING_MAX else ""
             said = f"{counted(len(rows), name.removesuffix('s'))} never met: "
             yield from wrapped(said + ", ".join(rows[:_MISSING_MAX]) + more, "  ", first="")
-    if canary and hunted.canary is not None:
-        yield f"the canary was found after {hunted.canary:,} inputs"
+    if canary and state.canary is not None:
+        yield f"the canary was found after {state.canary:,} inputs"
     elif canary:
         said = "blind: the canary, a bug made on purpose, was not found; hunt longer before you"
         yield from wrapped(f"{said} trust that nothing was", "  ", first="")

@@ -253,17 +253,17 @@ class Requests:
 
         def filled(match: re.Match[str]) -> str:
             key = match[1]
-            value = _taken(fields, key)
+            value = _pop_field(fields, key)
             if value is None or isinstance(value, dict | list):
                 value = self._variable(choices, operation, key)
             return quote(str(value), safe="/" if "=" in match[0] else "")
 
         path = _VARIABLE.sub(filled, template)
         if operation.content == "form":
-            return verb, path, "", urlencode(_flat(fields)).encode()
+            return verb, path, "", urlencode(_query_fields(fields)).encode()
         if takes:
             return verb, path, "", json.encode(fields)
-        return verb, path, urlencode(_flat(fields), doseq=True), b""
+        return verb, path, urlencode(_query_fields(fields), doseq=True), b""
 
     def _variable(self, choices: Stream, operation: Operation, name: str) -> Any:
         if name in _FEW:
@@ -275,7 +275,7 @@ def _bindings(operation: Operation, plane: Plane) -> tuple[Binding, ...]:
     return operation.bindings if plane in operation.planes else ()
 
 
-def _taken(fields: dict[str, Any], name: str) -> Any:
+def _pop_field(fields: dict[str, Any], name: str) -> Any:
     """A field that stands in the path, taken out of the rest."""
     for key in list(fields):
         if snake(key) == name:
@@ -283,12 +283,12 @@ def _taken(fields: dict[str, Any], name: str) -> Any:
     return None
 
 
-def _flat(fields: dict[str, Any], under: str = "") -> dict[str, Any]:
+def _query_fields(fields: dict[str, Any], under: str = "") -> dict[str, Any]:
     """Fields as parameters of a query; those of messages by their dotted path."""
     flat: dict[str, Any] = {}
     for name, value in fields.items():
         if isinstance(value, dict):
-            flat |= _flat(value, f"{under}{name}.")
+            flat |= _query_fields(value, f"{under}{name}.")
         elif isinstance(value, list):
             flat[under + name] = [item for item in value if not isinstance(item, dict | list)]
         else:

@@ -48,7 +48,8 @@ def _caller(operation: Operation, plane: str, part: Mapping, parties: Parties) -
             else "a firm or participant"
         )
         yield problem(
-            part.at, f"{operation.name} needs a caller: name {who} with `as` {_meant(401, plane)}"
+            part.at,
+            f"{operation.name} needs a caller: name {who} with `as` {_refusal_text(401, plane)}",
         )
         return
     name = text_at(part, "as") or text_at(part, "account")
@@ -59,7 +60,7 @@ def _caller(operation: Operation, plane: str, part: Mapping, parties: Parties) -
     if credential == "api_key":
         yield from _key(operation, name, firm, parties)
     elif firm is not None:
-        yield from _firm(operation, name, firm, _meant(403, plane), acts=user is not None)
+        yield from _firm(operation, name, firm, _refusal_text(403, plane), acts=user is not None)
 
 
 def _key(
@@ -70,7 +71,7 @@ def _key(
         keys = ", ".join(dict.fromkeys(key.account for key in parties.api_keys[:3]))
         text = f"{operation.name} takes a retail API key, not a firm: name one or its account"
         text += f", such as {keys}" if keys else ""
-        yield problem(name.at, f"{text} {_meant(401, 'retail')}")
+        yield problem(name.at, f"{text} {_refusal_text(401, 'retail')}")
 
 
 def _firm(
@@ -85,7 +86,7 @@ def _firm(
         yield problem(name.at, f"{text} {meant}")
 
 
-def _meant(status: int, plane: str) -> str:
+def _refusal_text(status: int, plane: str) -> str:
     """How a step says that it expects to be refused; gRPC has codes of its own."""
     expected = f"code: {_CODES[status]}" if plane == "grpc" else f"status: {status}"
     return f"(to test this, add `expect: {{{expected}}}`)"

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 from sim.api.codecs.codecs import BadInput, json_decoder, query_decoder
 from sim.api.codecs.query import Casing
 from sim.contract.contract import Operation
-from sim.contract.wire_fields import Field, fields_of, ways_of
+from sim.contract.wire_fields import Field, alternatives, fields_of
 from sim.loader.check_calls import operation_called, operation_subscribed
 from sim.loader.nodes import items_of, node_at, text_at
 from sim.messages import Message, find, find_message
@@ -122,11 +122,11 @@ def _message(
     for name, value in node.items.items():
         field = fields.get(name)
         if field is None:
-            near = _near(name, cls)
+            near = _suggested_field(name, cls)
             yield problem(node.keys[name], f"{what} has no {name!r}{near}")
         else:
             yield from _value(cls, field, value, f"{under}.{name}" if under else name)
-    yield from _lacking(cls, node, what, in_path)
+    yield from _missing_fields(cls, node, what, in_path)
 
 
 def _value(cls: type[Message], field: Field, node: Node, way: str) -> Iterator[Problem]:
@@ -171,7 +171,7 @@ def _nearest_word(field: Field, node: Node) -> str:
     return f"; did you mean {min(whole, key=len)!r}?" if whole else suggestion(node.text, words)
 
 
-def _lacking(
+def _missing_fields(
     cls: type[Message], node: Mapping, what: str, in_path: frozenset[str]
 ) -> Iterator[Problem]:
     """What a request needs and does not have."""
@@ -181,7 +181,7 @@ def _lacking(
     } | in_path
     lacking = [one.json_name for one in fields_of(cls) if one.required and one.name not in has]
     for choice in cls.__needs__:
-        ways = ways_of(choice)
+        ways = alternatives(choice)
         if not any(has.issuperset(way) for way in ways):
             lacking.append(" or ".join(" and ".join(names[one] for one in way) for way in ways))
     if lacking:
@@ -236,7 +236,7 @@ def _parameter(
             yield problem(at, str(refused))
         return
     if unknown:
-        near = _near(name, operation.request)
+        near = _suggested_field(name, operation.request)
         yield problem(key, f"{operation.name} has no parameter {name!r}{near}")
 
 
@@ -244,13 +244,13 @@ def _spellings(field: Field) -> tuple[str, ...]:
     return (field.name, field.json_name, field.vendor_json)
 
 
-def _near(name: str, cls: type[Message]) -> str:
+def _suggested_field(name: str, cls: type[Message]) -> str:
     """The field that may have been meant, with or without underscores as the name has them: one
     that is needed and ends as the name does, or else the nearest.
     """
     spelled = {one.name: one.name if "_" in name else one.json_name for one in fields_of(cls)}
     needs = {one.name for one in fields_of(cls) if one.required}
-    needs.update(key for choice in cls.__needs__ for way in ways_of(choice) for key in way)
+    needs.update(key for choice in cls.__needs__ for way in alternatives(choice) for key in way)
     ends = [one for key, one in spelled.items() if key in needs and _ends(one, name)]
     return f"; did you mean {ends[0]!r}?" if ends else known_names(name, spelled.values())
 

@@ -127,7 +127,7 @@ class _Checker:
         """Everything that is wrong with a step."""
         if not step.items:
             yield problem(step.at, "an empty step does nothing: give it an action or `advance`")
-        yield from _one_thing(step)
+        yield from _single_action(step)
         yield from _answer_without_a_call(step)
         yield from self._moment(step)
         yield from call_problems(step)
@@ -236,7 +236,7 @@ class _Checker:
             yield problem(operation.at, wrong)
 
 
-def _one_thing(step: Mapping) -> Iterator[Problem]:
+def _single_action(step: Mapping) -> Iterator[Problem]:
     aliases = record(Step).aliases
     keys = [key for key in step.items if aliases.get(key, key) in EXCLUSIVE_KEYS]
     if len(keys) > 1:

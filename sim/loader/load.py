@@ -172,11 +172,13 @@ def _with_every_problem(node: Node, params: Values[str, str], access: FileAccess
         problems = list(error.problems)
         if any(each.file != node.at.file for each in problems):
             raise
-    problems += [each for each in _further(node, problems, params, access) if each not in problems]
+    problems += [
+        each for each in _further_problems(node, problems, params, access) if each not in problems
+    ]
     raise ScenarioError(sorted(problems, key=lambda each: (each.file, each.line, each.column)))
 
 
-def _further(
+def _further_problems(
     node: Node, problems: list[Problem], params: Values[str, str], access: FileAccess
 ) -> list[Problem]:
     """Problems that show when those of the form are repaired. None that only the repair has."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sim.scenario import yaml_tree
 from sim.scenario.file_access import FileAccess
-from sim.scenario.order_flow import FlowError, Reader, pack_file, packed_of, sound
+from sim.scenario.order_flow import FlowError, Reader, is_intact, pack_file, packed_of
 from sim.scenario.participant_entries import PARTS
 from sim.scenario.yaml_tree import Node, Problem, Scalar, ScenarioError, Sequence, error_at
 
@@ -68,7 +68,7 @@ def flow_problems(scenario: Scenario, world: World, places: Mapping[str, str]) -
     scales = {terms.symbol: (terms.price_scale, terms.qty_scale) for terms in world.instruments}
     for entry in scenario.participants.flows:
         place, packed = places.get(entry.name, entry.file), packed_of(entry)
-        if not sound(packed):
+        if not is_intact(packed):
             yield Problem(place, 1, 1, "the content does not match its SHA-256")
             continue
         try:

@@ -157,14 +157,14 @@ class GrpcRelay:
         async with self._open(context.peer()) as channels:
             call = channels.calls.unary_unary(method, None, None)(
                 message,
-                metadata=_passed(context.invocation_metadata()),
+                metadata=_end_to_end(context.invocation_metadata()),
                 timeout=context.time_remaining(),
             )
             code = await call.code()
             status, text = code.value[0], await call.details() or ""
             answer: bytes = b"" if status else await call
-            initial = _passed(await call.initial_metadata())
-            trailers = _passed(await call.trailing_metadata())
+            initial = _end_to_end(await call.initial_metadata())
+            trailers = _end_to_end(await call.trailing_metadata())
         self._record(method, began, context, message, (status, text, answer), (initial, trailers))
         if initial:
             await context.send_initial_metadata(initial)
@@ -212,7 +212,7 @@ class GrpcRelay:
 
         ended: CallEnded | None = None
         async with self._open(context.peer()) as channels:
-            metadata = _passed(context.invocation_metadata())
+            metadata = _end_to_end(context.invocation_metadata())
             call = ThreadedCall(channels.streams, method, metadata, context.time_remaining())
 
             async def send() -> None:
@@ -225,7 +225,7 @@ class GrpcRelay:
             try:
                 async for event in call.events():
                     if isinstance(event, CallAccepted):
-                        await context.send_initial_metadata(_passed(event.metadata))
+                        await context.send_initial_metadata(_end_to_end(event.metadata))
                     elif isinstance(event, CallEnded):
                         ended = event
                     else:
@@ -238,8 +238,8 @@ class GrpcRelay:
         if ended is None:
             return
         if ended.code:
-            await context.abort(_STATUS[ended.code], ended.details, _passed(ended.metadata))
-        context.set_trailing_metadata(_passed(ended.metadata))
+            await context.abort(_STATUS[ended.code], ended.details, _end_to_end(ended.metadata))
+        context.set_trailing_metadata(_end_to_end(ended.metadata))
 
     def _keep(
         self,
@@ -286,7 +286,7 @@ def _pairs(metadata: Any) -> list[tuple[str, str]]:
     ]
 
 
-def _passed(metadata: Any) -> Metadata:
+def _end_to_end(metadata: Any) -> Metadata:
     """Metadata without what belongs to one connection."""
     pairs: Iterable[tuple[str, str | bytes]] = metadata or ()
     return tuple((key, value) for key, value in pairs if not key.startswith(_OWN))

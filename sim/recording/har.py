@@ -189,7 +189,7 @@ def _entries(
         answered = Message(
             status=response.status,
             headers=secrets.headers(_headers(response.headers)),
-            body=_answered(secrets, response),
+            body=_answer_body(secrets, response),
             at=format_instant(done),
         )
         came = answered if answered.status else None
@@ -213,7 +213,7 @@ def _redacted(secrets: Fingerprints, body: bytes) -> Any:
     return secrets.named_text(value) if isinstance(value, str) else secrets.json(value)
 
 
-def _answered(secrets: Fingerprints, response: _Response) -> Any:
+def _answer_body(secrets: Fingerprints, response: _Response) -> Any:
     """The body of an answer. A browser exports none of what its page never read, and some exports
     none at all: then only its length is known, or that there was one (-1).
     """

@@ -17,7 +17,7 @@ from multidict import CIMultiDict
 from sim.kernel.instants import Instant
 from sim.recording.files import Message, wall_clock
 from sim.recording.socket_relay import is_upgrade, relay_socket
-from sim.recording.upstream import HOP, Upstream, outgoing, spelt
+from sim.recording.upstream import HOP, Upstream, decoded_headers, outgoing
 from sim.recording.writer import BODY_MAX
 from sim.server.http.body import send_continue
 from sim.server.http.server import HttpServer, error_response, origin_form
@@ -30,7 +30,9 @@ class _RelayedResponse(web.StreamResponse):
 
     def __init__(self, answer: ClientResponse) -> None:
         passed = CIMultiDict(
-            (name, value) for name, value in spelt(answer.raw_headers) if name.lower() not in HOP
+            (name, value)
+            for name, value in decoded_headers(answer.raw_headers)
+            if name.lower() not in HOP
         )
         super().__init__(status=answer.status, reason=answer.reason, headers=passed)
         self._given = {name.lower() for name in passed}
@@ -87,7 +89,7 @@ class _Call:
         except (ClientError, OSError) as error:
             return self._without_answer(error)
         async with answer:
-            return await self._pass_back(answer)
+            return await self._relay_answer(answer)
 
     async def _body(self) -> AsyncIterator[bytes]:
         send_continue(self._request)
@@ -95,7 +97,7 @@ class _Call:
             _keep(self._sent, piece)
             yield piece
 
-    async def _pass_back(self, answer: ClientResponse) -> web.StreamResponse:
+    async def _relay_answer(self, answer: ClientResponse) -> web.StreamResponse:
         """The answer is written down before its last bytes leave: what a client has seen whole is
         in the file.
         """
@@ -126,7 +128,11 @@ class _Call:
         if self._written:
             return
         kind = answer.headers.get("Content-Type", "")
-        headers, body, writer = spelt(answer.raw_headers), bytes(self._got), self._upstream.writer
+        headers, body, writer = (
+            decoded_headers(answer.raw_headers),
+            bytes(self._got),
+            self._upstream.writer,
+        )
         self._record(lambda: writer.answer(answer.status, headers, body, kind), cut=cut)
 
     def _without_answer(self, error: Exception) -> web.StreamResponse:
@@ -142,7 +148,7 @@ class _Call:
         request, writer = self._request, self._upstream.writer
         path, _, query = origin_form(request.raw_path).partition("?")
         kind = request.headers.get("Content-Type", "")
-        headers, body = spelt(request.raw_headers), bytes(self._sent)
+        headers, body = decoded_headers(request.raw_headers), bytes(self._sent)
         asked, got = writer.settled(
             lambda: (writer.request(request.method, path, query, headers, body, kind), answer())
         )

@@ -33,7 +33,7 @@ class RecordedLines(Collection[Entry]):
         self._count, last = 0, b"\n"
         for _, line in self._lines():
             self._count, last = self._count + 1, line
-        if not last.endswith(b"\n") and _is_cut(last):
+        if not last.endswith(b"\n") and _is_truncated(last):
             where = f"{path}:{self._count + 1}"
             self.warning = f"{where}: the last line was cut and is left out"
             self._count -= 1
@@ -64,7 +64,7 @@ class RecordedLines(Collection[Entry]):
                 yield number, line
 
 
-def _is_cut(line: bytes) -> bool:
+def _is_truncated(line: bytes) -> bool:
     """Whether a line without an end was not written whole."""
     try:
         _ENTRY.decode(line)

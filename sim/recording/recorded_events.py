@@ -56,7 +56,7 @@ class RecordingReader:
         # what comes before the service first tells its time happened then, or shortly before
         self._first = next((at for at in map(told_instant, entries) if at is not None), None)
 
-    def seen(self) -> Iterator[RecordedEvent]:
+    def events(self) -> Iterator[RecordedEvent]:
         """Every answer, frame of the service and end of a stream. UnreadableRecording for a line
         that cannot be one of a recording.
         """

@@ -19,7 +19,7 @@ from aiohttp import (
 from multidict import CIMultiDict
 
 from sim.recording.files import wall_clock
-from sim.recording.upstream import HOP, Upstream, outgoing, spelt
+from sim.recording.upstream import HOP, Upstream, decoded_headers, outgoing
 
 
 class SocketEnd(NamedTuple):
@@ -97,7 +97,7 @@ def _refusal(
 ) -> web.StreamResponse:
     writer = upstream.writer
     path, _, query = request.raw_path.partition("?")
-    asked = writer.request(request.method, path, query, spelt(request.raw_headers), b"")
+    asked = writer.request(request.method, path, query, decoded_headers(request.raw_headers), b"")
     if not refused:
         writer.call(upstream.plane, began, client, asked, None, cut=True)
         if request.transport is not None:
@@ -105,11 +105,11 @@ def _refusal(
         return web.Response(status=502)
     answer, body = refused[0]
     kind = answer.headers.get("Content-Type", "")
-    number = writer.answer(answer.status, spelt(answer.raw_headers), body, kind)
+    number = writer.answer(answer.status, decoded_headers(answer.raw_headers), body, kind)
     writer.call(upstream.plane, began, client, asked, number)
     passed = CIMultiDict(
         (name, value)
-        for name, value in spelt(answer.raw_headers)
+        for name, value in decoded_headers(answer.raw_headers)
         if name.lower() not in HOP and name.lower() != "content-length"
     )
     return web.Response(status=answer.status, reason=answer.reason, headers=passed, body=body)
@@ -128,7 +128,7 @@ async def _relay(
     )
     await here.prepare(request)
     path, _, query = request.raw_path.partition("?")
-    number = writer.request("GET", path, query, spelt(request.raw_headers), b"")
+    number = writer.request("GET", path, query, decoded_headers(request.raw_headers), b"")
     opened = {"path": number.path, "request": {"query": number.query, "headers": number.headers}}
     stream = writer.open(plane, client, opened)
 

@@ -39,7 +39,7 @@ class ThreadedCall:
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._sent: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._heard: asyncio.Queue[CallAccepted | bytes | CallEnded] = asyncio.Queue(_WAITING_MAX)
+        self._events: asyncio.Queue[CallAccepted | bytes | CallEnded] = asyncio.Queue(_WAITING_MAX)
         self._call = channel.stream_stream(method, None, None)(
             self._messages(), timeout=timeout, metadata=metadata
         )
@@ -57,7 +57,7 @@ class ThreadedCall:
     async def events(self) -> AsyncIterator[CallAccepted | bytes | CallEnded]:
         """What the service says."""
         while True:
-            event = await self._heard.get()
+            event = await self._events.get()
             yield event
             if isinstance(event, CallEnded):
                 return
@@ -69,20 +69,20 @@ class ThreadedCall:
     def _listen(self) -> None:
         call = self._call
         try:
-            self._tell(CallAccepted(call.initial_metadata()))
+            self._emit(CallAccepted(call.initial_metadata()))
             for message in call:
-                self._tell(message)
+                self._emit(message)
         except grpc.RpcError:
             pass  # its code and details follow
         except RuntimeError:
             return  # the loop has closed: nobody listens any more
         try:
             code = call.code()
-            self._tell(CallEnded(code.value[0], call.details() or "", call.trailing_metadata()))
+            self._emit(CallEnded(code.value[0], call.details() or "", call.trailing_metadata()))
         except RuntimeError:
             return
         finally:
             self._sent.put(None)
 
-    def _tell(self, event: CallAccepted | bytes | CallEnded) -> None:
-        asyncio.run_coroutine_threadsafe(self._heard.put(event), self._loop).result()
+    def _emit(self, event: CallAccepted | bytes | CallEnded) -> None:
+        asyncio.run_coroutine_threadsafe(self._events.put(event), self._loop).result()

@@ -61,7 +61,7 @@ class Upstream:
         await self.session.close()
 
 
-def spelt(raw: RawHeaders) -> list[tuple[str, str]]:
+def decoded_headers(raw: RawHeaders) -> list[tuple[str, str]]:
     """Headers as they were sent, with the case of their names."""
     return [
         (name.decode("latin-1"), value.decode("utf-8", "surrogateescape")) for name, value in raw
@@ -72,6 +72,6 @@ def outgoing(request: web.BaseRequest) -> CIMultiDict[str]:
     """The headers that go on: all but those of the connection."""
     return CIMultiDict(
         (name, value)
-        for name, value in spelt(request.raw_headers)
+        for name, value in decoded_headers(request.raw_headers)
         if name.lower() not in HOP and name.lower() not in ("host", "expect")
     )

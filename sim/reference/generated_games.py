@@ -224,7 +224,7 @@ class GeneratedGames:
         """Yield how each instrument stands by its dates, in order of listing."""
         for game in self._plan.values():
             state = game.dates.state(now)
-            if state is InstrumentState.OPEN and now >= self._over(game):
+            if state is InstrumentState.OPEN and now >= self._planned_end(game):
                 state = InstrumentState.CLOSED
             for symbol, template in zip(game.symbols, game.templates, strict=True):
                 price_scale, _, qty_scale, _ = terms_of(symbol, self._now, cents=template.cents)
@@ -255,13 +255,13 @@ class GeneratedGames:
         instants = []
         for number, game in enumerate(self._plan.values()):
             dates = game.dates
-            edges = [self._over(game), dates.expiration, dates.termination]
+            edges = [self._planned_end(game), dates.expiration, dates.termination]
             if dates.start != dates.created:
                 edges.append(dates.start)
             instants += [(at, number) for at in edges]
         return sorted(instants)
 
-    def _over(self, game: Game) -> Instant:
+    def _planned_end(self, game: Game) -> Instant:
         """Return when a game is over if nobody reports it."""
         return game.start + duration(game.league, game.stem)
 

@@ -213,7 +213,7 @@ def incomplete(entry: WindowsEntry) -> str:
         return f"{entry.name}: say asset and every, no windows of the world are called so"
     scale = scales_of(entry.tick_size or _TICK)[0]
     qty_scale = entry.fractional_qty_scale or _QTY_SCALE
-    ahead = _ahead(entry.every) if entry.ahead is None else entry.ahead
+    ahead = _listed_ahead(entry.every) if entry.ahead is None else entry.ahead
     if ahead < (lead := _LEAD if entry.lead is None else entry.lead):
         return (
             f"{entry.name}: lead {format_span(lead)} is longer than ahead {format_span(ahead)},"
@@ -235,14 +235,14 @@ def series_of(entry: WindowsEntry) -> Series:
         name=entry.name,
         asset=entry.asset,
         every=entry.every,
-        ahead=_ahead(entry.every) if entry.ahead is None else entry.ahead,
+        ahead=_listed_ahead(entry.every) if entry.ahead is None else entry.ahead,
         lead=_LEAD if entry.lead is None else entry.lead,
         expires=_EXPIRES if entry.expires is None else entry.expires,
         terminates=_TERMINATES if entry.terminates is None else entry.terminates,
     )
 
 
-def _ahead(every: Span) -> Span:
+def _listed_ahead(every: Span) -> Span:
     return min(_AHEAD * every, DAY)
 
 

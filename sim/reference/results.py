@@ -110,7 +110,7 @@ class Results:
         group = self._groups.get(instrument.related.group, [])
         if all(one.symbol != instrument.symbol for one in group):
             return None
-        came_true = _came_true(instrument, instrument.related, group)
+        came_true = _group_outcome(instrument, instrument.related, group)
         return (Outcome.YES if came_true else Outcome.NO).worth
 
     @cached_property
@@ -123,7 +123,7 @@ class Results:
         return groups
 
 
-def _came_true(instrument: Instrument, related: Related, group: list[Instrument]) -> bool:
+def _group_outcome(instrument: Instrument, related: Related, group: list[Instrument]) -> bool:
     """The outcome of a group: one of several, or the highest rank reached on a ladder."""
     if related.kind is EventOutcome.DIRECTIONAL:
         ranks = sorted(one.related.rank for one in group if one.related is not None)

@@ -33,7 +33,7 @@ class FileAccess:
 
         ScenarioError when it may not be read, whether it exists or not.
         """
-        if not _can_be_asked_for(f"{name}.yaml"):
+        if not _is_valid_name(f"{name}.yaml"):
             raise error_at(at, f"not a valid file name: {name[:80]!r}")
         base = Path(at.file).parent if at.line and at.file != INLINE else self._folder or Path()
         path = base / name
@@ -46,7 +46,7 @@ class FileAccess:
 
     def named(self, name: str) -> Path:
         """The path that a command line names. ScenarioError when no file can have that name."""
-        if not _can_be_asked_for(f"{name}.yaml"):
+        if not _is_valid_name(f"{name}.yaml"):
             raise error_at(Position(name[:80], 1, 1), "not a valid file name")
         return Path(name)
 
@@ -71,7 +71,7 @@ class FileAccess:
         raise error_at(at, f"there is no scenario {name!r}, {where}")
 
 
-def _can_be_asked_for(name: str) -> bool:
+def _is_valid_name(name: str) -> bool:
     """Whether the file system takes a name at all; NUL, lone surrogates and 5,000 letters it does
     not.
     """

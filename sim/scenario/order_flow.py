@@ -123,7 +123,7 @@ def pack_file(path: Path) -> PackedFile:
     return PackedFile(digest.hexdigest(), tuple(parts))
 
 
-def sound(packed: PackedFile) -> bool:
+def is_intact(packed: PackedFile) -> bool:
     """Whether the parts are the file that the SHA-256 names."""
     digest = sha256()
     try:

@@ -218,7 +218,7 @@ class Record(ValueType):
         for written, item in node.items.items():
             key = self.aliases.get(written, written)
             value_type = self.keys.get(key)
-            if value_type is None and (home := self._home_of(written)):
+            if value_type is None and (home := self._section_of(written)):
                 message = f"{written!r} belongs under {home!r}: {home}: {{{written}: ...}}"
                 add_problem(node.keys[written], message, problems)
                 values[home] = INVALID  # which is not reported as missing too
@@ -254,9 +254,9 @@ class Record(ValueType):
         more = f" and {len(keys) - _KEYS_SHOWN} more keys" if len(keys) > _KEYS_SHOWN else ""
         return f"expected a mapping with {', '.join(keys[:_KEYS_SHOWN])}{more}"
 
-    def _home_of(self, key: str) -> str:
+    def _section_of(self, key: str) -> str:
         """The one key of this mapping below which another key belongs; "" for none or several."""
-        homes = [name for name, each in self.keys.items() if _holds(each, key)]
+        homes = [name for name, each in self.keys.items() if _accepts_key(each, key)]
         return homes[0] if len(homes) == 1 else ""
 
     def write(self, value: Any) -> Any:
@@ -297,7 +297,7 @@ class Record(ValueType):
         return body | ({"required": required} if required else {})
 
 
-def _holds(value_type: ValueType, key: str) -> bool:
+def _accepts_key(value_type: ValueType, key: str) -> bool:
     return isinstance(value_type, Record) and (key in value_type.keys or key in value_type.aliases)
 
 

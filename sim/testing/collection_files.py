@@ -72,7 +72,7 @@ def _signing(get: str) -> str:
     return f'const CryptoJS = require("crypto-js");\nconst get = (name) => {get};\n{script}'
 
 
-def _alone(script: str) -> str:
+def _scoped_script(script: str) -> str:
     """A script whose names are its own: runners put several into one scope."""
     return f"(() => {{\n{script}\n}})();"
 
@@ -84,7 +84,7 @@ def _by_plane(requests: Iterable[Request]) -> dict[str, list[Request]]:
     return by_plane
 
 
-def _says(request: Request) -> str:
+def _description(request: Request) -> str:
     if not request.status:
         return request.says
     return f"{request.says}\n\nA fresh exchange answers {request.status}."
@@ -100,7 +100,7 @@ def postman_files(requests: Iterable[Request], variables: Mapping[str, str]) -> 
     for plane, rows in _by_plane(requests).items():
         folder: dict[str, Any] = {"name": plane, "item": [_postman_item(row) for row in rows]}
         if plane == "retail":
-            folder["event"] = [_event("prerequest", _alone(signing + _POSTMAN_SIGN))]
+            folder["event"] = [_event("prerequest", _scoped_script(signing + _POSTMAN_SIGN))]
         if plane == "exchange":
             folder["item"].insert(0, _postman_token(signing))
         folders.append(folder)
@@ -132,7 +132,10 @@ def _postman_token(signing: str) -> dict[str, Any]:
     return {
         "name": "token",
         "event": [
-            _event("prerequest", _alone(signing + '\npm.variables.set("assertion", assertion());')),
+            _event(
+                "prerequest",
+                _scoped_script(signing + '\npm.variables.set("assertion", assertion());'),
+            ),
             _event("test", test),
         ],
         "request": {
@@ -156,7 +159,7 @@ def _postman_item(request: Request) -> dict[str, Any]:
         "method": request.verb,
         "url": f"{{{{{request.plane}}}}}{request.path}",
         "header": [{"key": key, "value": value} for key, value in _headers(request).items()],
-        "description": _says(request),
+        "description": _description(request),
     }
     if request.body:
         item["body"] = {"mode": "raw", "raw": request.body}
@@ -196,7 +199,7 @@ def bruno_files(requests: Iterable[Request], variables: Mapping[str, str]) -> di
     for position, (plane, rows) in enumerate(_by_plane(requests).items(), 1):
         folder = _block("meta", f"name: {plane}\nseq: {position}")
         if plane == "retail":
-            folder += _block("script:pre-request", _alone(signing + _BRUNO_SIGN))
+            folder += _block("script:pre-request", _scoped_script(signing + _BRUNO_SIGN))
         files[f"{plane}/folder.bru"] = folder
         if plane == "exchange":
             files[f"{plane}/token.bru"] = _bruno_token(signing)
@@ -231,7 +234,10 @@ def _bruno_token(signing: str) -> str:
         _block("meta", "name: token\ntype: http\nseq: 1")
         + _block("post", "url: {{auth}}/oauth/token\nbody: formUrlEncoded\nauth: none")
         + _block("body:form-urlencoded", _pairs(_TOKEN_FORM))
-        + _block("script:pre-request", _alone(signing + '\nbru.setVar("assertion", assertion());'))
+        + _block(
+            "script:pre-request",
+            _scoped_script(signing + '\nbru.setVar("assertion", assertion());'),
+        )
         + _block("tests", test)
     )
 
@@ -253,4 +259,4 @@ def _bruno_request(request: Request, number: int) -> str:
     if request.body:
         pretty = json.format(request.body.encode(), indent=2).decode()
         parts.append(_block("body:json", pretty))
-    return "".join([*parts, _block("tests", test), _block("docs", _says(request))])
+    return "".join([*parts, _block("tests", test), _block("docs", _description(request))])

@@ -74,11 +74,11 @@ def requests(simulation: Simulation) -> list[Request]:
     for plane in FOLDERS:
         for draft in _drafts(plane, names):
             world.advance("200ms")  # within the limits of every plane
-            listed.append(_tried(draft, clients[plane], variables))
+            listed.append(_with_status(draft, clients[plane], variables))
     return listed
 
 
-def _tried(draft: Request, client: Http, variables: dict[str, str]) -> Request:
+def _with_status(draft: Request, client: Http, variables: dict[str, str]) -> Request:
     """The request with the status that it gets; what it keeps is in `variables` afterwards."""
 
     def filled(text: str) -> str:

@@ -49,12 +49,12 @@ from sim.analysis.commands import sim_command
 from sim.analysis.search.generator import Document, Terms
 from sim.analysis.search.journal_to_scenario import scenario_document
 from sim.analysis.search.yaml_writer import as_yaml
-from sim.core.invariants import broken
+from sim.core.invariants import violations
 from sim.core.model.refusals import Refusal
 from sim.loader.load import load_scenario
 from sim.simulation import Simulation
 from sim.testing.client import connect
-from sim.testing.start_date import begun
+from sim.testing.start_date import with_start
 from sim.testing.strategies import clock_jumps, faults, order_steps
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class ExchangeMachine(RuleBasedStateMachine):
             or journal.tell() > JOURNAL_MOST
             or currently_final()
         ):
-            scenario, journal = begun(load_scenario(_SCENARIO % self.extends)), BytesIO()
+            scenario, journal = with_start(load_scenario(_SCENARIO % self.extends)), BytesIO()
             simulation = Simulation(scenario, seed=self.seed, journal=journal)
             self._shared.simulation, self._shared.journal = simulation, journal
         else:
@@ -217,8 +217,8 @@ class ExchangeMachine(RuleBasedStateMachine):
     @invariant()
     def everything_adds_up(self) -> None:
         """Money, positions, orders and books (`sim.core.invariants`)."""
-        violations = broken(self.simulation.exchange.trading)
-        assert not violations, "; ".join(map(str, violations))
+        found = violations(self.simulation.exchange.trading)
+        assert not found, "; ".join(map(str, found))
 
     # ---- plumbing
 
@@ -294,7 +294,7 @@ class ServedExchangeMachine(ExchangeMachine):
 
         if self._shared.served is None:
             scenario, journal = (
-                begun(load_scenario(_SCENARIO % self.extends)),
+                with_start(load_scenario(_SCENARIO % self.extends)),
                 self._file("-served.ndjson"),
             )
             self._shared.served = ServedExchange(scenario, seed=self.seed, journal=journal)
@@ -311,8 +311,8 @@ class ServedExchangeMachine(ExchangeMachine):
     def everything_adds_up(self) -> None:
         """Money, positions, orders and books (`sim.core.invariants`)."""
         running = self.exchange.running
-        violations = running.call(lambda: broken(self.simulation.exchange.trading))
-        assert not violations, "; ".join(map(str, violations))
+        found = running.call(lambda: violations(self.simulation.exchange.trading))
+        assert not found, "; ".join(map(str, found))
 
     def tester(self, action: str, subject: str, body: Document) -> bool:
         """Run an action of the control plane; returns whether it was accepted."""

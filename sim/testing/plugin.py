@@ -161,7 +161,7 @@ def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedE
     from sim.scenario.problem_text import with_carets
     from sim.scenario.yaml_tree import ScenarioError
     from sim.testing.exchange_fixture import ServedExchange
-    from sim.testing.start_date import begun
+    from sim.testing.start_date import with_start
     from sim.testing.wall_clock import warn_of_patched_time
 
     marked = _scenario_of(request.node)
@@ -176,7 +176,7 @@ def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedE
     if marked.reading:
         scenario = replace(scenario, reading=marked.reading)
     try:
-        scenario = begun(scenario, marked.start)
+        scenario = with_start(scenario, marked.start)
     except ValueError as error:
         pytest.fail(str(error), pytrace=False)
     warn_of_patched_time()
@@ -212,7 +212,7 @@ def _explored(request: pytest.FixtureRequest, served: ServedExchange) -> Iterato
     if not request.config.getoption("explore"):
         yield
         return
-    from sim.core.invariants import broken
+    from sim.core.invariants import violations
     from sim.testing.fault_exploration import ARMED, BROKEN, SURVEY
 
     exchange, stash = served.running.simulation.exchange, request.node.stash
@@ -220,7 +220,7 @@ def _explored(request: pytest.FixtureRequest, served: ServedExchange) -> Iterato
         served.control("POST", "/faults", _fault_of(armed))
     exchange.faults.survey = stash[SURVEY] = {}
     yield
-    stash[BROKEN] = [str(one) for one in served.running.call(lambda: broken(exchange.trading))]
+    stash[BROKEN] = [str(one) for one in served.running.call(lambda: violations(exchange.trading))]
 
 
 class _Marked(NamedTuple):

@@ -14,7 +14,7 @@ from sim.scenario.scenario import Scenario
 VARIABLE = "SIM_START"
 
 
-def begun(scenario: Scenario, start: str = "") -> Scenario:
+def with_start(scenario: Scenario, start: str = "") -> Scenario:
     """The scenario, begun at an RFC 3339 instant with an offset: `start`, else that of `SIM_START`,
     else its own. ValueError where it is none, with the name of the variable if it is that.
     """

@@ -121,7 +121,7 @@ def nearly_valid_exchange_orders(draw: st.DrawFn, terms: Terms) -> MalformedRequ
     body = draw(exchange_orders(terms))
     off = str(draw(prices_off_the_grid(terms)))
     ioc = {"timeInForce": "TIME_IN_FORCE_IMMEDIATE_OR_CANCEL"}
-    return _spoilt(
+    return _malformed(
         draw,
         body,
         ("no side", {"side": None}),
@@ -158,7 +158,7 @@ def nearly_valid_retail_orders(draw: st.DrawFn, terms: Terms) -> MalformedReques
     """
     body = draw(retail_orders(terms))
     ioc = {"tif": "TIME_IN_FORCE_IMMEDIATE_OR_CANCEL"}
-    return _spoilt(
+    return _malformed(
         draw,
         body,
         ("no market", {"marketSlug": None}),
@@ -189,7 +189,7 @@ def order_steps(
     return order
 
 
-def _spoilt(draw: st.DrawFn, body: Document, *mistakes: tuple[Any, ...]) -> MalformedRequest:
+def _malformed(draw: st.DrawFn, body: Document, *mistakes: tuple[Any, ...]) -> MalformedRequest:
     """A body with one of the mistakes: (what is wrong, changed keys, statuses unless 400).
 
     A key that changes to None is left out.
@@ -244,7 +244,7 @@ def nearly_valid_instruments(draw: st.DrawFn, symbol: str = "drawn") -> Malforme
 
     The control plane answers 400 and names the key; a scenario is refused at the line of the key.
     """
-    return _spoilt(
+    return _malformed(
         draw,
         draw(instruments(symbol)),
         ("symbol", {"symbol": None}),

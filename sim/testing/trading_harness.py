@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sim.core.invariants import broken
+from sim.core.invariants import violations
 from sim.core.model.commands import CancelOrder, PlaceOrder, ReplaceOrder
 from sim.core.model.context import Context
 from sim.core.model.enums import InstrumentState, LedgerEntryType, OrderType, Side, TimeInForce
@@ -125,4 +125,4 @@ class Market:
 
     def check(self) -> None:
         """Assert what must hold at any time (`core/invariants.py`)."""
-        assert broken(self.trading) == []
+        assert violations(self.trading) == []

@@ -74,13 +74,13 @@ class Watch:
 
     def outcome(self, input_: Input, outcome: Outcome) -> None:
         """Look at an input and what came of it."""
-        self._disturb(outcome)
+        self._note_faults(outcome)
         match input_:
             case RestCall() | RpcCall():
                 self._call(input_, outcome)
             case StreamOpened():
                 self._begin(input_, outcome)
-                self._disturb(outcome)  # a fault may strike the very first frame
+                self._note_faults(outcome)  # a fault may strike the very first frame
             case StreamFrame():
                 stream = self._streams.get(input_.stream)
                 if stream is not None:
@@ -89,7 +89,7 @@ class Watch:
                 self._end(input_.stream, outcome.seq)
         self._effects(outcome)
 
-    def _disturb(self, outcome: Outcome) -> None:
+    def _note_faults(self, outcome: Outcome) -> None:
         """Note on which streams a fault has struck."""
         for struck in outcome.struck:
             for each in self._streams.values() if struck.plane == "stream" else ():

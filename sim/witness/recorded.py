@@ -29,14 +29,14 @@ class _Recorded:
         for entry in self._entries:
             seen = self._reader.line(entry)
             if entry.opened is not None:
-                yield from self._begun(entry)
+                yield from self._stream_opening(entry)
             elif entry.frame is not None and entry.frame.sender == "client":
                 if entry.stream in self._streams:
                     ask(self._streams[entry.stream], entry.frame.body)
             elif seen is not None and seen.operation is not None:
-                yield from self._seen(entry, seen)
+                yield from self._observation(entry, seen)
 
-    def _begun(self, entry: Entry) -> Iterator[Observation]:
+    def _stream_opening(self, entry: Entry) -> Iterator[Observation]:
         operation = self._reader.operation_of(entry.stream or 0)
         if operation is None or entry.stream is None:
             return
@@ -44,7 +44,7 @@ class _Recorded:
         stream = self._streams[entry.stream] = Stream(entry.stream, operation, entry.client, at)
         yield _of_stream(entry, "begun", stream, at)
 
-    def _seen(self, entry: Entry, seen: RecordedEvent) -> Iterator[Observation]:
+    def _observation(self, entry: Entry, seen: RecordedEvent) -> Iterator[Observation]:
         at = moment(entry.at)
         stream = self._streams.get(entry.stream or 0)
         if seen.answer is not None and seen.operation is not None:

@@ -80,7 +80,7 @@ class _HistorySegment:
                     self._handlers[kind].append(getattr(check, kind))
         self._whole = [check.observation for check in self.checks if hasattr(check, "observation")]
 
-    def look(self, seen: Observation) -> bool:
+    def examine(self, seen: Observation) -> bool:
         """Pass an observation, and each fact that it states, to the checks. False where a message
         is none of its type, so that not all of it could be read.
         """
@@ -115,7 +115,7 @@ def judge(observations: Iterable[Observation | WorldReset]) -> Witness:
                 stretch = _HistorySegment()
                 continue
             witness.observations += 1
-            if not stretch.look(seen):
+            if not stretch.examine(seen):
                 witness.illegible.append(seen.n)
         finish()
     return witness
@@ -139,7 +139,7 @@ def witness_run(simulation: Simulation) -> Witness:
     return judge(journal.observed(simulation_of(header), lines))
 
 
-def broken(simulation: Simulation) -> Iterator[str]:
+def contradiction_lines(simulation: Simulation) -> Iterator[str]:
     """A line for each contradiction in what clients of a finished run have seen."""
     for check, verdict in witness_run(simulation).checks.items():
         yield from (f"witness: {check}: {one.says}" for one in verdict.contradictions)

@@ -113,14 +113,14 @@ def _exercised(
 ) -> list[str]:
     session = Session(load_scenario(scenario), seed, list(read_recording(file).entries))
     decided = {name: Decisions(odds != "never") for name, odds in quirks.items()}
-    truth = session.tried(Setting(values, decided))
+    truth = session.trial_of(Setting(values, decided))
     seen = []
     for left in (*values, *quirks):
         other = Setting(
             {name: value for name, value in values.items() if name != left},
             {name: value for name, value in decided.items() if name != left},
         )
-        if change(truth, session.tried(other)).touched:
+        if change(truth, session.trial_of(other)).touched:
             seen.append(left)
     return seen
 

@@ -256,14 +256,14 @@ def test_what_is_known_when_it_is_interrupted_is_told(
     tmp_path: Path, infer: Infer, monkeypatch, capsys
 ) -> None:
     file = planted(tmp_path, "fees", {"assumptions": {"events.id": "string"}}, parts=only(trades))
-    tried = Session.tried
+    trial_of = Session.trial_of
 
     def interrupted(session: Session, *rest: Any, **more: Any) -> Any:
         if session.trials == 12:
             raise KeyboardInterrupt
-        return tried(session, *rest, **more)
+        return trial_of(session, *rest, **more)
 
-    monkeypatch.setattr(Session, "tried", interrupted)
+    monkeypatch.setattr(Session, "trial_of", interrupted)
     code, found = infer(file)
     assert (code, found["complete"]) == (130, False)
     assert named(found, "undecided")

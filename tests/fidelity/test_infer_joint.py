@@ -20,10 +20,12 @@ class Table:
     def __init__(self) -> None:
         self.stood: list[Setting] = []
 
-    def stand_at(self, setting: Setting, outcome: Outcome) -> None:
+    def rebase(self, setting: Setting, outcome: Outcome) -> None:
         self.stood.append(setting)
 
-    def tried(self, setting: Setting, against: Outcome | None = None, certain: int = 3) -> Outcome:
+    def trial_of(
+        self, setting: Setting, against: Outcome | None = None, certain: int = 3
+    ) -> Outcome:
         now = {**BASE, **setting.values}
         differ = [] if now["fee"] == "250" else [*SHOWS_FEE]
         if now["fee"] == "250" and now["session"] == "keep":
@@ -37,7 +39,7 @@ class Descent:
 
     def __init__(self, leads: dict[str, str]) -> None:
         self.session, self.setting, self.leads = Table(), Setting(), leads
-        self.outcome = self.session.tried(self.setting)
+        self.outcome = self.session.trial_of(self.setting)
         self.catalogue = VALUES
 
     def value(self, name: str) -> str:
@@ -76,6 +78,6 @@ def test_where_no_other_change_mends_it_nothing_is_taken() -> None:
 def test_names_that_show_in_lines_are_found_by_halves() -> None:
     search = descent()
     broken = Setting({"fee": "250"})
-    outcome = search.session.tried(broken)
+    outcome = search.session.trial_of(broken)
     assert lively(search, broken, outcome, {*NEEDS_SESSION}, {"fee"}) == ["session"]
     assert lively(search, broken, outcome, {*SHOWS_FEE}, {"fee"}) == []

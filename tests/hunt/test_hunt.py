@@ -152,7 +152,7 @@ def test_a_hunt_that_was_interrupted_tells_what_it_has(
     from sim.hunt.campaign import Campaign
 
     def interrupted(self: Campaign) -> bool:
-        if self.hunted.rounds == 1:
+        if self.state.rounds == 1:
             raise KeyboardInterrupt
         return False
 

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 import pytest
 
 from sim.hunt.arena import Arena
-from sim.hunt.checkpoints import MomentPath, moments_of
+from sim.hunt.checkpoints import MomentPath, checkpoints_of
 from sim.hunt.genes import Gene
 from sim.hunt.oracles import Trouble
 from sim.hunt.roots import roots_of
@@ -29,8 +29,8 @@ def troubles(bug: str, kind: str, root: int) -> set[tuple[str, str]]:
     seen: set[Trouble] = set()
     with planted(*EXCHANGE_BUGS[bug]) if bug else nullcontext():
         for seed in range(EPISODES):
-            stand = moments_of(ROOTS, 1).stand(MomentPath(root))
-            seen.update(Arena(stand).run([Gene(kind, seed)] * (1 + seed % 3)).troubles)
+            checkpoint = checkpoints_of(ROOTS, 1).checkpoint(MomentPath(root))
+            seen.update(Arena(checkpoint).run([Gene(kind, seed)] * (1 + seed % 3)).troubles)
             if bug and seen:
                 break
     return {(one.kind, one.subject) for one in seen}
@@ -60,8 +60,8 @@ def test_a_second_opinion_sees_its_bug(
 def test_an_input_that_does_not_end_is_found_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sim.hunt.watchdog.SECONDS", 0.2)
     with planted(*EXCHANGE_BUGS["timer_after_its_instant"]):
-        stand = moments_of(ROOTS, 1).stand(MomentPath(0))
-        happened = Arena(stand).run([Gene("course follow", 1), Gene("wait", 1, minutes(5))])
+        checkpoint = checkpoints_of(ROOTS, 1).checkpoint(MomentPath(0))
+        happened = Arena(checkpoint).run([Gene("course follow", 1), Gene("wait", 1, minutes(5))])
     (trouble,) = happened.troubles
     assert (trouble.kind, trouble.subject) == ("internal error", "InputTimeout")
     assert "time to 2026-" in trouble.says

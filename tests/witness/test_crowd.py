@@ -120,7 +120,9 @@ def test_a_sweep_asks_the_witness_too(
 ) -> None:
     sweep = ["sweep", "price-time-priority", "--seeds", "1..2", "--witness", "--jobs", "1"]
     assert main(sweep) == 0
-    monkeypatch.setattr("sim.witness.witness.broken", lambda simulation: ["witness: planted"])
+    monkeypatch.setattr(
+        "sim.witness.witness.contradiction_lines", lambda simulation: ["witness: planted"]
+    )
     capsys.readouterr()
     assert main(sweep) == 1
     assert "witness: planted" in capsys.readouterr().out

@@ -130,7 +130,7 @@ class Participants(Extension):
         """
         asleep = [trader for trader in self._traders.values() if trader.state.asleep]
         for trader in asleep:
-            if self._recurring.over(trader.symbol):
+            if self._recurring.has_ended(trader.symbol):
                 self._remove(trader)
         for entry, symbol in list(pairs):
             if f"{entry.name} {symbol}" not in self._traders and entry.name not in self._stopped:
@@ -152,7 +152,7 @@ class Participants(Extension):
 
     def _act(self, timer: Timer, _outcome: Outcome) -> None:
         trader = self._traders[timer.subject]
-        if trader.recurring and self._recurring.over(trader.symbol):
+        if trader.recurring and self._recurring.has_ended(trader.symbol):
             self._remove(trader)
         elif trader.open and trader.state.active:
             trader.act(trader.fair.at(self._ctx.now))

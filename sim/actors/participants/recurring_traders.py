@@ -57,7 +57,7 @@ class RecurringTraders:
                 if lifecycle.state(symbol) is InstrumentState.OPEN:
                     yield from ((entry, symbol) for entry in self._by_series[slot.series])
 
-    def over(self, symbol: str) -> bool:
+    def has_ended(self, symbol: str) -> bool:
         """Whether a symbol is of a recurring market and trades no more."""
         recurring = self._exchange.recurring
         slot = recurring.slot_of_symbol(symbol)

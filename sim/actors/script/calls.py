@@ -160,7 +160,7 @@ class ClientCalls:
 
     def readable(self, input_: Input, reply: Reply) -> Reply:
         """A reply with a body of JSON, so that expectations read the same on both protocols."""
-        reply = broken(reply, reply.connection_fault, rpc=isinstance(input_, RpcCall))
+        reply = truncated_reply(reply, reply.connection_fault, rpc=isinstance(input_, RpcCall))
         if not isinstance(input_, RpcCall) or reply.code:
             return reply
         operation = self._engine.contract.by_rpc(input_.method)
@@ -194,7 +194,7 @@ class ClientCalls:
         return VerifiedCredential(SCRIPT, user.name.partition("/users/")[0]), user.name
 
 
-def broken(reply: Reply, fault: str, *, rpc: bool) -> Reply:
+def truncated_reply(reply: Reply, fault: str, *, rpc: bool) -> Reply:
     """What a client has of an answer whose connection a fault breaks after the call was handled:
     none, which reads as 503 or UNAVAILABLE. A slow answer arrives whole.
     """

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from sim.actors.operator.action import check_steps
 from sim.actors.operator.actions import ACTIONS
-from sim.actors.script.calls import ClientCalls, broken
+from sim.actors.script.calls import ClientCalls, truncated_reply
 from sim.actors.script.expectations import Rejection, failures, refusal_of, rejection_of, rejections
 from sim.actors.script.state import ScriptState, StepUnderWay
 from sim.actors.script.step_order import LATE_TIMER, STEP_TIMER, StepOrder
@@ -134,7 +134,7 @@ class Script(Extension):
     @property
     def timers(self) -> OutcomeHandlers:
         """The kinds of timers that a script owns."""
-        return {STEP_TIMER: self._order.step_due, LATE_TIMER: self._give_up}
+        return {STEP_TIMER: self._order.step_due, LATE_TIMER: self._on_timeout}
 
     @property
     def inputs(self) -> InputHandlers:
@@ -191,7 +191,7 @@ class Script(Extension):
             index, at, fault = pending
             step = self.steps[index].call
             rpc = step is not None and step.plane == "grpc"
-            self._answered.append((index, at, broken(reply, fault, rpc=rpc)))
+            self._answered.append((index, at, truncated_reply(reply, fault, rpc=rpc)))
 
     def on_done(self, input_: Input, outcome: Outcome) -> None:
         """The input is complete: keep frames on the script's own streams, and end the steps that
@@ -209,12 +209,12 @@ class Script(Extension):
                 ]
                 self._check(StepUnderWay(index, at, [], rejected=reasons), reply, outcome)
         if ours:
-            self._did(input_, outcome)
+            self._continue_step(input_, outcome)
         self._rejected.clear()
 
     # ---- one step
 
-    def _give_up(self, timer: Timer, outcome: Outcome) -> None:
+    def _on_timeout(self, timer: Timer, outcome: Outcome) -> None:
         index = int(timer.subject) - 1
         step, now = self.steps[index], self._engine.now
         self._order.disarm()
@@ -271,7 +271,7 @@ class Script(Extension):
         rest = self._clients.opened(step, outcome.stream, rest) if outcome.stream else []
         under_way.inputs = [first, *rest]
 
-    def _did(self, input_: Input, outcome: Outcome) -> None:
+    def _continue_step(self, input_: Input, outcome: Outcome) -> None:
         """Go on behind an input of the step under way; the step ends with its last one."""
         state, under_way = self._state, self._state.under_way
         assert under_way is not None

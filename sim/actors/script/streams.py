@@ -156,7 +156,7 @@ def _failures(expect: StreamExpect, frames: list[Any], end: Close | None) -> Ite
     if not frames and (expect.has is not UNSET or expect.last is not UNSET):
         yield f"nothing came on {name}"
     elif expect.has is not UNSET:
-        yield from _held_by_none(expect, frames)
+        yield from _frame_mismatch(expect, frames)
     if frames and expect.last is not UNSET:
         for line in differences(expect.last, frames[-1], "last frame", anywhere=True):
             yield f"on {name}, {line}"
@@ -178,7 +178,7 @@ def _listed(frames: list[Any]) -> str:
     return f": {', '.join(kinds)}{more}; the last: {last}"
 
 
-def _held_by_none(expect: StreamExpect, frames: list[Any]) -> Iterator[str]:
+def _frame_mismatch(expect: StreamExpect, frames: list[Any]) -> Iterator[str]:
     """Nothing if some frame holds what is expected, else how the nearest one fails to."""
     misses = [list(differences(expect.has, each, "frame", anywhere=True)) for each in frames]
     if all(misses):

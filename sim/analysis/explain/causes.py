@@ -124,7 +124,7 @@ class JournalStep(Struct, frozen=True):
             for timer in self.timers
         )
 
-    def moved(self, symbol: str, state: int) -> bool:
+    def changed_state(self, symbol: str, state: int) -> bool:
         """Whether an instrument changed to a state."""
         return bool(self.events_of("StateChanged", symbol=symbol, state=state))
 

@@ -90,7 +90,7 @@ def explain_order(sim: Simulation, order_id: str) -> dict[str, Any] | None:
         "clord_id": order.clord_id,
         "filled": decimal_text(order.cum_qty, order.qty_scale),
         "leaves": decimal_text(order.leaves_qty, order.qty_scale),
-        "summary": _waits_for(sim, order) if order.live else last,
+        "summary": _waiting_reason(sim, order) if order.live else last,
         "chain": chain,
     }
 
@@ -128,18 +128,18 @@ def _report(step: JournalStep, execution: dict[str, Any], *, is_stop: bool) -> t
             qty = decimal_text(execution.get("last_qty", 0), order["qty_scale"])
             price = decimal_text(execution.get("last_px", 0), order["price_scale"])
             role = "taker" if execution.get("aggressor") else "maker"
-            opened = step.moved(order["symbol"], InstrumentState.OPEN)
+            opened = step.changed_state(order["symbol"], InstrumentState.OPEN)
             auction = opened and step.input["type"] != "rest"
             basis = Basis("L16", "3.1") if auction else Basis("M1", "3.4")
             trade = f"in trade {execution['trade_id']} as {role}"
-            return f"{qty} traded at {price} {trade}; {_left(order)}", basis
+            return f"{qty} traded at {price} {trade}; {_remaining(order)}", basis
         case ExecutionType.NEW if is_stop:
             return "a trade reached its stop price, which makes it active", Basis("M12", "3.4")
         case ExecutionType.NEW:
             side = "buy" if order["side"] == Side.BUY else "sell"
             return f"accepted: {side} {_qty_at_price(order)}, {_tif(order)}", Basis("M7", "3.4")
         case ExecutionType.REPLACE:
-            return f"replaced: now {_qty_at_price(order)}; {_left(order)}", Basis("M31", "3.4")
+            return f"replaced: now {_qty_at_price(order)}; {_remaining(order)}", Basis("M31", "3.4")
         case ExecutionType.REJECTED:
             text, reason = (
                 execution.get("text", ""),
@@ -167,9 +167,9 @@ def _expired(step: JournalStep, execution: dict[str, Any]) -> tuple[str, Basis]:
         rule = "M17" if tif == TimeInForce.FILL_OR_KILL else "M16"
         what = f"expired: what could not trade at once does not rest ({_tif(order)})"
         return what, Basis(rule, "3.4")
-    if step.moved(symbol, InstrumentState.CLOSED) and tif == TimeInForce.DAY:
+    if step.changed_state(symbol, InstrumentState.CLOSED) and tif == TimeInForce.DAY:
         return "expired: the instrument closed, which ends day orders", Basis("L20", "3.1")
-    if step.moved(symbol, InstrumentState.EXPIRED):
+    if step.changed_state(symbol, InstrumentState.EXPIRED):
         what = "expired: the instrument expired, which ends every order"
         return what, Basis("L15", "3.1", COLLAPSE_TO_EXPIRED)
     if step.fired(at, "trade_day.roll"):
@@ -188,12 +188,12 @@ def _canceled(step: JournalStep, execution: dict[str, Any]) -> tuple[str, Basis]
     maintenance = step.input.get("action") == "maintenance.add"
     if maintenance or step.fired(execution["at"], "maintenance."):
         return "canceled: a maintenance window was about to begin", Basis("W2", "8", CANCEL_LEAD)
-    if step.moved(execution["order"]["symbol"], InstrumentState.TERMINATED):
+    if step.changed_state(execution["order"]["symbol"], InstrumentState.TERMINATED):
         return "canceled: the instrument was terminated", Basis("L6", "3.1")
     return f"canceled by the exchange{f': {text}' if text else ''}", Basis(section="3.4")
 
 
-def _waits_for(sim: Simulation, order: Order) -> str:
+def _waiting_reason(sim: Simulation, order: Order) -> str:
     """What an open order waits for."""
     trading, symbol, scale = sim.exchange.trading, order.symbol, order.price_scale
     state = trading.state(symbol)
@@ -232,7 +232,7 @@ def _qty_at_price(order: dict[str, Any]) -> str:
     return f"{decimal_text(order['qty'], order['qty_scale'])} at {price}"
 
 
-def _left(order: dict[str, Any]) -> str:
+def _remaining(order: dict[str, Any]) -> str:
     left = order["leaves_qty"]
     return f"{decimal_text(left, order['qty_scale'])} left" if left else "nothing left"
 

@@ -52,7 +52,7 @@ def explain_stream(sim: Simulation, number: int) -> dict[str, Any] | None:
         for closed in step.out.get("closed", ()):
             if closed["stream"] == number:
                 end = {"code": closed["code"], "message": closed["message"]}
-                verdict, basis = _ended(step, closed)
+                verdict, basis = _end_cause(step, closed)
                 chain.append(step.cause(verdict.summary, basis))
     if not chain:
         return None
@@ -71,7 +71,7 @@ def explain_stream(sim: Simulation, number: int) -> dict[str, Any] | None:
     }
 
 
-def _ended(step: JournalStep, closed: dict[str, Any]) -> tuple[Verdict, Basis]:
+def _end_cause(step: JournalStep, closed: dict[str, Any]) -> tuple[Verdict, Basis]:
     """Why the exchange ended a stream, and the basis."""
     code, message = closed["code"], closed["message"]
     injections = step.events_of("FaultStruck", plane="stream")

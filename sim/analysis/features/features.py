@@ -137,7 +137,7 @@ class FeatureReader:
             case "PositionChanged":
                 kind = _position_kind(event)
                 yield f"position:{kind}"
-                if event["net"] < 0 and self._gives_back(event["account"]):
+                if event["net"] < 0 and self._has_collateral_return(event["account"]):
                     yield "position:given back"
                 return f"{name} {kind}"
             case "RfqChanged":
@@ -166,7 +166,7 @@ class FeatureReader:
         self._settled.add((symbol, kind))
         return first
 
-    def _gives_back(self, account: str) -> bool:
+    def _has_collateral_return(self, account: str) -> bool:
         """Whether related shorts of an account need less margin than each by itself (rule P8)."""
         trading = self._simulation.exchange.trading
         if not trading.ledger.require(account).collateral_return:

@@ -47,7 +47,7 @@ class Moments:
 
     def __init__(self, simulation: Simulation) -> None:
         self._run = simulation
-        self._looker: Simulation | None = None
+        self._replica: Simulation | None = None
         self._on: Branch  # the branch that the looker's last input was written on
         self._kept: OrderedDict[tuple[str, int], _StoredSnapshot] = OrderedDict()
         self._live: list[Order] = []  # copies of live orders, of the last snapshot
@@ -56,25 +56,25 @@ class Moments:
         """The run right after an input of a branch; 0 is the start. It holds until the next call,
         and nothing may be done to it.
         """
-        branch = self._ours(branch, seq)
-        looker = self._stand_before(branch, seq)
-        yield from self._go(looker, branch, seq)
-        self._check(looker, branch, seq)
-        return looker
+        branch = self._recorded_branch(branch, seq)
+        replica = self._stand_before(branch, seq)
+        yield from self._advance_to(replica, branch, seq)
+        self._check(replica, branch, seq)
+        return replica
 
     def walk(
         self, branch: Branch, first: int, last: int, hear: Callable[[Simulation, Outcome], None]
     ) -> Work[Simulation]:
         """The run right after the input `last`; `hear` is called after each input after `first`."""
-        branch = self._ours(branch, last)
-        looker = self._stand_before(branch, first)
-        yield from self._go(looker, branch, first)
-        while looker.seq < last:
-            outcome = self._handle(looker, branch, looker.seq + 1)
-            hear(looker, outcome)
+        branch = self._recorded_branch(branch, last)
+        replica = self._stand_before(branch, first)
+        yield from self._advance_to(replica, branch, first)
+        while replica.seq < last:
+            outcome = self._handle(replica, branch, replica.seq + 1)
+            hear(replica, outcome)
             yield
-        self._check(looker, branch, last)
-        return looker
+        self._check(replica, branch, last)
+        return replica
 
     def around(self, branch: Branch, seq: int) -> Work[None]:
         """Make the snapshots that are missing around a moment, so that a look nearby handles few
@@ -83,8 +83,8 @@ class Moments:
         branch = self._run.journal.branches[branch.name]
         first, last = max(0, seq - _AROUND), min(branch.seq, seq + _AROUND)
         while (missing := self._missing(branch, first, last)) is not None:
-            looker = self._stand_before(branch, missing)
-            yield from self._go(looker, branch, missing)
+            replica = self._stand_before(branch, missing)
+            yield from self._advance_to(replica, branch, missing)
             if (self._on.name, missing) not in self._kept:
                 return  # a state that cannot be saved, or no room
             first = missing
@@ -94,7 +94,7 @@ class Moments:
         due = range(first // _FINE_GRAIN * _FINE_GRAIN + _FINE_GRAIN, last + 1, _FINE_GRAIN)
         return next((at for at in due if (branch.holder(at).name, at) not in self._kept), None)
 
-    def _ours(self, branch: Branch, seq: int) -> Branch:
+    def _recorded_branch(self, branch: Branch, seq: int) -> Branch:
         """The branch of the run's journal on which an input was written, for one of the same name:
         rows may be read from another source.
         """
@@ -102,28 +102,28 @@ class Moments:
 
     def through(self, branch: Branch, seq: int) -> Work[tuple[Simulation, Outcome]]:
         """The run right after an input, and everything that came of the input."""
-        branch = self._ours(branch, seq)
-        looker = self._stand_before(branch, seq - 1)
-        yield from self._go(looker, branch, seq - 1)
-        outcome = self._handle(looker, branch, seq)
-        self._check(looker, branch, seq)
-        return looker, outcome
+        branch = self._recorded_branch(branch, seq)
+        replica = self._stand_before(branch, seq - 1)
+        yield from self._advance_to(replica, branch, seq - 1)
+        outcome = self._handle(replica, branch, seq)
+        self._check(replica, branch, seq)
+        return replica, outcome
 
     def _stand_before(self, branch: Branch, seq: int) -> Simulation:
         """The looker, at a moment from which it is not far."""
         root = branch.holder(0)
-        looker, self._looker = self._looker, None  # until it stands somewhere again
-        if looker is None or looker.seed != root.seed:
-            looker = self._run.looker(root)
+        replica, self._replica = self._replica, None  # until it stands somewhere again
+        if replica is None or replica.seed != root.seed:
+            replica = self._run.replica(root)
             here = -1
         else:
-            on_the_way = looker.seq <= seq and branch.holder(looker.seq) is self._on
-            here = looker.seq if on_the_way else -1
+            on_the_way = replica.seq <= seq and branch.holder(replica.seq) is self._on
+            here = replica.seq if on_the_way else -1
         nearest = self._nearest(branch, seq)
         if here < 0 or (nearest is not None and nearest.checkpoint.seq > here + _LOAD_INPUTS):
-            self._begin(looker, root, nearest)
-        self._looker = looker
-        return looker
+            self._begin(replica, root, nearest)
+        self._replica = replica
+        return replica
 
     def _nearest(self, branch: Branch, seq: int) -> Snapshot | None:
         """The latest snapshot on the way to a moment; None where even the start has none."""
@@ -135,8 +135,8 @@ class Moments:
         ]
         return max(before, key=lambda one: one.checkpoint.seq, default=None)
 
-    def _begin(self, looker: Simulation, root: Branch, snapshot: Snapshot | None) -> None:
-        engine, journal = looker.engine, looker.engine.journal
+    def _begin(self, replica: Simulation, root: Branch, snapshot: Snapshot | None) -> None:
+        engine, journal = replica.engine, replica.engine.journal
         snapshot = snapshot or engine.snapshots.start
         point = snapshot.checkpoint
         if snapshot.log is None:
@@ -148,38 +148,38 @@ class Moments:
         self._used(self._on, snapshot)
         self._live = snapshot.history.live
 
-    def _go(self, looker: Simulation, branch: Branch, seq: int) -> Work[None]:
-        while looker.seq < seq:
-            self._handle(looker, branch, looker.seq + 1)
-            at, left = looker.seq, seq - looker.seq
+    def _advance_to(self, replica: Simulation, branch: Branch, seq: int) -> Work[None]:
+        while replica.seq < seq:
+            self._handle(replica, branch, replica.seq + 1)
+            at, left = replica.seq, seq - replica.seq
             due = (at % _GRAIN == 0 and left < _STRETCH) or (
                 at % _FINE_GRAIN == 0 and left < _FINE_STRETCH
             )
             if due and (self._on.name, at) not in self._kept:
-                if not looker.exchange.order_sessions.blocks_snapshots:
-                    self._keep(looker)
+                if not replica.exchange.order_sessions.blocks_snapshots:
+                    self._keep(replica)
             yield
 
-    def _handle(self, looker: Simulation, branch: Branch, seq: int) -> Outcome:
+    def _handle(self, replica: Simulation, branch: Branch, seq: int) -> Outcome:
         """Handle the next input, on the branch that it was written on."""
         on = branch.holder(seq)
         if on is not self._on:
             # Here the run travelled in time, which ended every stream.
-            close_streams(looker.engine, "the simulation was moved to another moment")
-            self._on = looker.journal.branch = on
+            close_streams(replica.engine, "the simulation was moved to another moment")
+            self._on = replica.journal.branch = on
         line = self._run.journal.line_at(branch.place(seq))
         try:
-            return looker.handle(recorded_input(read_line(line)))
+            return replica.handle(recorded_input(read_line(line)))
         except BaseException:
-            self._looker = None
+            self._replica = None
             raise
 
-    def _check(self, looker: Simulation, branch: Branch, seq: int) -> None:
+    def _check(self, replica: Simulation, branch: Branch, seq: int) -> None:
         if not seq:
             return
         line = read_line(self._run.journal.line_at(branch.place(seq)))
-        if looker.digest[: len(line.digest)] != line.digest:
-            self._looker = None
+        if replica.digest[: len(line.digest)] != line.digest:
+            self._replica = None
             self._kept.clear()
             raise MomentMismatch(
                 f"input {seq} of {branch.name} came out differently when it was looked at again"
@@ -187,10 +187,10 @@ class Moments:
 
     # ---- what is kept
 
-    def _keep(self, looker: Simulation) -> None:
+    def _keep(self, replica: Simulation) -> None:
         """Keep a snapshot of where the looker stands."""
         copies = {order.seq: order for order in self._live}
-        snapshot = looker.engine.snapshot(log=True, copies=copies)
+        snapshot = replica.engine.snapshot(log=True, copies=copies)
         self._kept[self._on.name, snapshot.checkpoint.seq] = _StoredSnapshot(snapshot, copies)
         self._live = snapshot.history.live
         while len(self._kept) > 1 and self.kept_bytes > BYTES_MAX:

@@ -221,7 +221,7 @@ class Rows:
                     if not fits(raw):
                         continue
                     entry = self._read(on, place, raw)
-                    if _holds(query, entry.row):
+                    if _matches(query, entry.row):
                         page_rows.append(self.plain(entry))
                         if len(page_rows) == query.limit:
                             return seq
@@ -256,7 +256,7 @@ class Rows:
         for what, name in (("caller", query.caller), ("subject", query.subject)):
             if not name or choices[what](name) or self._has_text(branch, name):
                 continue
-            values = yield from self._seen(what, branch)
+            values = yield from self._latest_names(what, branch)
             if name not in values:
                 here = sorted(values - {""})
                 remedy = f"here: {_some(here)}" if here else f"no row has a {what} here"
@@ -267,7 +267,7 @@ class Rows:
         text = b":" + json.encode(name)
         return any(True for _ in lines_with(self.journal, branch, [text], 0, branch.seq))
 
-    def _seen(self, what: str, branch: Branch) -> Work[set[str]]:
+    def _latest_names(self, what: str, branch: Branch) -> Work[set[str]]:
         """The callers or subjects of the latest rows."""
         values = set[str]()
         for seq in range(max(0, branch.seq - READ_MAX) + 1, branch.seq + 1):
@@ -313,7 +313,7 @@ def _title(entry: Entry) -> str:
     return ", ".join(list(fired)[:3]) + more
 
 
-def _holds(query: Query, row: Row) -> bool:
+def _matches(query: Query, row: Row) -> bool:
     return (
         (not query.kinds or row.kind in query.kinds)
         and (not query.caller or row.caller == query.caller)

@@ -67,13 +67,13 @@ class Contents:
         after each input.
         """
         heard: list[Outcome] = []
-        self._look_around()
+        self._note_start()
         try:
             for _ in self._recorded.replay(self.simulation, heard.append):
                 while heard:
-                    self._note(heard.pop())
+                    self._add_input(heard.pop())
                     step()
-                self._look_around()
+                self._note_start()
         except Divergence as difference:
             difference.path = str(self._recorded.path)
             self.difference = difference
@@ -82,7 +82,7 @@ class Contents:
         self._records.end()
         return self._index()
 
-    def _look_around(self) -> None:
+    def _note_start(self) -> None:
         """Note which streams are open; where a run begins, what there is."""
         self._streams = operations(self.simulation)
         branch = self.simulation.journal.branch
@@ -91,7 +91,7 @@ class Contents:
             if (position := self._first[branch.name] - 1) >= self._since:
                 self._states.at(position, self.simulation.engine)
 
-    def _note(self, outcome: Outcome) -> None:
+    def _add_input(self, outcome: Outcome) -> None:
         """Write what there is to say of an input that has just been handled."""
         simulation = self.simulation
         branch, seq = simulation.journal.branch, simulation.seq

@@ -22,7 +22,7 @@ from sim.analysis.history.rows import rows
 from sim.analysis.progress import reading
 from sim.analysis.replay import journal_lines, replaying, simulation_of
 from sim.analysis.timeline.printing import write
-from sim.core.invariants import broken
+from sim.core.invariants import violations
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import Instant, format_instant
 from sim.scenario.expectations_format import Expect
@@ -48,7 +48,7 @@ def question(expect: str) -> Question:
     """
     if not expect:
         return Question(
-            lambda sim: [str(one) for one in broken(sim.exchange.trading)], "the invariants"
+            lambda sim: [str(one) for one in violations(sim.exchange.trading)], "the invariants"
         )
     problems: list[Any] = []
     parsed = record(Expect).read(read_text(expect, "--expect"), problems)

@@ -59,15 +59,17 @@ def sets_of(
     ranked: list[tuple[int, int, int, FaultSet]] = []
     for one in survived:
         first = order.index(one.point.where)
-        for place, point in enumerate(_later(base, one.passed, wire=wire, faults=faults)):
-            ranked.append((0, _turn(one.point) + _turn(point), first + place, (one.point, point)))
+        for place, point in enumerate(_newly_reached(base, one.passed, wire=wire, faults=faults)):
+            ranked.append(
+                (0, _kind_rank(one.point) + _kind_rank(point), first + place, (one.point, point))
+            )
         for turn, other in enumerate(timings(one.point)):
             ranked.append((1, turn, first, (other,)))
     for one, two in combinations(survived, 2):
         apart = abs(order.index(one.point.where) - order.index(two.point.where))
         if apart:
             rank = 2 if apart == 1 else 1 + apart
-            turn = _turn(one.point) + _turn(two.point)
+            turn = _kind_rank(one.point) + _kind_rank(two.point)
             ranked.append((rank, turn, order.index(one.point.where), (one.point, two.point)))
     ranked.sort(key=lambda row: row[:3])
     return [row[3] for row in ranked]
@@ -105,7 +107,7 @@ def _lasting(point: Point, delay: str) -> Point:
     return point._replace(kind=f"{point.kind} {delay}", act=act)
 
 
-def _later(base: Survey, passed: Survey, *, wire: bool, faults: str) -> Iterator[Point]:
+def _newly_reached(base: Survey, passed: Survey, *, wire: bool, faults: str) -> Iterator[Point]:
     """Faults at points that a run passed only with a fault."""
     more = {key: count for key, count in passed.items() if count > base.get(key, 0)}
     for point in points(more, wire=wire, faults=faults):
@@ -113,8 +115,8 @@ def _later(base: Survey, passed: Survey, *, wire: bool, faults: str) -> Iterator
             yield point
 
 
-_TURNS = {kind.name: turn for turn, kind in enumerate(FAULT_KINDS)}
+_KIND_RANKS = {kind.name: turn for turn, kind in enumerate(FAULT_KINDS)}
 
 
-def _turn(point: Point) -> int:
-    return _TURNS.get(point.kind, 0)
+def _kind_rank(point: Point) -> int:
+    return _KIND_RANKS.get(point.kind, 0)

@@ -120,7 +120,7 @@ def _unfit(document: dict[str, Any], writer: _Writer) -> set[int]:
     return {writer.inputs[n] for n in unfit_steps(scenario, node, build_world(scenario))}
 
 
-def _fits(step: Step) -> bool:
+def _is_scenario_step(step: Step) -> bool:
     """Whether a scenario can hold a step: it has the form of one, is not nested too deep, and no
     text of a client looks like a variable.
     """
@@ -184,7 +184,7 @@ class _Writer:
                 earlier["expect"] = {"refused": "maybe"}
         if step is None:
             return
-        if not _fits(step):
+        if not _is_scenario_step(step):
             self._leave_out(entry)
             return
         step = self._with_saved(step)
@@ -282,7 +282,7 @@ class _Writer:
         subscription = opened["subscribe"]
         frame = self._frame(subscription, entry.message)
         sent: Step = {"send": {"stream": subscription["name"], "frames": [frame]}}
-        if frame is None or not _fits(sent):
+        if frame is None or not _is_scenario_step(sent):
             self._leave_out(entry)
             return None
         if self.steps[-1] is opened and self._last == self._sim.now:

@@ -117,16 +117,16 @@ def folded(unfolded: Iterable[Row]) -> Iterator[Row]:
         return row.kind in ("clock", "timer") and not row.details
 
     for bare, group in groupby(unfolded, is_bare):
-        together = list(group)
+        grouped = list(group)
         if bare:
-            together = [row for row in together if row.result != STEP_TIMER]
-        if not bare or len(together) < 2:
-            yield from together
+            grouped = [row for row in grouped if row.result != STEP_TIMER]
+        if not bare or len(grouped) < 2:
+            yield from grouped
             continue
-        first, last = together[0], together[-1]
-        fired = sum(row.fired for row in together)
+        first, last = grouped[0], grouped[-1]
+        fired = sum(row.fired for row in grouped)
         passed = f"+{format_span(last.at - first.at)}" if last.at > first.at else ""
-        what = f"{len(together)} moves {passed}".rstrip()
+        what = f"{len(grouped)} moves {passed}".rstrip()
         yield last._replace(what=what, result=f"{fired} timers fired" if fired else "")
 
 
@@ -147,7 +147,7 @@ def write(selected: Iterable[Row], out: TextIO) -> bool:
         line = f"{row.who:<{who}} {_readable(row.what):<{what}} {row.result}".rstrip()
         mark = _painted(MARK[row.good], out)
         _write_wrapped(line, f"{time} {mark} ", out)
-        for detail in together(row.details):
+        for detail in grouped(row.details):
             painted = _painted(detail[0], out) + detail[1:] if detail[:1] in _COLOUR else detail
             _write_wrapped(painted, f"{'':15}└ ", out)
     return bool(day)
@@ -187,7 +187,7 @@ def _write_wrapped(text: str, first: str, out: TextIO) -> None:
     print(f"{first}{lines[0][_INDENT:]}", *lines[1:], sep="\n", file=out)
 
 
-def together(details: Iterable[str], of_many: re.Pattern[str] = _OF_MANY) -> Iterator[str]:
+def grouped(details: Iterable[str], of_many: re.Pattern[str] = _OF_MANY) -> Iterator[str]:
     """Details, where the same thing happens to many instruments as one: the first, and how many
     more. JSON has each. `of_many` splits a detail into the name and the thing.
     """

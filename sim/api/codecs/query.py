@@ -179,7 +179,7 @@ def _spelled(cls: type[Message], name: str, casing: Casing) -> Field | None:
 
 def _text_reader(field: Field) -> Callable[[str], Any]:
     if field.kind not in _READABLE or field.key_kind:
-        return _whole
+        return _refuse_composite
     if field.kind == "bool":
         return _truth
     if field.kind == "enum":
@@ -188,7 +188,7 @@ def _text_reader(field: Field) -> Callable[[str], Any]:
     return lambda text: read(text, [])
 
 
-def _whole(text: str) -> Any:
+def _refuse_composite(text: str) -> Any:
     """Refuse a message or a map: it has no form as one text, and ignoring it would hide that."""
     raise BadField("", "has no form as one text; send its fields, each as a parameter of its own")
 

@@ -120,7 +120,9 @@ def _listed(
         request.page_token,
         length,
     )
-    instruments = [one if isinstance(one, Instrument) else _at_place(exchange, one) for one in page]
+    instruments = [
+        one if isinstance(one, Instrument) else _instrument_at(exchange, one) for one in page
+    ]
     return wire.ListInstrumentsResponse(
         instruments=[instrument_as_it_is(exchange, one) for one in instruments],
         next_page_token=token,
@@ -157,7 +159,7 @@ def _dormant(index: MarketIndex, criteria: _Criteria) -> Iterator[int]:
     flags, places = reduce(both, _dormant_flags(index, criteria)), index.catalogue.dormant_markets
     exchange = index.exchange
     for place in compress(places, flags[places.start : places.stop]):
-        if all(test(_at_place(exchange, place)) for test in criteria.single):
+        if all(test(_instrument_at(exchange, place)) for test in criteria.single):
             yield place
 
 
@@ -190,7 +192,7 @@ def _dormant_flags(index: MarketIndex, criteria: _Criteria) -> Iterator[Flags]:
             yield flags_of((place for place in matching if place is not None), count)
 
 
-def _at_place(exchange: Exchange, place: int) -> Instrument:
+def _instrument_at(exchange: Exchange, place: int) -> Instrument:
     return exchange.instruments.require(market_index(exchange).catalogue.rows[place].slug)
 
 
@@ -200,7 +202,7 @@ def _at_place(exchange: Exchange, place: int) -> Instrument:
 def _criteria(exchange: Exchange, request: wire.ListInstrumentsRequest) -> _Criteria:
     states = [frozenset(map(int, request.states))] if request.states else []
     criteria = _Criteria(
-        list(_alike(request)), states, list(_dates(request)), request.game_id, [], []
+        list(_fixed_tests(request)), states, list(_dates(request)), request.game_id, [], []
     )
     if request.filter is not None:
         _add_conditions(exchange, request.filter, criteria)
@@ -257,7 +259,7 @@ def _single_tests(exchange: Exchange, criteria: _Criteria) -> Iterator[Test]:
         yield lambda instrument: meets(instrument.symbol)
 
 
-def _alike(request: wire.ListInstrumentsRequest) -> Iterator[Test]:
+def _fixed_tests(request: wire.ListInstrumentsRequest) -> Iterator[Test]:
     """One test for each filter that is set on what follows from an instrument's product, type and
     event.
     """

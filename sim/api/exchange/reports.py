@@ -100,7 +100,7 @@ def download_orders(
     """
     accounts = visible_accounts(caller, request.accounts)
     search = wire.SearchOrdersRequest(start_time=request.start_time, end_time=request.end_time)
-    orders = select_orders(exchange, accounts, search, exchange.trading.execution_log.past())
+    orders = select_orders(exchange, accounts, search, exchange.trading.execution_log.as_of_now())
     rows = (order_message(exchange, order) for order in orders)
     chunks = csv_chunks(wire.Order, rows)
     return (wire.DownloadOrdersResponse(filechunk=chunk.decode()) for chunk in chunks)

@@ -122,7 +122,7 @@ def how_it_stands(exchange: Exchange, event: Event) -> Game:
     A game reported only as ended is over, with the score of its periods.
     """
     games, slug = exchange.games, event.slug
-    game = games.simulated_game(slug) or _ended(exchange, event) or games.get(slug)
+    game = games.simulated_game(slug) or _planned_result(exchange, event) or games.get(slug)
     if not game.ended:
         return game
     period = "FT" if game.period in (None, "", "NS") else game.period
@@ -135,7 +135,7 @@ def how_it_stands(exchange: Exchange, event: Event) -> Game:
     return replace(game, period=period)
 
 
-def _ended(exchange: Exchange, event: Event) -> Game | None:
+def _planned_result(exchange: Exchange, event: Event) -> Game | None:
     """Return the result of an unreported game, or None before its markets expire."""
     followed = exchange.trading.lifecycle.followed_to
     if not event.game_id or event.end_date is None or followed < event.end_date:

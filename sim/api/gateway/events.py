@@ -124,7 +124,7 @@ def _filters(index: MarketIndex, request: wire.ListEventsRequest) -> EventFilter
     """Return one filter for each parameter that is set."""
     tests = [*_tests(index.exchange, request), *_tag_tests(index.exchange, request)]
     fixed = [*_on_places(index, request), *_on_dates(index, request)]
-    return EventFilters(tests, [*fixed, *_on_what_changes(index, request)])
+    return EventFilters(tests, [*fixed, *_changing_filters(index, request)])
 
 
 def _tests(exchange: Exchange, request: wire.ListEventsRequest) -> Iterator[Test]:
@@ -199,7 +199,7 @@ def _on_dates(index: MarketIndex, request: wire.ListEventsRequest) -> Iterator[F
         yield from events_between(index, folded(name), bounds)
 
 
-def _on_what_changes(index: MarketIndex, request: wire.ListEventsRequest) -> Iterator[Flags]:
+def _changing_filters(index: MarketIndex, request: wire.ListEventsRequest) -> Iterator[Flags]:
     """Yield flags for each filter on properties that trading and the game change."""
     count = len(index.catalogue.events)
     for name, aspect in _SWITCHES.items():

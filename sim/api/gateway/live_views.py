@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from sim.api.gateway.game_views import whole_seconds
 from sim.api.gateway.volume import volumes
 from sim.api.pipeline.answer_cache import AnswerCache
-from sim.api.rendering.retail_books import worth
+from sim.api.rendering.retail_books import market_value
 from sim.api.rendering.retention import kept_stats
 from sim.core.accounts.fee_schedule import THETA_SCALE
 from sim.core.exchange import Exchange
@@ -135,7 +135,7 @@ def _settlement_version(
     A market that settles by itself is asked only while its state leaves the answer open.
     """
     trading = exchange.trading
-    settlement = trading.settlements.written(slug)
+    settlement = trading.settlements.newest_record(slug)
     if settlement is None and (
         state is _S.CLOSED or (state is _S.EXPIRED and (on_index or trading.resolution.delays()[1]))
     ):
@@ -229,7 +229,7 @@ def _side_prices(
     one = instrument.price_scale
     if stats.settlement_px is not None:
         return stats.settlement_px, one - stats.settlement_px
-    current = worth(stats, bid, ask)
+    current = market_value(stats, bid, ask)
     long = current if ask is None else ask
     short = current if bid is None else bid
     return long, None if short is None else one - short

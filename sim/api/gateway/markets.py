@@ -63,7 +63,7 @@ def _filters(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator[F
     yield from _on_events(index, request)
     yield from _on_dates(index, request)
     yield from _on_slugs(index, request)
-    yield from _on_what_changes(index, request)
+    yield from _changing_filters(index, request)
 
 
 def _tests(
@@ -140,7 +140,7 @@ def _rewarded(exchange: Exchange, least: float) -> list[str]:
     return [symbol for symbol, periods in programs.items() if any(map(rewards, periods))]
 
 
-def _on_what_changes(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator[Flags]:
+def _changing_filters(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator[Flags]:
     """Yield flags for each filter on properties that trading changes."""
     for aspect, requested in ((ACTIVE, request.active), (CLOSED, request.closed)):
         if requested is not None:

@@ -84,11 +84,11 @@ class Router:
         segments = path[1:].split("/")
         if "%" in path:
             segments = [unquote(segment) for segment in segments]
-        for node in _reached(self._root, segments, 0):
+        for node in _end_nodes(self._root, segments, 0):
             leaf = node.leaves.get(verb)
             if leaf is not None:
                 return self._matched(verb, path, leaf, segments)
-        verbs = {allowed for node in _reached(self._root, segments, 0) for allowed in node.leaves}
+        verbs = {allowed for node in _end_nodes(self._root, segments, 0) for allowed in node.leaves}
         return MethodNotAllowed(tuple(sorted(verbs))) if verbs else _MISSING
 
     def _matched(self, verb: str, path: str, leaf: _Leaf, segments: list[str]) -> Match:
@@ -126,7 +126,7 @@ def _child(node: _Node, segment: str) -> _Node:
     return node.literals.setdefault(segment, _Node())
 
 
-def _reached(node: _Node, segments: list[str], index: int) -> Iterator[_Node]:
+def _end_nodes(node: _Node, segments: list[str], index: int) -> Iterator[_Node]:
     """Yield the nodes with leaves at which the path can end, preferred ones first."""
     if index == len(segments):
         if node.leaves:
@@ -135,9 +135,9 @@ def _reached(node: _Node, segments: list[str], index: int) -> Iterator[_Node]:
     segment = segments[index]
     literal = node.literals.get(segment)
     if literal is not None:
-        yield from _reached(literal, segments, index + 1)
+        yield from _end_nodes(literal, segments, index + 1)
     if node.variable is not None and segment:
-        yield from _reached(node.variable, segments, index + 1)
+        yield from _end_nodes(node.variable, segments, index + 1)
     if node.rest is not None and segment:
         yield node.rest
 

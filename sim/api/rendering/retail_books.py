@@ -121,7 +121,7 @@ def market_price(exchange: Exchange, symbol: str) -> Price | None:
     return current_price(sides.stats, sides.bid, sides.ask)
 
 
-def worth(stats: SymbolStats, bid: Price | None, ask: Price | None) -> Price | None:
+def market_value(stats: SymbolStats, bid: Price | None, ask: Price | None) -> Price | None:
     """What one contract is worth now: its settlement, the last trade held within the best prices,
     or whichever of these is known.
     """

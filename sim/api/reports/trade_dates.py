@@ -18,8 +18,8 @@ def trade_days(
 
     `name` is the name of the request's fields without start_ or end_.
     """
-    start = None if first is None else _rolled(first, f"start_{name}", days=-1)
-    end = None if last is None else _rolled(last, f"end_{name}") - 1
+    start = None if first is None else _end_of_day(first, f"start_{name}", days=-1)
+    end = None if last is None else _end_of_day(last, f"end_{name}") - 1
     return start, end
 
 
@@ -35,7 +35,7 @@ def in_order(exchange: Exchange, start: Instant | None, end: Instant | None) -> 
         )
 
 
-def _rolled(day: Date, name: str, days: int = 0) -> Instant:
+def _end_of_day(day: Date, name: str, days: int = 0) -> Instant:
     """Return the end of the trade day some days after a date."""
     try:
         shifted = date(day.year, day.month, day.day) + timedelta(days=days)

@@ -94,7 +94,7 @@ def earned(
         raise InvalidRequest("start_date lies after end_date")
     sums: dict[tuple[str, str, str], dict[str, int]] = {}
     for reward in chain.from_iterable(map(exchange.incentives.rewards, accounts)):
-        if _earned(reward, first, last, request):
+        if _passes(reward, first, last, request):
             by_status = sums.setdefault((reward.date, reward.symbol, reward.program_type), {})
             by_status[reward.status] = by_status.get(reward.status, 0) + reward.amount
     entries = sorted(sums.items(), key=lambda entry: entry[0][1:])
@@ -114,7 +114,7 @@ def _entry(day: str, symbol: str, kind: str, by_status: dict[str, int]) -> wire.
     )
 
 
-def _earned(reward: Reward, first: str, last: str, request: wire.ListEarningsRequest) -> bool:
+def _passes(reward: Reward, first: str, last: str, request: wire.ListEarningsRequest) -> bool:
     return (
         (not first or reward.date >= first)
         and (not last or reward.date <= last)

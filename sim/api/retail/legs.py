@@ -7,7 +7,7 @@ each leg's market at that moment: the YES price, as everywhere (assumption `comb
 from __future__ import annotations
 
 from sim.api.gateway.event_views import how_it_stands
-from sim.api.rendering.retail_books import worth
+from sim.api.rendering.retail_books import market_value
 from sim.api.rendering.retail_numbers import book_price, price_amount, price_or_none
 from sim.api.retail.metadata import market_metadata
 from sim.core.catalogue.assumptions import COMBO_LEG_PRICES
@@ -31,7 +31,7 @@ def leg_prices(exchange: Exchange, execution: Execution) -> list[wire.LegPrice]:
     sides = wire.OrderSide
     rows = []
     for number, leg in enumerate(combo.legs):
-        price = _worth(exchange, leg)
+        price = _market_value(exchange, leg)
         buys = (leg.side is BUY) is (order.side is BUY)
         row = wire.LegPrice(
             market_slug=leg.symbol,
@@ -70,7 +70,7 @@ def _detail(exchange: Exchange, leg: Leg) -> wire.ComboLegDetail:
         team=metadata.team,
         subject=metadata.subject,
         outcome_side=sides.OUTCOME_SIDE_YES if leg.side is BUY else sides.OUTCOME_SIDE_NO,
-        indicative_price=book_price(_worth(exchange, leg), scale),
+        indicative_price=book_price(_market_value(exchange, leg), scale),
         settlement=settlement,
         state=state,
     )
@@ -98,10 +98,10 @@ def _outcome(
     return states.COMBO_LEG_STATE_WON if won else states.COMBO_LEG_STATE_LOST, message
 
 
-def _worth(exchange: Exchange, leg: Leg) -> Price | None:
+def _market_value(exchange: Exchange, leg: Leg) -> Price | None:
     """Return what the market of a leg is worth now; None without trades and quotes."""
     book = exchange.trading.book(leg.symbol)
     bids = [] if book.hidden else book.levels(Side.BUY, 1)
     offers = [] if book.hidden else book.levels(Side.SELL, 1)
     bid, offer = bids[0][0] if bids else None, offers[0][0] if offers else None
-    return worth(exchange.trading.stats(leg.symbol), bid, offer)
+    return market_value(exchange.trading.stats(leg.symbol), bid, offer)

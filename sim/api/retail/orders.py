@@ -47,7 +47,7 @@ def create_order(
     order = exchange.trading.order_service.place(command)
     if not request.synchronous_execution:
         return wire.CreateOrderResponse(id=order.id, executions=[])
-    return _held(exchange, "order", order, span) or wire.CreateOrderResponse(
+    return _pending_answer(exchange, "order", order, span) or wire.CreateOrderResponse(
         id=order.id, executions=_executions(exchange, order)
     )
 
@@ -61,7 +61,7 @@ def close_position(
     order = exchange.trading.order_service.place(closing_command(exchange, caller, request))
     if not request.synchronous_execution:
         return wire.ClosePositionResponse(id=order.id, executions=[])
-    return _held(exchange, "close", order, span) or wire.ClosePositionResponse(
+    return _pending_answer(exchange, "close", order, span) or wire.ClosePositionResponse(
         id=order.id, executions=_executions(exchange, order)
     )
 
@@ -229,7 +229,9 @@ def synchronous_answer(exchange: Exchange, wait: PendingAnswer) -> Message | Ref
     return wire.CreateOrderResponse(id=order_id, executions=executions)
 
 
-def _held(exchange: Exchange, kind: Kind, order: Order, span: Span) -> DeferredResponse | None:
+def _pending_answer(
+    exchange: Exchange, kind: Kind, order: Order, span: Span
+) -> DeferredResponse | None:
     """Return the wait for an order's outcome; None if there is nothing to wait for."""
     if not span or not exchange.awaited.must_wait(order):
         return None

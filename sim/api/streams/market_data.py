@@ -125,7 +125,7 @@ class MarketDataFeed(Feed[BookStream]):
             self._books.follow_everything(stream)
         else:
             self._books.follow(stream, list(stream.symbols))
-        self._send_first(stream, list(self._active(stream)))
+        self._send_snapshots(stream, list(self._active(stream)))
 
     def forget(self, stream: BookStream) -> None:
         self._books.forget(stream)
@@ -136,7 +136,7 @@ class MarketDataFeed(Feed[BookStream]):
         if not self._quiet:
             self._idle_timer.stop()
 
-    def _send_first(self, stream: BookStream, symbols: list[str]) -> None:
+    def _send_snapshots(self, stream: BookStream, symbols: list[str]) -> None:
         self._books.send_present(stream, symbols)
         if stream.snapshot_only:
             self.context.end(stream, Code.OK, "")
@@ -247,7 +247,7 @@ class MarketDataFeed(Feed[BookStream]):
             self._books.leave(stream, list(stream.symbols))
             self._books.follow_everything(stream)
         self._acknowledge(stream, added=symbols)
-        self._send_first(stream, symbols)
+        self._send_snapshots(stream, symbols)
 
     def _unsubscribe(self, stream: BookStream, requested: list[str]) -> None:
         symbols = list(dict.fromkeys(requested))

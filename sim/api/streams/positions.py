@@ -53,9 +53,9 @@ class PositionChangeFeed(ReplayFeed[PositionChanged]):
         super().begin(stream)
         has_snapshot = self.exchange.ctx.assumptions.flag(POSITION_CHANGE_SNAPSHOT)
         if stream.after is None and has_snapshot:
-            self.send_rows(stream, self._held(stream.firm))
+            self.send_rows(stream, self._last_open_rows(stream.firm))
 
-    def _held(self, firm: str) -> Iterator[tuple[ResumePoint, PositionChanged]]:
+    def _last_open_rows(self, firm: str) -> Iterator[tuple[ResumePoint, PositionChanged]]:
         """Yield the last row of each position of a firm that is not flat."""
         positions = self.exchange.trading.positions
         for account in sorted(self.accounts_of(firm)):

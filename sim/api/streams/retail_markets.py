@@ -99,12 +99,12 @@ class MarketsSocketFeed(SocketFeed[Topic]):
         merged = request.responses_debounced and type != _TRADE
         self.follow(socket, subscription, [Topic(type, slug, merged) for slug in slugs])
         if type != _TRADE:
-            named = slugs if slugs != [ALL_MARKETS] else self._in_use()
+            named = slugs if slugs != [ALL_MARKETS] else self._active_symbols()
             for slug in named:
                 if self.exchange.trading.state(slug) in DATA_STATES:
                     self.send(socket, subscription.head, self._payload(type, slug))
 
-    def _in_use(self) -> list[str]:
+    def _active_symbols(self) -> list[str]:
         """Markets with orders or trades: all that a subscription to every market begins with.
 
         It follows from what is saved: a market that somebody only read is not among them, and a

@@ -61,11 +61,11 @@ def run(args: argparse.Namespace) -> int:
         check_writable(folders=[args.csv])
     code = _write_page(args, text_output(args)) if args.out is not None else 0
     if args.account:
-        _give_figures(args)
+        _print_figures(args)
     return code
 
 
-def _give_figures(args: argparse.Namespace) -> None:
+def _print_figures(args: argparse.Namespace) -> None:
     from sim.analysis.replay import simulation_at
     from sim.analysis.report.figures import figures_of, print_figures, write_csv
 

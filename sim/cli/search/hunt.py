@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from sim.analysis.progress import Progress
     from sim.hunt.campaign import Campaign, HuntPlan
-    from sim.hunt.checkpoints import moments_of
+    from sim.hunt.checkpoints import checkpoints_of
     from sim.hunt.finds import Finds
     from sim.hunt.report import Printer, document, junit_of, lines
     from sim.hunt.roots import roots_of
@@ -95,13 +95,13 @@ def run(args: argparse.Namespace) -> int:
     campaign = Campaign(plan, Printer(out), Stopwatch(args.minutes).over)
     with Progress(0, "rounds", log=False) as rounds:
         campaign.run(rounds.step)
-    hunted, finds = campaign.hunted, []
-    hunted.interrupted = rounds.interrupted
+    state, finds = campaign.state, []
+    state.interrupted = rounds.interrupted
     with Progress(0, "trials", log=False) as bar:
-        writing = Finds(moments_of(plan.roots, plan.seed), folder, lambda left: bar.step())
-        finds = [writing.write(trouble) for trouble in hunted.finds]
-    print(*lines(hunted, finds), sep="\n", file=out)
+        writing = Finds(checkpoints_of(plan.roots, plan.seed), folder, lambda left: bar.step())
+        finds = [writing.write(trouble) for trouble in state.finds]
+    print(*lines(state, finds), sep="\n", file=out)
     if args.junit is not None:
-        args.junit.write_bytes(junit_of(hunted, finds, plan.seed))
-    give_json(args, document(hunted, finds, plan.seed))
+        args.junit.write_bytes(junit_of(state, finds, plan.seed))
+    give_json(args, document(state, finds, plan.seed))
     return FAILED if finds else 0

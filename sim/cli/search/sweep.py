@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
     check_scenarios(args)
     kinds = args.vary or (() if args.seeds or args.fuzz else ("assumptions", "quirks"))
-    oracles = ("sim.witness.witness:broken",) if args.witness else ()
+    oracles = ("sim.witness.witness:contradiction_lines",) if args.witness else ()
     varied = variations(args.scenarios, kinds, args.only)
     features = args.json is not None
     plan = campaign_of(args, variations=varied, oracles=oracles, features=features)

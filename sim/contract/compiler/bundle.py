@@ -35,7 +35,7 @@ def bundle(schema: Schema, proto: Path) -> bytes:
 
     The files are sorted, uncompressed and undated, so the bytes are the same on every machine.
     """
-    needed = [name for name in _reached(schema) if not name.startswith("google/protobuf/")]
+    needed = [name for name in _files_over_grpc(schema) if not name.startswith("google/protobuf/")]
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted((*needed, "buf.yaml")):
@@ -51,7 +51,7 @@ def google_api() -> Path:
     return Path(next(iter(google.api.__path__))).parents[1]
 
 
-def _reached(schema: Schema) -> set[str]:
+def _files_over_grpc(schema: Schema) -> set[str]:
     """Return the files that declare an rpc served over gRPC, and everything they import."""
     files = {file.name: file for file in schema.files}
     waiting = [

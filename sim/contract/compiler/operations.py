@@ -34,10 +34,16 @@ def operations_source(schema: Schema) -> str:
     rows = []
     services = []
     for file in schema.files:
-        for s, service in enumerate(file.service):
-            services.append((service.name, schema.service_comment(file, s)))
-            for m, method in enumerate(service.method):
-                row = _row(schema, file, service.name, method, schema.method_comment(file, s, m))
+        for service_index, service in enumerate(file.service):
+            services.append((service.name, schema.service_comment(file, service_index)))
+            for method_index, method in enumerate(service.method):
+                row = _row(
+                    schema,
+                    file,
+                    service.name,
+                    method,
+                    schema.method_comment(file, service_index, method_index),
+                )
                 cells = (f"        {_text(key)}: {_literal(row[key])},\n" for key in row)
                 rows.append(f"    {{\n{''.join(cells)}    }},\n")
     notes = "".join(f"    {_text(name)}: {_text(comment)},\n" for name, comment in services)

@@ -99,7 +99,7 @@ class Reserve:
                 break
         return cost
 
-    def ahead(self, unit: Price) -> Qty:
+    def closing_first(self, unit: Price) -> Qty:
         """Quantity that would close a position before an order of this cost per unit does."""
         return sum(qty for other, qty in self._by_unit.items() if other >= unit)
 
@@ -183,7 +183,7 @@ class Risk:
 
     def open_orders(self, account: str) -> Cash:
         """Largest reservation of a single instrument: what a withdrawal must leave (rule P6)."""
-        book = self._known(account)
+        book = self._existing_book(account)
         if book is None:
             return 0
         net = self._positions.net
@@ -192,7 +192,7 @@ class Risk:
 
     def working(self, account: str, symbol: str, side: Side) -> Qty:
         """Quantity an account has working on one side of an instrument."""
-        book = self._known(account)
+        book = self._existing_book(account)
         exposure = book.exposures.get(symbol) if book is not None else None
         return exposure.side(side).qty if exposure is not None else 0
 
@@ -202,7 +202,7 @@ class Risk:
         working = self.working(position.account, position.symbol, Side.SELL if long else Side.BUY)
         return max(position.net - working, 0) if long else min(position.net + working, 0)
 
-    def surely_affords(self, order: Order, instrument: Instrument) -> bool:
+    def certainly_affords(self, order: Order, instrument: Instrument) -> bool:
         """Whether an account is so rich that it can pay for an order whatever it holds.
 
         No fee exceeds what its order costs, rounded up to a cent, so twice the cost is an upper
@@ -222,11 +222,11 @@ class Risk:
 
         The fee counts for the opening part only: a closing fill always brings in more than its fee.
         """
-        if self.surely_affords(order, instrument):
+        if self.certainly_affords(order, instrument):
             return
         book, unit = self._book(order.account), unit_cost(order, instrument)
         power = book.power_for(instrument)
-        needed, opening = self._needed(order, instrument, unit)
+        needed, opening = self._worst_case(order, instrument, unit)
         needed += fee(order, instrument) * opening // order.leaves_qty
         if book.returns:
             if not opening:
@@ -260,13 +260,13 @@ class Risk:
                 holdings.append(Holding(instrument.related.rank, worth))
         return returned(related.kind, holdings)
 
-    def _needed(self, order: Order, instrument: Instrument, unit: Price) -> tuple[Cash, Qty]:
+    def _worst_case(self, order: Order, instrument: Instrument, unit: Price) -> tuple[Cash, Qty]:
         """The worst case with the order in it, and how much of the order would open."""
         net = self._positions.net(order.account, order.symbol)
         closable = -net if order.side is BUY else net
         exposure = self._exposure(self._book(order.account), instrument)
         reserve = exposure.side(order.side)
-        closing = min(order.leaves_qty, max(0, closable - reserve.ahead(unit)))
+        closing = min(order.leaves_qty, max(0, closable - reserve.closing_first(unit)))
         reserve.change(unit, order.leaves_qty)
         needed = exposure.worst(net)
         reserve.change(unit, -order.leaves_qty)
@@ -381,7 +381,7 @@ class Risk:
             instrument = self._instruments.require(order.symbol)
             self.reserve(order, instrument, qty[key])
 
-    def _known(self, account: str) -> _Book | None:
+    def _existing_book(self, account: str) -> _Book | None:
         return self._book(account) if account in self._working else self._books.get(account)
 
 

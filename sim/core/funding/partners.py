@@ -118,7 +118,7 @@ class Partners:
         Lack of funds is a rejected movement, not a refusal.
         """
         pool = self.pool(firm)
-        result_id = self._known("transfer", firm, key, body)
+        result_id = self._earlier_result("transfer", firm, key, body)
         if result_id:
             return self._state.movements[result_id]
         self._check_account(firm, account)
@@ -183,7 +183,7 @@ class Partners:
 
         A rejection by the exchange is an answer, not a refusal.
         """
-        result_id = self._known("order", firm, key, body)
+        result_id = self._earlier_result("order", firm, key, body)
         if result_id:
             return self._state.orders[result_id]
         self._check_account(firm, command.account)
@@ -195,7 +195,7 @@ class Partners:
         The money of a rejected order goes back. The operation ended on 2026-08-06.
         """
         pool = self.pool(firm)
-        result_id = self._known("funded", firm, key, body)
+        result_id = self._earlier_result("funded", firm, key, body)
         if result_id:
             return self._state.orders[result_id]
         self._check_account(firm, command.account)
@@ -307,7 +307,7 @@ class Partners:
 
     # ---- keys
 
-    def _known(self, kind: str, firm: Firm, key: str, body: bytes) -> str:
+    def _earlier_result(self, kind: str, firm: Firm, key: str, body: bytes) -> str:
         """Return the id of a key's earlier result, "" for a new key.
 
         AlreadyExists when the key came with another body.

@@ -150,7 +150,7 @@ class Kyc(Stateful[KycState]):
         key = _key(firm, application.external_id)
         existing = self._state.cases.get(key)
         if existing is not None and existing.stage is not Stage.RESUBMIT:
-            return self._again(existing, application)
+            return self._restart(existing, application)
         self._claim(key, application)
         first, after = outcome(application, self._ctx.assumptions.text(KYC_OUTCOME_RULES))
         case = KycCase(
@@ -235,7 +235,7 @@ class Kyc(Stateful[KycState]):
 
     # ---- how a case moves
 
-    def _again(self, case: KycCase, application: KycApplication) -> KycCase:
+    def _restart(self, case: KycCase, application: KycApplication) -> KycCase:
         if case.stage in (Stage.PROVISIONING, Stage.TRADABLE):
             if case.application.ssn != application.ssn:
                 raise self._ssn_conflict()
@@ -253,16 +253,16 @@ class Kyc(Stateful[KycState]):
             return
         previous = self._state.cases.get(key)
         if previous is not None:
-            self._free(previous)
+            self._release_ssn(previous)
         self._state.holders[application.ssn] = key
 
-    def _holds(self, case: KycCase) -> bool:
+    def _reserves_ssn(self, case: KycCase) -> bool:
         """Whether the SSN of a case is reserved for it."""
         key = _key(case.firm, case.external_id)
         return self._state.holders.get(case.application.ssn) == key
 
-    def _free(self, case: KycCase) -> None:
-        if self._holds(case):
+    def _release_ssn(self, case: KycCase) -> None:
+        if self._reserves_ssn(case):
             del self._state.holders[case.application.ssn]
 
     def _ssn_conflict(self) -> SsnTaken | Conflict:
@@ -295,7 +295,7 @@ class Kyc(Stateful[KycState]):
             else:
                 self._provision(case)
         elif stage is Stage.REJECTED:
-            self._free(case)
+            self._release_ssn(case)
             ctx.emit(KycDecided(case.firm, case.external_id, False, "", "", ctx.now))
 
     def _visible(self, stage: Stage) -> tuple[str, str, str]:
@@ -319,7 +319,7 @@ class Kyc(Stateful[KycState]):
 
     def _provision(self, case: KycCase) -> None:
         name = f"{case.application.first_name} {case.application.last_name}"
-        participant, account = self._enroll(case.firm, name, self._holds(case))
+        participant, account = self._enroll(case.firm, name, self._reserves_ssn(case))
         case.participant, case.provisioned_account = participant, account
         case.stage = Stage.TRADABLE
         case.changed = self._ctx.now

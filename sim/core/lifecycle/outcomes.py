@@ -59,7 +59,7 @@ def _rule(kind: str) -> Rule | None:
 # ---- scores
 
 
-def _whole(game: Game) -> Score | None:
+def _final_score(game: Game) -> Score | None:
     """The final score, extra time included."""
     if game.periods:
         return _sum(game.periods.values())
@@ -81,7 +81,7 @@ def _regulation(game: Game) -> Score | None:
     """Goals of the ninety minutes, stoppage included."""
     if game.goals is not None:
         return _goals(goal for goal in game.goals if goal.minute <= 90)
-    return _part(game, ("1H", "2H")) if game.periods else _whole(game)
+    return _part(game, ("1H", "2H")) if game.periods else _final_score(game)
 
 
 def _half_goals(game: Game, half: str) -> list[Goal] | None:
@@ -159,7 +159,7 @@ def _of(ask: Ask, score: Callable[[Game], Score | None]) -> Rule:
     return lambda condition, game: ask(condition, score(game))
 
 
-def _half(ask: Ask) -> Rule:
+def _half_score_rule(ask: Ask) -> Rule:
     """Ask about the half that the condition names."""
 
     def rule(condition: GameCondition, game: Game) -> Outcome | None:
@@ -223,7 +223,7 @@ def _games_won(game: Game) -> Score | None:
 
 
 def _match_winner(condition: GameCondition, game: Game) -> Outcome | None:
-    return _winner(condition, _sets_won(game) or _whole(game))
+    return _winner(condition, _sets_won(game) or _final_score(game))
 
 
 def _total_sets(condition: GameCondition, game: Game) -> Outcome | None:
@@ -242,9 +242,9 @@ _RULES: tuple[tuple[re.Pattern[str], Rule], ...] = tuple(
     for pattern, rule in (
         (r"basketball_player_(double_double|triple_double)", _doubles),
         (rf"basketball_player_({'|'.join(_COUNTED)})", _player),
-        (r"basketball_team_(first|second)_half_winner", _half(_winner)),
-        (r"basketball_team_(first|second)_half_spread", _half(_spread)),
-        (r"basketball_team_(first|second)_half_total", _half(_total)),
+        (r"basketball_team_(first|second)_half_winner", _half_score_rule(_winner)),
+        (r"basketball_team_(first|second)_half_spread", _half_score_rule(_spread)),
+        (r"basketball_team_(first|second)_half_total", _half_score_rule(_total)),
         (r"soccer_game_(first|second)_half_btts", _both_score),
         (r"soccer_game_(first|second)_half_first_team_to_score", _first_to_score),
         (r"soccer_game_to_advance", _advance),
@@ -257,8 +257,8 @@ _RULES: tuple[tuple[re.Pattern[str], Rule], ...] = tuple(
         (r"tennis_match_total_sets", _total_sets),
         (r"tennis_match_exact_score", _exact_score),
         (r"(tennis|esports|table_tennis)_match_winner|ufc_fight_winner", _match_winner),
-        (r"moneyline|.*_full_game_winner", _of(_winner, _whole)),
-        (r"spreads|.*_full_game_spread", _of(_spread, _whole)),
-        (r"totals|.*_full_game_total", _of(_total, _whole)),
+        (r"moneyline|.*_full_game_winner", _of(_winner, _final_score)),
+        (r"spreads|.*_full_game_spread", _of(_spread, _final_score)),
+        (r"totals|.*_full_game_total", _of(_total, _final_score)),
     )
 )

@@ -86,7 +86,7 @@ class Settlements:
         """The newest settlement record, or None."""
         return self._now.settlements.get(symbol) or self._by_itself(symbol)
 
-    def written(self, symbol: str) -> Settlement | None:
+    def newest_record(self, symbol: str) -> Settlement | None:
         """The newest record; None for a settlement that was only computed."""
         return self._now.settlements.get(symbol)
 

@@ -239,7 +239,7 @@ class ExecutionLog:
         """Return the state in an order's last report."""
         return self.executions.rows[next(self._chain.back(order))].order.state
 
-    def past(self) -> Callable[[Order], Order]:
+    def as_of_now(self) -> Callable[[Order], Order]:
         """Freeze this moment: return a function that later shows orders as they are now.
 
         An order that changed since is read from its last execution before.

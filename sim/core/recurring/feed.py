@@ -148,7 +148,7 @@ class RecurringFeed:
     def _next(self, number: int, edge: _Edge) -> Instant | None:
         """When an edge of a series comes next; None when maintenance leaves no slot for days."""
         every, now = self._recurring.series[number].every, self._ctx.now
-        late = _late(self._recurring.series[number], edge)
+        late = _maintenance_delay(self._recurring.series[number], edge)
         first = (now - edge.after - late) // every + (0 if late else 1)
         for index in range(first, first + 3 * DAY // every):
             at = self._at(Slot(number, index * every), edge)
@@ -172,7 +172,7 @@ class RecurringFeed:
         due: list[tuple[Instant, tuple[Slot, _Edge]]] = []
         for number, series in enumerate(self._recurring.series):
             for edge in self._edges_of(series):
-                first = (after - _late(series, edge) - edge.after) // series.every
+                first = (after - _maintenance_delay(series, edge) - edge.after) // series.every
                 last = (until - edge.after) // series.every
                 for index in range(first, last + 1):
                     slot = Slot(number, index * series.every)
@@ -201,6 +201,6 @@ class RecurringFeed:
         self._now = state
 
 
-def _late(series: Series, edge: _Edge) -> Span:
+def _maintenance_delay(series: Series, edge: _Edge) -> Span:
     """Return how much maintenance may delay a listing or an opening at most."""
     return {_S.PENDING: series.ahead, _S.OPEN: series.lead + series.every}.get(edge.state, 0)

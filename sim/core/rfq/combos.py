@@ -140,7 +140,7 @@ class Combos:
             termination=_last([leg.termination for leg in legs]),
         )
 
-    def waits_for(self, symbol: str) -> bool:
+    def has_leg(self, symbol: str) -> bool:
         """Whether an instrument is a leg of a combo."""
         return symbol in self._by_leg
 
@@ -150,14 +150,14 @@ class Combos:
             return False
         any_settled = False
         for symbol in self._by_leg.get(event.symbol, ()):
-            price = self._decided(self._state.combos[symbol])
+            price = self._settlement_price(self._state.combos[symbol])
             existing = self._trading.settlements.get(symbol)
             if price is not None and (existing is None or existing.price != price):
                 self._trading.listings.settle(symbol, price, text="Combo")
                 any_settled = True
         return any_settled
 
-    def _decided(self, combo: Combo) -> int | None:
+    def _settlement_price(self, combo: Combo) -> int | None:
         """Return the settlement price, or None while it depends on a leg without one.
 
         One lost leg decides the combo.

@@ -126,11 +126,11 @@ class Faults(Stateful[FaultsState]):
 
     def all(self) -> tuple[Fault, ...]:
         """Faults in force, oldest first."""
-        return tuple(fault for fault in self._faults.values() if not self._ended(fault))
+        return tuple(fault for fault in self._faults.values() if not self._has_ended(fault))
 
     def over(self) -> tuple[Fault, ...]:
         """Return the latest ended faults: those that reached `times` or their end."""
-        ended = [fault for fault in self._faults.values() if self._ended(fault)]
+        ended = [fault for fault in self._faults.values() if self._has_ended(fault)]
         return (*self._state.over.values(), *ended)
 
     def pick(
@@ -157,7 +157,7 @@ class Faults(Stateful[FaultsState]):
         chosen = None
         now = self._ctx.now
         for fault in tuple(self._faults.values()):
-            if self._ended(fault):
+            if self._has_ended(fault):
                 self._finish(fault)
             elif (
                 plane in fault.planes
@@ -171,7 +171,7 @@ class Faults(Stateful[FaultsState]):
                 if self._strikes(fault) and chosen is None:
                     fault.struck += 1
                     chosen = fault.action
-                    self._note(chosen, plane, operation, caller, subject, attempt)
+                    self._record_strike(chosen, plane, operation, caller, subject, attempt)
                     if fault.struck == fault.spec.times:
                         self._finish(fault)
         return chosen
@@ -213,7 +213,7 @@ class Faults(Stateful[FaultsState]):
         struck, self.struck = self.struck, []
         return struck
 
-    def _note(
+    def _record_strike(
         self,
         action: FaultAction,
         plane: str,
@@ -235,7 +235,7 @@ class Faults(Stateful[FaultsState]):
         self.struck.append(struck)
         self._ctx.emit(struck)
 
-    def _ended(self, fault: Fault) -> bool:
+    def _has_ended(self, fault: Fault) -> bool:
         return fault.ends is not None and self._ctx.now >= fault.ends
 
     def _finish(self, fault: Fault) -> None:

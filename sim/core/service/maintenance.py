@@ -159,7 +159,9 @@ class Maintenance(Stateful[MaintenanceState]):
         self._state.open.append(name)
         if not self.active:
             self.active = True
-            self._listener.on_begin(sudden=any(map(self._calendar.is_sudden, self._state.open)))
+            self._listener.on_begin(
+                sudden=any(map(self._calendar.is_unannounced, self._state.open))
+            )
             # last: streams receive what the listener did before they end (rule W3)
             self._ctx.emit(MaintenanceChanged(True, self._ctx.now))
 

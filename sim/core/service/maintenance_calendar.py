@@ -92,7 +92,7 @@ class MaintenanceCalendar:
         """Whether a span, its end excluded, overlaps maintenance as announced at an instant."""
         return any(
             window.begins < ends and begins < window.ends
-            for window in self._known(begins, announced_at)
+            for window in self._upcoming_windows(begins, announced_at)
         )
 
     def free_from(self, at: Instant) -> Instant:
@@ -104,7 +104,9 @@ class MaintenanceCalendar:
             return free
         free = at
         while ends := [
-            window.ends for window in self._known(free, free) if window.begins <= free < window.ends
+            window.ends
+            for window in self._upcoming_windows(free, free)
+            if window.begins <= free < window.ends
         ]:
             free = max(ends)
         if len(self._free_from) >= _CACHE_MAX:
@@ -112,7 +114,9 @@ class MaintenanceCalendar:
         self._free_from[at] = free
         return free
 
-    def _known(self, after: Instant, announced_at: Instant) -> Iterator[Window | AnnouncedWindow]:
+    def _upcoming_windows(
+        self, after: Instant, announced_at: Instant
+    ) -> Iterator[Window | AnnouncedWindow]:
         """The first weekly window that ends after an instant, and one-off ones known at another."""
         yield self.weekly(after)
         for window in self._announced:
@@ -153,7 +157,7 @@ class MaintenanceCalendar:
                 self._announced[number] = replace(window, until=now, ends=ends)
         self.changed()
 
-    def is_sudden(self, name: str) -> bool:
+    def is_unannounced(self, name: str) -> bool:
         """Whether a window was announced at or after its beginning."""
         return any(one.name == name and one.since >= one.begins for one in self._announced)
 

@@ -187,7 +187,7 @@ class OrderAdmission:
             and instrument.notional_low is instrument.notional_high is None
             and traded + qty <= CONTRACTS.high * instrument.qty_scale
             and not self._ledger.rebates_spent
-            and self._risk.surely_affords(order, instrument)
+            and self._risk.certainly_affords(order, instrument)
         )
 
     def check_clord_id(self, order: Order) -> None:

@@ -212,17 +212,17 @@ def _below_lot(instrument: Instrument, qty: Qty) -> OrderRefused:
 def check_size(instrument: Instrument, qty: Qty, price: Price) -> None:
     """Refuse an order outside the instrument's size and notional limits (rule M5)."""
     if instrument.size_low is not None and qty < instrument.size_low:
-        raise _beyond("Low order size", instrument.size_low, qty, instrument.qty_scale)
+        raise _limit_exceeded("Low order size", instrument.size_low, qty, instrument.qty_scale)
     if instrument.size_high is not None and qty > instrument.size_high:
-        raise _beyond("High order size", instrument.size_high, qty, instrument.qty_scale)
+        raise _limit_exceeded("High order size", instrument.size_high, qty, instrument.qty_scale)
     notional, scale = qty * price, instrument.notional_scale
     if instrument.notional_low is not None and notional < instrument.notional_low:
-        raise _beyond("Low total notional size", instrument.notional_low, notional, scale)
+        raise _limit_exceeded("Low total notional size", instrument.notional_low, notional, scale)
     if instrument.notional_high is not None and notional > instrument.notional_high:
-        raise _beyond("High total notional size", instrument.notional_high, notional, scale)
+        raise _limit_exceeded("High total notional size", instrument.notional_high, notional, scale)
 
 
-def _beyond(which: str, limit: int, value: int, scale: int) -> OrderRefused:
+def _limit_exceeded(which: str, limit: int, value: int, scale: int) -> OrderRefused:
     return OrderRefused(_beyond_text(which, limit, value, scale), rule="M5")
 
 

@@ -135,7 +135,7 @@ class SynchronousOrders:
     def _block_time_over(self, timer: Timer) -> None:
         self._end(self._state.waits[timer.subject])
 
-    def give_up(self, name: str) -> None:
+    def abandon(self, name: str) -> None:
         """End an answer without an outcome, if it still waits: nobody moves the clock."""
         answer = self._state.waits.get(name)
         if answer is not None:

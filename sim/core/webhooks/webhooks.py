@@ -137,7 +137,7 @@ class Webhooks:
             pending.attempt = self._attempts.make(
                 pending.id, pending.notice, url, secret, 1, action
             )
-            self._disturb(pending.attempt, action)
+            self._apply_fault(pending.attempt, action)
 
     def take_settled(self) -> list[PendingRegistration]:
         """Return registrations settled since the last call, in order; the caller completes their
@@ -154,7 +154,9 @@ class Webhooks:
         """Return the URLs of all firms."""
         return sorted({one.url for one in self._state.registrations.values()})
 
-    def _settle(self, pending: PendingRegistration, validated: bool, message: str) -> None:
+    def _finish_registration(
+        self, pending: PendingRegistration, validated: bool, message: str
+    ) -> None:
         del self._state.pending[pending.id]
         pending.validated, pending.message = validated, message
         self.settled.append(pending)
@@ -182,11 +184,11 @@ class Webhooks:
         keep_last(self._state.notices, KEPT_EVENTS)
         open = self._breakers.of(decided.firm).state == "open"
         if open and not ctx.assumptions.flag(WEBHOOK_BREAKER_BUFFERS):
-            self._lose(notice, "circuit breaker open")
+            self._record_loss(notice, "circuit breaker open")
             return event_id
         action = self._tamper(notice.type, notice.firm, event_id, 0)
         if action is not None and action.effect == "drop":
-            self._lose(notice, f"fault {action.fault}", action.fault)
+            self._record_loss(notice, f"fault {action.fault}", action.fault)
             return event_id
         self._deliver(notice)
         if ctx.quirks.strikes(WEBHOOK_DUPLICATES) or action is not None:
@@ -227,7 +229,7 @@ class Webhooks:
         else:
             self._attempt(delivery)
 
-    def _lose(self, notice: Notice, why: str, fault: str = "") -> None:
+    def _record_loss(self, notice: Notice, why: str, fault: str = "") -> None:
         url = self._state.registrations[notice.firm].url
         record = self._attempts.record(f"lost-{notice.event_id}", notice, url, 0)
         record.outcome, record.error, record.fault = "lost", why, fault
@@ -249,9 +251,9 @@ class Webhooks:
         url, secret = registration.url, registration.secret
         attempt = self._attempts.make(delivery.id, notice, url, secret, number, action)
         self._breakers.attempted(delivery.firm, attempt)
-        self._disturb(attempt, action)
+        self._apply_fault(attempt, action)
 
-    def _disturb(self, attempt: str, action: FaultAction | None) -> None:
+    def _apply_fault(self, attempt: str, action: FaultAction | None) -> None:
         """Fail an attempt as its injected fault says. A hanging attempt ends by its time-out."""
         if action is not None and action.answers and action.effect != "hang":
             self.answer(attempt, action.status, f"fault {action.fault}", action.retry_after)
@@ -283,7 +285,7 @@ class Webhooks:
         if pending is not None:
             what = f"HTTP {status}" if status else error or "no answer"
             message = "webhook validated" if acknowledged else f"test delivery failed: {what}"
-            self._settle(pending, acknowledged, message)
+            self._finish_registration(pending, acknowledged, message)
             return True
         delivery = self._state.deliveries[in_flight.subject]
         if acknowledged:
@@ -329,7 +331,7 @@ class Webhooks:
         return {
             DUE_TIMER: self._attempt_due,
             TIMEOUT_TIMER: self._unanswered,
-            BREAKER_TIMER: self._cooled_down,
+            BREAKER_TIMER: self._on_cooldown_end,
         }
 
     def _attempt_due(self, timer: Timer) -> None:
@@ -344,7 +346,7 @@ class Webhooks:
         timeout = self._ctx.assumptions.number(WEBHOOK_TIMEOUT)
         self.answer(timer.subject, error=f"no answer within {format_span(timeout)}")
 
-    def _cooled_down(self, timer: Timer) -> None:
+    def _on_cooldown_end(self, timer: Timer) -> None:
         breaker = self._breakers.cool_down(timer.subject)
         # An injected fault ends an attempt at once: the breaker may be open again after the first.
         while breaker.parked and breaker.state == "half_open" and not breaker.probe:

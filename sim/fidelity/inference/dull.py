@@ -24,7 +24,7 @@ def dull_of(
     for turn in range(max(map(len, rows.values()), default=0)):
         values = {name: row[turn] for name, row in rows.items() if turn < len(row)}
         together = Setting({**setting.values, **values}, setting.quirks)
-        trial = session.tried(together, outcome, certain=certain)
+        trial = session.trial_of(together, outcome, certain=certain)
         touched = set(change(outcome, trial).touched)
         if trial.failure or (touched if lines is None else touched & lines):
             names, half = list(rows), len(rows) // 2

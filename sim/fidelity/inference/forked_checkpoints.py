@@ -44,7 +44,7 @@ class ForkedCheckpoints(Generic[Asked, Answer]):
         theirs = {place: end for place, (_, end) in zip(self.places, pipes, strict=True)}
         self._child = _fork()
         if not self._child:
-            _live(lambda: _stop_at(theirs, list(self._ends.values()), begin))
+            _run_child(lambda: _stop_at(theirs, list(self._ends.values()), begin))
         for end in theirs.values():
             end.close()
 
@@ -78,12 +78,12 @@ def _fork() -> int:
         return os.fork()
 
 
-def _live(life: Callable[[], None]) -> None:
+def _run_child(work: Callable[[], None]) -> None:
     """Be a process of its own, which nothing of the copied one outlives."""
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
-        life()
+        work()
     except BaseException:  # whoever asked hears nothing, and does the work
         os._exit(1)
     os._exit(0)
@@ -108,12 +108,12 @@ def _stop_at(
         if not _fork():
             for other in theirs.values():
                 other.close()
-            _live(partial(_wait, end, finish))
+            _run_child(partial(_answer_questions, end, finish))
         end.close()
     _await_all()
 
 
-def _wait(end: Connection[Any, Any], finish: Callable[[Any], Any]) -> None:
+def _answer_questions(end: Connection[Any, Any], finish: Callable[[Any], Any]) -> None:
     """Answer each question from a copy, until nobody is there to ask."""
     gc.freeze()
     while True:
@@ -123,7 +123,7 @@ def _wait(end: Connection[Any, Any], finish: Callable[[Any], Any]) -> None:
             return
         child = _fork()
         if not child:
-            _live(partial(_answer, end, finish, question))
+            _run_child(partial(_answer, end, finish, question))
         os.waitpid(child, 0)
 
 

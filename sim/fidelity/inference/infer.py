@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from sim.analysis.progress import Progress
-from sim.fidelity.compare import told_of
+from sim.fidelity.compare import naming_file
 from sim.fidelity.difference import shown
 from sim.fidelity.inference.joint import best_pair
 from sim.fidelity.inference.rivals import best_swap
@@ -151,7 +151,7 @@ class Inference:
         for kind in _KINDS[:3]:
             yield from self._of_kind(kind)
         yield from self._not_observed()
-        yield from self._left()
+        yield from self._unexplained_lines()
         if lines := self.scenario_lines():
             yield ""
             yield "answers like the recording:"
@@ -185,7 +185,7 @@ class Inference:
                 yield f"  {', '.join(names[:3])}{more}:"
                 yield f"    {why}"
 
-    def _left(self) -> Iterator[str]:
+    def _unexplained_lines(self) -> Iterator[str]:
         unexplained = self.unexplained()
         if not unexplained:
             return
@@ -232,7 +232,7 @@ def infer(path: Path, recording: Recording, scenario: Scenario, seed: int | None
     gc.collect()
     gc.freeze()  # the recording is not looked at again each time that a finished replay is freed
     try:
-        with told_of(path):
+        with naming_file(path):
             inference.run()
     finally:
         inference.session.close()

@@ -22,16 +22,16 @@ def best_pair(search: Search) -> tuple[Setting, Outcome] | None:
     """The best setting with one of the leads and another change; None where none gains."""
     if not search.outcome.lines:
         return None
-    whole = sorted(_whole(search), key=lambda one: -len(one.change.better))
+    whole = sorted(_lead_trials(search), key=lambda one: -len(one.change.better))
     for lead in whole[:_LEADS]:
-        search.session.stand_at(lead.setting, lead.outcome)
+        search.session.rebase(lead.setting, lead.outcome)
         best, gain = None, 0
         for setting in _partners(search, lead):
-            trial = search.session.tried(setting, lead.outcome, certain=ALL)
+            trial = search.session.trial_of(setting, lead.outcome, certain=ALL)
             gained = change(search.outcome, trial).gain
             if gained > gain and trial.whole and not trial.failure:
                 best, gain = (setting, trial), gained
-        search.session.stand_at(search.setting, search.outcome)
+        search.session.rebase(search.setting, search.outcome)
         if best is not None:
             return best
     return None
@@ -47,13 +47,13 @@ def lively(
     return [name for name in rows if name not in dull]
 
 
-def _whole(search: Search) -> Iterator[ValueTrial]:
+def _lead_trials(search: Search) -> Iterator[ValueTrial]:
     """What each lead does to the present setting, replayed to the end."""
     for name, value in sorted(search.leads.items()):
         if value == search.text(name, search.value(name)):
             continue
         setting = search.setting.with_value(name, value)
-        outcome = search.session.tried(setting, search.outcome, certain=ALL)
+        outcome = search.session.trial_of(setting, search.outcome, certain=ALL)
         lead = ValueTrial(name, value, setting, outcome, change(search.outcome, outcome))
         if lead.change.better and not outcome.failure:
             yield lead

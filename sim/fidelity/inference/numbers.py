@@ -193,7 +193,7 @@ def steps_up(value: int, most: int) -> Iterator[int]:
 # ---- what people would write
 
 
-def usual_in(low: int, high: int, *, span: bool) -> list[int]:
+def round_values(low: int, high: int, *, span: bool) -> list[int]:
     """Values within a range as people write them, the roundest first."""
     nice = _SPANS if span else _INTEGERS
     if span and high >= 2 * NS_PER_S:

@@ -27,7 +27,7 @@ class Decisions(Struct, frozen=True):
         """Whether it strikes this time, counted from 0."""
         return self.times[time] if time < len(self.times) else self.after
 
-    def turned(self, time: int) -> Decisions:
+    def flipped(self, time: int) -> Decisions:
         """The same but for one time."""
         known = [self.at(number) for number in range(max(time + 1, len(self.times)))]
         known[time] = not known[time]
@@ -96,10 +96,10 @@ class Outcome(Struct):
         for name in now.quirks.keys() | other.quirks.keys():
             one, two = now.quirks.get(name), other.quirks.get(name)
             if one != two:
-                asked += self._turned(name, one, two)
+                asked += self._first_flip(name, one, two)
         return min(asked, default=ALL)
 
-    def _turned(self, name: str, one: Decisions | None, two: Decisions | None) -> list[int]:
+    def _first_flip(self, name: str, one: Decisions | None, two: Decisions | None) -> list[int]:
         """The first time at which a quirk is decided otherwise."""
         for time, steps in enumerate(self.asks_after.get(name, ())):
             if one is None or two is None or one.at(time) != two.at(time):

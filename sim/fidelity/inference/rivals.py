@@ -38,7 +38,7 @@ class Rivals:
             {one: value for one, value in now.values.items() if one != name},
             {one: decisions for one, decisions in now.quirks.items() if one != name},
         )
-        self._known = search.session.tried(self._without)
+        self._known = search.session.trial_of(self._without)
         self._against = frozenset(change(search.outcome, self._known).worse)
 
     def found(self) -> dict[str, Any]:
@@ -64,13 +64,13 @@ class Rivals:
         search, known = self._search, self._known
         if not self._against:
             return
-        search.session.stand_at(self._without, known)
+        search.session.rebase(self._without, known)
         for name in lively(search, self._without, known, self._against, {self._name}):
             for value in self._values(name, known):
-                outcome = self._tried(name, value)
+                outcome = self._trial_of(name, value)
                 if outcome.whole and not outcome.failure:
                     yield name, value, outcome
-        search.session.stand_at(search.setting, search.outcome)
+        search.session.rebase(search.setting, search.outcome)
 
     def _quirks(self) -> Iterator[tuple[str, str]]:
         """Quirks that explain these lines, if they strike always or never."""
@@ -78,16 +78,16 @@ class Rivals:
         for name in sorted(self._known.asks.keys() - {self._name}):
             other = Decisions(not search.decisions(name).after)
             setting = self._without.with_quirk(name, other)
-            outcome = search.session.tried(setting, search.outcome)
+            outcome = search.session.trial_of(setting, search.outcome)
             if outcome.whole and not outcome.failure and self._explains(outcome):
                 yield name, "always" if other.after else "never"
 
     def _explains(self, outcome: Outcome) -> bool:
         return not change(self._search.outcome, outcome).worse
 
-    def _tried(self, name: str, value: str) -> Outcome:
+    def _trial_of(self, name: str, value: str) -> Outcome:
         setting = self._without.with_value(name, value)
-        return self._search.session.tried(setting, self._search.outcome)
+        return self._search.session.trial_of(setting, self._search.outcome)
 
     def _values(self, name: str, known: Outcome) -> Iterator[str]:
         """Values to try, if the name shows in all these lines: words, or some of a number first,
@@ -96,7 +96,7 @@ class Rivals:
         search = self._search
         texts = search.others(name)
         outcomes = {
-            text: search.session.tried(self._without.with_value(name, text)) for text in texts
+            text: search.session.trial_of(self._without.with_value(name, text)) for text in texts
         }
         touched = {n for one in outcomes.values() for n in change(known, one).touched}
         if not self._against <= touched:
@@ -109,10 +109,10 @@ class Rivals:
         seen = [(int(parse(text)), outcome) for text, outcome in outcomes.items()]
         seen = sorted([*seen, (now, known)], key=lambda one: one[0])
         other = search.value(self._name) if self._name in search.base else None
-        tried = [other] if isinstance(other, int) and not isinstance(other, bool) else []
+        trial_of = [other] if isinstance(other, int) and not isinstance(other, bool) else []
         for first in range(len(seen) - 1):
-            tried += proportional(seen[first : first + 2])
-        for value in [*tried, *ladder(search.catalogue[name], search.session, search.length)]:
+            trial_of += proportional(seen[first : first + 2])
+        for value in [*trial_of, *ladder(search.catalogue[name], search.session, search.length)]:
             try:
                 yield search.text(name, parse(search.text(name, value)))
             except ValueError:

@@ -15,15 +15,15 @@ from sim.fidelity.inference.numbers import (
     ladder,
     probes,
     proportional,
+    round_values,
     session_length,
-    usual_in,
 )
 from sim.fidelity.inference.outcome import CERTAIN, Change, Decisions, Outcome, Setting, change
 from sim.fidelity.inference.session import Session
 from sim.fidelity.inference.unseen import SIGNED
 
 _ROUNDS = 24
-_TURNS = 64  # times of a quirk that are turned, at most
+_FLIPS_MAX = 64  # times of a quirk that are turned, at most
 _PAIRS = 12
 _BETWEEN = 12  # values that are tried between two
 
@@ -60,17 +60,17 @@ class Search:
 
     def begin(self) -> None:
         """Replay with our own values. Unmatched."""
-        self.take(self.setting, self.session.tried(self.setting))
+        self.take(self.setting, self.session.trial_of(self.setting))
         self._progress("")
 
-    def tried(self, name: str, value: str, certain: int = CERTAIN) -> ValueTrial:
+    def trial_of(self, name: str, value: str, certain: int = CERTAIN) -> ValueTrial:
         """The present setting with another value; it ends early once it is `certain` lines worse
         than it can become better.
         """
         setting = self.setting.with_value(name, value)
         known = self._known.get((name, value))
         if known is None:
-            known = self.session.tried(setting, self.outcome, certain=certain)
+            known = self.session.trial_of(setting, self.outcome, certain=certain)
             self._known[name, value] = known
             self._progress(f"{len(self.outcome.lines)} lines differ")
         trial = ValueTrial(name, value, setting, known, change(self.outcome, known))
@@ -107,7 +107,7 @@ class Search:
     def take(self, setting: Setting, outcome: Outcome) -> None:
         """Go on from a setting with its outcome."""
         self.setting, self.outcome = setting, outcome
-        self.session.stand_at(setting, outcome)
+        self.session.rebase(setting, outcome)
         self._known.clear()
 
     # ---- the descent
@@ -125,7 +125,7 @@ class Search:
         setting, outcome = self.setting, self.outcome
         quirks = {one: decisions for one, decisions in setting.quirks.items() if one != name}
         without = Setting(setting.values, quirks)
-        self.take(without, self.session.tried(without))
+        self.take(without, self.session.trial_of(without))
         self._climbed.clear()
         self._touched.clear()
         self._left_out = name
@@ -158,7 +158,7 @@ class Search:
                 last = self._touched.get((name, value))
                 if last is not None and not (last if wide else last & differ):
                     continue
-                trial = self.tried(name, value)
+                trial = self.trial_of(name, value)
                 self._touched[name, value] = frozenset(trial.change.touched)
                 if trial.change.gain > 0 and trial.outcome.whole and not trial.outcome.failure:
                     gains.append(trial)
@@ -177,17 +177,17 @@ class Search:
             names.add(one.name)
         best = gains[0]
         if len(names) > 1:
-            outcome = self.session.tried(together, self.outcome)
+            outcome = self.session.trial_of(together, self.outcome)
             if change(self.outcome, outcome).gain > best.change.gain and outcome.whole:
                 self.take(together, outcome)
                 return True
         self.take(best.setting, best.outcome)
         return True
 
-    def drop_needless(self) -> None:
+    def drop_unneeded(self) -> None:
         """Take back what something else has made needless."""
         for name in sorted(self.setting.values):
-            trial = self.tried(name, self.text(name, self.base[name]))
+            trial = self.trial_of(name, self.text(name, self.base[name]))
             if trial.outcome.failure or trial.change.worse or not trial.outcome.whole:
                 continue
             if name not in self.outcome.asked or trial.change.better or not trial.change.touched:
@@ -195,7 +195,7 @@ class Search:
                 setting = Setting(values, self.setting.quirks)
                 self.take(setting, trial.outcome)
 
-    def still_dull(self) -> list[str]:
+    def without_effect(self) -> list[str]:
         """Names whose values changed nothing before the descent, and together change nothing now:
         a trial for many of them.
         """
@@ -223,7 +223,7 @@ class Search:
     def _numbers(self, name: str) -> Iterator[ValueTrial]:
         """The best value of a number, if it gains."""
         differ = self.outcome.lines.keys()
-        tries = [self.tried(name, value) for value in self.others(name)]
+        tries = [self.trial_of(name, value) for value in self.others(name)]
         lines = {n for one in tries for n in one.change.touched if n in differ}
         if lines <= self._climbed.get(name, set()):
             return  # touches nothing that differs, or only what no value of it explained before
@@ -237,7 +237,7 @@ class Search:
         best = self._best(name, self._proportional(seen))
         if best is None or best.change.worse or self._touches(best):
             values = ladder(self.catalogue[name], self.session, self.length)
-            values = sorted({*values, *self._turns(name, all_seen)})
+            values = sorted({*values, *self._between_seen(name, all_seen)})
             other = self._best(name, values)
             if other is not None and (best is None or other.change.gain > best.change.gain):
                 best = self._between(name, other, values)
@@ -245,7 +245,7 @@ class Search:
             del self._climbed[name]  # something else may be taken first
             yield best
 
-    def _turns(self, name: str, seen: list[tuple[int, Outcome]]) -> Iterator[int]:
+    def _between_seen(self, name: str, seen: list[tuple[int, Outcome]]) -> Iterator[int]:
         """Values that people choose between two under which lines that differ do so otherwise: a
         limit or a life of something may be longer than the session.
         """
@@ -254,7 +254,7 @@ class Search:
         ordered = sorted([*seen, now], key=lambda one: one[0])
         for (low, before), (high, after) in pairwise(ordered):
             if any(before.signature(n) != after.signature(n) for n in differ):
-                usual = sorted(usual_in(low, high, span=self.catalogue[name].span))
+                usual = sorted(round_values(low, high, span=self.catalogue[name].span))
                 yield from usual[:: max(1, len(usual) // _BETWEEN)]
 
     def _touches(self, trial: ValueTrial) -> bool:
@@ -275,7 +275,7 @@ class Search:
                 continue
             if value == now or (one.span and 0 < value < FINEST):
                 continue
-            trial = self.tried(name, text)
+            trial = self.trial_of(name, text)
             gains = trial.change.gain > 0 and trial.outcome.whole and not trial.outcome.failure
             if gains and (best is None or trial.change.gain > best.change.gain):
                 best = trial
@@ -312,7 +312,7 @@ class Search:
             one
             for name in sorted(self.outcome.asked & self.catalogue.keys())
             for value in self.others(name)
-            if (one := self.tried(name, value)).change.touched
+            if (one := self.trial_of(name, value)).change.touched
             and differ & set(one.change.touched)
             and not one.outcome.failure
         ]
@@ -322,7 +322,7 @@ class Search:
             for name in sorted(fresh & self.catalogue.keys()):
                 for value in self.others(name):
                     setting = lead.setting.with_value(name, value)
-                    outcome = self.session.tried(setting, self.outcome)
+                    outcome = self.session.trial_of(setting, self.outcome)
                     self._progress("pairs")
                     if outcome.whole and change(self.outcome, outcome).gain > 0:
                         self.take(setting, outcome)
@@ -350,34 +350,34 @@ class Search:
             if touched.gain > 0:
                 self.take(self.setting.with_quirk(name, other), outcome)
             if one_by_one:
-                self._turn(name)
+                self._flip_times(name)
 
     def decisions(self, name: str) -> Decisions:
         """The present decisions of a quirk."""
         return self.setting.quirks.get(name) or Decisions(self.odds[name] != "never")
 
     def _quirk(self, name: str, decisions: Decisions) -> Outcome:
-        trial = self.session.tried(self.setting.with_quirk(name, decisions), self.outcome)
+        trial = self.session.trial_of(self.setting.with_quirk(name, decisions), self.outcome)
         self._progress(f"{len(self.outcome.lines)} lines differ")
         return trial
 
-    def _turn(self, name: str) -> None:
+    def _flip_times(self, name: str) -> None:
         """Turn single times of a quirk, those nearest to a line that differs first."""
-        budget = _TURNS
-        tried: set[int] = set()
+        budget = _FLIPS_MAX
+        trial_of: set[int] = set()
         while budget and self.outcome.lines:
             differ = sorted(self.outcome.lines)
             times = [
                 (min(abs(line - n) for n in differ), time)
                 for time, line in enumerate(self.outcome.asks.get(name, ()))
-                if time not in tried
+                if time not in trial_of
             ]
             if not times:
                 return
             _, time = min(times)
-            tried.add(time)
+            trial_of.add(time)
             budget -= 1
-            decisions = self.decisions(name).turned(time)
+            decisions = self.decisions(name).flipped(time)
             outcome = self._quirk(name, decisions)
             outcome_change = change(self.outcome, outcome)
             if outcome_change.gain > 0 and outcome.whole:

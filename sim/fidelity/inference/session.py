@@ -33,7 +33,7 @@ class Session(TrialContext):
         self._asked = 0  # trials of the present setting
         self._stops: ForkedCheckpoints[tuple[Setting, int], Outcome] | None = None
 
-    def stand_at(self, setting: Setting, outcome: Outcome) -> None:
+    def rebase(self, setting: Setting, outcome: Outcome) -> None:
         """Make this the setting, with its outcome, from which the next trials differ a little."""
         self.close()
         self._present, self._asked = (setting, outcome), 0
@@ -44,7 +44,7 @@ class Session(TrialContext):
             self._stops.close()
         self._stops = None
 
-    def tried(
+    def trial_of(
         self,
         setting: Setting,
         against: Outcome | None = None,
@@ -60,7 +60,7 @@ class Session(TrialContext):
             if steps == ALL:
                 return present[1]
             self.trials += 1
-            outcome = self._gone_on(setting, steps, certain if against is not None else 0)
+            outcome = self._continued(setting, steps, certain if against is not None else 0)
             if outcome is not None:
                 return outcome
         else:
@@ -80,7 +80,7 @@ class Session(TrialContext):
 
     # ---- trials that go on from a stop
 
-    def _gone_on(self, setting: Setting, steps: int, certain: int) -> Outcome | None:
+    def _continued(self, setting: Setting, steps: int, certain: int) -> Outcome | None:
         """The outcome of a trial that goes on after some steps; None where it has to begin."""
         self._asked += 1
         if self._asked <= _WORTH or steps < 0:
@@ -106,7 +106,7 @@ class Session(TrialContext):
         def begin() -> tuple[Iterator[int], Callable[[tuple[Setting, int]], Outcome]]:
             whole = Trial(self, setting, self.seed)
             whole.finish(whole.steps())
-            trial = Trial(self, setting, self.seed, whole.said)
+            trial = Trial(self, setting, self.seed, whole.compared)
             steps = trial.steps()
 
             def finish(asked: tuple[Setting, int]) -> Outcome:

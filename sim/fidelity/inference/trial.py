@@ -69,7 +69,7 @@ class Trial(SessionComparison):
         facts: TrialContext,
         setting: Setting,
         seed: int | None,
-        said: dict[int, ComparedAnswer] | None = None,
+        compared: dict[int, ComparedAnswer] | None = None,
     ) -> None:
         self.outcome = outcome = Outcome()
         notes = _Notes(outcome)
@@ -82,7 +82,7 @@ class Trial(SessionComparison):
         )
         self._facts, self._line, self._steps = facts, 0, 0
         self._setting, self._times = setting, Counter[str]()
-        self.said = {} if said is None else said
+        self.compared = {} if compared is None else compared
         ctx = self._player.world.simulation.exchange.ctx
         ctx.quirks.decided_by(self._decide)
         outcome.asked = ctx.assumptions.watch()
@@ -139,37 +139,39 @@ class Trial(SessionComparison):
         decisions = self._setting.quirks.get(name) or Decisions(odds != "never")
         return decisions.at(time)
 
-    def _known(self, seen: RecordedEvent) -> list[Difference] | None:
+    def _contract_differences(self, event: RecordedEvent) -> list[Difference] | None:
         known = self._facts.silent
-        silent = known.get(seen.entry.n)
+        silent = known.get(event.entry.n)
         if silent is None:
             try:
-                self._checker.check(seen)
+                self._checker.check(event)
                 silent = False
             except NoEvidence:
                 silent = True
-            known[seen.entry.n] = silent
+            known[event.entry.n] = silent
         return None if silent else []
 
-    def _answer(self, seen: RecordedEvent, recorded: Message, ours: Message) -> list[Difference]:
+    def _compare_answer(
+        self, event: RecordedEvent, recorded: Message, ours: Message
+    ) -> list[Difference]:
         names = self._player.names
-        before, mark, known = names.state, names.mark(), self.said.get(seen.entry.n)
+        before, mark, known = names.state, names.mark(), self.compared.get(event.entry.n)
         if known is not None and known.before == before and known.ours == ours:
             for pair in known.pairs:
-                names.same(*pair)
+                names.pair(*pair)
             return known.differences
-        differences = super()._answer(seen, recorded, ours)
+        differences = super()._compare_answer(event, recorded, ours)
         if known is None:
-            said = ComparedAnswer(before, ours, differences, names.since(mark))
-            self.said[seen.entry.n] = said
+            compared = ComparedAnswer(before, ours, differences, names.pairs_since(mark))
+            self.compared[event.entry.n] = compared
         return differences
 
-    def _blamed(
-        self, seen: RecordedEvent, ours: Message, differences: list[Difference]
+    def _with_culprits(
+        self, event: RecordedEvent, ours: Message, differences: list[Difference]
     ) -> list[Difference]:
         return differences
 
-    def _spoilt(self, seen: RecordedEvent, ours: Message) -> bool:
+    def _breaks_contract(self, event: RecordedEvent, ours: Message) -> bool:
         return False
 
 

@@ -71,17 +71,17 @@ class Verdicts:
     def find(self) -> None:
         """Fill the tables of verdicts, asked-for names in their order."""
         search = self._search
-        search.drop_needless()
+        search.drop_unneeded()
         for name in search.catalogue:
             if name not in search.outcome.asked:
                 self.assumptions[name] = self._not_observed(name)
-        for name in search.still_dull():
+        for name in search.without_effect():
             self.assumptions[name] = self._not_observed(name)
         for name in search.odds:
             if name not in search.outcome.asks:
-                self.quirks[name] = _no_odds(search.odds[name])
+                self.quirks[name] = _unobserved_quirk(search.odds[name])
         for name in sorted(search.outcome.asks):
-            self.quirks[name] = self._quirk(name)
+            self.quirks[name] = self._quirk_verdict(name)
         for name in search.catalogue:
             if name not in self.assumptions:
                 self.assumptions[name] = self._assumption(name)
@@ -136,14 +136,14 @@ class Verdicts:
     def _assumption(self, name: str) -> Verdict:
         base = self._search.base[name]
         if isinstance(base, int) and not isinstance(base, bool):
-            return self._number(name, base)
-        return self._word(name, base)
+            return self._number_verdict(name, base)
+        return self._option_verdict(name, base)
 
-    def _word(self, name: str, base: Value) -> Verdict:
+    def _option_verdict(self, name: str, base: Value) -> Verdict:
         search = self._search
         now = search.value(name)
         consistent: list[Value] = [now]
-        tries = [search.tried(name, text) for text in search.others(name)]
+        tries = [search.trial_of(name, text) for text in search.others(name)]
         touched = {n for one in tries for n in one.change.touched}
         if not touched:
             return self._not_observed(name)
@@ -155,7 +155,7 @@ class Verdicts:
                 against.update(one.change.worse)
             else:
                 consistent.append(search.catalogue[name].parse(one.value))
-        if base not in consistent and self._is_luck(name, search.text(name, base)):
+        if base not in consistent and self._fits_with_another_seed(name, search.text(name, base)):
             consistent.append(base)
         texts = [self._as_written(name, value) for value in consistent]
         ours = self._as_written(name, base)
@@ -166,27 +166,27 @@ class Verdicts:
             return Verdict("confirmed", texts, evidence, ours)
         return Verdict("undecided", texts, evidence, ours)
 
-    def _is_luck(self, name: str, ours: str) -> bool:
+    def _fits_with_another_seed(self, name: str, ours: str) -> bool:
         """Whether our value explains the lines against it under another seed."""
         search = self._search
-        against = set(search.tried(name, ours).change.worse)
+        against = set(search.trial_of(name, ours).change.worse)
         setting = search.setting.with_value(name, ours)
         seed = search.session.scenario.seed if search.session.seed is None else search.session.seed
-        said = search.session.tried(setting)
+        compared = search.session.trial_of(setting)
         for number in range(1, _SEEDS + 1):
-            outcome = search.session.tried(setting, seed=seed + number)
+            outcome = search.session.trial_of(setting, seed=seed + number)
             if not outcome.failure and not against & outcome.lines.keys():
                 return True
-            if number > 1 and all(said.signature(n) == outcome.signature(n) for n in against):
+            if number > 1 and all(compared.signature(n) == outcome.signature(n) for n in against):
                 return False  # nothing of it is drawn
         return False
 
     # ---- numbers
 
-    def _number(self, name: str, base: int) -> Verdict:
+    def _number_verdict(self, name: str, base: int) -> Verdict:
         search, one = self._search, self._search.catalogue[name]
         now = int(search.value(name))
-        tries = [search.tried(name, text) for text in search.others(name)]
+        tries = [search.trial_of(name, text) for text in search.others(name)]
         touched = {n for trial in tries for n in trial.change.touched}
         if not touched:
             return self._not_observed(name)
@@ -195,7 +195,7 @@ class Verdicts:
         fits = self._fits(name, against)
         special = now <= 0  # a number that stands for none, or for never
         if special:
-            trial = self._beyond(now, one.least, fits, grain, one.span)
+            trial = self._range_above(now, one.least, fits, grain, one.span)
             special = trial.low == trial.high
         else:
             trial = self._range(now, one.least, fits, grain, one.span)
@@ -205,7 +205,7 @@ class Verdicts:
                 None if trial.high is None else trial.high + grain,
             )
         values = self._values(name, now, base, trial, fits)
-        if base not in values and self._is_luck(name, search.text(name, base)):
+        if base not in values and self._fits_with_another_seed(name, search.text(name, base)):
             values.append(base)
         between = None
         if not special:
@@ -226,7 +226,7 @@ class Verdicts:
         def fits(value: int) -> bool:
             if value == search.value(name):
                 return True
-            trial = search.tried(name, search.text(name, value), certain=1)
+            trial = search.trial_of(name, search.text(name, value), certain=1)
             if trial.outcome.failure:
                 return True
             if _excluded(trial):
@@ -236,13 +236,13 @@ class Verdicts:
 
         return fits
 
-    def _beyond(
+    def _range_above(
         self, now: int, least: int, fits: Callable[[int], bool], grain: int, span: bool
     ) -> Range:
         """The range of a value that stands for none: alone, with all that never showed, or, where
         none is the shortest of spans, with those that nobody can tell from it.
         """
-        most = self._most(now, span)
+        most = self._highest_tried(now, span)
         if not fits(most):
             if not (span and now == 0 and fits(grain)):
                 return Range(now, now)
@@ -250,13 +250,13 @@ class Verdicts:
         steps = (value for value in numbers.steps_down(most, least) if value > max(now, least))
         return Range(numbers.edge(fits, most, steps, grain), None)
 
-    def _most(self, now: int, span: bool) -> int:
+    def _highest_tried(self, now: int, span: bool) -> int:
         return max(3 * self._search.length, 3 * now) if span else max(1_000, 100 * now)
 
     def _range(
         self, now: int, least: int, fits: Callable[[int], bool], grain: int, span: bool
     ) -> Range:
-        most = self._most(now, span)
+        most = self._highest_tried(now, span)
         # no clock tells a span below its grain from the grain, and some cost much to replay
         lowest = max(least, min(grain, now)) if span else least
         low = numbers.edge(fits, now, numbers.steps_down(now, lowest), grain)
@@ -275,7 +275,7 @@ class Verdicts:
         else:
             low = one.least if allowed.low is None else allowed.low
             high = max(now, base, low) * 100 if allowed.high is None else allowed.high
-            values = numbers.usual_in(max(low, 0), high, span=one.span) or [now]
+            values = numbers.round_values(max(low, 0), high, span=one.span) or [now]
             if now <= 0 and now not in values:
                 values = [now, *values]
         if allowed.has(base) and (allowed.low != allowed.high):
@@ -289,15 +289,15 @@ class Verdicts:
 
     # ---- quirks
 
-    def _quirk(self, name: str) -> Verdict:
+    def _quirk_verdict(self, name: str) -> Verdict:
         search = self._search
         ours = search.odds[name]
         now = search.decisions(name)
         times = list(range(min(len(search.outcome.asks[name]), _TIMES_MAX)))
         visible: dict[int, Change] = {}
-        self._look(name, now, times, visible)
+        self._find_visible(name, now, times, visible)
         if not visible:
-            return _no_odds(ours)
+            return _unobserved_quirk(ours)
         against = {time: one for time, one in visible.items() if one.worse and not one.better}
         evidence = _evidence({n for one in visible.values() for n in (one.worse or one.touched)})
         count = Count(sum(now.at(time) for time in against), len(against))
@@ -313,7 +313,7 @@ class Verdicts:
         ends: list[Any] = [round(end, 3) for end in count.between()]
         return Verdict(kind, consistent, evidence, ours, ends, count.struck, count.of)
 
-    def _look(
+    def _find_visible(
         self, name: str, now: Decisions, times: list[int], visible: dict[int, Change]
     ) -> None:
         """Times at which it makes a difference whether the quirk strikes: halves in which none does
@@ -321,20 +321,20 @@ class Verdicts:
         """
         if not times:
             return
-        turned = now
+        flipped = now
         for time in times:
-            turned = turned.turned(time)
+            flipped = flipped.flipped(time)
         search = self._search
-        setting = search.setting.with_quirk(name, turned)
-        outcome_change = change(search.outcome, search.session.tried(setting))
+        setting = search.setting.with_quirk(name, flipped)
+        outcome_change = change(search.outcome, search.session.trial_of(setting))
         if not outcome_change.touched:
             return
         if len(times) == 1:
             visible[times[0]] = outcome_change
             return
         half = len(times) // 2
-        self._look(name, now, times[:half], visible)
-        self._look(name, now, times[half:], visible)
+        self._find_visible(name, now, times[:half], visible)
+        self._find_visible(name, now, times[half:], visible)
 
 
 def _explained(verdicts: dict[str, Verdict]) -> dict[str, Verdict]:
@@ -359,7 +359,7 @@ def _is_narrow(allowed: Range, grain: int) -> bool:
     return allowed.high - allowed.low <= max(4 * grain, allowed.high // 10)
 
 
-def _no_odds(ours: str) -> Verdict:
+def _unobserved_quirk(ours: str) -> Verdict:
     return Verdict("not observed", [ours], [], ours)
 
 

@@ -27,7 +27,7 @@ def lines(report: Report) -> Iterator[str]:
         if verdict.verdict == FAILED:
             head = f"failed {verdict.item.id}, {verdict.item.section}: {verdict.item.says}"
             yield from wrapped(head, "  ", first="")
-            detail = _said(report, verdict)
+            detail = _failure_messages(report, verdict)
             for text in verdict.evidence:
                 yield from wrapped(text, "    ", first="  ")
                 if text in detail:
@@ -45,7 +45,7 @@ def lines(report: Report) -> Iterator[str]:
     yield from wrapped(NOTE, "", first="")
 
 
-def _said(report: Report, verdict: Verdict) -> dict[str, str]:
+def _failure_messages(report: Report, verdict: Verdict) -> dict[str, str]:
     """Return the messages of the failed tests that an item's evidence names."""
     leg = verdict.item.leg
     return {failing(leg, name): says for name, says in report.says.get(leg, {}).items() if says}
@@ -88,15 +88,17 @@ def badge(report: Report) -> str:
     if report.left_out:
         right += ", incomplete"
     word = PASSED if report.ok else (FAILED if count[FAILED] else UNEXERCISED)
-    colour, a, b = _COLOURS[word], 7 * len(left) + 12, 7 * len(right) + 12
+    colour, left_width, right_width = _COLOURS[word], 7 * len(left) + 12, 7 * len(right) + 12
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{a + b}" height="20" role="img"'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left_width + right_width}"'
+        ' height="20" role="img"'
         f' aria-label="{left}: {right}"><title>{left}: {right}</title>'
-        f'<rect width="{a}" height="20" fill="#424242"/>'
-        f'<rect x="{a}" width="{b}" height="20" fill="{colour}"/>'
+        f'<rect width="{left_width}" height="20" fill="#424242"/>'
+        f'<rect x="{left_width}" width="{right_width}" height="20" fill="{colour}"/>'
         '<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">'
-        f'<text x="6" y="14" textLength="{a - 12}">{left}</text>'
-        f'<text x="{a + 6}" y="14" textLength="{b - 12}">{right}</text></g></svg>\n'
+        f'<text x="6" y="14" textLength="{left_width - 12}">{left}</text>'
+        f'<text x="{left_width + 6}" y="14" textLength="{right_width - 12}">{right}</text>'
+        "</g></svg>\n"
     )
 
 

@@ -130,7 +130,7 @@ class Resumed(Check):
     def finish(self) -> None:
         for stream, token in self._resumed.values():
             known = self._tokens.get(token)
-            if known is None or not _alike(known[0], stream):
+            if known is None or not _same_subscription(known[0], stream):
                 self.cannot_tell += 1
             else:
                 self._judge(*known, stream)
@@ -144,7 +144,7 @@ class Resumed(Check):
         older = {name for name, _, _ in sooner} - {name for name, _, _ in later}
         known = {name for name, _, _ in sooner}
         newer = [row for row in later if row[0] not in known]
-        newer += self._beside(before, after, sooner)
+        newer += self._told_elsewhere(before, after, sooner)
         for name, at, line in newer:
             if at < latest:
                 self.applied += 1
@@ -157,7 +157,7 @@ class Resumed(Check):
                 says = f"execution {name} stands before the token and was told after resuming"
                 self.contradict(says, [line])
 
-    def _beside(
+    def _told_elsewhere(
         self, before: Stream, after: Stream, sooner: list[tuple[str, str, int]]
     ) -> list[tuple[str, str, int]]:
         """What streams beside the two told of instants after what stood before the token."""
@@ -168,13 +168,13 @@ class Resumed(Check):
         return [
             row
             for other in others
-            if last and _alike(other, after)
+            if last and _same_subscription(other, after)
             for row in self._told[other.number]
             if row[1] > last and row[0] not in known
         ]
 
 
-def _alike(before: Stream, after: Stream) -> bool:
+def _same_subscription(before: Stream, after: Stream) -> bool:
     """Whether two streams tell the same, to the same client, as far as nobody meddled."""
     narrowed = [
         [stream.request.get(name) or [] for name in ("symbols", "firms")]

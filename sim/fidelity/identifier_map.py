@@ -47,8 +47,8 @@ def fields_by_name(cls: type[Message]) -> dict[str, Field]:
     return fields | {field.json_name: field for field in fields_of(cls)}
 
 
-class Names:
-    """Pairs of identifiers, recorded and ours. `mark` and `back` undo a trial."""
+class IdentifierMap:
+    """Pairs of identifiers, recorded and ours. `mark` and `undo_to` undo a trial."""
 
     def __init__(self) -> None:
         self._ours: dict[str, str] = {}
@@ -57,10 +57,10 @@ class Names:
         self._states = [0]  # a number for the pairs so far and their order, after each
 
     def mark(self) -> int:
-        """A point to which `back` returns."""
+        """A point to which `undo_to` returns."""
         return len(self._added)
 
-    def back(self, mark: int) -> None:
+    def undo_to(self, mark: int) -> None:
         """Forget the pairs that were made since a mark."""
         for recorded, ours in self._added[mark:]:
             del self._ours[recorded], self._recorded[ours]
@@ -71,11 +71,11 @@ class Names:
         """A number that is the same where the same pairs were made in the same order."""
         return self._states[-1]
 
-    def since(self, mark: int) -> list[tuple[str, str]]:
+    def pairs_since(self, mark: int) -> list[tuple[str, str]]:
         """The pairs that were made since a mark."""
         return self._added[mark:]
 
-    def same(self, recorded: str, ours: str) -> bool:
+    def pair(self, recorded: str, ours: str) -> bool:
         """Whether both name the same thing. They are paired when neither was seen before."""
         known = self._ours.get(recorded)
         if known is not None or ours in self._recorded:
@@ -85,7 +85,7 @@ class Names:
         self._states.append(hash((self._states[-1], recorded, ours)))
         return True
 
-    def same_resource(self, recorded: str, ours: str) -> bool:
+    def pair_resource(self, recorded: str, ours: str) -> bool:
         """Whether two names such as firms/atlas/users/ada are the same, part by part: parts that
         differ are paired like identifiers.
         """
@@ -93,40 +93,40 @@ class Names:
         if len(parts[0]) != len(parts[1]):
             return False
         pairs = zip(*parts, strict=True)
-        return all(one == other or self.same(one, other) for one, other in pairs)
+        return all(one == other or self.pair(one, other) for one, other in pairs)
 
-    def own(self, value: Any) -> None:
+    def note_client_values(self, value: Any) -> None:
         """Note what a client wrote: it means itself unless the service drew it before."""
         if isinstance(value, str):
             known = value in self._ours or value in self._recorded
             if len(value) >= _LEAST and not known and not is_resource(value):
-                self.same(value, value)
+                self.pair(value, value)
         elif isinstance(value, dict):
             for inner in value.values():
-                self.own(inner)
+                self.note_client_values(inner)
         elif isinstance(value, list):
             for inner in value:
-                self.own(inner)
+                self.note_client_values(inner)
 
-    def ours(self, value: Any) -> Any:
+    def to_ours(self, value: Any) -> Any:
         """A JSON value in which our identifiers stand for those of the recording."""
         if isinstance(value, str):
             known = self._ours.get(value)
             if known is None and is_resource(value):
-                return self.ours_in(value)
+                return self.path_to_ours(value)
             return value if known is None else known
         if isinstance(value, dict):
-            return {name: self.ours(inner) for name, inner in value.items()}
+            return {name: self.to_ours(inner) for name, inner in value.items()}
         if isinstance(value, list):
-            return [self.ours(inner) for inner in value]
+            return [self.to_ours(inner) for inner in value]
         return value
 
-    def ours_in_query(self, query: str) -> str:
+    def query_to_ours(self, query: str) -> str:
         """A query in which our identifiers stand; unchanged where it names none."""
         pairs = parse_qsl(query, keep_blank_values=True, errors="surrogateescape")
-        changed = [(name, self.ours(value)) for name, value in pairs]
+        changed = [(name, self.to_ours(value)) for name, value in pairs]
         return query if changed == pairs else urlencode(changed, errors="surrogateescape")
 
-    def ours_in(self, text: str) -> str:
+    def path_to_ours(self, text: str) -> str:
         """A path in which our identifiers stand for those of the recording."""
         return _WORDS.sub(lambda match: self._ours.get(match[0], match[0]), text)
