@@ -1,4 +1,4 @@
-"""How close we are to a service that was recorded: differences, where they are, and whose they are.
+"""How close the sandbox is to a recorded service: what differs, where, and which side is wrong.
 
-`sim compare` asks this package.
+`sim compare`, `sim infer`, `sim drift` and the fidelity page use this package.
 """

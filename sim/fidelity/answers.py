@@ -1,6 +1,7 @@
-"""One answer or frame held against the contract: status, headers that matter, body or error form.
+"""Check one recorded answer or frame against the contract: status, headers that matter, body or
+error form.
 
-Whose a difference is follows from who agrees with whom; `difference.py` has the table.
+`difference.py` has the table that says which side (the culprit) is wrong.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _UNDESCRIBED = {
     "OPTIONS": "a browser asked for leave",
     "HEAD": "an answer to HEAD has no body, and no document has the method",
 }
-# Their field numbers are published nowhere: a message that does not fit is no fault of a service.
+# The field numbers of these packages are published nowhere: a mismatch is no fault of the service.
 _OWN_NUMBERS = (
     "exchange.cashmovement.v1",
     "exchange.kyc.v1",
@@ -42,7 +43,7 @@ _OWN_NUMBERS = (
 
 
 def _check_kept(body: Any) -> None:
-    """NoEvidence for a body that was there and is not in the recording."""
+    """Raise NoEvidence if the recorder left the body out or could not read it."""
     if isinstance(body, dict) and body.keys() == {"left_out"}:
         raise NoEvidence("the body was too large to be kept, or was not exported")
     if isinstance(body, dict) and body.keys() == {"unreadable"}:
@@ -50,18 +51,21 @@ def _check_kept(body: Any) -> None:
 
 
 class NoEvidence(Exception):
-    """No document describes what was seen; the text says why."""
+    """No document describes this answer or frame. The text gives the reason."""
 
 
 class Checker:
-    """Holds what was seen against contract and specification, in one of the two readings."""
+    """Checks recorded events against contract and specification, in one of the two readings."""
 
     def __init__(self, reading: str) -> None:
         self.reading = reading
         self._switches = wire_switches_of(reading)
 
     def check(self, event: RecordedEvent) -> list[Difference]:
-        """What differs, with culprits. NoEvidence where no document describes what was seen."""
+        """Return the differences of an event from the contract, each with its culprit.
+
+        Raises NoEvidence where no document describes the event.
+        """
         if event.closed is not None:
             differences = list(self._end(event, event.closed))
         elif event.frame is not None:
@@ -79,18 +83,18 @@ class Checker:
         )
 
     def culprit(self, operation: Operation | None, one: Difference) -> Culprit:
-        """Whose a difference between a recording and the contract is."""
+        """Return which side is wrong where a recording and the contract differ."""
         if one.switch:
             return "specification" if self.reading == DOCUMENTED else "contract"
         own_numbers = operation is not None and operation.package in _OWN_NUMBERS
         return "contract" if own_numbers and one.kind == "bytes" else "recording"
 
     def shape(self, operation: Operation, plane: str, now: Instant) -> Shape:
-        """The shape of an operation's answer on a plane at an instant."""
+        """Return the shape of an operation's answer on a plane at an instant."""
         return shape_of(operation.response, self.dialect(plane, now))
 
     def dialect(self, plane: str, now: Instant) -> Dialect | None:
-        """The JSON rules of a plane at an instant in this reading; None for gRPC."""
+        """Return the JSON rules of a plane at an instant in this reading; None for gRPC."""
         return None if plane == "grpc" else dialect_at(plane, now, switches=self._switches)
 
     # ---- HTTP
@@ -212,13 +216,13 @@ class Checker:
 
 
 def _report(operation: Operation, body: Any) -> Found:
-    """Of the CSV in an answer or a message."""
+    """Check the CSV in an answer or a message."""
     text = csv_lines.report_in(operation, body)
     return [] if text is None else list(csv_lines.misfits(csv_lines.ROWS[operation.name], text))
 
 
 def _lines(body: Any, shape: Shape) -> Iterator[Difference]:
-    """Of a body that is one object {"result": …} a line."""
+    """Check a body that has one object {"result": …} per line."""
     if body is None:
         return
     try:
@@ -268,7 +272,7 @@ def _content_type(answer: Message, plane: str, status: int, operation: Operation
 
 
 def _code(body: Any) -> int | None:
-    """The gRPC code in the body of a refusal."""
+    """Return the gRPC code in the body of a refusal, or None."""
     if isinstance(body, dict) and body.keys() >= {"code", "message"}:
         code = body["code"]
         return code if type(code) is int and code in _CODES else None
@@ -276,7 +280,7 @@ def _code(body: Any) -> int | None:
 
 
 def _status_in(body: Any, plane: str) -> int | None:
-    """The HTTP status with which a body would be a refusal's; None for another body."""
+    """Return the HTTP status that a refusal with this body would have; None for any other body."""
     if not isinstance(body, dict):
         return None
     if code := _code(body):
@@ -297,7 +301,7 @@ def _under(parent: str, misfit: Found | None) -> Iterator[Difference]:
 
 @cache
 def wire_switches_of(reading: str) -> frozenset[str]:
-    """Switches of JSON fields that a reading turns on."""
+    """Return the switches of JSON fields that are on in a reading."""
     from sim.api.pipeline.replies import wire_switches
 
     assumptions = Assumptions()
@@ -313,7 +317,7 @@ def _assumption_names() -> set[str]:
 
 
 def observation_of(switch: str) -> str:
-    """The observation behind a switch; "" where there is none."""
+    """Return the name of the observation behind a switch; "" if there is none."""
     for one in catalogue().values():
         if one.switch is not None and one.switch.name == switch:
             return one.name

@@ -1,16 +1,16 @@
-"""Differences that chance decides, told apart from those that say something.
+"""Tells differences that random draws explain from differences that are evidence.
 
-An exchange draws: whether a search times out, how long a new account takes. Where a recording
-differs from our replay because the service drew otherwise, it is evidence of nothing. We know what
-chance decides without a list of it, because a replay costs little: the session is replayed with
-further seeds, and with each drawn quirk striking always and never. A difference at a place of a
-line is chance where
+An exchange draws random values: whether a search times out, how long a new account takes. Where a
+recording differs from our replay because the service drew another value, the difference is no
+evidence. No list of drawn values is kept. Instead the session is replayed with further seeds, and
+once with each drawn quirk always and once never striking. A difference at one place of a line is
+due to chance if
 
-- one of these replays has none there, so that we do answer as recorded in some runs; or
-- our own values there differ from seed to seed, as instants do that are drawn.
+- one of these replays agrees with the recording there; or
+- our own values there vary from seed to seed, as drawn instants do.
 
-If the recording was made with our seed, both drew the same, and nothing is excused. The identifiers
-show it: those that every other seed draws otherwise are then the recorded ones.
+If the recording was made with our seed, both sides drew the same values, and no difference is due
+to chance. The identifiers show it: the recorded ones are then ours and those of no other seed.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ from sim.scenario.scenario import Scenario
 from sim.simulation import Simulation
 from sim.testing.client import RpcError
 
-Place: TypeAlias = tuple[int, str]  # a line, and where in its answer or frame
+Place: TypeAlias = tuple[int, str]  # (line, place in its answer or frame)
 
-SEEDS = 32  # further ones at most; what is drawn so rarely counts as a difference
-_FIRST = 8  # of them, after which most is known
-_LINES_MAX = 200_000  # replayed with further seeds, all together
-_SPREAD = 4  # values of different seeds at a place that is drawn from many
+SEEDS = 32  # maximum number of further seeds; a value drawn more rarely counts as a difference
+_FIRST = 8  # the first seeds, which settle most places
+_LINES_MAX = 200_000  # limit on lines replayed with further seeds, in total
+_SPREAD = 4  # so many different values at a place show that it is drawn from a wide range
 _INSTANT_OR_NUMBER = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|-?\d{1,18}(\.\d+)?")
-# Where these differ, nothing else of the line is compared.
+# If one of these differs, nothing else of the line is compared.
 _WHOLE = frozenset(("answer.status", "closed.code"))
 
 
 class _DifferingLine(NamedTuple):
-    """A line that differs."""
+    """A line whose answer or frame differs."""
 
     name: str
     n: int
@@ -59,18 +59,20 @@ class _DifferingLine(NamedTuple):
 
 
 class DeferredTally(Tally):
-    """A tally that waits with what differs until it is known what chance decides."""
+    """A tally that collects differing lines and counts them once `settle` says which are due to
+    chance.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.lines: list[_DifferingLine] = []
 
     def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
-        """One answer or frame differs."""
+        """Note that an answer or a frame differs."""
         self.lines.append(_DifferingLine(name, n, differences, seen))
 
     def settle(self, excused: Collection[Place]) -> None:
-        """Count what differs, without the places that chance decides."""
+        """Count the collected differences without those at the excused places."""
         for name, n, differences, seen in self.lines:
             left = [one for one in differences if (n, one.where) not in excused]
             if left:
@@ -82,14 +84,15 @@ class DeferredTally(Tally):
 
 
 class _OtherRun(Struct):
-    """What differs in a replay with other random draws."""
+    """The differences of a replay with other random draws."""
 
-    places: dict[Place, str] = {}  # with our value, where it is an instant or a number
+    # maps a place to our value there if it is an instant or a number, else to ""
+    places: dict[Place, str] = {}
     whole: set[int] = set()  # lines of which only the status was compared
     names: IdentifierMap = field(default_factory=IdentifierMap)
 
     def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
-        """One answer or frame differs."""
+        """Note that an answer or a frame differs."""
         for one in differences:
             self.places[n, one.where] = _drawn_value(one.ours)
             if one.where in _WHOLE:
@@ -102,7 +105,7 @@ class _OtherRun(Struct):
         """Nothing to note."""
 
     def compares(self, place: Place) -> bool:
-        """Whether this replay came to compare a place."""
+        """Return whether this replay compared the place."""
         return place[0] not in self.whole or place[1] in _WHOLE
 
 
@@ -114,8 +117,9 @@ def decided_by_chance(
     entries: Collection[Entry],
     clock: ServiceClock,
 ) -> frozenset[Place]:
-    """The places of lines that differ at which chance decides what we answer. `names` are the
-    identifiers of the recording and ours.
+    """Return the places of differing lines at which chance decides what we answer.
+
+    `names` pairs the identifiers of the recording with ours.
     """
     places = {
         (line.n, one.where): _drawn_value(one.ours) for line in lines for one in line.differences
@@ -145,13 +149,13 @@ def decided_by_chance(
 
 
 def _seeds(seed: int, lines: int) -> list[int]:
-    """Further seeds: fewer where a recording is long."""
+    """Return further seeds: fewer for a long recording."""
     count = min(SEEDS, max(2, _LINES_MAX // (lines + 1)))
     return [number % (SEED.high + 1) for number in range(seed + 1, seed + 1 + count)]
 
 
 def _with_quirks(scenario: Scenario, seed: int) -> Iterator[Scenario]:
-    """The scenario with each drawn quirk striking always, and never."""
+    """Yield the scenario with each drawn quirk always striking, then never."""
     quirks = Simulation(scenario, seed=seed).exchange.ctx.quirks
     for name in sorted(quirks.save()):
         if quirks.as_written(name) not in ("always", "never"):
@@ -162,7 +166,11 @@ def _with_quirks(scenario: Scenario, seed: int) -> Iterator[Scenario]:
 def _replayed(
     scenario: Scenario, seed: int | None, entries: Collection[Entry], clock: ServiceClock, last: int
 ) -> Iterator[_OtherRun]:
-    """What differs up to a line; nothing where the scenario has nobody for a client so."""
+    """Replay up to the line `last` and yield what differs.
+
+    Yields nothing if the scenario, changed like this, has no identity for a client of the
+    recording.
+    """
     notes: Any = _OtherRun()
     with suppress(RpcError, Unmatched):
         replayed = SessionComparison(scenario, seed, entries, notes, clock)
@@ -174,7 +182,9 @@ def _replayed(
 
 
 def _varies(place: Place, ours: str, others: list[_OtherRun]) -> bool:
-    """Whether we answer as recorded with another seed, or otherwise with nearly each."""
+    """Return whether we answer as recorded under some other seed, or differently under nearly each
+    one.
+    """
     comparing = [one for one in others if one.compares(place)]
     values = {one.places.get(place, "") for one in comparing} | {ours}
     spread = len(values - {""}) >= min(_SPREAD, len(others) + 1)
@@ -182,7 +192,7 @@ def _varies(place: Place, ours: str, others: list[_OtherRun]) -> bool:
 
 
 def _has_our_seed(names: IdentifierMap, others: list[_OtherRun]) -> bool:
-    """Whether the recording was made with our seed: its identifiers are ours."""
+    """Return whether the recording was made with our seed: most drawn identifiers are then ours."""
     first, *more = (one.names for one in others)
     drawn = [
         recorded
@@ -194,7 +204,7 @@ def _has_our_seed(names: IdentifierMap, others: list[_OtherRun]) -> bool:
 
 
 def _drawn_value(ours: Any) -> str:
-    """An instant or a number as text, which a seed may draw; "" for words and names."""
+    """Return an instant or a number as text, since a seed may draw it; "" for other values."""
     if isinstance(ours, (int, Decimal)) and not isinstance(ours, bool):
         return str(ours)
     return ours if isinstance(ours, str) and _INSTANT_OR_NUMBER.fullmatch(ours) else ""

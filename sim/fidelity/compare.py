@@ -1,7 +1,7 @@
-"""A recording compared with the contract, and with a scenario where one is given.
+"""Compare a recording with the contract and, if one is given, with a scenario.
 
-`Comparison` is what `sim compare` prints. It reads every line once, so its time is linear in the
-number of answers and frames.
+`Comparison` is what `sim compare` prints. Every line is read once, so time is linear in the number
+of answers and frames.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from sim.recording.recorded_events import RecordingReader
 from sim.scenario.scenario import Scenario
 
 _WIDTH = 80
-_PLACES_MAX = 3  # places of an operation that are printed
-_LINES_MAX = 24  # of operations that differ; then none is begun
+_PLACES_MAX = 3  # printed places of one operation
+_LINES_MAX = 24  # printed lines about differing operations; no operation is started after them
 
 
 class Comparison:
-    """What a recording and we agree on, and what not."""
+    """The result of comparing a recording: what agrees, what differs and what has no evidence."""
 
     def __init__(
         self,
@@ -57,12 +57,12 @@ class Comparison:
         return self.tally.same
 
     def not_seen(self) -> list[str]:
-        """Operations of the contract of which the recording shows nothing."""
+        """Return the operations of the contract that the recording never shows."""
         names = (operation.name for operation in load_contract().operations)
         return [name for name in names if name not in self.tally.operations]
 
     def document(self) -> dict[str, Any]:
-        """As `--json` gives it."""
+        """Return the document that `--json` prints."""
         tally, not_seen = self.tally, self.not_seen()
         return {
             "recording": str(self.path),
@@ -75,7 +75,7 @@ class Comparison:
         }
 
     def write(self, out: TextIO) -> None:
-        """Print what matters first, on a screen."""
+        """Print the report, the most important part first."""
         for line in self._lines():
             print(line, file=out)
 
@@ -101,7 +101,7 @@ class Comparison:
         yield from agreement(self)
 
     def _differing(self) -> Iterator[str]:
-        """Differences that no observation explains."""
+        """Yield lines about differences that no observation explains."""
         places = {
             name: [place for place in one.places.values() if not place.first.difference.switch]
             for name, one in self.tally.operations.items()
@@ -122,7 +122,7 @@ class Comparison:
             yield ""
 
     def _observed(self) -> Iterator[str]:
-        """Differences between the two readings, by the observation behind them."""
+        """Yield lines about differences between the two readings, grouped by observation."""
         explained: dict[str, tuple[int, set[str]]] = {}
         for name, one in self.tally.operations.items():
             for place in one.places.values():
@@ -140,7 +140,7 @@ class Comparison:
 
 
 def agreement(comparison: Comparison) -> Iterator[str]:
-    """The last lines: what agrees, and what nobody knows."""
+    """Yield the last lines: what agrees, and what has no evidence."""
     tally, totals = comparison.tally, comparison.tally.totals()
     agree = [name for name, one in tally.operations.items() if one.agree == one.seen]
     yield f"agree:       {totals['agree']:,} answers and frames, {len(agree)} whole operations"
@@ -167,13 +167,13 @@ def _place(place: PlaceTally) -> Iterator[str]:
 
 
 def short(value: Any) -> str:
-    """A value in a line of text."""
+    """Return a value as short text for one line of output."""
     text = repr(shown(value)) if isinstance(value, str) and value[:1] != "(" else str(shown(value))
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
 def compare(path: Path, recording: Recording, reading: str) -> Comparison:
-    """Hold every answer and frame against the contract. Raises UnreadableRecording."""
+    """Check every answer and frame of a recording against the contract. Raises UnreadableRecording."""
     checker, tally = Checker(reading), Tally()
     with naming_file(path), _through(recording) as progress:
         for event in progress.each(RecordingReader(recording.entries).events()):
@@ -192,8 +192,9 @@ def compare(path: Path, recording: Recording, reading: str) -> Comparison:
 def compare_with(
     path: Path, recording: Recording, scenario: Scenario, seed: int | None
 ) -> Comparison:
-    """Replay a recording into a scenario and compare values, order and causality too. Raises
-    UnreadableRecording, and Unmatched where the scenario has too few identities.
+    """Replay a recording into a scenario; compare values, order and causality as well.
+
+    Raises UnreadableRecording, and Unmatched if the scenario has too few identities.
     """
     tally, entries = DeferredTally(), recording.entries
     with naming_file(path):
@@ -212,14 +213,14 @@ def compare_with(
 
 
 def _through(recording: Recording) -> Progress:
-    """The progress through a recording; an interrupt leaves what was compared before."""
+    """Show progress through a recording. After an interrupt the lines compared so far count."""
     total = len(recording.entries)
     return Progress(total, "lines compared", quiet_below=QUIET_BELOW_LINES)
 
 
 @contextmanager
 def naming_file(path: Path) -> Iterator[None]:
-    """Name the file in what is wrong with it."""
+    """Add the file's name to errors that are raised inside."""
     try:
         yield
     except UnreadableRecording as error:

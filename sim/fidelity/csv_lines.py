@@ -1,8 +1,8 @@
-"""Reports as CSV: their columns and cells held against the contract, and their lines as messages
-that can be compared by value.
+"""CSV reports: checks columns and cells against the contract, and reads lines as messages so that
+they can be compared by value.
 
-`csv_writer.py` writes them: a header of names, nested messages as dotted columns. Later pieces of a
-long report have no header.
+The exchange writes these reports in `sim/api/reports/csv_writer.py`: a header of names, with nested
+messages as dotted columns. Later pieces of a long report have no header.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 
 
 def report_in(operation: Operation | None, body: Any) -> str | None:
-    """The CSV in an answer or a message of a download; None where there is none."""
+    """Return the CSV text in an answer or in a message of a download; None if there is none."""
     if operation is None or operation.name not in ROWS or body is None:
         return None
     if operation.content == "csv" and isinstance(body, str):
@@ -59,7 +59,7 @@ def _piece(line: Any) -> Any:
 
 
 def misfits(cls: type[Message], text: str) -> Iterator[Difference]:
-    """What of a report the contract does not know: columns, and cells of another form."""
+    """Yield what does not fit the contract: unknown columns, and cells of another form."""
     try:
         header, lines = _read(cls, text)
     except csv.Error as error:
@@ -79,7 +79,7 @@ def misfits(cls: type[Message], text: str) -> Iterator[Difference]:
 
 
 def messages(cls: type[Message], text: str) -> list[dict[str, Any]]:
-    """The lines of a report as messages in names of JSON; none where it cannot be read."""
+    """Return the lines of a report as messages with JSON names; [] if it cannot be read."""
     try:
         _, lines = _read(cls, text)
     except csv.Error:
@@ -99,7 +99,7 @@ def messages(cls: type[Message], text: str) -> list[dict[str, Any]]:
 
 
 def _read(cls: type[Message], text: str) -> tuple[set[str], list[dict[str, str]]]:
-    """The columns of a report, and its lines by column."""
+    """Return the column names of a report, and its lines by column."""
     ours = columns_of(cls)
     lines = list(csv.reader(StringIO(text, newline=""), strict=True))
     header = list(ours)
@@ -113,7 +113,7 @@ def _read(cls: type[Message], text: str) -> tuple[set[str], list[dict[str, str]]
 
 @cache
 def _checks(cls: type[Message]) -> dict[str, Callable[[str], str]]:
-    """What checks a cell of a column: it answers what was expected, "" where the cell fits."""
+    """Return the check of each column: it returns the expected form, or "" if the cell fits."""
     return {
         name: check for name in columns_of(cls) if (check := _check(_field(cls, name))) is not None
     }

@@ -1,7 +1,8 @@
-"""With how many decimals the service writes amounts and quantities of the retail API.
+"""How many decimals the service writes in amounts and quantities of the retail API.
 
-No document says it: recordings do (`sim catalogue observations`, orders.money, positions.cost,
-market_data.best_prices, activities.balance_changes). A field that is not listed may have any.
+No document states it. It was observed (`sim catalogue observations`: orders.money, positions.cost,
+market_data.best_prices, activities.balance_changes). A field that is not listed may have any
+number.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from sim.fidelity.difference import SECRET, Difference
 
 
 class Digits(NamedTuple):
-    """How a decimal is written, as a pattern and in words."""
+    """The form of a decimal, as a pattern and in words."""
 
     pattern: re.Pattern[str]
     words: str
@@ -73,7 +74,7 @@ DIGITS: dict[tuple[str, str], Digits] = {
 
 
 def misfit(digits: Digits, value: Any) -> Difference | None:
-    """What is wrong with the digits of a decimal, or of the value of an amount."""
+    """Return what is wrong with the digits of a decimal, or with the value of an amount object."""
     where = ""
     if isinstance(value, dict):
         where, value = "value", value.get("value")

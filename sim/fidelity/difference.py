@@ -1,12 +1,12 @@
-"""A difference between a recording and us, and whose it is.
+"""One difference between a recording and us, and which side is wrong (the culprit).
 
 | Culprit | When |
 |---|---|
-| `recording` | contract and we agree, and the specification does not say otherwise |
-| `specification` | the recording does as an observation says that the specification contradicts |
-| `contract` | the recording does as the specification says, and what was observed elsewhere not |
-| `us` | the recording fits the contract, and our answer does not |
-| `unknown` | both answers fit every document, and their values differ |
+| `recording` | we follow the contract, the recording does not, and no observation explains it |
+| `specification` | the recording confirms an observation that contradicts the specification |
+| `contract` | the recording follows the specification and contradicts an observation |
+| `us` | the recording follows the contract, our answer does not |
+| `unknown` | both follow every document, and their values differ |
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ Kind: TypeAlias = Literal[
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 ABSENT = "(absent)"
-SECRET = "fp:"  # how a fingerprint of a secret begins
-_SHOWN_MAX = 200  # characters of a value in a report
+SECRET = "fp:"  # prefix of the fingerprint that replaces a secret
+_SHOWN_MAX = 200  # characters of a value that a report shows
 
 
 class Difference(Struct, frozen=True):
-    """What differs at one place. `where` is a path such as "answer.body.order.avgPx"; `switch` is
-    the assumption or quirk with whose other value we do as recorded, "" where there is none.
+    """A difference at one place. `where` is a path such as "answer.body.order.avgPx". `switch` is
+    the assumption or quirk whose other value would give the recorded answer; "" if there is none.
     """
 
     where: str
@@ -57,17 +57,17 @@ class Difference(Struct, frozen=True):
     culprit: Culprit = "unknown"
 
     def under(self, parent: str) -> Difference:
-        """The same difference as seen from what contains it."""
+        """Return the same difference with the path seen from a parent."""
         dot = "" if not self.where or self.where[0] == "[" else "."
         return replace(self, where=f"{parent}{dot}{self.where}")
 
     def with_culprit(self, culprit: Culprit) -> Difference:
-        """The same difference with its culprit."""
+        """Return the same difference with another culprit."""
         return replace(self, culprit=culprit)
 
 
 def shown(value: Any) -> Any:
-    """A value as a report shows it: short, and without what JSON does not know."""
+    """Return a value as a report shows it: shortened, and without types that JSON lacks."""
     if isinstance(value, Decimal):
         text = str(value)
         return float(text) if len(text) < 30 and abs(value.adjusted()) < 300 else text[:_SHOWN_MAX]

@@ -1,8 +1,8 @@
-"""The drift alarm: which differences of a comparison nobody has reviewed, and what is new.
+"""The drift alarm: which differences of a comparison nobody has reviewed, and which are new.
 
-Differences that are known stand in a file that people review. It decides whether the alarm rings:
-a difference that rings tonight rings tomorrow too, until it is gone or accepted. The document of
-an earlier comparison only says what is new since, so that a reader knows where to look first.
+People review differences and list the accepted ones in a file. That file alone decides whether the
+alarm rings, so a difference rings every night until it is gone or accepted. The document of an
+earlier comparison only marks what is new, so that a reader knows where to look first.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _KEY = ("operation", "where", "kind")
 
 
 class ReviewedDifference(Struct, frozen=True, kw_only=True):
-    """A difference that was reviewed. `operation` and `where` may have wildcards (`*`); without a
-    `kind` every kind is meant.
+    """A reviewed difference. `operation` and `where` may contain wildcards (`*`); an empty `kind`
+    means every kind.
     """
 
     operation: str
@@ -35,7 +35,7 @@ class ReviewedDifference(Struct, frozen=True, kw_only=True):
     reason: str
 
     def matches(self, one: DifferenceGroup) -> bool:
-        """Whether a difference is meant."""
+        """Return whether this entry accepts a difference."""
         return (
             fnmatchcase(one.operation, self.operation)
             and _matches(one.where, self.where)
@@ -44,18 +44,18 @@ class ReviewedDifference(Struct, frozen=True, kw_only=True):
 
 
 class _ReviewFile(Struct, frozen=True):
-    """A file of reviewed differences."""
+    """The file of reviewed differences."""
 
     accepted: tuple[ReviewedDifference, ...]
 
 
 class DifferenceGroup(Struct, frozen=True):
-    """Equal differences at one place of an operation, and what of them was recorded first."""
+    """Equal differences at one place of an operation, with the first of them."""
 
     operation: str
     place: PlaceTally
-    since: bool = False  # whether the earlier comparison did not have it
-    entry: ReviewedDifference | None = None  # that accepts it
+    since: bool = False  # whether the earlier comparison lacks it
+    entry: ReviewedDifference | None = None  # the entry that accepts it
 
     @property
     def where(self) -> str:
@@ -64,16 +64,16 @@ class DifferenceGroup(Struct, frozen=True):
 
     @property
     def kind(self) -> str:
-        """What differs there."""
+        """The kind of difference."""
         return self.place.first.difference.kind
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What tells it from others, in any comparison."""
+        """Identifies the group in every comparison: operation, place, kind."""
         return self.operation, self.where, self.kind
 
     def document(self) -> dict[str, Any]:
-        """As `--json` gives it."""
+        """Return the row that `--json` prints."""
         one = self.place.first.difference
         row = {
             "operation": self.operation,
@@ -90,7 +90,7 @@ class DifferenceGroup(Struct, frozen=True):
 
 
 class EarlierComparison(Struct, frozen=True):
-    """What an earlier comparison had: differences, and operations that it saw."""
+    """The differences of an earlier comparison, and the operations that it saw."""
 
     file: Path
     keys: frozenset[tuple[str, str, str]]
@@ -98,11 +98,11 @@ class EarlierComparison(Struct, frozen=True):
 
 
 class NoComparison(ValueError):
-    """A file that `sim compare --json` did not write; the text says so."""
+    """The file was not written by `sim compare --json`. The text says which file."""
 
 
 class Drift:
-    """A comparison beside what was accepted and what was there before."""
+    """A comparison, split into accepted and open differences, and compared with an earlier one."""
 
     def __init__(
         self,
@@ -122,17 +122,17 @@ class Drift:
 
     @property
     def compared(self) -> int:
-        """Answers and frames that could be compared."""
+        """The number of answers and frames that could be compared."""
         totals = self.comparison.tally.totals()
         return int(totals["agree"] + totals["differ"])
 
     @property
     def rings(self) -> bool:
-        """Whether there is something to look at: nothing compared is something, too."""
+        """Whether the alarm rings: a difference is open, or nothing could be compared."""
         return bool(self.open) or not self.compared
 
     def document(self) -> dict[str, Any]:
-        """What `--json` adds under "drift"."""
+        """Return what `--json` adds under "drift"."""
         return {
             "rings": self.rings,
             "open": [one.document() for one in self.open],
@@ -147,7 +147,7 @@ class Drift:
 
 
 def read_accepted(path: Path) -> tuple[ReviewedDifference, ...]:
-    """The entries of a file of reviewed differences. Raises ScenarioError with places, OSError."""
+    """Read a file of reviewed differences. Raises ScenarioError with positions, and OSError."""
     node = read_file(path)
     problems: list[Problem] = []
     file = record(_ReviewFile).read(node, problems)
@@ -166,7 +166,7 @@ def read_accepted(path: Path) -> tuple[ReviewedDifference, ...]:
 
 
 def read_earlier(path: Path) -> EarlierComparison:
-    """An earlier comparison. Raises NoComparison, OSError."""
+    """Read the document of an earlier comparison. Raises NoComparison and OSError."""
     try:
         operations = json.decode(path.read_bytes(), type=dict[str, Any])["operations"]
         keys = {
@@ -181,7 +181,7 @@ def read_earlier(path: Path) -> EarlierComparison:
 
 
 def proposed(drift: Drift) -> str:
-    """Entries for what nobody accepted, as a file to review: each still needs its reason."""
+    """Return entries for all open differences as a file to review; each still needs a reason."""
     lines = ["# Say of each difference why it is accepted, or take it out.", "accepted:"]
     for one in drift.open:
         lines += [
@@ -207,5 +207,5 @@ def _difference_groups(
 
 
 def _matches(where: str, pattern: str) -> bool:
-    """Whether a place is meant: `[]` stands for itself, and `*` for anything."""
+    """Return whether a pattern matches a place: `[]` matches itself, `*` anything."""
     return fnmatchcase(where.replace("[]", "\0"), pattern.replace("[]", "\0"))

@@ -1,4 +1,4 @@
-"""The drift alarm for people, who have ten seconds, and for continuous integration."""
+"""The drift alarm as text that can be read in ten seconds, and as JUnit for continuous integration."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from sim.fidelity.compare import agreement, short
 from sim.fidelity.drift import DifferenceGroup, Drift
 
 _WIDTH = 80
-_PLACES_MAX = 6  # that are printed; JSON and JUnit have all
+_PLACES_MAX = 6  # printed groups; JSON and JUnit list all
 
 
 def write(drift: Drift, out: TextIO) -> None:
-    """Print what nobody accepted, then everything else in a few lines."""
+    """Print the open differences, then a short summary of everything else."""
     for line in _lines(drift):
         print(line, file=out)
 
@@ -80,7 +80,7 @@ def _accepted(drift: Drift) -> Iterator[str]:
 
 
 def described(one: DifferenceGroup, width: int) -> Iterator[str]:
-    """A difference in two lines or more."""
+    """Return a difference as two or more lines."""
     difference = one.place.first.difference
     times = f" ×{one.place.count:,}" if one.place.count > 1 else ""
     yield f"{one.where}{times}{'  NEW' if one.since else ''}"
@@ -91,7 +91,9 @@ def described(one: DifferenceGroup, width: int) -> Iterator[str]:
 
 
 def suite(drift: Drift) -> Suite:
-    """A case for each operation that was seen: failed, passed, or skipped without evidence."""
+    """Return a JUnit case for each operation that was seen: failed, passed, or skipped for lack of
+    evidence.
+    """
     comparison = drift.comparison
     cases = [_case(drift, name) for name in sorted(comparison.tally.operations)]
     if not drift.compared:

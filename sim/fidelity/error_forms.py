@@ -1,7 +1,7 @@
-"""How a refusal looks on each plane, taken from what the exchange itself would answer.
+"""The form of a refusal on each plane, derived from the answers of the exchange itself.
 
-The forms come from encoding sample refusals, and which gRPC code goes with which HTTP status from
-all classes of them, so nothing is told twice.
+Body forms come from encoding sample refusals. The pairs of gRPC code and HTTP status come from the
+refusal classes. Nothing is stated a second time here.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from sim.core.model.refusals import HTTP_OF_CODE, Refusal
 from sim.core.service.fault_spec import CODE_OF_HTTP
 from sim.fidelity.difference import ABSENT, Difference
 
-# An error may add words of its own here (RFC 6749 §5.2).
+# An error may add members of its own here (RFC 6749 §5.2).
 _MAY_LACK = frozenset(("error_description", "details"))
 
 
 class Form(Struct, frozen=True):
-    """The body of a refusal: the type of each member, or text; and its content type."""
+    """The body of a refusal (type of each member, or plain text) and its content type."""
 
     members: dict[str, type] | None
     content_type: str
@@ -31,7 +31,7 @@ class Form(Struct, frozen=True):
 
 @cache
 def form_of(plane: str, status: int) -> Form:
-    """The form of a refusal with a status on a plane."""
+    """Return the form of a refusal with a status on a plane."""
     sample: Refusal = refusals.InvalidRequest()
     if status == 429:
         sample = refusals.RateLimited("", rung="global", retry_after=1)
@@ -41,20 +41,20 @@ def form_of(plane: str, status: int) -> Form:
 
 
 def plain_form(plane: str, status: int) -> Form | None:
-    """The plain text that a plane answers instead, where it does."""
+    """Return the plain-text form that a plane answers instead for a status, or None."""
     plain = refused(refusals.MissingKeyHeaders(), plane)
     return Form(None, plain.content_type) if plane == "retail" and status == plain.status else None
 
 
 @cache
 def statuses() -> frozenset[int]:
-    """Every HTTP status that a refusal can have."""
+    """Return every HTTP status that a refusal can have."""
     return frozenset(status for status, _ in _pairs())
 
 
 @cache
 def statuses_of(code: int) -> tuple[int, ...]:
-    """HTTP statuses that go with a gRPC code, the usual one first."""
+    """Return the HTTP statuses of a gRPC code, the usual one first."""
     usual = [status for known, status in HTTP_OF_CODE.items() if int(known) == code]
     others = sorted({status for status, known in _pairs() if known == code} - set(usual))
     return (*usual, *others)
@@ -77,7 +77,7 @@ def _classes(base: type[Refusal]) -> Iterator[type[Refusal]]:
 
 
 def misfits(body: Any, form: Form) -> list[Difference]:
-    """What of a refusal's body does not have a form."""
+    """Return the members of a refusal's body that do not fit its form."""
     if form.members is None:
         return [] if type(body) is str else [Difference("", body, "text", "error form")]
     if type(body) is not dict:

@@ -1,4 +1,6 @@
-"""What recordings say for a scorecard: it is compared in both readings, its fields counted."""
+"""Collects what recordings show for a scorecard: each is compared in both readings, and its fields
+are counted.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,14 @@ from sim.scenario.scenario import Scenario
 
 
 class NotInferred(ValueError):
-    """A file that `sim infer --json` did not write; the text says so."""
+    """The file was not written by `sim infer --json`. The text says which file."""
 
 
 def read_evidence(
     files: list[Path], scenario: Scenario | None, seed: int | None, inferred: Path | None = None
 ) -> Evidence:
-    """Read and compare recordings, in both readings; with a scenario by replaying them into it.
+    """Read and compare recordings in both readings. With a scenario, each recording is replayed
+    into it.
 
     Raises UnreadableRecording, Unmatched, NotInferred, OSError.
     """
@@ -51,7 +54,7 @@ def read_evidence(
 
 
 def _note(evidence: Evidence, recording: Recording) -> int:
-    """Note fields and statuses; the number of answers and frames."""
+    """Add the fields and statuses of a recording; return the number of answers and frames."""
     answers = 0
     for event in RecordingReader(recording.entries).events():
         answers += 1
@@ -72,7 +75,7 @@ def _status(event: RecordedEvent) -> int | None:
 
 
 def _inferred(file: Path) -> dict[str, dict[str, Any]]:
-    """Verdicts by assumption and quirk."""
+    """Read verdicts by assumption and quirk. Raises NotInferred."""
     remedy = "`sim infer FILE --scenario NAME --json PATH` writes one"
     try:
         document = json.decode(file.read_bytes(), type=dict[str, Any])

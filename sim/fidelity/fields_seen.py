@@ -1,7 +1,7 @@
-"""Which fields of the contract a recording shows, and which it does not.
+"""Which fields of the contract a recording shows.
 
-A field is that of a message, wherever the message stands: `Order.avgPx` is seen once for all
-operations that answer orders, but each operation counts what its own answers showed.
+A field belongs to a message, wherever that message occurs: `Order.avgPx` counts once for all
+operations that return orders. Each operation counts what its own answers showed.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from sim.contract.wire_fields import Field
 from sim.fidelity.identifier_map import fields_by_name
 from sim.messages import Message, find_message
 
-Place: TypeAlias = tuple[str, str]  # message, field in JSON
+Place: TypeAlias = tuple[str, str]  # (message, JSON name of the field)
 
 
 @cache
 def fields_below(cls: type[Message]) -> frozenset[Place]:
-    """Every field that an answer of this type can show, its own and those of messages in it."""
+    """Return every field that an answer of this type can show, including those of nested messages."""
     places: set[Place] = set()
     left, known = [cls], {cls}
     while left:
@@ -33,7 +33,7 @@ def fields_below(cls: type[Message]) -> frozenset[Place]:
 
 
 def note_fields(cls: type[Message], value: Any, seen: set[Place]) -> None:
-    """Add the fields that an answer shows. Null and unknown names show nothing."""
+    """Add the fields that an answer shows to `seen`. Null values and unknown names show nothing."""
     if not isinstance(value, dict):
         return
     fields = fields_by_name(cls)

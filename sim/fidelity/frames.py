@@ -1,8 +1,8 @@
-"""Frames of one stream, recorded and ours, compared in their order.
+"""Compare the frames of one stream, recorded and ours, in order.
 
-Where two frames do not fit, the nearest later frame that does is looked for on both sides, a few
-frames ahead: what was skipped is missing in the recording, or told by it alone. Heartbeats say when
-and not what, so they are left out.
+If two frames do not fit, a fitting later frame is searched on both sides, up to AHEAD frames on.
+The skipped frames count as missing in the recording, or as sent by the service alone. Heartbeats
+carry only an instant and are compared in `heartbeats.py`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Fit: TypeAlias = Callable[[Any, Any], "list[Difference]"]
 
 
 class RecordedFrame(Struct, frozen=True):
-    """A frame of the recording, and what contract and specification say of it."""
+    """A recorded frame, and its differences from contract and specification."""
 
     n: int
     body: Any
@@ -28,7 +28,7 @@ class RecordedFrame(Struct, frozen=True):
 
 
 class FrameVerdict(Struct, frozen=True):
-    """Of one recorded frame, or of one that only we sent."""
+    """The verdict on a recorded frame, or (`seen` is False) on a frame that only we sent."""
 
     n: int
     differences: list[Difference]
@@ -36,8 +36,8 @@ class FrameVerdict(Struct, frozen=True):
 
 
 class FrameQueue:
-    """Frames that wait for their counterpart. `fit` compares two bodies and keeps the identifiers
-    that it has paired when they agree, `trial` keeps nothing.
+    """Frames that wait for their counterpart. `fit` compares two bodies and keeps the identifier
+    pairs that it finds; `trial` compares without keeping pairs.
     """
 
     def __init__(self, fit: Fit, trial: Fit) -> None:
@@ -45,13 +45,13 @@ class FrameQueue:
         self.recorded: deque[RecordedFrame] = deque()
         self.ours: deque[Any] = deque()
         self._last = 0
-        self._undecided = (0, 0)  # lengths at which the first frames did not fit
+        self._undecided = (0, 0)  # lengths of both queues when the first frames did not fit
 
     def decided(self, *, final: bool = False) -> Iterator[FrameVerdict]:
-        """Verdicts on what can be compared by now; with `final` on everything."""
+        """Yield verdicts on what can be compared by now; with `final` on everything."""
         recorded, ours = self.recorded, self.ours
         if not final and (len(recorded), len(ours)) == self._undecided:
-            return  # what did not fit does not fit now
+            return  # the same first frames were compared before, and did not fit
         while recorded and ours:
             if not self._trial(recorded[0].body, ours[0]):
                 one = recorded.popleft()
@@ -98,7 +98,9 @@ class FrameQueue:
 
 
 def merged(from_contract: list[Difference], further: list[Difference]) -> list[Difference]:
-    """Differences from the contract with our values, and those of values at other places."""
+    """Merge differences from the contract with those from our answer. The former get our values;
+    the latter count only at other places.
+    """
     if not from_contract:
         return further
     ours = {one.where: one.ours for one in further}
@@ -118,7 +120,7 @@ def merged(from_contract: list[Difference], further: list[Difference]) -> list[D
 
 
 def _within(where: str, places: set[str]) -> bool:
-    """Whether a place is one of these or lies within one."""
+    """Return whether a place is one of these places or lies inside one."""
     while where:
         if where in places:
             return True
@@ -127,12 +129,12 @@ def _within(where: str, places: set[str]) -> bool:
 
 
 def is_heartbeat(body: Any) -> bool:
-    """Whether a frame only says that the stream is alive."""
+    """Return whether a frame only says that the stream is alive."""
     return isinstance(body, dict) and "heartbeat" in body
 
 
 def _kind(body: Any) -> str:
-    """What a frame is about, in a word or two."""
+    """Return a short description of a frame's contents."""
     if not isinstance(body, dict):
         return "a frame"
     dull = ("requestId", "subscriptionType", "sessionId", "processedSentTime")

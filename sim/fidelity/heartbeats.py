@@ -1,9 +1,8 @@
-"""Heartbeats of one stream, recorded and ours: how many there must be, where one is missing, and
-which are too many.
+"""Compare the heartbeats of one stream: how many are expected, which are missing, which are extra.
 
-They say when and not what, so they are counted: their contents do not tell which of them is
-missing. A heartbeat of ours within a second or two of the end may have been too late for the
-recording, and theirs may have come where ours is due within a second or two after the end.
+A heartbeat carries an instant and no content, so heartbeats are counted and matched by time. At the
+end of a stream, a second or two (TOLERANCE) decides nothing: ours may have come too late for the
+recording, and theirs may have come where ours is due just after the end.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ EXTRA = Difference("frame", "a heartbeat", ABSENT, "extra frame")
 
 
 class Heartbeats:
-    """Instants are counted from the beginning of each session."""
+    """The heartbeats of one stream. Instants count from the beginning of each session."""
 
     def __init__(self) -> None:
         self.ours: list[Instant] = []
@@ -31,15 +30,15 @@ class Heartbeats:
     def recorded(
         self, event: RecordedEvent, since: Instant, from_contract: list[Difference]
     ) -> None:
-        """Note a recorded heartbeat: when it came, and what contract and specification say."""
+        """Add a recorded heartbeat: its instant, and its differences from the contract."""
         self._recorded.append((event, since, from_contract))
 
     def line(self, n: int) -> None:
-        """Note the last line of the stream."""
+        """Note the number of the stream's last line."""
         self._last = n
 
     def missing(self, end: Instant) -> Iterator[int]:
-        """The line before which each heartbeat belongs that the recording does not have."""
+        """Yield, for each heartbeat missing in the recording, the line before which it belongs."""
         due = [at for at in self.ours if at + TOLERANCE < end]
         left = iter(self._recorded)
         lacking = len(due) - len(self._recorded)
@@ -55,15 +54,15 @@ class Heartbeats:
         yield from (self._last for _ in range(lacking))
 
     def counted(self, end: Instant) -> Iterator[tuple[RecordedEvent, list[Difference]]]:
-        """Each recorded heartbeat with its differences: the last ones, once ours are counted, are
-        too many.
+        """Yield each recorded heartbeat with its differences. Those beyond the expected number are
+        extra.
         """
         ours = len(self.ours) + self._is_owed(end)
         for number, (event, _, from_contract) in enumerate(self._recorded):
             yield event, from_contract if number < ours else merged(from_contract, [EXTRA])
 
     def _is_owed(self, end: Instant) -> bool:
-        """Whether our next heartbeat is so near that theirs may have come before it."""
+        """Return whether our next heartbeat is so near the end that theirs may have come before it."""
         if len(self.ours) < 2:
             return True
         return 2 * self.ours[-1] - self.ours[-2] <= end + TOLERANCE

@@ -1,9 +1,9 @@
-"""Identifiers of a recording and ours for the same things.
+"""Pairs of identifiers for the same thing, recorded and ours.
 
-Two runs draw different ids, tokens and cursors. They are known by their field in the contract, not
-by how they look. What stands in such a field is paired with ours where it first appears; from then
-on the pair must hold in both directions, so an answer about another order is still a difference.
-What a client wrote itself means itself.
+Two runs draw different ids, tokens and cursors. The contract says which fields hold them; their
+text does not matter. The first value in such a field is paired with ours. From then on the pair
+must hold in both directions, so an answer about another order is still a difference. A value that
+the client itself wrote is the same on both sides.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from sim.messages import Message
 
 _DRAWN = re.compile(r"(?:^|_)(?:id|ids|token|cursor|uuid|referral_code|reference)$")
 _WORDS = re.compile(r"[^/]+")
-_LEAST = 4  # characters of an identifier; a shorter one is a number of something
+_LEAST = 4  # minimum length of an identifier; a shorter text is an ordinary number
 
 
 def is_drawn(field: Field) -> bool:
-    """Whether two services have other values for the same thing in a field: ids, tokens, places in
-    lists, and addresses of the service itself.
+    """Return whether the value of a field differs between two services for the same thing: ids,
+    tokens, positions in lists, and addresses of the service itself.
     """
     if field.secret or field.address:
         return True
@@ -36,13 +36,13 @@ def _is_drawn_name(name: str) -> bool:
 
 
 def is_resource(value: str) -> bool:
-    """Whether a text is the name of a firm or of something that a firm has."""
+    """Return whether a text is the resource name of a firm or of something below a firm."""
     return value.startswith("firms/")
 
 
 @cache
 def fields_by_name(cls: type[Message]) -> dict[str, Field]:
-    """Fields of a message by JSON name, in both spellings."""
+    """Return the fields of a message by JSON name, in both spellings."""
     fields = {field.vendor_json: field for field in fields_of(cls) if field.vendor_json}
     return fields | {field.json_name: field for field in fields_of(cls)}
 
@@ -54,29 +54,29 @@ class IdentifierMap:
         self._ours: dict[str, str] = {}
         self._recorded: dict[str, str] = {}
         self._added: list[tuple[str, str]] = []
-        self._states = [0]  # a number for the pairs so far and their order, after each
+        self._states = [0]  # after each pair, a hash of all pairs so far and their order
 
     def mark(self) -> int:
-        """A point to which `undo_to` returns."""
+        """Return a point to which `undo_to` can return."""
         return len(self._added)
 
     def undo_to(self, mark: int) -> None:
-        """Forget the pairs that were made since a mark."""
+        """Forget the pairs that were made after a mark."""
         for recorded, ours in self._added[mark:]:
             del self._ours[recorded], self._recorded[ours]
         del self._added[mark:], self._states[mark + 1 :]
 
     @property
     def state(self) -> int:
-        """A number that is the same where the same pairs were made in the same order."""
+        """A number that is equal where the same pairs were made in the same order."""
         return self._states[-1]
 
     def pairs_since(self, mark: int) -> list[tuple[str, str]]:
-        """The pairs that were made since a mark."""
+        """Return the pairs that were made after a mark."""
         return self._added[mark:]
 
     def pair(self, recorded: str, ours: str) -> bool:
-        """Whether both name the same thing. They are paired when neither was seen before."""
+        """Return whether both identifiers name the same thing; pair them if neither is known yet."""
         known = self._ours.get(recorded)
         if known is not None or ours in self._recorded:
             return known == ours
@@ -86,8 +86,8 @@ class IdentifierMap:
         return True
 
     def pair_resource(self, recorded: str, ours: str) -> bool:
-        """Whether two names such as firms/atlas/users/ada are the same, part by part: parts that
-        differ are paired like identifiers.
+        """Return whether two resource names such as firms/atlas/users/ada match part by part. Parts
+        that differ are paired like identifiers.
         """
         parts = recorded.split("/"), ours.split("/")
         if len(parts[0]) != len(parts[1]):
@@ -96,7 +96,7 @@ class IdentifierMap:
         return all(one == other or self.pair(one, other) for one, other in pairs)
 
     def note_client_values(self, value: Any) -> None:
-        """Note what a client wrote: it means itself unless the service drew it before."""
+        """Pair each text that a client wrote with itself, unless the service drew it before."""
         if isinstance(value, str):
             known = value in self._ours or value in self._recorded
             if len(value) >= _LEAST and not known and not is_resource(value):
@@ -109,7 +109,7 @@ class IdentifierMap:
                 self.note_client_values(inner)
 
     def to_ours(self, value: Any) -> Any:
-        """A JSON value in which our identifiers stand for those of the recording."""
+        """Return a JSON value with our identifiers in place of the recorded ones."""
         if isinstance(value, str):
             known = self._ours.get(value)
             if known is None and is_resource(value):
@@ -122,11 +122,11 @@ class IdentifierMap:
         return value
 
     def query_to_ours(self, query: str) -> str:
-        """A query in which our identifiers stand; unchanged where it names none."""
+        """Return a query with our identifiers; unchanged if it contains none."""
         pairs = parse_qsl(query, keep_blank_values=True, errors="surrogateescape")
         changed = [(name, self.to_ours(value)) for name, value in pairs]
         return query if changed == pairs else urlencode(changed, errors="surrogateescape")
 
     def path_to_ours(self, text: str) -> str:
-        """A path in which our identifiers stand for those of the recording."""
+        """Return a path with our identifiers in place of the recorded ones."""
         return _WORDS.sub(lambda match: self._ours.get(match[0], match[0]), text)

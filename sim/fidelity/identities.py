@@ -1,9 +1,9 @@
-"""Who in a scenario stands for whom in a recording.
+"""Which identity of the scenario stands for which client of a recording.
 
-Credentials are fingerprints in a recording, so they are matched by kind in the order in which they
-first appear: API keys with the scenario's keys, those of different accounts first, tokens with its
-firms. What stands in clear decides first: a client id or participant that the scenario knows. Who
-was only ever refused is nobody: a wrong token, key or client id stands for none of the scenario's.
+A recording holds fingerprints of credentials, so credentials are matched by kind, in the order of
+their first appearance: API keys with the scenario's keys (keys of different accounts first), tokens
+with its firms. A client id or participant in clear text that the scenario knows is matched first. A
+client that was only ever refused (wrong token, key or client id) matches no identity.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from sim.testing.client import Connection
 
 _KEY, _BEARER, _PARTICIPANT = "x-pm-access-key", "authorization", "x-participant-id"
 _SSN = 900_000_000
-# Headers that a client chooses and that may matter; signatures are made anew.
+# Headers that a client chooses and that may matter. Signatures are made again.
 _KEPT = ("content-type", "if-modified-since", "poly-correlation-id", "accept")
 
 
 class Identities:
-    """Signs requests of a recording as somebody of the scenario."""
+    """Signs the requests of a recording with identities of the scenario."""
 
     def __init__(self, world: Connection, names: IdentifierMap) -> None:
         self._world, self._names = world, names
@@ -42,8 +42,8 @@ class Identities:
     def headers(
         self, plane: str, method: str, path: str, recorded: Mapping[str, str], status: int
     ) -> dict[str, str]:
-        """Headers of a request in the scenario; whoever was refused with this status, HTTP's or
-        that of gRPC, is refused again.
+        """Return the headers of a request in the scenario. A client that was refused with `status`
+        (HTTP or gRPC) is refused again.
         """
         refused, denied = (16, 7) if plane == "grpc" else (401, 403)
         return self._signed(
@@ -81,7 +81,7 @@ class Identities:
         return headers | {_PARTICIPANT: self._participant(firm, participant)}
 
     def form(self, request: Message, answer: Message | None) -> dict[str, str]:
-        """The form of a token request in the scenario; remembers whose token was issued."""
+        """Return the form of a token request in the scenario; note whose token was issued."""
         body = request.body
         fields = dict(parse_qsl(body, keep_blank_values=True) if isinstance(body, str) else ())
         if isinstance(body, dict):
@@ -96,7 +96,7 @@ class Identities:
         ours = {"client_id": firm.client_id, "audience": self._world.audience}
         for name, value in ours.items():
             if issued and name in fields:
-                self._names.pair(fields[name], value)  # answers show it again
+                self._names.pair(fields[name], value)  # answers show the value again
         if "client_id" in fields:
             fields["client_id"] = firm.client_id
         if issued:
@@ -105,7 +105,9 @@ class Identities:
         return fields
 
     def body(self, value: Any, name: str = "") -> Any:
-        """A body in which our identifiers stand, and somebody's number for each SSN."""
+        """Return a body with our identifiers, and with an SSN of the scenario for each recorded
+        SSN.
+        """
         if isinstance(value, dict):
             return {key: self.body(inner, key) for key, inner in value.items()}
         if isinstance(value, list):
@@ -123,7 +125,8 @@ class Identities:
             taken = {key.key_id for key in self._key_of.values()}
             having = {key.account for key in self._key_of.values()}
             free = named or [key for key in self._keys if key.key_id not in taken]
-            free.sort(key=lambda key: key.account in having)  # another key is another person
+            # prefer keys of accounts that have none yet: another key is another person
+            free.sort(key=lambda key: key.account in having)
             if not free:
                 raise Unmatched("the scenario has too few API keys")
             ours = self._key_of[recorded] = free[0]
@@ -172,9 +175,13 @@ class Identities:
 
 
 def _first(value: str) -> str:
-    """What counts of a header that came several times, which a recording joins with commas."""
+    """Return the first value of a header that came several times. A recording joins them with
+    commas.
+    """
     return value.partition(", ")[0]
 
 
 class Unmatched(Exception):
-    """Somebody of the recording has nobody in the scenario; the text says whom it lacks."""
+    """The scenario has no identity for a client of the recording. The text says which kind it
+    lacks.
+    """
