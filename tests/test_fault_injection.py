@@ -298,7 +298,7 @@ def test_a_stage_that_fails_ends_the_run(
 # Through which every input passes, by name: a part of an engine, or its module.
 STEPS: dict[str, Callable[[Engine], object]] = {
     "_dispatch": lambda engine: engine,
-    "finish": lambda engine: engine.consequences,
+    "finish": lambda engine: engine.input_effects,
     "record_of": lambda engine: engine_module,
 }
 
@@ -479,7 +479,7 @@ def test_a_hook_of_an_extension_that_fails_ends_the_run(late: bool) -> None:
 def the_hook_fails(name: str, hook: str, late: bool) -> None:
     run = Run()
     engine = run.sim.engine
-    owner = engine.consequences if hasattr(engine.consequences, f"_{hook}") else engine
+    owner = engine.input_effects if hasattr(engine.input_effects, f"_{hook}") else engine
     hooks = engine._askers if hook == "next_input" else getattr(owner, f"_{hook}")
     place = next(i for i, each in enumerate(hooks) if each.__self__ is engine.extensions[name])
     hooks[place] = broken = Failing(hooks[place], late=late)

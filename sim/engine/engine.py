@@ -126,7 +126,7 @@ class Engine:
         self.extensions = {extension.name: extension for extension in extensions}
         self._on_call = [hook.on_call for hook in extensions if hook.hears("on_call")]
         self._askers = [hook.next_input for hook in extensions if hook.hears("next_input")]
-        self.consequences = InputEffects(
+        self.input_effects = InputEffects(
             self.exchange, self.hub, self.pipeline, behaviour.finishers, extensions
         )
         self._causes = Causes(self.exchange, self.hub, extensions, journal)
@@ -279,7 +279,7 @@ class Engine:
         at = ctx.now
         try:
             self._dispatch(input_, outcome)
-            events = self.consequences.finish(input_, outcome)
+            events = self.input_effects.finish(input_, outcome)
             record = record_of(outcome, events, self.log.last(outcome.seq), ctx.now)
             entry = _encode(record)
             journal.append(at, entering, entry, aside, ctx.now, ctx.timers.scheduled, outcome.cause)
@@ -345,7 +345,7 @@ class Engine:
             if latest < timer.seq < before:
                 latest = timer.seq
             self._timers[timer.kind](timer, outcome)
-            self.consequences.publish(outcome)
+            self.input_effects.publish(outcome)
             if self.next_input() is not None:
                 break
         else:

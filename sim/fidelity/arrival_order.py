@@ -19,8 +19,8 @@ from msgspec import Struct
 from sim.fidelity.difference import Difference
 from sim.fidelity.frames import is_heartbeat
 from sim.fidelity.identities import Unmatched
-from sim.fidelity.session_comparison import SessionComparison
 from sim.fidelity.service_clock import HELD, ServiceClock, done_at, sent_at
+from sim.fidelity.session_comparison import SessionComparison
 from sim.fidelity.tally import Tally
 from sim.kernel.instants import Instant
 from sim.recording.files import Entry
@@ -136,5 +136,7 @@ def _count(scenario: Scenario, seed: int | None, entries: Collection[Entry], mov
     """How many differences a replay in this order leaves."""
     tally = _Differing()
     with suppress(RpcError, Unmatched):
-        SessionComparison(scenario, seed, entries, cast(Tally, tally), ServiceClock(entries, moves)).run()
+        SessionComparison(
+            scenario, seed, entries, cast(Tally, tally), ServiceClock(entries, moves)
+        ).run()
     return tally.count

@@ -18,8 +18,8 @@ from sim.fidelity.answers import Checker, NoEvidence, observation_of, other_read
 from sim.fidelity.arrival_order import likely_order
 from sim.fidelity.chance import DeferredTally, decided_by_chance
 from sim.fidelity.difference import CULPRITS, shown
-from sim.fidelity.session_comparison import SessionComparison
 from sim.fidelity.service_clock import ServiceClock
+from sim.fidelity.session_comparison import SessionComparison
 from sim.fidelity.tally import PlaceTally, Tally
 from sim.recording.files import Recording, UnreadableRecording
 from sim.recording.recorded_events import RecordingReader
@@ -173,7 +173,7 @@ def short(value: Any) -> str:
 
 
 def compare(path: Path, recording: Recording, reading: str) -> Comparison:
-    """Check every answer and frame of a recording against the contract. Raises UnreadableRecording."""
+    """Check every answer and frame against the contract. Raises UnreadableRecording."""
     checker, tally = Checker(reading), Tally()
     with naming_file(path), _through(recording) as progress:
         for event in progress.each(RecordingReader(recording.entries).events()):

@@ -1,4 +1,4 @@
-"""The drift alarm as text that can be read in ten seconds, and as JUnit for continuous integration."""
+"""The drift alarm as text that can be read in ten seconds, and as JUnit for CI."""
 
 from __future__ import annotations
 

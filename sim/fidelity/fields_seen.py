@@ -18,7 +18,7 @@ Place: TypeAlias = tuple[str, str]  # (message, JSON name of the field)
 
 @cache
 def fields_below(cls: type[Message]) -> frozenset[Place]:
-    """Return every field that an answer of this type can show, including those of nested messages."""
+    """Return every field that an answer of this type can show, nested messages included."""
     places: set[Place] = set()
     left, known = [cls], {cls}
     while left:

@@ -62,7 +62,7 @@ class Heartbeats:
             yield event, from_contract if number < ours else merged(from_contract, [EXTRA])
 
     def _is_owed(self, end: Instant) -> bool:
-        """Return whether our next heartbeat is so near the end that theirs may have come before it."""
+        """Return whether our next heartbeat is so near the end that theirs may precede it."""
         if len(self.ours) < 2:
             return True
         return 2 * self.ours[-1] - self.ours[-2] <= end + TOLERANCE

@@ -76,7 +76,7 @@ class IdentifierMap:
         return self._added[mark:]
 
     def pair(self, recorded: str, ours: str) -> bool:
-        """Return whether both identifiers name the same thing; pair them if neither is known yet."""
+        """Return whether both identifiers name the same thing; pair them if both are new."""
         known = self._ours.get(recorded)
         if known is not None or ours in self._recorded:
             return known == ours

@@ -114,7 +114,12 @@ class SessionComparison:
             return None
 
     def _count(
-        self, event: RecordedEvent, differences: list[Difference], n: int | None = None, *, shown: bool = True
+        self,
+        event: RecordedEvent,
+        differences: list[Difference],
+        n: int | None = None,
+        *,
+        shown: bool = True,
     ) -> None:
         """Count an answer or frame; `n` is its line, if not that of `event`."""
         n = event.entry.n if n is None else n

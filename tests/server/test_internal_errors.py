@@ -163,7 +163,7 @@ def break_at(served: ServedExchange, part: str) -> None:
     """From the next input on, the engine of this exchange fails after its work was done."""
     simulation = served.running.simulation
     owner = (
-        simulation.engine if hasattr(simulation.engine, part) else simulation.engine.consequences
+        simulation.engine if hasattr(simulation.engine, part) else simulation.engine.input_effects
     )
     work = getattr(owner, part)
 
