@@ -446,7 +446,7 @@ def test_a_journal_explains_itself_on_the_command_line(
     assert f"{refused}  409  POST /v1/trading/orders/cancel  Unknown order" in sim()[1]
     _, said, _ = sim(refused)
     assert said.startswith(f"request {refused}: firms/atlas/users/mara-voss was refused: 409")
-    assert "canceled as asked  [M34 §3.4]" in said
+    assert "canceled as asked (rule M34, section 3.4)" in said
     assert "retry          no" in said
     assert json.loads(sim(made, "--json")[1])["state"] == "CANCELED"
     code, said, problem = sim(refused, "--until", "2026-09-08T18:00:30Z")

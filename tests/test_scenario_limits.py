@@ -109,7 +109,7 @@ def test_many_open_orders_are_checked_now_and_then_and_at_the_end(monkeypatch):
     last = load_scenario(HEAD + LISTED + "steps:\n" + line * 200)
     monkeypatch.setattr(
         invariant_checks,
-        "broken",
+        "violations",
         lambda trading, *_: (
             ["books: spoilt"] if len(list(trading.books.get("q1").working())) == 200 else []
         ),

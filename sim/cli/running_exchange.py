@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 
 from sim.cli.arguments import DEFAULT_BASE, add_flag, add_path
 
+_WRITES = "which `sim serve --ready-file PATH` writes"
+
 
 def add_exchange(parser: argparse.ArgumentParser) -> None:
     """Add which exchange is meant, and the clock it goes by."""
@@ -34,9 +36,10 @@ def facts_in(path: Path) -> dict[str, Any]:
     try:
         facts = json.decode(path.read_bytes(), type=dict[str, Any])
     except DecodeError as error:
-        raise UsageError(f"{path} is not a ready file: {error}") from None
+        raise UsageError(f"{path} is not a ready file, {_WRITES}: {error}") from None
     if missing := [key for key in ("gateway", "firms", "api_keys") if not facts.get(key)]:
-        raise UsageError(f"{path} says nothing of {', '.join(missing)}")
+        names = ", ".join(missing)
+        raise UsageError(f"{path} says nothing of {names}: it is not a ready file, {_WRITES}")
     return facts
 
 

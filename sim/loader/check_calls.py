@@ -82,7 +82,7 @@ def _call(call: Node | None, expect: Node | None) -> Iterator[Problem]:
     (verb,) = verbs
     plane, target = text_at(call, "plane"), text_at(call, verb)
     if plane is not None and plane.text == "grpc" and verb != "rpc":
-        yield problem(call.keys[verb], "the grpc plane takes an rpc")
+        yield problem(call.keys[verb], "the grpc plane takes `rpc: Service.Method`, no verb")
     elif plane is not None and plane.text != "grpc" and verb == "rpc":
         yield problem(call.keys[verb], f"an rpc needs `plane: grpc`, not {plane.text}")
     elif target is None:
@@ -90,7 +90,7 @@ def _call(call: Node | None, expect: Node | None) -> Iterator[Problem]:
     elif verb == "rpc":
         yield from _rpc(target, unary=True)
     elif not target.text.startswith("/"):
-        yield problem(target.at, "a path begins with /")
+        yield problem(target.at, f"a path begins with /: write /{target.text}")
     elif plane is not None and not (
         isinstance(expect, Mapping) and any(key in expect.items for key in _REFUSED)
     ):

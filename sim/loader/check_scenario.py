@@ -15,7 +15,7 @@ from sim.core.catalogue.bounds import LIMIT_CALLS, MONEY
 from sim.core.model.quantities import CASH_SCALE, cash_text
 from sim.core.service.rate_limits import LIMITS
 from sim.kernel import resources
-from sim.kernel.instants import is_supported_instant
+from sim.kernel.instants import format_instant, is_supported_instant
 from sim.loader.check_faults import fault_problems
 from sim.loader.check_orders import order_problems
 from sim.loader.check_participants import participant_problems
@@ -176,9 +176,13 @@ def _maintenance(scenario: Scenario, node: Node) -> Iterator[Problem]:
     start = scenario.clock.start
     for entry, item in zip(scenario.maintenance, items_of(node, "maintenance"), strict=True):
         if not entry.length:
-            yield problem(item.at, "the length of a maintenance window must be above zero")
+            yield problem(
+                item.at, "the length of a maintenance window must be above zero, such as 2h"
+            )
         elif isinstance(entry.begins, int) and entry.begins + entry.length <= start:
-            yield problem(item.at, "this window is over before the scenario begins")
+            begin = format_instant(start)
+            text = f"this window is over before the scenario begins at {begin}: choose a later one"
+            yield problem(item.at, text)
 
 
 def _leagues(node: Node) -> Iterator[Problem]:
@@ -226,5 +230,6 @@ def _firms(node: Node) -> Iterator[Problem]:
             name = node_at(source, "id")
             if isinstance(name, Scalar):
                 if name.text in positions:
-                    yield problem(name.at, f"two funding sources are called {name.text!r}")
+                    text = f"two funding sources are called {name.text!r}: give each its own id"
+                    yield problem(name.at, text)
                 positions.add(name.text)

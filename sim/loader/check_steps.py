@@ -153,7 +153,9 @@ class _Checker:
         except ValueError:
             return  # a distance
         if moment < self._start:
-            yield problem(at.at, f"the scenario begins later, at {format_instant(self._start)}")
+            begin = format_instant(self._start)
+            text = f"the scenario begins later, at {begin}: change `at` or `clock: {{start: …}}`"
+            yield problem(at.at, text)
         elif not is_supported_instant(moment):
             yield problem(at.at, OUT_OF_RANGE)
 

@@ -34,7 +34,8 @@ def world_problems(node: Node, world: World) -> Iterator[Problem]:
         for reward in items_of(item, "rewards"):
             account = text_at(reward, "account", empty=True)
             if account is not None and world.parties.account(account.text) is None:
-                yield problem(account.at, f"no account is called {account.text!r}")
+                text = f"no account is called {account.text!r}: add it under world.accounts"
+                yield problem(account.at, text)
 
 
 def _receivers(node: Node, world: World) -> Iterator[Problem]:
@@ -61,7 +62,9 @@ def answer_problems(receiver: Node | None) -> Iterator[Problem]:
     for answer in items_of(receiver, "answers"):
         stated = [key for key in _ANSWERS if text_at(answer, key) is not None]
         if len(stated) > 1:
-            yield problem(answer.at, f"an answer is {' or '.join(stated)}, not both")
+            yield problem(
+                answer.at, f"an answer is {' or '.join(stated)}, not both: remove one of them"
+            )
 
 
 def _host_of(url: str) -> str:

@@ -40,8 +40,8 @@ def lines(explanation: dict[str, Any]) -> Iterator[str]:
     if explanation["chain"]:
         yield "what led to it:"
     for cause in explanation["chain"]:
-        where = " ".join(_where(cause))
-        basis = f"  [{where}]" if where else ""
+        where = ", ".join(map(_named, _where(cause)))
+        basis = f" ({where})" if where else ""
         line = f"#{cause['seq']} {cause['at']}  {cause['what']}{basis}"
         yield from wrapped(line, " " * 6, first="  ")
         yield from wrapped(f"because {cause['by']}", " " * 8, first=" " * 6)
@@ -54,7 +54,8 @@ def _refusal(explanation: dict[str, Any]) -> Iterator[str]:
     who = explanation["caller"] or "a caller without credentials"
     line = f"request {explanation['subject']}: {who} was refused: {status} {explanation['message']}"
     yield from wrapped(line, "  ", first="")
-    decided = ", ".join(map(_spelt_out, _where(explanation)))
+    decided = ", ".join(map(_named, _where(explanation)))
+    decided += " of the specification" if explanation.get("section") else ""
     yield from _field("decided by", f"{decided} in stage {explanation['stage']}")
     yield from _what_helps(explanation)
 
@@ -79,10 +80,10 @@ def _where(basis: dict[str, Any]) -> Iterator[str]:
     yield from dict.fromkeys(each for each in (rule, section) if each)
 
 
-def _spelt_out(reference: str) -> str:
-    """A rule or section as a reader finds it in the reference: "M34", "§7.1"."""
+def _named(reference: str) -> str:
+    """Name a rule or section as the reference does: "rule M34" for M34, "section 7.1" for §7.1."""
     if reference.startswith("§"):
-        return f"section {reference[1:]} of the specification"
+        return f"section {reference[1:]}"
     is_rule = reference[:1].isupper() and reference[1:].isdecimal()
     return f"rule {reference}" if is_rule else reference
 
