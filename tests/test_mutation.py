@@ -143,6 +143,7 @@ def test_tests_with_names_akin_to_the_code_are_tried_before_the_others_of_their_
     source = 'LIMITS = {"quotes": 400, "orders": 30}\n'
     names = [f"tests/test_{number % 7}.py::test_it[{number}]" for number in range(2000)]
     names[1500] = "tests/test_2.py::test_a_pace[quote: 400 a second]"
+    names[1600] = "tests/test_ask.py::test_whatever"
     measured = CoverageMap(
         tests=names,
         took=[1] * 2000,
@@ -150,8 +151,8 @@ def test_tests_with_names_akin_to_the_code_are_tried_before_the_others_of_their_
         lines={("ask.py", "ask", "return LIMITS"): (1 << 2000) - 1},
     )
     limit = mutants("ask.py", source)[0]
-    assert measured.covering(limit, source, 100)[:26] == [*range(25), 1500]
-    assert 1500 not in measured.covering(limit, source, 100, seconds=0)
+    assert measured.covering(limit, source, 100)[:27] == [*range(25), 1600, 1500]
+    assert measured.covering(limit, source, 100, seconds=0) == [*range(25)]
 
 
 def test_only_what_pytest_collects_is_measured() -> None:

@@ -34,7 +34,7 @@ MAP = KEPT / "map.pickle"
 EVERY = ("-m", "not soak")
 FILES_AT_ONCE = 16
 NEAREST = 25  # tests that run first, whatever file they are in
-AKIN = 50  # tests that run next: their names speak of what the mutant's code does
+AKIN = 150  # tests that run next: their names speak of what the mutant's code does
 # What runs outside every test runs when modules are imported and tests are collected.
 SETTINGS = """
 [run]
@@ -87,7 +87,7 @@ class CoverageMap:
             perhaps = self.modules.get(mutant.path, 0)
         chosen = self._ranked(bits) + self._ranked(perhaps)
         nearest = chosen[: min(most, NEAREST)]
-        akin = self._akin(chosen, f"{mutant.path} {mutant.function} {text}")
+        akin = self._akin(chosen, mutant.path, f"{mutant.path} {mutant.function} {text}")
         for at in akin[:AKIN]:
             if len(nearest) < most and at not in nearest and self.took[at] <= seconds:
                 seconds -= self.took[at]
@@ -105,14 +105,18 @@ class CoverageMap:
             order.setdefault(self._file(at), len(order))
         return nearest + sorted(spread, key=lambda at: order[self._file(at)])
 
-    def _akin(self, chosen: list[int], code: str) -> list[int]:
-        """Those whose names share words with some code, rare words first: of hundreds of tests that
-        run a line of a table, few are about that line.
+    def _akin(self, chosen: list[int], path: str, code: str) -> list[int]:
+        """Those whose names share words with some code, rare words and names of files first: of
+        hundreds of tests that run a line of a table, few are about that line.
         """
-        words = _words(code)
+        words, stem = _words(code), _words(Path(path).stem)
         shared = {at: _words(self.tests[at]) & words for at in chosen}
         count = Counter(chain.from_iterable(shared.values()))
-        weight = {at: sum(1 / count[word] for word in found) for at, found in shared.items()}
+        weight = {
+            at: sum(1 / count[word] for word in found)
+            + len(stem & _words(Path(self._file(at)).stem))
+            for at, found in shared.items()
+        }
         return sorted((at for at in chosen if weight[at]), key=lambda at: -weight[at])
 
     def _file(self, at: int) -> str:
